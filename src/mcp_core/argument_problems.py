@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from mcp_core.json_types import Schema
+from mcp_core.json_types import Schema, mapping_of
 from mcp_core.schema_text import describe_type, follow
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _phrase(place: Place, details: Sequence[ErrorDetails], schema: Schema) -> st
     if kinds == {"extra_forbidden"}:
         return f"{where}: there is no such argument"
     if len(place) == 1 and all(kind.endswith(("_type", "_parsing")) for kind in kinds):
-        field = follow(schema, schema).get("properties", {}).get(str(place[0]), {})
+        field = mapping_of(mapping_of(follow(schema, schema).get("properties")).get(str(place[0])))
         sent = type(details[0]["input"])
         return f"{where}: expected {describe_type(field, schema)}, got {_JSON_NAMES.get(sent, sent.__name__)}"
     return f"{where}: {' or '.join(dict.fromkeys(map(_said, details)))}"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import wraps
-from typing import ParamSpec, TypeAlias, TypeVar
+from typing import NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 from mcp_core.result import Result
 
@@ -18,8 +17,7 @@ Work: TypeAlias = Callable[P, Awaitable[Result[T]]]
 _SHOWN = 100  # characters of a name
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """An error in words."""
 
     text: str

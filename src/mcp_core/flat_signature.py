@@ -10,7 +10,7 @@ from pydantic import Discriminator, Field, GetCoreSchemaHandler, GetJsonSchemaHa
 from pydantic.fields import FieldInfo
 from pydantic_core import core_schema
 
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import Json, JsonObject, Schema, mapping_of
 from mcp_core.result import Result
 from mcp_core.server_library import ServerLibrary
 from mcp_core.tool_arguments import ToolForm, ToolFunction
@@ -55,13 +55,13 @@ def present(
     wrapper.__dict__["__signature__"] = inspect.Signature(parameters, return_annotation=returns)
 
 
-def _build_parameter(name: str, field: FieldInfo, properties: JsonObject) -> inspect.Parameter:
+def _build_parameter(name: str, field: FieldInfo, properties: Schema) -> inspect.Parameter:
     argument = str(field.validation_alias or field.alias or name)
     parts = field.asdict()
     annotation, metadata, attributes = parts["annotation"], parts["metadata"], parts["attributes"]
     facts = Field(**{key: attributes[key] for key in _SHOWN if key in attributes})
     choice = [Discriminator(field.discriminator)] if isinstance(field.discriminator, str) else []
-    default = properties.get(argument, {}).get("default", Absent.ABSENT)
+    default = mapping_of(properties.get(argument)).get("default", Absent.ABSENT)
     unchecked = _Unchecked(required=field.is_required(), default=default)
     try:
         return inspect.Parameter(
@@ -76,7 +76,7 @@ def _build_parameter(name: str, field: FieldInfo, properties: JsonObject) -> ins
 class _Unchecked:
     """Lets any value of an argument through, even none, and keeps its JSON Schema."""
 
-    def __init__(self, *, required: bool, default: object) -> None:
+    def __init__(self, *, required: bool, default: Json | Absent) -> None:
         self._required = required
         self._default = default
 
@@ -88,4 +88,4 @@ class _Unchecked:
 
     def __get_pydantic_json_schema__(self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler) -> JsonObject:
         shown = handler(schema)
-        return shown if self._default is Absent.ABSENT else {**shown, "default": self._default}
+        return shown if isinstance(self._default, Absent) else {**shown, "default": self._default}

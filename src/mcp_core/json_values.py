@@ -36,7 +36,7 @@ def to_json_value(value: object) -> Json:
         return f"<{type(value).__name__}: too deep>"
 
 
-def write_json(plain: Json) -> str:
+def write_json(plain: object) -> str:
     """Write what `to_json_value` gave."""
     return json.dumps(plain, ensure_ascii=False, allow_nan=False)
 

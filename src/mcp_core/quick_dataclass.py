@@ -2,7 +2,7 @@
 
 The standard library compiles up to six functions for each class. Here it is `__init__` alone, and only when the first
 one is made: a short command makes a few. The others read the fields by their names. `fields`, `replace`, `asdict` and
-`match` take such a class for one of theirs.
+`match` take such a class for one of theirs; `field` is the standard library's own.
 
 `replace` here copies fields without a look at each; the path of a run makes four such copies.
 """
@@ -11,15 +11,20 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field
 from operator import attrgetter
 from reprlib import recursive_repr
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["dataclass", "replace"]
+__all__ = ["dataclass", "field", "replace"]
 
 if TYPE_CHECKING:
     from dataclasses import dataclass, replace
+
+    from _typeshed import DataclassInstance as Record
+
+    Fields = Mapping[str, dataclasses.Field[object]]
 else:
 
     def dataclass(cls=None, /, *, eq=True, frozen=False, slots=False, kw_only=False):
@@ -41,24 +46,22 @@ else:
         return copy
 
 
-Fields = Mapping[str, Any]  # of `dataclasses.Field`, whose type no checker can know
-
 _A_FIELD = dataclasses.__dict__["_FIELD"]  # marks what is no `ClassVar`
 _set = object.__setattr__
 _MADE = object()  # stands for a default that is made at each call
 
 
-def _make(plain: type[Any], *, eq: bool, frozen: bool, slots: bool, kw_only: bool) -> type[Any]:
+def _make(plain: type, *, eq: bool, frozen: bool, slots: bool, kw_only: bool) -> type:
     fields = _find_fields(plain, kw_only=kw_only)
     body = {
         "__dataclass_fields__": fields,
         "__dataclass_params__": SimpleNamespace(eq=eq, frozen=frozen),
-        "__match_args__": tuple(name for name, field in fields.items() if field.init and not field.kw_only),
+        "__match_args__": tuple(name for name, own in fields.items() if own.init and not own.kw_only),
         "__init__": _late_init(fields, frozen=frozen, then=hasattr(plain, "__post_init__")),
         "__repr__": _repr,
     }
     if eq:
-        compared = _reader([name for name, field in fields.items() if field.compare])
+        compared = _reader([name for name, own in fields.items() if own.compare])
         body |= {"__eq__": _build_eq(compared), "__hash__": _build_hash(compared) if frozen else None}
     own = plain.__dict__
     body = {name: value for name, value in body.items() if own.get(name) is None or name == "__dataclass_fields__"}
@@ -68,8 +71,8 @@ def _make(plain: type[Any], *, eq: bool, frozen: bool, slots: bool, kw_only: boo
     return made
 
 
-def _find_fields(plain: type[Any], *, kw_only: bool) -> Fields:
-    fields: dict[str, Any] = {}
+def _find_fields(plain: type, *, kw_only: bool) -> Fields:
+    fields: dict[str, dataclasses.Field[object]] = {}
     for base in reversed(plain.__mro__[1:]):
         fields |= base.__dict__.get("__dataclass_fields__", {})
     for name, kind in plain.__annotations__.items():
@@ -78,7 +81,7 @@ def _find_fields(plain: type[Any], *, kw_only: bool) -> Fields:
     return fields
 
 
-def _describe(plain: type[Any], name: str, kind: object, *, kw_only: bool) -> Any:
+def _describe(plain: type, name: str, kind: object, *, kw_only: bool) -> dataclasses.Field[object]:
     given = plain.__dict__.get(name, dataclasses.MISSING)
     described: Any = given if isinstance(given, dataclasses.Field) else dataclasses.field(default=given)
     if described.default.__class__.__hash__ is None:
@@ -90,11 +93,12 @@ def _describe(plain: type[Any], name: str, kind: object, *, kw_only: bool) -> An
         delattr(plain, name)
     elif described is given:
         setattr(plain, name, described.default)
-    return described
+    made: dataclasses.Field[object] = described
+    return made
 
 
 def _late_init(fields: Fields, *, frozen: bool, then: bool) -> Callable[..., None]:
-    def initialise(self: Any, /, *given: object, **named: object) -> None:
+    def initialise(self: object, /, *given: object, **named: object) -> None:
         init = _build_init(fields, frozen=frozen, then=then)
         for kind in type(self).__mro__:
             if kind.__dict__.get("__init__") is initialise:
@@ -108,19 +112,19 @@ def _build_init(fields: Fields, *, frozen: bool, then: bool) -> Callable[..., No
     names: dict[str, Any] = {"_made": _MADE, "_set": _set}
     taken: dict[bool, list[str]] = {False: [], True: []}
     lines = []
-    for name, field in fields.items():
+    for name, described in fields.items():
         value = name
-        if field.default_factory is not dataclasses.MISSING:
-            names[f"_make_{name}"] = field.default_factory
-            value = f"_make_{name}() if {name} is _made else {name}" if field.init else f"_make_{name}()"
+        if described.default_factory is not dataclasses.MISSING:
+            names[f"_make_{name}"] = described.default_factory
+            value = f"_make_{name}() if {name} is _made else {name}" if described.init else f"_make_{name}()"
             default = "=_made"
-        elif field.default is not dataclasses.MISSING:
-            names[f"_default_{name}"] = field.default
+        elif described.default is not dataclasses.MISSING:
+            names[f"_default_{name}"] = described.default
             default = f"=_default_{name}"
         else:
             default = ""
-        if field.init:
-            taken[field.kw_only].append(f"{name}{default}")
+        if described.init:
+            taken[described.kw_only is True].append(f"{name}{default}")
         elif value == name:
             value = default.removeprefix("=")
         if value:
@@ -134,35 +138,35 @@ def _build_init(fields: Fields, *, frozen: bool, then: bool) -> Callable[..., No
     return init
 
 
-def _with_members(plain: type[Any], members: Mapping[str, object]) -> type[Any]:
+def _with_members(plain: type, members: Mapping[str, object]) -> type:
     for name, member in members.items():
         setattr(plain, name, member)
     return plain
 
 
-def _with_slots(plain: type[Any], fields: Fields, members: Mapping[str, object]) -> type[Any]:
+def _with_slots(plain: type, fields: Fields, members: Mapping[str, object]) -> type:
     """Make the class once more: slots cannot be added to one."""
     inherited = {slot for base in plain.__mro__[1:-1] for slot in base.__dict__.get("__slots__", ())}
     kept = {name: item for name, item in plain.__dict__.items() if name not in (*fields, "__dict__", "__weakref__")}
     slots = {"__slots__": tuple(name for name in fields if name not in inherited)}
     moving = {"__getstate__": _get_state, "__setstate__": _set_state}
-    kind: Callable[..., type[Any]] = type(plain)
+    kind: Callable[..., type] = type(plain)
     made = kind(plain.__name__, plain.__bases__, {**moving, **kept, **members, **slots})
     made.__qualname__ = plain.__qualname__
     return made
 
 
-def _get_state(self: Any) -> list[object]:
+def _get_state(self: Record) -> list[object]:
     return [getattr(self, name) for name in self.__dataclass_fields__]
 
 
-def _set_state(self: Any, state: Iterable[object]) -> None:
+def _set_state(self: Record, state: Iterable[object]) -> None:
     for name, value in zip(self.__dataclass_fields__, state, strict=True):
         _set(self, name, value)
 
 
 def _freeze(made: type[Any], names: frozenset[str]) -> None:
-    def refuse(self: Any, name: str, *value: object) -> None:
+    def refuse(self: object, name: str, *value: object) -> None:
         if type(self) is made or name in names:
             raise dataclasses.FrozenInstanceError(f"cannot {'assign to' if value else 'delete'} field {name!r}")
         change = super(made, self).__setattr__ if value else super(made, self).__delattr__
@@ -172,22 +176,22 @@ def _freeze(made: type[Any], names: frozenset[str]) -> None:
 
 
 @recursive_repr()
-def _repr(self: Any) -> str:
-    shown = (f"{name}={getattr(self, name)!r}" for name, field in self.__dataclass_fields__.items() if field.repr)
+def _repr(self: Record) -> str:
+    shown = (f"{name}={getattr(self, name)!r}" for name, own in self.__dataclass_fields__.items() if own.repr)
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
-def _reader(names: list[str]) -> Callable[[Any], object]:
+def _reader(names: list[str]) -> Callable[[object], object]:
     """Return what reads fields, as one value that can be compared."""
     return attrgetter(*names) if names else lambda record: ()
 
 
-def _build_eq(compared: Callable[[Any], object]) -> Callable[[Any, object], bool]:
-    def eq(self: Any, other: object) -> bool:
+def _build_eq(compared: Callable[[object], object]) -> Callable[[object, object], bool]:
+    def eq(self: object, other: object) -> bool:
         return compared(self) == compared(other) if other.__class__ is self.__class__ else NotImplemented
 
     return eq
 
 
-def _build_hash(compared: Callable[[Any], object]) -> Callable[[Any], int]:
+def _build_hash(compared: Callable[[object], object]) -> Callable[[object], int]:
     return lambda self: hash(compared(self))

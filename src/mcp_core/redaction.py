@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from mcp_core.json_types import Json
 from mcp_core.known_secrets import MASK, KnownSecrets
 
 MAX_DEPTH = 20
@@ -40,11 +39,11 @@ class Redactor(KnownSecrets):
         """Return the text without known secrets, and without what follows a telling name."""
         return _mask_named(_IN_ADDRESS.sub(f"{MASK}:{MASK}", super().text(text)))
 
-    def value(self, value: object) -> Json:
+    def value(self, value: object) -> object:
         """Return a copy without secrets, cut below twenty levels; types that JSON lacks stay as they are."""
         return self._visit(value, MAX_DEPTH)
 
-    def _visit(self, value: object, levels: int) -> Json:
+    def _visit(self, value: object, levels: int) -> object:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, (Mapping, list, tuple, set, frozenset)) and not levels:

@@ -7,7 +7,6 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import NoReturn
 
@@ -16,6 +15,7 @@ from mcp_core.flat_signature import Absent, present
 from mcp_core.json_values import describe
 from mcp_core.line_log import TRACE
 from mcp_core.mcp_log import tool_log
+from mcp_core.quick_dataclass import replace
 from mcp_core.redaction import Redactor
 from mcp_core.result import Result, ToolReply, text_reply
 from mcp_core.server_library import Answer, ServerLibrary, Unanswered

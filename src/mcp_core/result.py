@@ -11,7 +11,7 @@ from mcp_core.quick_dataclass import dataclass
 T = TypeVar("T")
 
 _FOR_PROGRAMS = ("error_type", "exception_type", "exception_message")
-
+_READERS = {"message": "user", "instruction": "assistant"}
 
 WRAPPED = "result"
 """The key under which server libraries put a value that is no object: structured content is always one."""
@@ -112,12 +112,11 @@ class Result(Generic[T]):
         the person or for the agent follows in blocks of their own.
         """
         plain = self.to_json()
-        told = [_block(text, "user") for text in (plain.get("message"),) if text]
-        told += [_block(text, "assistant") for text in (plain.get("instruction"),) if text]
+        told = [_block(str(plain[name]), reader) for name, reader in _READERS.items() if plain.get(name)]
         if not self.success:
             words = {name: plain[name] for name in _FOR_PROGRAMS if name in plain}
-            return {"content": [_block(plain["error"]), *told], "isError": True, "_meta": words}
+            return {"content": [_block(str(plain["error"])), *told], "isError": True, "_meta": words}
         value = plain["value"]
         text = value if isinstance(value, str) else write_json(value)
-        structured = value if isinstance(value, dict) else {WRAPPED: value}
+        structured: JsonObject = value if isinstance(value, dict) else {WRAPPED: value}
         return {"content": [_block(text), *told], "structuredContent": structured, "isError": False}

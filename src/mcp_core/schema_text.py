@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from mcp_core.json_pointers import resolve
-from mcp_core.json_types import Json, Schema
+from mcp_core.json_types import Json, Schema, list_of, mapping_of
 
 _LIMITS = {
     "minimum": ">= {}",
@@ -32,10 +32,10 @@ def describe_arguments(schema: Schema, *, defaults: Mapping[str, Json] | None = 
     """
     known = {name: {"default": value} for name, value in (defaults or {}).items()}
     own = follow(schema, schema)  # a model that contains itself is a reference
-    required = own.get("required", ())
+    required = list_of(own.get("required"))
     return [
-        _describe_argument(name, {**known.get(name, {}), **field}, schema, required=name in required)
-        for name, field in own.get("properties", {}).items()
+        _describe_argument(name, {**known.get(name, {}), **mapping_of(field)}, schema, required=name in required)
+        for name, field in mapping_of(own.get("properties")).items()
     ]
 
 
@@ -62,7 +62,7 @@ def describe_type(schema: Schema, root: Schema, *, inside: tuple[str, ...] = ())
         case {"type": str(name)}:
             return name
         case {"type": list(names)}:
-            return " | ".join(names)
+            return " | ".join(map(str, names))
     return "any"
 
 
@@ -77,8 +77,7 @@ def describe_limits(schema: Schema) -> str:
 
 def follow(root: Schema, schema: Schema) -> Schema:
     """Return what a reference leads to, an empty schema where that is nothing, and any other schema as it is."""
-    found = resolve(root, schema)
-    return found if isinstance(found, Mapping) else {}
+    return mapping_of(resolve(root, schema))
 
 
 def write_literal(value: object) -> str:
@@ -106,34 +105,34 @@ def _describe_definition(reference: str, root: Schema, inside: tuple[str, ...]) 
 
 
 def _describe_object(schema: Schema, root: Schema, inside: tuple[str, ...]) -> str:
-    properties = schema.get("properties", {})
+    properties = mapping_of(schema.get("properties"))
     if properties:
-        required = schema.get("required", ())
+        required = list_of(schema.get("required"))
         fields = (
             f"{name}{'' if name in required else '?'}: {_describe_part(field, root, inside)}"
             for name, field in properties.items()
         )
         return f"{{{', '.join(fields)}}}"
-    values = schema.get("additionalProperties") or next(iter(schema.get("patternProperties", {}).values()), None)
-    if isinstance(values, Mapping) and values:
-        return f"object of {_describe_item(values, root, inside)}"
-    return "object"
+    patterns = mapping_of(schema.get("patternProperties"))
+    values = schema.get("additionalProperties") or next(iter(patterns.values()), None)
+    return f"object of {_describe_item(values, root, inside)}" if mapping_of(values) else "object"
 
 
 def _describe_array(schema: Schema, root: Schema, inside: tuple[str, ...]) -> str:
-    if places := schema.get("prefixItems"):
+    if places := list_of(schema.get("prefixItems")):
         return f"array [{', '.join(_describe_part(place, root, inside) for place in places)}]"
     items = schema.get("items")
     return f"array of {_describe_item(items, root, inside)}" if items else "array"
 
 
-def _describe_part(schema: Schema, root: Schema, inside: tuple[str, ...]) -> str:
+def _describe_part(part: Json, root: Schema, inside: tuple[str, ...]) -> str:
+    schema = mapping_of(part)
     limits = describe_limits(schema)
     text = describe_type(schema, root, inside=inside)
     return f"{text} ({limits})" if limits else text
 
 
-def _describe_item(schema: Schema, root: Schema, inside: tuple[str, ...]) -> str:
-    text = _describe_part(schema, root, inside)
-    choices = {"anyOf", "oneOf", "enum"} & follow(root, schema).keys()
+def _describe_item(item: Json, root: Schema, inside: tuple[str, ...]) -> str:
+    text = _describe_part(item, root, inside)
+    choices = {"anyOf", "oneOf", "enum"} & follow(root, mapping_of(item)).keys()
     return f"({text})" if choices and " | " in text else text

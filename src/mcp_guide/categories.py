@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NotRequired
+
+from typing_extensions import TypedDict
 
 from mcp_core.atomic_write import is_unfinished
 from mcp_guide.documents import is_document
@@ -11,18 +13,18 @@ from mcp_guide.folder import Folder
 from mcp_guide.guide_folder import GuideFolder
 from mcp_guide.names import check_new_name, fold_name
 from mcp_guide.plain_yaml import one_line, read_mapping_file, write_mapping
+from mcp_guide.reporting import word_error
 
 CATEGORY_FILE = "category.yaml"
 
 
-@dataclass(frozen=True, slots=True)
-class Category:
-    """One category; `problem` says what is wrong with the file that describes it."""
+class Category(TypedDict):
+    """One category; `problem` says why its description cannot be read."""
 
-    name: str
+    category: str
     description: str
     documents: int
-    problem: GuideError | None = None
+    problem: NotRequired[str]
 
 
 class Categories:
@@ -40,9 +42,9 @@ class Categories:
             count = sum(map(is_document, folder.entries()))
             try:
                 described = read_mapping_file(folder, CATEGORY_FILE)
-                return Category(name, one_line(described.get("description")), count)
             except GuideError as error:
-                return Category(name, "", count, error)
+                return {"category": name, "description": "", "documents": count, "problem": word_error(error).text}
+        return {"category": name, "description": one_line(described.get("description")), "documents": count}
 
     def create(self, name: str, description: str) -> Category:
         """Make a category, and the guide's folder with the first one; raises ExistsError."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NotRequired
+
+from typing_extensions import TypedDict
 
 from mcp_guide.errors import NotFoundError, YamlError
 from mcp_guide.folder import Folder
@@ -14,14 +16,13 @@ from mcp_guide.plain_yaml import one_line, read_mapping_file, write_mapping
 COLLECTIONS_FILE = "collections.yaml"
 
 
-@dataclass(frozen=True, slots=True)
-class Collection:
+class Collection(TypedDict):
     """One collection; `missing` are categories that it names and that do not exist."""
 
-    name: str
+    collection: str
     description: str
-    categories: tuple[str, ...]
-    missing: tuple[str, ...] = ()
+    categories: list[str]
+    missing: NotRequired[list[str]]
 
 
 class Collections:
@@ -41,7 +42,7 @@ class Collections:
 
     def read(self, name: str) -> Collection:
         """Return one collection; raises NotFoundError."""
-        known = {collection.name: collection for collection in self.list()}
+        known = {collection["collection"]: collection for collection in self.list()}
         if name not in known:
             raise NotFoundError("collection", name, nearest=find_nearest(name, known))
         return known[name]
@@ -49,9 +50,9 @@ class Collections:
     def set(self, name: str, *, description: str, categories: Sequence[str]) -> Collection:
         """Create or replace a collection; raises NotFoundError for a category."""
         check_new_name("collection", name)
-        chosen = tuple(dict.fromkeys(categories))
+        chosen = list(dict.fromkeys(categories))
         self._refuse_missing(chosen)
-        collection = Collection(name, one_line(description), chosen)
+        collection: Collection = {"collection": name, "description": one_line(description), "categories": chosen}
         with self._folder.open(lock=True) as root:
             _write(root, {**_read(root), name: collection})
         return collection
@@ -72,12 +73,11 @@ class Collections:
 
     def _complete(self, collection: Collection) -> Collection:
         known = set(self._folder.category_names())
-        return Collection(
-            collection.name,
-            collection.description,
-            tuple(name for name in collection.categories if name in known),
-            tuple(name for name in collection.categories if name not in known),
-        )
+        missing = [name for name in collection["categories"] if name not in known]
+        if missing:
+            collection["categories"] = [name for name in collection["categories"] if name in known]
+            collection["missing"] = missing
+        return collection
 
 
 def _read(root: Folder) -> dict[str, Collection]:
@@ -94,12 +94,12 @@ def _parse(name: str, value: object) -> Collection:
         raise YamlError(f"has no list of categories for {name}", where=COLLECTIONS_FILE)
     if not all(isinstance(category, str) for category in categories):
         raise YamlError(f"lists categories for {name} that are not names", where=COLLECTIONS_FILE)
-    return Collection(name, one_line(description), tuple(categories))
+    return {"collection": name, "description": one_line(description), "categories": categories}
 
 
 def _write(root: Folder, collections: dict[str, Collection]) -> None:
     content = {
-        collection.name: {"description": collection.description, "categories": list(collection.categories)}
-        for collection in collections.values()
+        name: {"description": collection["description"], "categories": collection["categories"]}
+        for name, collection in collections.items()
     }
     root.write(COLLECTIONS_FILE, write_mapping(content).encode(), replace=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mcp_guide.errors import ExistsError, GuideError, NotFoundError, TooLargeError, UnreadableError, YamlError
-from mcp_guide.folder import Entry, Folder
+from mcp_guide.folder import Folder, FolderEntry
 from mcp_guide.front_matter import FrontMatter, find_body, split_front_matter
 from mcp_guide.guide_folder import GuideFolder
 from mcp_guide.markdown_summary import find_description, find_title, shorten
@@ -15,8 +15,7 @@ from mcp_guide.names import SUFFIX, DocumentName, check_new_name, find_nearest, 
 SIZE_LIMIT = 1024 * 1024  # bytes of one document
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(NamedTuple):
     """A document as a list shows it; `problem` is that of its front matter, which then counts as missing."""
 
     name: DocumentName
@@ -28,8 +27,7 @@ class Summary:
     problem: YamlError | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """One document; `body` is its text without the front matter."""
 
     summary: Summary
@@ -37,8 +35,7 @@ class Document:
     body: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(NamedTuple):
     """Something that has the name of a document and cannot be read as one."""
 
     name: DocumentName
@@ -90,7 +87,7 @@ class Documents:
                 raise UnreadableError(str(name), f"it cannot be removed: {error.strerror}") from None
 
 
-def is_document(entry: Entry) -> bool:
+def is_document(entry: FolderEntry) -> bool:
     """True if an entry has the name of a document; whether it can be read is another matter."""
     return entry.name.endswith(SUFFIX) and is_name(entry.name.removesuffix(SUFFIX))
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self
 
 from mcp_core.atomic_write import remove_unfinished, write_in_folder
 from mcp_core.file_lock import lock
+from mcp_core.quick_dataclass import dataclass
 from mcp_guide.errors import TooLargeError, UnreadableError
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -24,7 +24,7 @@ _STALE = 3600.0  # seconds after which an unfinished file belongs to nobody
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FolderEntry:
     """One name in a folder; a link is a link, wherever it points."""
 
     name: str
@@ -44,7 +44,7 @@ class Folder:
     def __exit__(self, *_: object) -> None:
         os.close(self._descriptor)
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[FolderEntry]:
         """List everything in it, by name."""
         with os.scandir(self._descriptor) as found:
             return sorted((_look_at(entry) for entry in found), key=lambda entry: entry.name)
@@ -108,16 +108,16 @@ def open_path(path: Path, *, follow: bool) -> Folder:
     return Folder(os.open(path, _FOLDER if follow else _FOLDER | os.O_NOFOLLOW))
 
 
-def _look_at(entry: os.DirEntry[str]) -> Entry:
+def _look_at(entry: os.DirEntry[str]) -> FolderEntry:
     try:
         found = entry.stat(follow_symlinks=False)
     except FileNotFoundError:  # removed while we looked
-        return Entry(entry.name, "other", 0)
+        return FolderEntry(entry.name, "other", 0)
     if stat.S_ISREG(found.st_mode):
-        return Entry(entry.name, "file", found.st_size)
+        return FolderEntry(entry.name, "file", found.st_size)
     if stat.S_ISDIR(found.st_mode):
-        return Entry(entry.name, "folder", 0)
-    return Entry(entry.name, "link" if stat.S_ISLNK(found.st_mode) else "other", 0)
+        return FolderEntry(entry.name, "folder", 0)
+    return FolderEntry(entry.name, "link" if stat.S_ISLNK(found.st_mode) else "other", 0)
 
 
 def _one_step(name: str) -> str:

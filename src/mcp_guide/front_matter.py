@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from mcp_core.quick_dataclass import dataclass
 from mcp_guide.errors import YamlError
 from mcp_guide.plain_yaml import one_line, read_mapping
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from mcp_core.quick_dataclass import dataclass
 from mcp_guide.categories import Categories
 from mcp_guide.collection_file import Collections
 from mcp_guide.documents import Documents

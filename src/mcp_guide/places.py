@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
+
+from mcp_core.facts_error import FactsError
 
 FOLDER = ".guide"
 FOLDER_VARIABLE = "MCP_GUIDE_FOLDER"
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(NamedTuple):
     """The project's root and the guide's folder, which need not exist; `named` if a person has said where it is."""
 
     project: Path
@@ -20,8 +21,7 @@ class Places:
     named: bool
 
 
-@dataclass(eq=False)
-class LinkedFolderError(Exception):
+class LinkedFolderError(FactsError):
     """The folder that was found in the project is a link, so following it is for a person to decide."""
 
     folder: Path

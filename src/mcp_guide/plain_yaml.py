@@ -6,6 +6,8 @@ and depth is counted on the parser's events before anything is built, because bu
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import yaml
 
 from mcp_core.json_types import JsonObject
@@ -51,7 +53,7 @@ def read_mapping_file(folder: Folder, name: str) -> JsonObject:
         raise YamlError(error.reason, error.line, name) from None
 
 
-def write_mapping(value: JsonObject) -> str:
+def write_mapping(value: Mapping[str, object]) -> str:
     """Write a mapping of texts, lists and mappings, its keys in their order."""
     text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1_000_000)
     return text

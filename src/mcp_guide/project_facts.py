@@ -7,12 +7,12 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from pathlib import Path
 
 from mcp_core.json_types import Json
+from mcp_core.quick_dataclass import dataclass
 from mcp_guide.errors import GuideError
 from mcp_guide.folder import Folder, open_path
 

@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 from mcp_core import Report, quote_name
-from mcp_guide.errors import (
-    BadNameError,
-    ExistsError,
-    NotEmptyError,
-    NotFoundError,
-    TemplateFailedError,
-    TooLargeError,
-    UnreadableError,
-    YamlError,
-)
+from mcp_guide import errors
 
 _LISTS = {"category": "list_categories", "document": "list_documents", "collection": "list_collections"}
 
@@ -20,23 +11,23 @@ _LISTS = {"category": "list_categories", "document": "list_documents", "collecti
 def word_error(error: Exception) -> Report:
     """Word an error of a guide, or of the disk."""
     match error:
-        case NotFoundError():
+        case errors.NotFoundError():
             return Report(_not_found(error), "not_found", f"Call `{_LISTS[error.kind]}` to see which there are.")
-        case BadNameError():
+        case errors.BadNameError():
             return Report(f"{quote_name(error.name)} cannot name a {error.kind}: {error.reason}.", "bad_name")
-        case ExistsError():
+        case errors.ExistsError():
             text = f"There is already a {error.kind} {quote_name(error.name)}."
             return Report(text, "exists", "Ask whether it should be replaced before you do so.")
-        case NotEmptyError():
+        case errors.NotEmptyError():
             return _not_empty(error)
-        case TooLargeError():
+        case errors.TooLargeError():
             return Report(f"{quote_name(error.name)} is larger than {error.limit} bytes.", "too_large")
-        case UnreadableError():
+        case errors.UnreadableError():
             return Report(f"{quote_name(error.name)} cannot be used: {error.reason}.", "unreadable")
-        case YamlError():
+        case errors.YamlError():
             place = "" if error.line is None else f" (line {error.line})"
             return Report(f"{error.where or 'The text'} {error.reason}{place}.", "bad_yaml")
-        case TemplateFailedError():
+        case errors.TemplateFailedError():
             place = "" if error.line is None else f", line {error.line}"
             text = f"The template {quote_name(error.document)}{place}: {error.reason.rstrip('.')}."
             return Report(text, "template_failed")
@@ -45,14 +36,14 @@ def word_error(error: Exception) -> Report:
     return Report(str(error), "failed")
 
 
-def _not_found(error: NotFoundError) -> str:
+def _not_found(error: errors.NotFoundError) -> str:
     sentence = f"There is no {error.kind} {quote_name(error.name)}."
     if not error.nearest:
         return sentence
     return f"{sentence} Did you mean {', '.join(map(quote_name, error.nearest))}?"
 
 
-def _not_empty(error: NotEmptyError) -> Report:
+def _not_empty(error: errors.NotEmptyError) -> Report:
     if error.strangers:
         names = ", ".join(map(quote_name, error.strangers[:5]))
         text = f"The category {quote_name(error.category)} holds files that are not documents: {names}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mcp_guide.documents import Document
 from mcp_guide.markdown_summary import shorten
@@ -15,8 +15,7 @@ _WORDS = 32  # of a search; more say no more
 _LINE = 160  # characters
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """The weight of each word of a search in one document, and the first line of its body that has one of them."""
 
     weights: tuple[float, ...]

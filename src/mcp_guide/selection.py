@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from pydantic import Field
 
 from mcp_core import ToolArguments
+from mcp_core.quick_dataclass import dataclass, field
 from mcp_guide.documents import Document, Summary, Unreadable
 from mcp_guide.guide import Guide
 from mcp_guide.names import DocumentName, check_name
@@ -54,7 +54,7 @@ def select(guide: Guide, wish: Wish) -> Selection:
 
 
 def _find_categories(guide: Guide, wish: Wish) -> Iterable[str]:
-    known = guide.collections.read(wish.collection).categories if wish.collection else guide.folder.category_names()
+    known = guide.collections.read(wish.collection)["categories"] if wish.collection else guide.folder.category_names()
     if wish.category is None:
         return known
     if wish.collection is None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from mcp_core.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     import numpy

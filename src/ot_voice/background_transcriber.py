@@ -21,22 +21,11 @@ from ot.config.models import VoiceSettings
 from ot.errors import OneToolError
 from ot.execution.wording import word_error
 from ot.logs import LogSpan, write_log
+from ot_voice import events
 from ot_voice.answer import Answer
 from ot_voice.audio import Utterance
 from ot_voice.consent import OpenQuestion, read_aloud
 from ot_voice.ear import Ear, Sound, WakeWordHeard
-from ot_voice.events import (
-    Answered,
-    AnswerEnded,
-    Asked,
-    Asking,
-    Dropped,
-    Failed,
-    Heard,
-    Interrupted,
-    NotUnderstood,
-    VoiceEvent,
-)
 from ot_voice.grammar import find_missing
 from ot_voice.recognisers import Recogniser, Transcript
 from ot_voice.sources import AudioSource, read_blocks
@@ -70,7 +59,7 @@ class BackgroundTranscriber:
         *,
         settings: VoiceSettings,
         speaker: Speaker | None = None,
-        watch: Callable[[VoiceEvent], None] = lambda _: None,
+        watch: Callable[[events.VoiceEvent], None] = lambda _: None,
         beside: Callable[[], Coroutine[object, object, None]] | None = None,
     ) -> None:
         """`watch` is told what happens; `beside` is a task of whoever builds this, for as long as it listens."""
@@ -136,10 +125,10 @@ class BackgroundTranscriber:
         if self._answer is None:
             return None
         with LogSpan("voice.consent") as span:
-            self._watch(Asking(question))
+            self._watch(events.Asking(question))
             agreed = await self._settle(question, self._answer)
             span.add(agreed=agreed is True)
-        self._watch(Answered(agreed is True))
+        self._watch(events.Answered(agreed is True))
         return agreed
 
     async def _settle(self, question: str, answer: Answer) -> bool | None:
@@ -170,7 +159,7 @@ class BackgroundTranscriber:
     async def _next_recorded(self) -> Utterance | None:
         """Return what is said next in a recording, unless that is long after what is being answered."""
         asked_at = self._answered.end
-        self._watch(Asked())
+        self._watch(events.Asked())
         utterance = await self._next()
         if utterance is not None and utterance.start > asked_at + self._settings.answer_window:
             self._kept = utterance
@@ -227,7 +216,7 @@ class BackgroundTranscriber:
         if question is not None and question.said and not question.is_open:
             self._ear.attend(self._settings.answer_window)
             question.open()
-            self._watch(Asked())
+            self._watch(events.Asked())
 
     async def _take(self, sound: Sound) -> None:
         match sound:
@@ -253,7 +242,7 @@ class BackgroundTranscriber:
             dropped = self._waiting.receive_nowait()
             self._heard.send_nowait(utterance)
             write_log(logging.WARNING, "voice.dropped", seconds=round(dropped.seconds, 2), start=dropped.start)
-            self._watch(Dropped(dropped.seconds, dropped.start))
+            self._watch(events.Dropped(dropped.seconds, dropped.start))
 
     async def _serve(self) -> None:
         try:
@@ -263,7 +252,7 @@ class BackgroundTranscriber:
                 if transcript is None:
                     continue
                 if not transcript.text.strip():
-                    self._watch(NotUnderstood())
+                    self._watch(events.NotUnderstood())
                 elif self._answers is not None:
                     await self._respond(transcript, self._answers)
         finally:
@@ -299,7 +288,7 @@ class BackgroundTranscriber:
         if transcript.doubted and (self._answers is None or self._speaker is None):
             transcript = Transcript(transcript.doubted, transcript.engine)  # nobody can be asked
         if transcript.text.strip():
-            self._watch(Heard(transcript.text, transcript.engine, transcript.confidence, span.duration))
+            self._watch(events.Heard(transcript.text, transcript.engine, transcript.confidence, span.duration))
         return transcript
 
     async def _respond(self, transcript: Transcript, answers: Answers) -> None:
@@ -346,11 +335,11 @@ class BackgroundTranscriber:
                 stopped, self._answer = self._answer.stopped, None
             if stopped:
                 span.status = "interrupted"
-        self._watch(Interrupted() if stopped else AnswerEnded(text))
+        self._watch(events.Interrupted() if stopped else events.AnswerEnded(text))
 
     def _fail(self, part: str, reason: str) -> None:
         write_log(logging.WARNING, f"voice.{part}", reason=reason)
-        self._watch(Failed(part, reason))
+        self._watch(events.Failed(part, reason))
 
 
 async def _say(text: str) -> AsyncIterator[Event]:

@@ -42,6 +42,15 @@ class CommandPaths:
         """The place before the first word."""
         return self._words_after(0)
 
+    @property
+    def words(self) -> set[str]:
+        """Every word of the grammar."""
+        return {step.word for steps in self._steps for step in steps if step.word}
+
+    def accepts(self, sentence: str) -> bool:
+        """True if this is a whole sentence: a decoder that lost the end of one returns its beginning."""
+        return self.weigh(sentence) > -math.inf
+
     def is_end(self, place: Place) -> bool:
         """True if a sentence may end here."""
         return any(not rest and self._end in self._reached(state) for state, rest in place)

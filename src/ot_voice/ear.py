@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from mcp_core.quick_dataclass import dataclass
 from ot.config.models import VadSettings
 from ot_voice.audio import BLOCK, Utterance, seconds_of
 from ot_voice.vad import Segmenter, SpeechBegan

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from mcp_core.quick_dataclass import dataclass
 from ot.ai import Event
 from ot_voice.ear import WakeWordHeard
 from ot_voice.vad import SpeechBegan

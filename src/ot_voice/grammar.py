@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
+from mcp_core.quick_dataclass import dataclass
 from ot_voice.words import spoken_form
 
 MOST_NAMES = 500  # of each kind; a grammar of thousands would accept anything
@@ -93,35 +93,6 @@ _INCOMPLETE = re.compile(
 def render_answers() -> str:
     """Write the JSGF of the answers to a question that is put for a yes or a no."""
     return "\n".join(["#JSGF V1.0;", "grammar answers;", f"public {_rule('answer', [*YES, *NO])}", ""])
-
-
-def compile_grammar(jsgf: str) -> re.Pattern[str]:
-    """Return the pattern of a grammar's whole sentences: a decoder that lost the end of one returns its beginning."""
-    rules = dict(_RULE.findall(jsgf))
-    *_, public = _PUBLIC.findall(jsgf)
-
-    def expand(rule: str) -> str:
-        return "".join(_translate(sign, expand) for sign in _SIGN.findall(rules[rule]))
-
-    return re.compile(expand(public))
-
-
-def words_of(jsgf: str) -> set[str]:
-    """Return every word that a grammar knows."""
-    return {sign for _, rule in _RULE.findall(jsgf) for sign in _SIGN.findall(rule) if sign[0].isalpha()}
-
-
-def _translate(sign: str, expand: Callable[[str], str]) -> str:
-    if sign == "<NULL>":
-        return ""
-    if sign.startswith("<"):
-        return f"(?:{expand(sign[1:-1])})"
-    return {"(": "(?:", ")": ")", "[": "(?:", "]": ")?", "|": "|"}.get(sign) or f"{re.escape(sign)} "
-
-
-_RULE = re.compile(r"<(\w+)> = (.*);")
-_PUBLIC = re.compile(r"public <(\w+)>")
-_SIGN = re.compile(r"<\w+>|[()\[\]|]|[a-z']+")  # weights, such as /0.8/, are none
 
 
 def _rule(name: str, choices: Sequence[str]) -> str:

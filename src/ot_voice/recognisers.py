@@ -9,12 +9,12 @@ import importlib.util
 import logging
 import math
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import anyio
 
 from mcp_core.distribution import with_extra
+from mcp_core.quick_dataclass import dataclass
 from ot.errors import MissingVoiceError, ServiceUnavailableError, ToolError, ToolFailedError, VoiceError
 from ot.isolate import IsolateHost
 from ot.logs import write_log

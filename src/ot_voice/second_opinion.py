@@ -18,11 +18,11 @@ import logging
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 import anyio
 from rapidfuzz.distance import Indel
 
+from mcp_core.quick_dataclass import replace
 from ot.errors import VoiceError
 from ot.logs import write_log
 from ot_voice.audio import seconds_of

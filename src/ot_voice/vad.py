@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 
+from mcp_core.quick_dataclass import dataclass
 from ot.config.models import VadSettings
 from ot_voice.audio import BLOCK, Utterance, seconds_of
 from ot_voice.library import load_library

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
+from mcp_core.quick_dataclass import dataclass
 from ot.errors import VoiceError
 from ot_voice.audio import RATE
 from ot_voice.library import load_library

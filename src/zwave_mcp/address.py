@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Literal
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+
+from mcp_core.facts_error import FactsError
+from mcp_core.quick_dataclass import dataclass, field, replace
 
 Kind = Literal["websocket", "mqtt"]
 
@@ -18,9 +20,8 @@ _SCHEMES: Mapping[str, tuple[Kind, int]] = {
 _DEFAULT_PREFIX = "zwave"  # what zwave-js-ui begins its topics with, unless told otherwise
 
 
-@dataclass(eq=False)
-class BadAddressError(ValueError):
-    """An address that cannot be one; the reason never holds the password."""
+class BadAddressError(FactsError):
+    """An address that cannot be used; the reason never contains the password."""
 
     reason: str
 

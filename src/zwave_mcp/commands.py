@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import anyio
 
 from mcp_core.json_types import Json
+from mcp_core.quick_dataclass import dataclass, replace
 from zwave_mcp.backends.backend import Backend, SetOutcome, SetStatus
 from zwave_mcp.errors import CommandFailedError, NoAnswerError, NotConfirmedError, RefusedError, UnreachableError
 from zwave_mcp.network import Network

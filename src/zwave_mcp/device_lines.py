@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from typing import NotRequired
 
+from pydantic import JsonValue
 from typing_extensions import TypedDict
 
 from mcp_core.json_types import Json
 from zwave_mcp.abilities import list_abilities
 from zwave_mcp.health import write_time
-from zwave_mcp.lights import read_percent
-from zwave_mcp.locks import SECURED
 from zwave_mcp.nodes import Node
+from zwave_mcp.switches import SECURED, read_percent
 from zwave_mcp.values import CommandClass, Value
 
 _LIGHTS = frozenset({CommandClass.BINARY_SWITCH, CommandClass.MULTILEVEL_SWITCH})
@@ -39,7 +39,7 @@ class ValueLine(TypedDict):
     """A value of a device; `updated` is when the driver last heard it, null where that is not known."""
 
     name: str
-    value: Json
+    value: JsonValue
     updated: str | None
     text: NotRequired[str]
     unit: NotRequired[str]

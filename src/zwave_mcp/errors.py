@@ -20,15 +20,14 @@ LinkError                    why a connection could not be made or kept; told as
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mcp_core.facts_error import FactsError
 from mcp_core.json_types import Json
 from zwave_mcp.nodes import Status
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A device that may have been meant."""
 
     node: int

@@ -6,9 +6,9 @@ from collections import Counter
 from datetime import datetime
 from typing import NotRequired
 
+from pydantic import JsonValue
 from typing_extensions import TypedDict
 
-from mcp_core.json_types import JsonObject
 from zwave_mcp.network import Controller, LinkState, Network
 from zwave_mcp.nodes import Node, Status
 
@@ -22,7 +22,7 @@ class Connection(TypedDict):
     since: str | None
     problem: NotRequired[str]
     failed_attempts: NotRequired[int]
-    server: NotRequired[JsonObject]
+    server: NotRequired[dict[str, JsonValue]]
 
 
 class Radio(TypedDict):
@@ -33,7 +33,7 @@ class Radio(TypedDict):
     status: str
     home_id: str
     all_nodes_ready: bool | None
-    statistics: JsonObject
+    statistics: dict[str, JsonValue]
 
 
 class Attention(TypedDict):

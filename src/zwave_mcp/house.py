@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 
 import anyio
 
+from mcp_core.quick_dataclass import dataclass, replace
 from zwave_mcp.address import Address
 from zwave_mcp.backends.backend import Backend
 from zwave_mcp.backends.mqtt import MqttBackend
 from zwave_mcp.backends.websocket import WebSocketBackend
-from zwave_mcp.commands import CONFIRM_WITHIN, Commander
+from zwave_mcp.commands import CONFIRM_WITHIN, Command, Commander
 from zwave_mcp.names import find_device
 from zwave_mcp.network import Network
 from zwave_mcp.nodes import Node
@@ -31,6 +31,12 @@ class House:
         """Find a device by name; raises the errors of a connection and of names."""
         await self.network.require_connection()
         return find_device(device, self.network.devices())
+
+    async def carry_out(self, device: str | int, build: Callable[[Node], Command]) -> tuple[Node, Value, Value]:
+        """Have a device do something; return it, the value that it reports then, and the one that was set."""
+        node = await self.find(device)
+        command = build(node)
+        return node, await self.commander.carry_out(node, command), command.target
 
     async def date(self, values: list[Value]) -> list[Value]:
         """Add the time of the last real update to values that lack it; it stays None if unknown."""

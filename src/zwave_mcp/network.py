@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
+from types import MappingProxyType
+from typing import NamedTuple
 
 import anyio
 
 from mcp_core.json_types import Json
+from mcp_core.quick_dataclass import dataclass, field, replace
 from zwave_mcp.errors import DriverNotReadyError, NotConnectedError
 from zwave_mcp.nodes import Node, Status
 from zwave_mcp.values import CommandClass, Value, ValueId
@@ -25,15 +27,14 @@ class LinkState(Enum):
     DISCONNECTED = "disconnected"
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """The connection now; `problem` says why there is none, `facts` what the server told about itself."""
 
     state: LinkState
     since: datetime
     problem: str = ""
     attempts: int = 0  # in vain since it last stood
-    facts: Mapping[str, Json] = field(default_factory=dict)
+    facts: Mapping[str, Json] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -69,7 +70,7 @@ class Network:
         self.nodes = {node.id: node for node in nodes}
         self.controller = controller
         if self.link.state is LinkState.CONNECTED:
-            self.link = replace(self.link, facts=dict(facts))
+            self.link = self.link._replace(facts=dict(facts))
         else:
             self.link = Link(LinkState.CONNECTED, datetime.now(UTC), facts=dict(facts))
         self._first_attempt.set()

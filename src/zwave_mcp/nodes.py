@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 
 from mcp_core.json_types import Json
+from mcp_core.quick_dataclass import dataclass, field
 from zwave_mcp.values import Value, ValueId
 
 _BROADCAST = {0, 255, 4095}  # addresses that stand for every node, not for one

@@ -6,76 +6,60 @@ import json
 from collections.abc import Iterable
 
 from mcp_core import Report, quote_name
-from zwave_mcp.errors import (
-    AmbiguousDeviceError,
-    BadSettingError,
-    Candidate,
-    CommandFailedError,
-    ConnectionLostError,
-    DriverNotReadyError,
-    EndpointError,
-    NoAnswerError,
-    NotConfirmedError,
-    NotConnectedError,
-    RefusedError,
-    UnableError,
-    UnknownDeviceError,
-    UnreachableError,
-    ZwaveError,
-)
+from zwave_mcp import errors
 from zwave_mcp.nodes import Status
 
 
-def word_error(error: ZwaveError) -> Report:
+def word_error(error: errors.ZwaveError) -> Report:
     """Word an error of the network."""
     match error:
-        case UnknownDeviceError():
+        case errors.UnknownDeviceError():
             return _unknown_device(error)
-        case AmbiguousDeviceError():
+        case errors.AmbiguousDeviceError():
             names = _list_candidates(error.candidates)
             text = f"{quote_name(error.wanted)} can be several devices: {names}."
             return Report(text, "ambiguous_device", "Ask which one is meant, or use its node number.")
-        case UnableError():
+        case errors.UnableError():
             what = " and ".join(error.abilities)
             why = f"it is a {what}" if what else "it offers nothing that can be set"
             return Report(f"{quote_name(error.device)} cannot be {error.wish}: {why}.", "unable")
-        case EndpointError():
+        case errors.EndpointError():
             return _endpoint(error)
-        case BadSettingError():
+        case errors.BadSettingError():
             text = f"{quote_name(error.device)} does not accept {error.given}; it accepts {error.expected}."
             return Report(text, "bad_setting")
-        case UnreachableError():
+        case errors.UnreachableError():
             return _unreachable(error)
     return _word_failure(error)
 
 
-def _word_failure(error: ZwaveError) -> Report:
+def _word_failure(error: errors.ZwaveError) -> Report:
     match error:
-        case NotConnectedError():
+        case errors.NotConnectedError():
             text = f"There is no connection to the Z-Wave server at {error.address}: {error.problem or 'not yet'}."
             return Report(text, "not_connected", "It is tried again automatically; call `health` for its state.")
-        case DriverNotReadyError():
+        case errors.DriverNotReadyError():
             text = "The Z-Wave server runs, but the driver of its controller is not ready."
             return Report(text, "driver_not_ready", "Try again in a while; call `health` for its state.")
-        case ConnectionLostError():
+        case errors.ConnectionLostError():
             text = (
                 f"The connection broke before {error.request} was answered: it is not known whether it was carried out."
             )
             return Report(text, "connection_lost", "Look at the device's values before you try again.")
-        case NoAnswerError():
+        case errors.NoAnswerError():
             text = f"The Z-Wave server did not answer {error.request} within {error.seconds:g} s."
             return Report(text, "no_answer", "Look at the device's values before you try again.")
-        case CommandFailedError():
+        case errors.CommandFailedError():
             return Report(f"{quote_name(error.device)} was not changed: {error.reason.rstrip('.')}.", "command_failed")
-        case NotConfirmedError():
+        case errors.NotConfirmedError():
             return _not_confirmed(error)
-        case RefusedError():
+        case errors.RefusedError():
             text = f"The Z-Wave server refused {error.request}: {(error.message or error.code).rstrip('.')}."
             return Report(text, "refused")
     return Report(str(error), "failed")
 
 
-def _unknown_device(error: UnknownDeviceError) -> Report:
+def _unknown_device(error: errors.UnknownDeviceError) -> Report:
     sentence = f"There is no device {quote_name(error.wanted)}."
     if not error.total:
         return Report(f"{sentence} The network has no devices at all.", "unknown_device")
@@ -83,7 +67,7 @@ def _unknown_device(error: UnknownDeviceError) -> Report:
     return Report(text, "unknown_device", "Call `devices` to see all.")
 
 
-def _endpoint(error: EndpointError) -> Report:
+def _endpoint(error: errors.EndpointError) -> Report:
     parts = ", ".join(map(str, error.available))
     if error.endpoint is None:
         text = f"{quote_name(error.device)} has several parts that can be {error.wish}: endpoints {parts}."
@@ -92,7 +76,7 @@ def _endpoint(error: EndpointError) -> Report:
     return Report(text, "unknown_endpoint")
 
 
-def _unreachable(error: UnreachableError) -> Report:
+def _unreachable(error: errors.UnreachableError) -> Report:
     seen = f"; it was last heard from at {error.last_seen}" if error.last_seen else ""
     if error.status is Status.DEAD:
         text = f"{quote_name(error.device)} is dead: the controller cannot reach it{seen}. Nothing was sent."
@@ -104,7 +88,7 @@ def _unreachable(error: UnreachableError) -> Report:
     return Report(text, "device_not_ready", "Try again in a while.")
 
 
-def _not_confirmed(error: NotConfirmedError) -> Report:
+def _not_confirmed(error: errors.NotConfirmedError) -> Report:
     wanted, last = json.dumps(error.wanted), json.dumps(error.last, ensure_ascii=False, default=str)
     if error.heard:
         state = f"after {error.seconds:g} s it still reports {last} where {wanted} was asked for"
@@ -114,11 +98,11 @@ def _not_confirmed(error: NotConfirmedError) -> Report:
     return Report(text, "not_confirmed", "Do not report it as done.")
 
 
-def _list_candidates(candidates: Iterable[Candidate]) -> str:
+def _list_candidates(candidates: Iterable[errors.Candidate]) -> str:
     return "; ".join(map(_describe, candidates))
 
 
-def _describe(candidate: Candidate) -> str:
+def _describe(candidate: errors.Candidate) -> str:
     place = f" in {quote_name(candidate.location)}" if candidate.location else ""
     what = f" ({', '.join(candidate.abilities)})" if candidate.abilities else ""
     return f"node {candidate.node} {quote_name(candidate.name)}{place}{what}"

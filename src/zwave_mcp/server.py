@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 from mcp_official import DeclaredToolsServer
 from zwave_mcp.house import House
-from zwave_mcp.tools import tool_control, tool_devices, tool_lock
+from zwave_mcp.tools import tool_control, tool_devices
 
 INSTRUCTIONS = (
     "A house with Z-Wave devices. Call `devices` to see what there is; name a device as people do. A command succeeds"
@@ -22,5 +22,5 @@ class ZwaveServer(DeclaredToolsServer[House]):
             "zwave",
             instructions=INSTRUCTIONS,
             open_state=lambda: nullcontext(house),
-            modules=[tool_devices, tool_control, tool_lock],
+            modules=[tool_devices, tool_control],
         )

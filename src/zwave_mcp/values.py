@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import IntEnum
+from typing import NamedTuple
 
 from mcp_core.json_types import Json
+from mcp_core.quick_dataclass import dataclass, field
 
 SECRET = "***"
 
@@ -30,8 +31,7 @@ class CommandClass(IntEnum):
     BATTERY = 0x80
 
 
-@dataclass(frozen=True, slots=True)
-class ValueId:
+class ValueId(NamedTuple):
     """The identity of a value; `key` sets values of one property apart, such as the set points of a thermostat."""
 
     node: int

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NotRequired
-
 from mcp.server.mcpserver import Context
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -12,16 +10,6 @@ from mcp_core import Result, ToolArguments, requires_consent
 from mcp_guide.answers import guide_of, on_disk
 from mcp_guide.categories import Category
 from mcp_guide.guide import Guide
-from mcp_guide.reporting import word_error
-
-
-class CategoryLine(TypedDict):
-    """One category; `problem` says why its description cannot be read."""
-
-    category: str
-    description: str
-    documents: int
-    problem: NotRequired[str]
 
 
 class RemovedCategory(TypedDict):
@@ -52,23 +40,23 @@ class RemoveCategoryArgs(ToolArguments):
 
 @ToolArguments.declare
 @on_disk
-def list_categories(args: ListCategoriesArgs, ctx: Context[Guide]) -> Result[list[CategoryLine]]:
+def list_categories(args: ListCategoriesArgs, ctx: Context[Guide]) -> Result[list[Category]]:
     """List the categories of this project's guidance, with the number of documents in each."""
-    return Result.ok([_describe(category) for category in guide_of(ctx).categories.list()])
+    return Result.ok(guide_of(ctx).categories.list())
 
 
 @requires_consent("CREATE_CATEGORY", effect="creates a folder in the guide's folder")
 @on_disk
-def create_category(args: CreateCategoryArgs, ctx: Context[Guide]) -> Result[CategoryLine]:
+def create_category(args: CreateCategoryArgs, ctx: Context[Guide]) -> Result[Category]:
     """Create a category for documents of this project's guidance."""
-    return Result.ok(_describe(guide_of(ctx).categories.create(args.category, args.description)))
+    return Result.ok(guide_of(ctx).categories.create(args.category, args.description))
 
 
 @requires_consent("UPDATE_CATEGORY", effect="replaces the description of a category")
 @on_disk
-def update_category(args: UpdateCategoryArgs, ctx: Context[Guide]) -> Result[CategoryLine]:
+def update_category(args: UpdateCategoryArgs, ctx: Context[Guide]) -> Result[Category]:
     """Replace the description of a category of this project's guidance; its documents stay as they are."""
-    return Result.ok(_describe(guide_of(ctx).categories.update(args.category, args.description)))
+    return Result.ok(guide_of(ctx).categories.update(args.category, args.description))
 
 
 @requires_consent("REMOVE_CATEGORY", effect="deletes a folder from the guide's folder")
@@ -78,14 +66,3 @@ def remove_category(args: RemoveCategoryArgs, ctx: Context[Guide]) -> Result[Rem
     count = guide_of(ctx).categories.remove(args.category, with_documents=args.with_documents)
     removed: RemovedCategory = {"removed": args.category, "documents": count}
     return Result.ok(removed, message=f"Removed the category {args.category} and {count} of its documents.")
-
-
-def _describe(category: Category) -> CategoryLine:
-    line: CategoryLine = {
-        "category": category.name,
-        "description": category.description,
-        "documents": category.documents,
-    }
-    if category.problem:
-        line["problem"] = word_error(category.problem).text
-    return line

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NotRequired
-
 from mcp.server.mcpserver import Context
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -12,15 +10,6 @@ from mcp_core import Result, ToolArguments, requires_consent
 from mcp_guide.answers import guide_of, on_disk
 from mcp_guide.collection_file import Collection
 from mcp_guide.guide import Guide
-
-
-class CollectionLine(TypedDict):
-    """One collection; `missing` are categories that it names and that do not exist."""
-
-    collection: str
-    description: str
-    categories: list[str]
-    missing: NotRequired[list[str]]
 
 
 class RemovedCollection(TypedDict):
@@ -45,19 +34,17 @@ class RemoveCollectionArgs(ToolArguments):
 
 @ToolArguments.declare
 @on_disk
-def list_collections(args: ListCollectionsArgs, ctx: Context[Guide]) -> Result[list[CollectionLine]]:
+def list_collections(args: ListCollectionsArgs, ctx: Context[Guide]) -> Result[list[Collection]]:
     """List the collections of this project's guidance: groups of categories that are read together."""
-    return Result.ok([_describe(collection) for collection in guide_of(ctx).collections.list()])
+    return Result.ok(guide_of(ctx).collections.list())
 
 
 @requires_consent("SET_COLLECTION", effect="rewrites the list of collections in the guide's folder")
 @on_disk
-def set_collection(args: SetCollectionArgs, ctx: Context[Guide]) -> Result[CollectionLine]:
+def set_collection(args: SetCollectionArgs, ctx: Context[Guide]) -> Result[Collection]:
     """Create a collection of categories, or replace the one with this name."""
-    collection = guide_of(ctx).collections.set(
-        args.collection, description=args.description, categories=args.categories
-    )
-    return Result.ok(_describe(collection))
+    collections = guide_of(ctx).collections
+    return Result.ok(collections.set(args.collection, description=args.description, categories=args.categories))
 
 
 @requires_consent("REMOVE_COLLECTION", effect="rewrites the list of collections in the guide's folder")
@@ -66,14 +53,3 @@ def remove_collection(args: RemoveCollectionArgs, ctx: Context[Guide]) -> Result
     """Remove a collection; its categories and their documents stay."""
     guide_of(ctx).collections.remove(args.collection)
     return Result.ok({"removed": args.collection}, message=f"Removed the collection {args.collection}.")
-
-
-def _describe(collection: Collection) -> CollectionLine:
-    line: CollectionLine = {
-        "collection": collection.name,
-        "description": collection.description,
-        "categories": list(collection.categories),
-    }
-    if collection.missing:
-        line["missing"] = list(collection.missing)
-    return line

@@ -7,11 +7,10 @@ from functools import partial
 
 import anyio.to_thread
 from mcp.server.mcpserver import Context
-from pydantic import Field
+from pydantic import Field, JsonValue
 from typing_extensions import TypedDict
 
 from mcp_core import Result, ToolArguments
-from mcp_core.json_types import JsonObject
 from mcp_guide.answers import answered, guide_of
 from mcp_guide.guide import Guide
 from mcp_guide.names import parse_document_name
@@ -28,7 +27,7 @@ class Rendered(TypedDict):
 
 class RenderTemplateArgs(ToolArguments):
     document: str = Field(description="Name of the template, written category/name")
-    variables: JsonObject = Field(default={}, description="Values for the names that the template uses")
+    variables: dict[str, JsonValue] = Field(default={}, description="Values for the names that the template uses")
 
 
 @ToolArguments.declare

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
 from mcp_core.json_types import Json
+from mcp_core.quick_dataclass import dataclass, field
 
 Reason = Literal["done", "length", "refused", "rounds"]
 """Why an answer is over: it is complete, it met `ai.max_tokens`, the model declined, or it went on asking for tools."""

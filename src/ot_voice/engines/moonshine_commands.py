@@ -11,13 +11,20 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypedDict
 
 from ot_voice.audio import seconds_of
 from ot_voice.command_paths import CommandPaths, Place
 from ot_voice.grammar import essence, render_grammar
 from ot_voice.library import load_library
 from ot_voice.words import spoken_form
+
+if TYPE_CHECKING:  # numpy is loaded late
+    import numpy
+    from numpy.typing import NDArray
+
+    Rows: TypeAlias = NDArray[numpy.float32]
+    Tokens: TypeAlias = NDArray[numpy.int64]
 
 _MODEL = "tiny-en"
 _BEGIN, _END = 1, 2  # tokens
@@ -35,10 +42,8 @@ _PAUSES, _SECOND_A_LETTER = 0.85, 0.062  # seconds around the speech, and for a 
 _RANGE = 0.35  # how much slower or faster people may speak without counting against a sentence, as a logarithm
 _MISFIT = 32.0
 
-Rows: TypeAlias = Any  # arrays of numpy, which is loaded late
 
-
-class Found(TypedDict):
+class CommandMatch(TypedDict):
     """The command that explains a sound best."""
 
     text: str
@@ -47,7 +52,7 @@ class Found(TypedDict):
     next: str  # that one
 
 
-_NOTHING: Found = {"text": "", "margin": -math.inf, "lead": 0.0, "next": ""}
+_NOTHING: CommandMatch = {"text": "", "margin": -math.inf, "lead": 0.0, "next": ""}
 
 
 def prepare(devices: tuple[str, ...], tools: tuple[str, ...]) -> None:
@@ -57,7 +62,7 @@ def prepare(devices: tuple[str, ...], tools: tuple[str, ...]) -> None:
         judge.follow(devices, tools)
 
 
-def transcribe(audio: bytes, devices: tuple[str, ...], tools: tuple[str, ...]) -> Found:
+def transcribe(audio: bytes, devices: tuple[str, ...], tools: tuple[str, ...]) -> CommandMatch:
     """Return the most likely command; without names there is none."""
     if not devices and not tools:
         return _NOTHING
@@ -81,7 +86,7 @@ class _Judge:
         self._vocabulary = _Vocabulary(self._model.tokens)
         self._names: tuple[tuple[str, ...], tuple[str, ...]] | None = None
         self._paths = CommandPaths(render_grammar(["light"], [], written=True))
-        self._next: dict[Place, tuple[Rows, list[tuple[Place, str]]]] = {}
+        self._next: dict[Place, tuple[Tokens, list[tuple[Place, str]]]] = {}
 
     def follow(self, devices: tuple[str, ...], tools: tuple[str, ...]) -> CommandPaths:
         """Return the paths of these names."""
@@ -90,7 +95,7 @@ class _Judge:
             self._names, self._next = (devices, tools), {}
         return self._paths
 
-    def find(self, audio: bytes, paths: CommandPaths) -> Found:
+    def find(self, audio: bytes, paths: CommandPaths) -> CommandMatch:
         heard = self._model.encode(audio)
         free, length = self._score_free(heard), seconds_of(len(audio))
         found = _best(self._search(heard, paths, length, _PER_VERB), free)
@@ -144,7 +149,7 @@ class _Judge:
                 beginnings[beginning] = beginnings.get(beginning, 0) + 1
         return list(kept.values())
 
-    def _tokens_after(self, place: Place, paths: CommandPaths) -> tuple[Rows, list[tuple[Place, str]]]:
+    def _tokens_after(self, place: Place, paths: CommandPaths) -> tuple[Tokens, list[tuple[Place, str]]]:
         """Return the tokens that may follow a place, and where each leads."""
         if place not in self._next:
             numpy = load_library("numpy")
@@ -165,7 +170,7 @@ class _Judge:
         return score
 
 
-def _best(found: Mapping[str, float], free: float) -> Found:
+def _best(found: Mapping[str, float], free: float) -> CommandMatch:
     """Return the best of some commands, and the best that means something else."""
     if not found:
         return _NOTHING
@@ -227,7 +232,8 @@ class _States:
             self._sound = {name: value for name, value in present.items() if ".encoder." in name}
         logits = logits[:, -1]
         logits -= logits.max(-1, keepdims=True)
-        return logits - numpy.log(numpy.exp(logits).sum(-1, keepdims=True))
+        likely: Rows = logits - numpy.log(numpy.exp(logits).sum(-1, keepdims=True))
+        return likely
 
     def _widened(self, name: str, count: int) -> Rows:
         if len(self._sound[name]) < count:
@@ -260,7 +266,8 @@ class _Model:
         numpy = load_library("numpy")
         samples = numpy.frombuffer(audio, "<i2").astype(numpy.float32)[None] / 32768
         mask = numpy.ones(samples.shape, numpy.int64)
-        return self._encoder.run(None, {"input_values": samples, "attention_mask": mask})[0]
+        heard: Rows = self._encoder.run(None, {"input_values": samples, "attention_mask": mask})[0]
+        return heard
 
     def decode(self, feed: dict[str, Rows]) -> tuple[Rows, dict[str, Rows]]:
         """Return the logits, and the states by the names under which the next step takes them."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from functools import cache
 from pathlib import Path
 from typing import TypedDict
 
+from ot_voice.command_paths import CommandPaths
 from ot_voice.dereverberation import dereverberate
-from ot_voice.grammar import compile_grammar, render_answers, render_grammar, words_of
+from ot_voice.grammar import render_answers, render_grammar
 from ot_voice.library import load_library
 from ot_voice.pronunciation import pronounce, without_r
 
@@ -22,7 +22,7 @@ _CLEAR = 0.2  # a margin that no other sentence came near to
 _SCALE = 1024  # scores are natural logarithms, scaled down by this
 
 
-class Found(TypedDict):
+class GrammarMatch(TypedDict):
     """The sentence of a grammar that explains a sound best."""
 
     text: str
@@ -34,7 +34,7 @@ def prepare(devices: tuple[str, ...], tools: tuple[str, ...]) -> list[str]:
     return sorted(_decoder().load(devices, tools))
 
 
-def transcribe(audio: bytes, devices: tuple[str, ...], tools: tuple[str, ...]) -> Found:
+def transcribe(audio: bytes, devices: tuple[str, ...], tools: tuple[str, ...]) -> GrammarMatch:
     """Return the most likely command, and its margin.
 
     The margin is how much more likely it makes each hundredth of a second than free phones do, in nats: about 0.1 to
@@ -48,7 +48,7 @@ def transcribe(audio: bytes, devices: tuple[str, ...], tools: tuple[str, ...]) -
     return max(heard, decoder.compare(_COMMANDS, _without_echo(audio)), key=lambda found: found["margin"])
 
 
-def answer(audio: bytes) -> Found:
+def answer(audio: bytes) -> GrammarMatch:
     """Return the most likely answer to a yes-or-no question, and its margin."""
     return _decoder().compare(_ANSWERS, audio)
 
@@ -83,20 +83,21 @@ class _Decoder:
             self._names = (devices, tools)
         return self._left_out
 
-    def compare(self, search: str, audio: bytes) -> Found:
+    def compare(self, search: str, audio: bytes) -> GrammarMatch:
         """Return the sentence of a grammar that was said, and how much better it explains the sound than phones do."""
         text, score, frames = self.decode(search, audio)
-        whole = self._sentences[search].fullmatch(f"{text} ")  # or the end was lost, and with it perhaps the device
+        whole = self._sentences[search].accepts(text)  # or the end was lost, and with it perhaps the device
         if not whole or frames > _PAUSES + _SLOWEST * len(text):
             return {"text": "", "margin": -math.inf}
         _, free, _ = self.decode(_PHONES, audio)
         return {"text": text, "margin": (score - free) * _SCALE / frames}
 
-    def _add(self, search: str, jsgf: str) -> re.Pattern[str]:
-        for word in sorted(words_of(jsgf) - self._with_variant):
+    def _add(self, search: str, jsgf: str) -> CommandPaths:
+        sentences = CommandPaths(jsgf)
+        for word in sorted(sentences.words - self._with_variant):
             self._add_variant(word)
         self._decoder.add_jsgf_string(search, jsgf)
-        return compile_grammar(jsgf)
+        return sentences
 
     def decode(self, search: str, audio: bytes) -> tuple[str, float, int]:
         """Return the text, score and number of frames that a search finds; no text if it finds nothing."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
 from typing import Protocol
 
 from mcp_core.json_types import Json, JsonObject
+from mcp_core.quick_dataclass import dataclass
 from zwave_mcp.values import ValueId
 
 ANSWER_WITHIN = 20.0  # seconds: a driver tries a silent device several times before it gives up
@@ -87,7 +87,11 @@ def read_duration(duration: object) -> float:
 
 def write_value_id(value_id: ValueId) -> JsonObject:
     """Write which value of a node is meant, as the driver reads it."""
-    value = {"commandClass": value_id.command_class, "endpoint": value_id.endpoint, "property": value_id.property}
+    value: JsonObject = {
+        "commandClass": value_id.command_class,
+        "endpoint": value_id.endpoint,
+        "property": value_id.property,
+    }
     return value if value_id.key is None else {**value, "propertyKey": value_id.key}
 
 

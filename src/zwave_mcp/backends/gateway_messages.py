@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
-from mcp_core.json_types import Json, JsonObject
-from zwave_mcp.backends.messages import Message, Metadata, NamedValue, read_each, read_json
+from mcp_core.json_types import Json
+from zwave_mcp.backends.messages import AnyJson, JsonParts, Message, Metadata, NamedValue, read_each, read_json
 from zwave_mcp.network import Controller
 from zwave_mcp.nodes import Node, Status
 from zwave_mcp.values import CommandClass, Value, read_milliseconds, state_key
@@ -18,7 +18,7 @@ _TIMED = {"time", "value", "nodeName", "nodeLocation"}
 
 class State(Message):
     text: str = ""
-    value: Json = None
+    value: AnyJson = None
 
 
 class GatewayValue(NamedValue, Metadata):
@@ -54,8 +54,8 @@ class GatewayNode(Message):
     product_label: str | None = None
     product_description: str | None = None
     last_active: float | None = None
-    statistics: JsonObject | None = None
-    values: JsonObject | None = None
+    statistics: JsonParts | None = None
+    values: JsonParts | None = None
 
     def to_node(self) -> Node:
         node = Node(
@@ -104,9 +104,9 @@ class Reply(Message):
 
     success: bool
     message: str = ""
-    result: Json = None
-    args: list[Json] | None = None
-    origin: Json = None
+    result: AnyJson = None
+    args: list[AnyJson] | None = None
+    origin: AnyJson = None
 
 
 class NodeStatus(Message):
@@ -114,11 +114,10 @@ class NodeStatus(Message):
 
     status: str | None = None
     node_id: int | None = None
-    value: Json = None
+    value: AnyJson = None
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """A value as it was published, `described` where the gateway publishes values with everything about them."""
 
     value: Json

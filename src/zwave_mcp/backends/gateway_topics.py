@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from mcp_core.quick_dataclass import replace
 from zwave_mcp.backends.gateway_messages import GatewayNode, NodeStatus, Report, read_report, read_status
 from zwave_mcp.backends.messages import read_json
 from zwave_mcp.backends.topics import TopicIndex

@@ -6,17 +6,21 @@ import json
 import logging
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, SkipValidation, ValidationError
 from pydantic.alias_generators import to_camel
 
-from mcp_core.json_types import Json
 from zwave_mcp.values import Value, ValueId
 
 log = logging.getLogger(__name__)
 
 _SHOWN = 300  # characters of what is wrong with a message
+
+AnyJson: TypeAlias = SkipValidation[JsonValue]
+"""A part of a message that was read as JSON: it is not looked at again."""
+
+JsonParts: TypeAlias = dict[str, AnyJson]
 
 
 class Message(BaseModel):
@@ -45,7 +49,7 @@ class NamedValue(Message):
     property_key: str | int | None = None
     property_name: str | None = None
     property_key_name: str | None = None
-    value: Json = None
+    value: AnyJson = None
 
     def id_in(self, node: int) -> ValueId:
         return ValueId(node, self.command_class, self.endpoint or 0, self.property, self.property_key)
@@ -70,10 +74,11 @@ class NamedValue(Message):
         )
 
 
-def read_json(text: str | bytes) -> Json:
+def read_json(text: str | bytes) -> JsonValue:
     """Read JSON; raises ValueError."""
     try:
-        return json.loads(text)
+        read: JsonValue = json.loads(text)
+        return read
     except RecursionError:
         raise ValueError("it is nested too deep") from None
 

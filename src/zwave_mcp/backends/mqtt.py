@@ -8,13 +8,13 @@ import secrets
 import ssl
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime
 
 import anyio
 from aiomqtt import Client, Message, MqttError
 
 from mcp_core.json_types import Json, JsonObject
+from mcp_core.quick_dataclass import replace
 from zwave_mcp.address import Address
 from zwave_mcp.backends.backend import ANSWER_WITHIN, SetOutcome, read_outcome, write_duration, write_value_id
 from zwave_mcp.backends.gateway_messages import DriverInfo, GatewayNode, Reply, read_flag
@@ -22,15 +22,7 @@ from zwave_mcp.backends.gateway_topics import apply_report
 from zwave_mcp.backends.messages import read_each, read_json
 from zwave_mcp.backends.pending import Pending
 from zwave_mcp.backends.reconnecting import keep_connected, word_os_error
-from zwave_mcp.backends.topics import (
-    DeviceTopic,
-    DriverTopic,
-    GatewayTopic,
-    ReplyTopic,
-    TopicIndex,
-    parse_topic,
-    request_topic,
-)
+from zwave_mcp.backends.topics import TopicIndex, parse_topic, request_topic
 from zwave_mcp.errors import LinkError, NotConnectedError, RefusedError, ZwaveError
 from zwave_mcp.network import Controller, LinkState, Network
 from zwave_mcp.nodes import Node
@@ -67,7 +59,7 @@ class MqttBackend:
         await keep_connected(self._network, self._connect_once)
 
     async def set_value(self, value_id: ValueId, value: Json, *, transition: float | None) -> SetOutcome:
-        options = [] if transition is None else [{"transitionDuration": write_duration(transition)}]
+        options: list[Json] = [] if transition is None else [{"transitionDuration": write_duration(transition)}]
         return read_outcome(await self._call("writeValue", _address(value_id), value, *options))
 
     async def poll_value(self, value_id: ValueId) -> Json:
@@ -185,17 +177,17 @@ class MqttBackend:
         """Take one message; what makes no sense is logged and passed over."""
         try:
             payload: bytes = message.payload
+            retained = bool(message.retain)
             match parse_topic(str(message.topic), self._address.prefix):
-                case ReplyTopic(gateway, api):
+                case ("reply", api, gateway):
                     self._take_reply(gateway, api, payload)
-                case GatewayTopic(gateway, "status") if payload:
+                case ("gateway", "status", gateway) if payload:
                     self._take_gateway_status(gateway, here=read_flag(payload))
-                case DriverTopic() if payload:
-                    self._take_driver_status(ready=read_flag(payload), retained=bool(message.retain))
-                case DeviceTopic(path) if not apply_report(
-                    self._network, self._index, path, payload, retained=bool(message.retain)
-                ):
-                    self._meet_stranger(path)
+                case ("driver", _, _) if payload:
+                    self._take_driver_status(ready=read_flag(payload), retained=retained)
+                case ("device", path, _):
+                    if not apply_report(self._network, self._index, path, payload, retained=retained):
+                        self._meet_stranger(path)
         except ValueError as error:  # also pydantic's
             log.warning("passed over what stands at %s: %.*s", message.topic, _SHOWN, error)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from mcp_core.json_types import Json
+from mcp_core.quick_dataclass import replace
 from zwave_mcp.backends.server_messages import STATUS_EVENTS, Event, ValueState, word_controller_status
 from zwave_mcp.errors import LinkError
 from zwave_mcp.network import Network

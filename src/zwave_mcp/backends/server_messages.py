@@ -6,8 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from mcp_core.json_types import Json, JsonObject
-from zwave_mcp.backends.messages import Message, Metadata, NamedValue, read_each
+from zwave_mcp.backends.messages import AnyJson, JsonParts, Message, Metadata, NamedValue, read_each
 from zwave_mcp.network import Controller
 from zwave_mcp.nodes import Node, Status
 from zwave_mcp.values import Value, read_iso
@@ -25,7 +24,7 @@ class StateMetadata(Metadata):
 class ValueState(NamedValue):
     endpoint: int = 0
     metadata: StateMetadata = Field(default_factory=StateMetadata)
-    new_value: Json = None
+    new_value: AnyJson = None
 
     def to_value(self, node: int) -> Value:
         data = self.metadata
@@ -47,9 +46,9 @@ class NodeState(Message):
     interview_stage: str | int | None = None
     is_controller_node: bool = False
     device_config: DeviceConfig | None = None
-    statistics: JsonObject = Field(default_factory=dict)
+    statistics: JsonParts = Field(default_factory=dict)
     last_seen: str | None = None
-    values: list[Json] | JsonObject = Field(default_factory=list)
+    values: list[AnyJson] | JsonParts = Field(default_factory=list)
 
     def to_node(self, controller: int | None) -> Node:
         values = self.values.values() if isinstance(self.values, dict) else self.values
@@ -80,13 +79,13 @@ class ControllerState(Message):
     home_id: int | None = None
     own_node_id: int | None = None
     status: int | None = None
-    statistics: JsonObject = Field(default_factory=dict)
+    statistics: JsonParts = Field(default_factory=dict)
 
 
 class ServerState(Message):
     driver: DriverState = Field(default_factory=DriverState)
     controller: ControllerState = Field(default_factory=ControllerState)
-    nodes: list[Json] = Field(default_factory=list)
+    nodes: list[AnyJson] = Field(default_factory=list)
 
     def to_nodes(self) -> list[Node]:
         return [node.to_node(self.controller.own_node_id) for node in read_each(NodeState, self.nodes)]
@@ -120,11 +119,11 @@ class Event(Message):
     source: str
     event: str
     node_id: int | None = None
-    args: Json = None
+    args: AnyJson = None
     node_state: NodeState | None = None
     node: NodeState | None = None
-    statistics: JsonObject | None = None
-    status: Json = None
+    statistics: JsonParts | None = None
+    status: AnyJson = None
     stage_name: str | None = None
 
 

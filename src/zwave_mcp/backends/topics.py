@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
+from mcp_core.quick_dataclass import dataclass, field
 from zwave_mcp.nodes import Node
 from zwave_mcp.values import Value, ValueId
 
@@ -45,39 +46,16 @@ _CLASS_NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class GatewayTopic:
-    """About a gateway itself; `about` is status or version."""
+class Topic(NamedTuple):
+    """A topic that matters here; `about` is the API of a reply, or what follows the prefix."""
 
-    gateway: str
+    kind: Literal["gateway", "reply", "driver", "device"]
     about: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReplyTopic:
-    """The answer of a gateway to a request."""
-
-    gateway: str
-    api: str
-
-
-@dataclass(frozen=True, slots=True)
-class DriverTopic:
-    """A message about the driver being ready or not."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceTopic:
-    """About a node or one of its values; `path` is what follows the prefix."""
-
-    path: str
-
-
-Topic = GatewayTopic | ReplyTopic | DriverTopic | DeviceTopic
+    gateway: str = ""
 
 
 def parse_topic(topic: str, prefix: str) -> Topic | None:
-    """Say what a message at this topic is; None for what is of no concern, such as the commands of others."""
+    """Read a topic; return None for one that does not matter, such as the commands of others."""
     if not topic.startswith(f"{prefix}/"):
         return None
     path = topic[len(prefix) + 1 :]
@@ -85,14 +63,14 @@ def parse_topic(topic: str, prefix: str) -> Topic | None:
         case ["_EVENTS", *_] | [*_, "set"]:
             return None
         case ["_CLIENTS", client, about] if client.startswith(GATEWAY):
-            return GatewayTopic(client.removeprefix(GATEWAY), about)
+            return Topic("gateway", about, client.removeprefix(GATEWAY))
         case ["_CLIENTS", client, "api", api] if client.startswith(GATEWAY):
-            return ReplyTopic(client.removeprefix(GATEWAY), api)
+            return Topic("reply", api, client.removeprefix(GATEWAY))
         case ["_CLIENTS", *_]:
             return None
         case ["driver", "status"]:
-            return DriverTopic()
-    return DeviceTopic(path)
+            return Topic("driver", path)
+    return Topic("device", path)
 
 
 def request_topic(prefix: str, gateway: str, api: str) -> str:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import Json, JsonObject, mapping_of
 from zwave_mcp.address import Address
 from zwave_mcp.backends.backend import ANSWER_WITHIN, SetOutcome, read_outcome, write_duration, write_value_id
 from zwave_mcp.backends.messages import read_json
@@ -49,7 +49,9 @@ class WebSocketBackend:
         await keep_connected(self._network, self._connect_once)
 
     async def set_value(self, value_id: ValueId, value: Json, *, transition: float | None) -> SetOutcome:
-        options = {} if transition is None else {"options": {"transitionDuration": write_duration(transition)}}
+        options: JsonObject = {}
+        if transition is not None:
+            options = {"options": {"transitionDuration": write_duration(transition)}}
         answer = await self._request("node.set_value", **_address(value_id), value=value, **options)
         return read_outcome(answer.get("result", answer.get("success")))
 
@@ -122,7 +124,7 @@ class WebSocketBackend:
             log.debug("the server's state makes no sense: %s", error)
             raise LinkError("what the server says of its network makes no sense") from error
         self._socket, self._pending, self._knows_times = socket, Pending(), True
-        facts = {"version": version.server_version, "schema": schema}
+        facts: JsonObject = {"version": version.server_version, "schema": schema}
         self._network.connected(state.to_nodes(), state.to_controller(version), facts)
         log.info("connected to %s: server %s, schema %s", self._address.shown, version.server_version, schema)
         try:
@@ -148,13 +150,13 @@ class WebSocketBackend:
     def _take_result(self, message: Mapping[str, Json]) -> None:
         key, result = message.get("messageId"), message.get("result")
         if message.get("success") is True:
-            known = self._pending.answer(key, result if isinstance(result, dict) else {})
+            known = self._pending.answer(key, result)
         else:
             known = self._pending.fail(key, _read_refusal(self._pending.name_of(key), message))
         if not known:
             log.debug("an answer that nobody waits for: %r", key)
 
-    async def _request(self, command: str, **arguments: Json) -> JsonObject:
+    async def _request(self, command: str, **arguments: Json) -> Mapping[str, Json]:
         socket = self._socket
         if socket is None:
             raise NotConnectedError(self._address.shown, self._network.link.problem)
@@ -164,11 +166,10 @@ class WebSocketBackend:
             await socket.send(json.dumps({"messageId": key, "command": command, **arguments}))
         except ConnectionClosed:
             pending.fail_all()
-        answer: JsonObject = await pending.wait(key, ANSWER_WITHIN)
-        return answer
+        return mapping_of(await pending.wait(key, ANSWER_WITHIN))
 
 
-async def _exchange(socket: ClientConnection, command: str, **arguments: Json) -> JsonObject:
+async def _exchange(socket: ClientConnection, command: str, **arguments: Json) -> Mapping[str, Json]:
     """Ask before events are listened to, so that the answer is the next thing that makes sense."""
     await socket.send(json.dumps({"messageId": command, "command": command, **arguments}))
     while True:
@@ -181,8 +182,7 @@ async def _exchange(socket: ClientConnection, command: str, **arguments: Json) -
             continue
         if message.get("success") is not True:
             raise LinkError(f"the server refused {command}: {_read_refusal(command, message).message}")
-        result = message.get("result")
-        return result if isinstance(result, dict) else {}
+        return mapping_of(message.get("result"))
 
 
 def _parse(text: str | bytes) -> JsonObject:

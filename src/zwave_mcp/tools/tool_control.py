@@ -1,4 +1,4 @@
-"""Tools that change what a device does: switch, dim, and thermostats."""
+"""Tools that change what a device does: switches, dimmers, thermostats, and door locks, which need consent."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Annotated, NotRequired
 from mcp.server.mcpserver import Context
 from pydantic import Field
 
-from mcp_core import Result, ToolArguments
+from mcp_core import Result, ToolArguments, requires_consent
 from zwave_mcp.answers import Confirmed, answered, confirmed, done, house_of
 from zwave_mcp.arguments import Device, Endpoint, NoBoolean
 from zwave_mcp.climate import Unit, build_mode, build_temperature, name_of
 from zwave_mcp.house import House
-from zwave_mcp.lights import build_dim, build_switch, read_percent
+from zwave_mcp.switches import build_dim, build_lock, build_switch, read_percent
 
 
 class Switched(Confirmed):
@@ -41,6 +41,17 @@ class ModeSet(Confirmed):
     """The mode of a thermostat."""
 
     mode: str | None
+
+
+class Locked(Confirmed):
+    """The state of a lock."""
+
+    locked: bool
+
+
+class LockArgs(ToolArguments):
+    device: Device
+    endpoint: Endpoint
 
 
 class SwitchArgs(ToolArguments):
@@ -77,17 +88,16 @@ class SetModeArgs(ToolArguments):
 @ToolArguments.declare
 @answered
 async def switch(args: SwitchArgs, ctx: Context[House]) -> Result[Switched]:
-    """Switch a light, a plug or another Z-Wave device on or off; succeeds only after the device itself reports it.
+    """Switch a Z-Wave device on or off; succeeds only after the device itself reports it.
 
     A dimmer that is switched on returns to its last level.
     """
-    house = house_of(ctx)
-    node = await house.find(args.device)
-    value = await house.commander.carry_out(node, build_switch(node, on=args.on, endpoint=args.endpoint))
-    told = confirmed(node, value)
-    answer: Switched = {"node": told["node"], "device": told["device"], "updated": told["updated"], "on": args.on}
-    if not isinstance(value.value, bool):
-        answer["level"] = read_percent(value.value)
+    node, value, _ = await house_of(ctx).carry_out(
+        args.device, lambda node: build_switch(node, on=args.on, endpoint=args.endpoint)
+    )
+    answer: Switched = {**confirmed(node, value), "on": args.on, "level": read_percent(value.value)}
+    if isinstance(value.value, bool):
+        del answer["level"]
     return done(node, answer, f"is {'on' if args.on else 'off'}")
 
 
@@ -95,43 +105,60 @@ async def switch(args: SwitchArgs, ctx: Context[House]) -> Result[Switched]:
 @answered
 async def dim(args: DimArgs, ctx: Context[House]) -> Result[Dimmed]:
     """Set the level of a Z-Wave dimmer or shade in percent; succeeds only after the device reports it."""
-    house = house_of(ctx)
-    node = await house.find(args.device)
-    command = build_dim(node, percent=args.level, seconds=args.seconds, endpoint=args.endpoint)
-    value = await house.commander.carry_out(node, command)
+    node, value, _ = await house_of(ctx).carry_out(
+        args.device, lambda node: build_dim(node, percent=args.level, seconds=args.seconds, endpoint=args.endpoint)
+    )
     level = read_percent(value.value)
-    answer: Dimmed = {**confirmed(node, value), "on": bool(level), "level": level}
-    return done(node, answer, f"is at {level} %")
+    return done(node, {**confirmed(node, value), "on": bool(level), "level": level}, f"is at {level} %")
 
 
 @ToolArguments.declare
 @answered
 async def set_temperature(args: SetTemperatureArgs, ctx: Context[House]) -> Result[TemperatureSet]:
     """Set the target temperature of a Z-Wave thermostat; succeeds only after the device reports it."""
-    house = house_of(ctx)
-    node = await house.find(args.device)
-    command = build_temperature(
-        node, temperature=args.temperature, unit=args.unit, setpoint=args.setpoint, endpoint=args.endpoint
+    node, value, target = await house_of(ctx).carry_out(
+        args.device,
+        lambda node: build_temperature(
+            node, temperature=args.temperature, unit=args.unit, setpoint=args.setpoint, endpoint=args.endpoint
+        ),
     )
-    value = await house.commander.carry_out(node, command)
-    unit, aim = command.target.unit, value.value
+    aim = value.value
+    assert isinstance(aim, int | float)  # else it would not be what was asked for
     answer: TemperatureSet = {
         **confirmed(node, value),
-        "setpoint": name_of(command.target),
+        "setpoint": name_of(target),
         "temperature": aim,
-        "unit": unit,
+        "unit": target.unit,
     }
-    return done(node, answer, f"aims at {aim:g} {unit or ''}".strip())
+    return done(node, answer, f"is set to {aim:g} {target.unit or ''}".strip())
 
 
 @ToolArguments.declare
 @answered
 async def set_mode(args: SetModeArgs, ctx: Context[House]) -> Result[ModeSet]:
     """Set the mode of a Z-Wave thermostat by name; succeeds only after the device reports it."""
-    house = house_of(ctx)
-    node = await house.find(args.device)
-    command = build_mode(node, mode=args.mode, endpoint=args.endpoint)
-    value = await house.commander.carry_out(node, command)
-    mode = value.text or command.target.states.get(str(value.value))
-    answer: ModeSet = {**confirmed(node, value), "mode": mode}
-    return done(node, answer, f"is in mode {mode}")
+    node, value, target = await house_of(ctx).carry_out(
+        args.device, lambda node: build_mode(node, mode=args.mode, endpoint=args.endpoint)
+    )
+    mode = value.text or target.states.get(str(value.value))
+    return done(node, {**confirmed(node, value), "mode": mode}, f"is in {mode} mode")
+
+
+@requires_consent("LOCK", effect="locks a door, which may lock someone out or in")
+async def lock(args: LockArgs, ctx: Context[House]) -> Result[Locked]:
+    """Lock a Z-Wave door lock; succeeds only after the lock itself reports it."""
+    return await _turn(house_of(ctx), args, locked=True)
+
+
+@requires_consent("UNLOCK", effect="unlocks a door, which lets anyone in")
+async def unlock(args: LockArgs, ctx: Context[House]) -> Result[Locked]:
+    """Unlock a Z-Wave door lock; succeeds only after the lock itself reports it."""
+    return await _turn(house_of(ctx), args, locked=False)
+
+
+@answered
+async def _turn(house: House, args: LockArgs, *, locked: bool) -> Result[Locked]:
+    node, value, _ = await house.carry_out(
+        args.device, lambda node: build_lock(node, locked=locked, endpoint=args.endpoint)
+    )
+    return done(node, {**confirmed(node, value), "locked": locked}, f"is {'locked' if locked else 'unlocked'}")

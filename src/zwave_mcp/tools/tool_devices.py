@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Annotated, NotRequired
 
 from mcp.server.mcpserver import Context
-from pydantic import Field
+from pydantic import Field, JsonValue
 from typing_extensions import TypedDict
 
 from mcp_core import Result, ToolArguments
-from mcp_core.json_types import Json
 from zwave_mcp.abilities import is_everyday, is_sensor, list_abilities
 from zwave_mcp.answers import answered, house_of
 from zwave_mcp.arguments import WHICH_DEVICE, Device, NoBoolean
@@ -40,7 +39,7 @@ class Reading(TypedDict):
     device: str
     location: str
     sensor: str
-    value: Json
+    value: JsonValue
     unit: str | None
     updated: str | None
     text: NotRequired[str]

@@ -81,7 +81,7 @@ def test_where_only_run_is_offered_the_model_is_told_where_the_rest_is() -> None
 
 
 def test_alternatives_at_the_top_become_parameters() -> None:
-    parameters = {
+    parameters: dict[str, Any] = {
         "type": "object",
         "properties": {"a": {"type": "string"}},
         "required": ["a"],
@@ -105,13 +105,13 @@ def test_parameters_with_illegal_names_are_renamed_and_found_again() -> None:
     offered = offer_tools([tool("a.b", parameters)], ["a.b"])
 
     [offer] = offered.offers
+    shown: dict[str, Any] = dict(offer.parameters)
     found = offered.find(offer.name)
 
     assert found is not None
-    assert all(re.fullmatch(r"[a-zA-Z0-9_.-]{1,64}", name) for name in offer.parameters["properties"])
-    given_by_model = dict.fromkeys(offer.parameters["properties"], 1)
-    assert found.arguments(given_by_model) == {"größe": 1, "x" * 70: 1, "fine": 1}
-    assert len(offer.parameters["required"]) == 1
+    assert all(re.fullmatch(r"[a-zA-Z0-9_.-]{1,64}", name) for name in shown["properties"])
+    assert found.arguments(dict.fromkeys(shown["properties"], 1)) == {"größe": 1, "x" * 70: 1, "fine": 1}
+    assert len(shown["required"]) == 1
 
 
 json_values = st.recursive(
@@ -134,8 +134,9 @@ def test_whatever_a_server_says_the_schema_is_one(parameters: dict[str, Any]) ->
 
 
 def test_a_schema_that_refers_to_itself_comes_to_an_end() -> None:
-    tree = {"type": "object", "properties": {"left": {"$ref": "#/$defs/t"}, "right": {"$ref": "#/$defs/t"}}}
+    tree: Any = {"type": "object", "properties": {"left": {"$ref": "#/$defs/t"}, "right": {"$ref": "#/$defs/t"}}}
 
+    schema: Any
     schema, _ = acceptable({"type": "object", "properties": {"root": {"$ref": "#/$defs/t"}}, "$defs": {"t": tree}})
 
     assert schema["properties"]["root"]["properties"]["left"]["type"] == "object"
@@ -149,6 +150,7 @@ def test_ollama_keeps_in_words_what_its_sdk_leaves_out() -> None:
     }
     offers = offer_tools([tool("a.b", {"properties": properties, "required": ["limit"]})], ["a.b"]).offers
 
+    shown: Any
     [shown] = render_tools(Request("", (), offers, 10)) or []
 
     assert shown["function"]["parameters"] == {

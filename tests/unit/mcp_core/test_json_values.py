@@ -113,7 +113,7 @@ def test_a_value_that_raises_when_looked_at_is_named(value: Any, plain: Any) -> 
 def test_an_integer_of_any_size_is_written() -> None:
     huge = 7**20_000
 
-    assert int(to_json_value(huge), 16) == huge
+    assert int(str(to_json_value(huge)), 16) == huge
 
 
 def test_a_circle_is_cut_where_it_closes() -> None:
@@ -144,7 +144,7 @@ def test_nesting_stays_within_what_parsers_read() -> None:
 
 
 def test_an_endless_iterator_and_an_endless_file_end(tmp_path: Path) -> None:
-    numbers = to_json_value(itertools.count())
+    numbers: Any = to_json_value(itertools.count())
     with Path("/dev/zero").open("rb") as file:
         zeros = to_json_value(file)
 
@@ -182,4 +182,6 @@ def test_any_value_becomes_valid_json_in_utf8(value: Any) -> None:
 )
 @unhurried
 def test_no_entry_is_lost_where_keys_look_alike(value: dict[Any, int]) -> None:
-    assert sorted(to_json_value(value).values()) == sorted(value.values())
+    plain: Any = to_json_value(value)
+
+    assert sorted(plain.values()) == sorted(value.values())

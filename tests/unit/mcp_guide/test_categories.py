@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from mcp_guide.categories import Category
-from mcp_guide.collection_file import Collection
 from mcp_guide.errors import BadNameError, ExistsError, NotEmptyError, NotFoundError, YamlError
 from tests.unit.mcp_guide.guides import make_guide
 
@@ -26,7 +24,7 @@ def test_the_first_category_makes_the_guide(tmp_path: Path) -> None:
 
     created = guide.categories.create("rules", "What\nholds  here")
 
-    assert created == Category("rules", "What holds here", 0)
+    assert created == {"category": "rules", "description": "What holds here", "documents": 0}
     assert guide.categories.list() == [created]
     assert (tmp_path / ".guide/rules/category.yaml").read_text() == "description: What holds here\n"
 
@@ -35,7 +33,7 @@ def test_folders_made_by_hand_are_categories(tmp_path: Path) -> None:
     guide = make_guide(tmp_path, {"Rules/a": "", "Rules/b": "", "how to/c": "", ".git/d": ""})
     (tmp_path / ".guide/file").touch()
 
-    assert guide.categories.list() == [Category("Rules", "", 2), Category("how to", "", 1)]
+    assert [(one["category"], one["documents"]) for one in guide.categories.list()] == [("Rules", 2), ("how to", 1)]
 
 
 def test_a_description_that_cannot_be_read_is_told(tmp_path: Path) -> None:
@@ -44,9 +42,8 @@ def test_a_description_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 
     [category] = guide.categories.list()
 
-    assert (category.name, category.documents) == ("rules", 1)
-    assert isinstance(category.problem, YamlError)
-    assert category.problem.where == "category.yaml"
+    assert (category["category"], category["documents"]) == ("rules", 1)
+    assert category["problem"].startswith("category.yaml is not valid YAML")
 
 
 @pytest.mark.parametrize("name", ["rules", "ｒules"])
@@ -72,7 +69,9 @@ def test_a_name_that_leads_elsewhere_is_refused_before_anything_is_made(tmp_path
 def test_updating_changes_only_the_description(tmp_path: Path) -> None:
     guide = make_guide(tmp_path, {"rules/a": "text"})
 
-    assert guide.categories.update("rules", "New: \ud800") == Category("rules", "New: \\ud800", 1)
+    changed = guide.categories.update("rules", "New: \ud800")
+
+    assert changed == {"category": "rules", "description": "New: \\ud800", "documents": 1}
     with pytest.raises(NotFoundError):
         guide.categories.update("nowhere", "New")
 
@@ -120,8 +119,9 @@ def test_a_collection_names_categories_in_an_order(tmp_path: Path) -> None:
 
     guide.collections.set("onboarding", description="For newcomers", categories=["rules", "api", "rules"])
 
-    assert guide.collections.list() == [Collection("onboarding", "For newcomers", ("rules", "api"))]
-    assert guide.collections.read("onboarding").categories == ("rules", "api")
+    kept = {"collection": "onboarding", "description": "For newcomers", "categories": ["rules", "api"]}
+    assert guide.collections.list() == [kept]
+    assert guide.collections.read("onboarding") == kept
 
 
 def test_a_collection_is_replaced_and_removed_and_its_categories_stay(tmp_path: Path) -> None:
@@ -130,10 +130,10 @@ def test_a_collection_is_replaced_and_removed_and_its_categories_stay(tmp_path: 
     guide.collections.set("two", description="", categories=["rules"])
 
     guide.collections.set("one", description="new", categories=["api"])
-    assert guide.collections.read("one") == Collection("one", "new", ("api",))
+    assert guide.collections.read("one") == {"collection": "one", "description": "new", "categories": ["api"]}
 
     guide.collections.remove("one")
-    assert [collection.name for collection in guide.collections.list()] == ["two"]
+    assert [collection["collection"] for collection in guide.collections.list()] == ["two"]
     assert guide.folder.category_names() == ["api", "rules"]
     with pytest.raises(NotFoundError) as caught:
         guide.collections.remove("on")
@@ -154,8 +154,8 @@ def test_collections_written_by_hand_are_read_and_what_they_miss_is_told(tmp_pat
     (tmp_path / ".guide/collections.yaml").write_text("short: [rules]\nlong: {categories: [rules, gone]}\n")
 
     assert guide.collections.list() == [
-        Collection("short", "", ("rules",)),
-        Collection("long", "", ("rules",), ("gone",)),
+        {"collection": "short", "description": "", "categories": ["rules"]},
+        {"collection": "long", "description": "", "categories": ["rules"], "missing": ["gone"]},
     ]
 
 
@@ -190,4 +190,4 @@ def test_collections_set_at_once_are_all_kept(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
 
-    assert {collection.name for collection in guide.collections.list()} == set(names)
+    assert {collection["collection"] for collection in guide.collections.list()} == set(names)

@@ -78,7 +78,7 @@ async def test_every_tool_says_what_it_returns(server: GuideServer) -> None:
     assert all(tool.output_schema for tool in tools.values())
     listing = tools["list_categories"].output_schema
     assert listing is not None
-    assert set(listing["$defs"]["CategoryLine"]["required"]) == {"category", "description", "documents"}
+    assert set(listing["$defs"]["Category"]["required"]) == {"category", "description", "documents"}
     assert "success" not in str([tool.output_schema for tool in tools.values()])
 
 

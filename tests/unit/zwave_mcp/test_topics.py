@@ -8,10 +8,6 @@ from hypothesis import strategies as st
 from tests.properties import unhurried
 from tests.unit.zwave_mcp.nodes import make_node
 from zwave_mcp.backends.topics import (
-    DeviceTopic,
-    DriverTopic,
-    GatewayTopic,
-    ReplyTopic,
     TopicIndex,
     clean,
     node_paths,
@@ -27,11 +23,11 @@ PROPERTIES = st.one_of(st.integers(0, 255), PARTS.filter(bool))
 
 
 def test_each_kind_of_topic_is_known() -> None:
-    assert parse_topic("z/_CLIENTS/ZWAVE_GATEWAY-office/status", "z") == GatewayTopic("office", "status")
-    assert parse_topic("z/_CLIENTS/ZWAVE_GATEWAY-office/api/getNodes", "z") == ReplyTopic("office", "getNodes")
-    assert parse_topic("z/driver/status", "z") == DriverTopic()
-    assert parse_topic("z/Hall/Door/status", "z") == DeviceTopic("Hall/Door/status")
-    assert parse_topic("a/b/5/37/0/currentValue", "a/b") == DeviceTopic("5/37/0/currentValue")
+    assert parse_topic("z/_CLIENTS/ZWAVE_GATEWAY-office/status", "z") == ("gateway", "status", "office")
+    assert parse_topic("z/_CLIENTS/ZWAVE_GATEWAY-office/api/getNodes", "z") == ("reply", "getNodes", "office")
+    assert parse_topic("z/driver/status", "z") == ("driver", "driver/status", "")
+    assert parse_topic("z/Hall/Door/status", "z") == ("device", "Hall/Door/status", "")
+    assert parse_topic("a/b/5/37/0/currentValue", "a/b") == ("device", "5/37/0/currentValue", "")
 
 
 def test_commands_and_events_and_the_topics_of_others_are_no_concern() -> None:
@@ -53,7 +49,7 @@ def test_an_answer_stands_where_its_request_went_without_the_last_word(gateway: 
     topic = request_topic(prefix, gateway, api)
 
     assert parse_topic(topic, prefix) is None
-    assert parse_topic(topic.removesuffix("/set"), prefix) == ReplyTopic(gateway, api)
+    assert parse_topic(topic.removesuffix("/set"), prefix) == ("reply", api, gateway)
 
 
 @unhurried

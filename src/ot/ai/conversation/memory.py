@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from mcp_core.quick_dataclass import dataclass, field, replace
 from ot.ai.conversation.messages import (
     AssistantMessage,
     Message,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from mcp_core.json_types import Json
+from mcp_core.quick_dataclass import dataclass, field
 from ot.values import Image
 
 

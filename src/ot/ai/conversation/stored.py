@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 
 from mcp_core.json_types import Json, JsonObject
+from mcp_core.quick_dataclass import dataclass, field, replace
 from ot.ai.conversation.memory import STOPPED, Exchange, Round
 from ot.ai.conversation.messages import AssistantMessage, Opaque, Part, Text, ToolCall, ToolMessage, ToolResult
 from ot.text.redaction import Redactor
@@ -41,7 +41,7 @@ class Lines:
 
     def read(self, names: Iterable[str]) -> None:
         """Note all guarded tools whose values have been read so far, as flows go by."""
-        self._add(read=sorted(names))
+        self._add(read=[*sorted(names)])
 
     def results(self, message: ToolMessage) -> None:
         """Note what came of the calls of a turn; of pictures, that they were there."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import anyio
 
+from mcp_core.quick_dataclass import dataclass
 from ot.ai.conversation.messages import Text
 from ot.ai.events import Retrying, TextDelta, Usage
 from ot.ai.models.model import Model, Request, Spent

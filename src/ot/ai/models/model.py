@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from mcp_core.json_types import Json
+from mcp_core.quick_dataclass import dataclass
 from ot.ai.conversation.messages import Message, Opaque, Text, ToolCall
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from mcp_core.backoff import wait_after
+from mcp_core.quick_dataclass import dataclass
 from ot.errors import ModelUnavailableError
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
+from mcp_core.quick_dataclass import dataclass, field
 from ot.ai.conversation.messages import AssistantMessage, Opaque, Part, Text, ToolCall
 from ot.ai.models.model import Piece, Spent, Stopped
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from mcp_core.json_types import Json, JsonObject
+from mcp_core.quick_dataclass import dataclass, field
 from ot.ai.models.model import ToolOffer
 from ot.ai.tools.schemas import acceptable, marked
 from ot.config.values import RUN_TOOL

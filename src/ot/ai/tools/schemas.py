@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
-from mcp_core.json_types import Json, JsonObject, Schema
+from mcp_core.json_types import Json, JsonObject, Schema, list_of, mapping_of
 from ot.registry.schema_copy import NUMBERS, SIZES, Reader, SchemaCopy, names_in, read_type
 
 MAX_PROPERTIES = 200
@@ -31,7 +31,7 @@ def acceptable(parameters: Schema) -> tuple[JsonObject, dict[str, str]]:
             renamed[legal] = name
         shown[legal] = copying.copy(schema, 1)
     found: JsonObject = {"type": "object", "properties": shown}
-    wanted = [legal for legal in shown if renamed.get(legal, legal) in required]
+    wanted: list[Json] = [legal for legal in shown if renamed.get(legal, legal) in required]
     if wanted:
         found["required"] = wanted
     if parameters.get("additionalProperties") is False and not any(key in parameters for key in _ALTERNATIVES):
@@ -44,9 +44,9 @@ def _gather(parameters: Schema, copying: _ShownCopy) -> tuple[JsonObject, set[st
     properties: JsonObject = {}
     required = set(names_in(parameters.get("required")))
     for branch in _branches(parameters, copying):
-        for name, schema in _mapping(branch.get("properties")).items():
+        for name, schema in mapping_of(branch.get("properties")).items():
             properties.setdefault(name, schema)
-    for part in _items(parameters.get("allOf")):
+    for part in list_of(parameters.get("allOf")):
         required.update(names_in(copying.resolve(part).get("required")))
     return properties, required
 
@@ -54,7 +54,7 @@ def _gather(parameters: Schema, copying: _ShownCopy) -> tuple[JsonObject, set[st
 def _branches(parameters: Schema, copying: _ShownCopy) -> Iterator[Schema]:
     yield parameters
     for key in _ALTERNATIVES:
-        for branch in _items(parameters.get(key)):
+        for branch in list_of(parameters.get(key)):
             yield copying.resolve(branch)
 
 
@@ -87,12 +87,12 @@ def _read_items(copy: SchemaCopy, keyword: str, value: Json, level: int) -> Json
 
 
 def _read_properties(copy: SchemaCopy, keyword: str, value: Json, level: int) -> JsonObject:
-    chosen = list(_mapping(value).items())[:MAX_PROPERTIES]
+    chosen = list(mapping_of(value).items())[:MAX_PROPERTIES]
     return {keyword: {str(name): copy.copy(inner, level + 1) for name, inner in chosen}} if chosen else {}
 
 
 def _read_branches(copy: SchemaCopy, keyword: str, value: Json, level: int) -> JsonObject:
-    branches = [copy.copy(branch, level + 1) for branch in _items(value)]
+    branches: list[Json] = [copy.copy(branch, level + 1) for branch in list_of(value)]
     return {"allOf" if keyword == "allOf" else "anyOf": branches} if branches else {}
 
 
@@ -118,14 +118,6 @@ class _ShownCopy(SchemaCopy):
 
     def finish(self, schema: Schema, found: JsonObject, level: int) -> None:
         wanted = names_in(schema.get("required"))
-        required = [name for name in found.get("properties", ()) if name in wanted]
+        required: list[Json] = [name for name in mapping_of(found.get("properties")) if name in wanted]
         if required:
             found["required"] = required
-
-
-def _mapping(value: object) -> Schema:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _items(value: object) -> list[Json]:
-    return value if isinstance(value, list) else []

@@ -63,7 +63,7 @@ def _render(message: Message) -> JsonObject:
         case UserMessage():
             return {"role": "user", "content": _words(message.text)}
         case AssistantMessage():
-            blocks = [block for part in message.parts for block in _render_part(part)]
+            blocks: list[Json] = [block for part in message.parts for block in _render_part(part)]
             return {"role": "assistant", "content": blocks or [{"type": "text", "text": NOTHING}]}
         case ToolMessage():
             return {"role": "user", "content": [_render_result(result) for result in message.results]}
@@ -82,7 +82,7 @@ def _render_part(part: Part) -> Iterator[JsonObject]:
 
 
 def _render_result(result: ToolResult) -> JsonObject:
-    content: list[JsonObject] = [{"type": "text", "text": _words(result.text)}]
+    content: list[Json] = [{"type": "text", "text": _words(result.text)}]
     content += [_render_image(image) for image in result.images if _can_be_shown(image)]
     rendered: JsonObject = {"type": "tool_result", "tool_use_id": result.call.id, "content": content}
     return rendered if result.ok else {**rendered, "is_error": True}

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import Json, JsonObject, list_of, mapping_of
 from ot.ai.conversation.messages import AssistantMessage, Message, Opaque, Text, ToolCall, ToolMessage, UserMessage
 from ot.ai.models.model import Piece, Request, Spent, Stopped, ToolOffer
 from ot.ai.providers.arguments import check_arguments
@@ -21,8 +21,8 @@ _DETAILS = 400  # characters of a schema that go into a description
 
 def render_messages(request: Request) -> list[JsonObject]:
     """Return the conversation; results stand in the order of their calls, since Ollama has no ids."""
-    rendered = [{"role": "system", "content": request.system}] if request.system else []
-    return [*rendered, *(one for message in request.messages for one in _render(message))]
+    system: list[JsonObject] = [{"role": "system", "content": request.system}] if request.system else []
+    return [*system, *(one for message in request.messages for one in _render(message))]
 
 
 def render_tools(request: Request) -> list[JsonObject] | None:
@@ -46,9 +46,10 @@ def _render(message: Message) -> Iterator[JsonObject]:
 
 def _render_turn(message: AssistantMessage) -> JsonObject:
     turn: JsonObject = {"role": "assistant", "content": message.text}
-    calls = [{"function": {"name": call.name, "arguments": dict(call.arguments)}} for call in message.calls]
-    if calls:
-        turn["tool_calls"] = calls
+    if message.calls:
+        turn["tool_calls"] = [
+            {"function": {"name": call.name, "arguments": dict(call.arguments)}} for call in message.calls
+        ]
     for part in message.parts:
         if isinstance(part, Opaque) and part.provider == PROVIDER:
             turn.update(part.data)
@@ -57,14 +58,18 @@ def _render_turn(message: AssistantMessage) -> JsonObject:
 
 def _render_tool(tool: ToolOffer) -> JsonObject:
     parameters = tool.parameters
-    properties = {name: _render_property(schema) for name, schema in parameters["properties"].items()}
-    shown = {"type": "object", "properties": properties, "required": parameters.get("required", [])}
+    properties = mapping_of(parameters["properties"])
+    shown: JsonObject = {
+        "type": "object",
+        "properties": {name: _render_property(mapping_of(schema)) for name, schema in properties.items()},
+        "required": parameters.get("required", []),
+    }
     return {"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": shown}}
 
 
 def _render_property(schema: Mapping[str, Json]) -> JsonObject:
     """Reduce a schema to what the SDK lets through: type, items, description and enum. The rest becomes words."""
-    types = list(dict.fromkeys(_types(schema)))
+    types: list[Json] = list(dict.fromkeys(_types(schema)))
     shown: JsonObject = {"type": types[0] if len(types) == 1 else types} if types else {}
     if "enum" in schema:
         shown["enum"] = schema["enum"]
@@ -83,9 +88,9 @@ def _render_property(schema: Mapping[str, Json]) -> JsonObject:
 
 def _types(schema: Mapping[str, Json]) -> Iterator[str]:
     own = schema.get("type")
-    yield from own if isinstance(own, list) else [own] if own else []
-    for branch in schema.get("anyOf", ()):
-        yield from _types(branch)
+    yield from map(str, own if isinstance(own, list) else [own] if own else [])
+    for branch in list_of(schema.get("anyOf")):
+        yield from _types(mapping_of(branch))
 
 
 class TurnReader:

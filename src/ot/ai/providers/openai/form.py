@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import Json, JsonObject, list_of, mapping_of
+from mcp_core.quick_dataclass import dataclass
 from ot.ai.conversation.messages import AssistantMessage, Message, Text, ToolCall, ToolMessage, UserMessage
 from ot.ai.models.model import Piece, Request, Spent, Stopped
 from ot.ai.providers.arguments import CUT_OFF, read_arguments
@@ -84,13 +84,13 @@ class TurnReader:
 
     def read(self, chunk: Json) -> Iterator[Piece]:
         """Yield the pieces in a chunk."""
-        choices = _list(_part(chunk, "choices"))
+        choices = list_of(_part(chunk, "choices"))
         delta = _part(choices[0], "delta") if choices else None
         for text in (_text(delta, "content"), _text(delta, "refusal")):
             if text:
                 yield Text(text)
         self._declined |= bool(_text(delta, "refusal"))
-        for number, call in enumerate(_list(_part(delta, "tool_calls"))):
+        for number, call in enumerate(list_of(_part(delta, "tool_calls"))):
             self._extend(number, call)
         self._stop = (_text(choices[0], "finish_reason") if choices else "") or self._stop
         usage = _part(chunk, "usage")
@@ -124,11 +124,7 @@ def _count(usage: JsonObject) -> Spent:
 
 
 def _part(value: Json, name: str) -> Json:
-    return value.get(name) if isinstance(value, dict) else None
-
-
-def _list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []
+    return mapping_of(value).get(name)
 
 
 def _text(value: Json, name: str) -> str:
