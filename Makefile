@@ -68,10 +68,10 @@ run: setup  ## show a short session with the real server
 	@$(BIN)/onetool demo
 
 test: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE) $(OPENID)  ## run all tests
-	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup
+	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup --repeat-failed
 
 test-long: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE)  ## run the tests that are too long for `make test`
-	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup -m long
+	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup --repeat-failed -m long
 
 test-ray: compiled  ## run the tests of workers on Ray, on a cluster of two nodes that they start here
 	@$(KEEP_BYTECODE) $(BIN)/pytest -m ray tests/ray

@@ -55,8 +55,10 @@ def _in_cell(text: str) -> str:
 
 
 def _call(tool: ToolDefinition) -> str:
-    required = tool.parameters.get("required", [])
-    names = (name if name in required else f"{name}=…" for name in tool.parameters["properties"])
+    required, properties = tool.parameters.get("required", []), tool.parameters["properties"]
+    assert isinstance(required, list)
+    assert isinstance(properties, dict)
+    names = (name if name in required else f"{name}=…" for name in properties)
     return f"{tool.name}({', '.join(names)})"
 
 

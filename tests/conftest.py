@@ -14,9 +14,10 @@ from hypothesis import settings
 from tests.browser import browser, chromium
 from tests.postgres import database, postgres, template
 from tests.properties import unhurried
+from tests.unsteady import pytest_addoption, pytest_configure
 from tests.zwave_house import ZwaveHouse, start_zwave_house
 
-__all__ = ["browser", "chromium", "database", "postgres", "template"]
+__all__ = ["browser", "chromium", "database", "postgres", "pytest_addoption", "pytest_configure", "template"]
 
 SHARED = {"postgres": "databases", "notes_server": "proxy http"}
 """Servers that tests of several modules use, and the groups of these tests."""

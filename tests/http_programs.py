@@ -13,16 +13,10 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
+from tests.ports import find_free_port
 from tests.proxied import PROGRAMS
 
 _PATIENCE = 60.0  # seconds
-
-
-def find_free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        found: int = probe.getsockname()[1]
-        return found
 
 
 def address_of(kind: str, port: int) -> str:

@@ -60,7 +60,7 @@ class Server:
         self._told = told
         self._executor = executor
 
-    async def call(self, tool: str, **arguments: object) -> Any:
+    async def call(self, tool: str, **arguments: Any) -> Any:
         async def progress(done: float, total: float | None, message: str) -> None:
             self._told.append(message)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -17,17 +18,25 @@ def write_wheel(folder: Path, version: str, *, name: str = "thing", needs: str =
     folder.mkdir(exist_ok=True)
     info = f"{name}-{version}.dist-info"
     metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
-        # A folder, not a file: uv then removes its bytecode too, which would pass for that of another version
-        # that was installed within the same second.
-        wheel.writestr(f"{name}/__init__.py", f"VERSION = {version!r}\n")
-        wheel.writestr(f"{info}/METADATA", metadata + (f"Requires-Dist: {needs}\n" if needs else ""))
-        wheel.writestr(
-            f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
-        if program:
-            wheel.writestr(f"{name}-{version}.data/scripts/{name}", f"#!/bin/sh\necho '{program}'\n")
-        wheel.writestr(f"{info}/RECORD", "")
+    # A folder, not a file: uv then removes its bytecode too, which would pass for that of another version
+    # that was installed within the same second.
+    files = {
+        f"{name}/__init__.py": f"VERSION = {version!r}\n",
+        f"{info}/METADATA": metadata + (f"Requires-Dist: {needs}\n" if needs else ""),
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    if program:
+        files[f"{name}-{version}.data/scripts/{name}"] = f"#!/bin/sh\necho '{program}'\n"
+    (folder / f"{name}-{version}-py3-none-any.whl").write_bytes(zipped({**files, f"{info}/RECORD": ""}))
+
+
+def zipped(files: Mapping[str, str]) -> bytes:
+    """The same archive for the same files, whenever it is made: a package that changes its hash is refused."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(zipfile.ZipInfo(name), text)  # of 1980, where a bare name would get the time of day
+    return buffer.getvalue()
 
 
 class _Handler(SimpleHTTPRequestHandler):

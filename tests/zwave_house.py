@@ -31,6 +31,7 @@ from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
 from tests.availability import report_missing, require_node
+from tests.ports import find_free_port
 
 _FOLDER = Path(__file__).parent / "zwave"
 _PACKAGES = _FOLDER / "node_modules"
@@ -173,14 +174,6 @@ def start_zwave_house(folder: Path) -> Iterator[ZwaveHouse]:
         yield house
     finally:
         house.close()
-
-
-def find_free_port() -> int:
-    """A port of this machine that nobody listens at now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _accepts(port: int) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from typing import TypedDict
 from urllib.parse import parse_qs, urlsplit
 
 from bench.tasks.local_http import serve_http
@@ -15,7 +16,30 @@ from mcp_core.json_types import JsonObject
 from tests.reference_servers.servers import ServerCommand, reference_server
 
 OWNER, REPO = "lantern", "shop"
-_RECORDED: list[JsonObject] = json.loads(Path(__file__).with_name("recorded_issues.json").read_text())
+
+
+class _Label(TypedDict):
+    """A label as GitHub's API shows it, as far as the task reads it."""
+
+    name: str
+
+
+class _Issue(TypedDict):
+    """An issue as it was recorded; in an answer of the API its labels are objects."""
+
+    number: int
+    title: str
+    user: str
+    labels: list[str | _Label]
+    state: str
+    comments: int
+    created_at: str
+    updated_at: str
+    closed_at: str | None
+    body: str
+
+
+_RECORDED: list[_Issue] = json.loads(Path(__file__).with_name("recorded_issues.json").read_text())
 _REDIRECT = Path(__file__).with_name("redirect_github.cjs")
 
 
@@ -33,8 +57,8 @@ def still_open(numbers: list[int]) -> str:
     return ", ".join(f"#{issue['number']}" for issue in _RECORDED if issue["number"] in numbers and _is_open(issue))
 
 
-def _is_open(issue: JsonObject) -> bool:
-    return bool(issue["state"] == "open")
+def _is_open(issue: _Issue) -> bool:
+    return issue["state"] == "open"
 
 
 class _Recording(BaseHTTPRequestHandler):
@@ -68,7 +92,7 @@ class _Recording(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
 
-def _as_github_tells_it(issue: JsonObject) -> JsonObject:
+def _as_github_tells_it(issue: _Issue) -> JsonObject:
     """With all the addresses that GitHub's API adds to what people wrote."""
     repository = f"https://api.github.com/repos/{OWNER}/{REPO}"
     address, number = f"{repository}/issues/{issue['number']}", issue["number"]
@@ -84,7 +108,7 @@ def _as_github_tells_it(issue: JsonObject) -> JsonObject:
         "number": number,
         "title": issue["title"],
         "user": _user(issue["user"]),
-        "labels": [_label(repository, name) for name in issue["labels"]],
+        "labels": [_label(repository, _name_of(label)) for label in issue["labels"]],
         "state": issue["state"],
         "locked": False,
         "assignee": None,
@@ -149,13 +173,16 @@ def _reactions(address: str) -> JsonObject:
     return {"url": f"{address}/reactions", "total_count": 0, **dict.fromkeys(kinds, 0)}
 
 
-def _by_label(issues: list[JsonObject]) -> str:
+def _name_of(label: str | _Label) -> str:
+    return label if isinstance(label, str) else label["name"]
+
+
+def _by_label(issues: list[_Issue]) -> str:
     """How many issues each label has, and the oldest of them."""
     numbers: dict[str, list[int]] = {}
     for issue in issues:
         for label in issue["labels"]:
-            name = label if isinstance(label, str) else label["name"]
-            numbers.setdefault(name, []).append(issue["number"])
+            numbers.setdefault(_name_of(label), []).append(issue["number"])
     return ", ".join(f"{label}: {len(found)}, oldest #{min(found)}" for label, found in sorted(numbers.items()))
 
 

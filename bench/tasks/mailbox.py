@@ -17,7 +17,8 @@ from pathlib import Path
 
 from bench.tasks.installed import python_program
 from bench.tasks.task import HOME, DirectCalls, Runs, Task
-from tests.reference_servers.servers import ServerCommand, free_port, wait_until_open
+from tests.ports import find_free_port
+from tests.reference_servers.servers import ServerCommand, wait_until_open
 
 _PASSWORD = "not a secret"  # of a mailbox that exists while this runs
 _ACCOUNT = "default"
@@ -114,7 +115,7 @@ def _mails() -> list[Mail]:
 
 @contextmanager
 def open_mailbox(folder: Path) -> Iterator[ServerCommand]:
-    port = free_port()
+    port = find_free_port()
     command = [
         str(python_program("python")),
         "-c",

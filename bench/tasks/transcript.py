@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mcp_types import Tool
-
-from mcp_core.json_types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +29,7 @@ class Transcript:
     def ask(self, question: str) -> None:
         self.question = self.count(question)
 
-    def call(self, calls: Sequence[tuple[str, JsonObject]], results: Sequence[str]) -> None:
+    def call(self, calls: Sequence[tuple[str, Mapping[str, object]]], results: Sequence[str]) -> None:
         """Calls that a model made in one request, and what it reads of their results."""
         written = sum(self.count(_as_json({"name": name, "arguments": given})) for name, given in calls)
         self.turns.append(Turn(written, sum(map(self.count, results))))

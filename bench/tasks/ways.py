@@ -50,7 +50,7 @@ class Direct:
                 raise WrongAnswerError(f"{server}: {tool}: {_text(result)}")
             texts.append(self._world.read(_text(result)))
         self._transcript.seconds += time.perf_counter() - begin
-        self._transcript.call([(tool, dict(arguments)) for _, tool, arguments in calls], texts)
+        self._transcript.call([(tool, arguments) for _, tool, arguments in calls], texts)
         return texts
 
 

@@ -95,16 +95,19 @@ async def main(url: str) -> int:
 async def use(servers: Servers, executor: ToolExecutor, facts: Mapping[str, Any]) -> None:
     """Everything that the server offers, each once; tools all at the same time."""
     (server,) = servers.choose(SERVER)
-    tools = {tool["name"]: tool for tool in server.offer().tools}
+    offered: list[Any] = [*server.offer().tools]
+    tools = {tool["name"]: tool for tool in offered}
     async with anyio.create_task_group() as tasks:
         for call in facts.get("toolCalls") or ():
             tasks.start_soon(_call_as_told, server, call)
         for name, tool in tools.items() if not facts.get("toolCalls") else ():
             tasks.start_soon(_call, executor, name, _fill_in(tool, tools))
-    for resource in await list_resources(servers):
+    resources: list[Any] = await list_resources(servers)
+    for resource in resources:
         if "uri" in resource:
             _show(await read_resource(servers, resource["uri"]))
-    for prompt in await list_prompts(servers):
+    prompts: list[Any] = await list_prompts(servers)
+    for prompt in prompts:
         _show(await fill_prompt(servers, prompt["name"], {a["name"]: "text" for a in prompt["arguments"]}))
 
 

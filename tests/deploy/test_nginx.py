@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from tests.availability import require_installed
-from tests.http_programs import find_free_port
+from tests.ports import find_free_port
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 WAIT = 60.0  # seconds: a bound for a machine that is busy

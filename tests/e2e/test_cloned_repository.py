@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +14,6 @@ import pytest
 import yaml
 from mcp import Client, StdioServerParameters
 
-from ot.workers.uv import find_uv
 from tests.demo_pack import with_demo
 from tests.e2e.raw_server import environment_of
 from tests.engine import write_extension
@@ -250,7 +248,6 @@ async def test_a_program_of_the_person_does_not_find_the_clones_programs_first(m
     assert not machine.mark.exists()
 
 
-@pytest.mark.skipif(find_uv(os.environ) is None, reason="needs uv")
 async def test_uv_does_not_ask_an_index_of_the_clone(machine: Machine) -> None:
     header = "# /// script\n# dependencies = ['surely-nobody-has-this']\n# ///\ndef f(): ...\n"
     with recording() as (own, asked), recording() as (planted, seen):

@@ -14,7 +14,8 @@ from playwright.sync_api import Browser, BrowserContext, Dialog, Page
 
 from tests.e2e.http_server import HttpServer, run_command
 from tests.e2e.raw_server import WAIT, environment_of
-from tests.http_programs import find_free_port, serve_http
+from tests.http_programs import serve_http
+from tests.ports import find_free_port
 from tests.preloaded import run_preloaded
 from tests.proxied import PROGRAMS
 

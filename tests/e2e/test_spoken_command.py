@@ -35,7 +35,7 @@ def model(tmp_path: Path) -> Iterator[ScriptedServer]:
 
 
 def wait_for_light(house: ZwaveHouse, *, on: bool) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while house.read(LIGHT, SWITCH, "currentValue") is not on:
         assert time.monotonic() < deadline
         time.sleep(0.1)

@@ -17,8 +17,9 @@ from mcp_types import ElicitRequestParams, ElicitResult
 
 from tests.availability import require_program
 from tests.e2e.raw_server import WAIT, environment_of
+from tests.ports import find_free_port
 from tests.preloaded import preloaded_command, run_preloaded
-from tests.zwave_house import ZwaveHouse, find_free_port
+from tests.zwave_house import ZwaveHouse
 
 PROGRAM = Path(sys.executable).with_name("zwave-mcp")
 LEGACY, MODERN = "legacy", "2026-07-28"

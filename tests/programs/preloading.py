@@ -4,6 +4,7 @@ A connection gives the arguments, folder and environment of one program, and its
 process id and, at the end, its status. A connection that ends first ends its program.
 """
 
+import atexit
 import gc
 import importlib
 import json
@@ -13,6 +14,7 @@ import selectors
 import signal
 import socket
 import sys
+import threading
 from pathlib import Path
 
 MAIN = {"onetool": "onetool.__main__", "mcp-guide": "mcp_guide.main", "zwave-mcp": "zwave_mcp.main"}
@@ -148,7 +150,26 @@ def play(arguments, folder, environ):
     return importlib.import_module(MAIN[program.name]).main()
 
 
+def leave(status):
+    """End as an interpreter does, but leave what was loaded to the system: to free it all took longer than the rest."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):  # the interpreter has words and a status for that
+        sys.exit(status)
+    os._exit(status)
+
+
 for name in (*MAIN.values(), *LOADED, *sys.argv[2:]):
     importlib.import_module(name)
 gc.freeze()  # what is loaded is not looked at again when a program ends
-sys.exit(play(*Forking(socket.socket(fileno=int(sys.argv[1]))).serve()))
+asked = Forking(socket.socket(fileno=int(sys.argv[1]))).serve()
+try:
+    status = play(*asked)
+except SystemExit as ended:
+    if not isinstance(ended.code, int | None):
+        raise
+    status = ended.code
+leave(status or 0)

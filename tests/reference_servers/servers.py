@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.availability import report_missing, require_node, require_program
+from tests.ports import find_free_port
 
 _FOLDER = Path(__file__).parent
 _PACKAGES = _FOLDER / "node_modules"
@@ -84,7 +85,7 @@ def reference_server(name: str, folder: Path) -> ServerCommand:
 @contextmanager
 def serve_everything(transport: str = "streamableHttp") -> Iterator[str]:
     """The address of the `everything` server over HTTP; `transport` is "streamableHttp" or the older "sse"."""
-    port = free_port()
+    port = find_free_port()
     server = subprocess.Popen(
         [require_node(), _node_file("everything"), transport],
         env={"PORT": str(port), "PATH": os.environ.get("PATH", "")},
@@ -128,18 +129,11 @@ def _make_repository(folder: Path) -> Path:
     return repository
 
 
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-    return port
-
-
 def wait_until_open(port: int, server: subprocess.Popen[bytes]) -> None:
-    for _ in range(600):
+    for _ in range(1200):
         with socket.socket() as attempt:
             if attempt.connect_ex(("127.0.0.1", port)) == 0:
                 return
         assert server.poll() is None, "the reference server ended before it listened"
         time.sleep(0.05)
-    raise AssertionError("the reference server did not listen within 30 s")
+    raise AssertionError("the reference server did not listen within 60 s")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -102,8 +103,10 @@ async def test_a_picture_reaches_the_client_as_one(app: App) -> None:
 
 
 async def test_resources_come_as_resources(app: App) -> None:
-    links = await app.executor.call("everything.get_resource_links", {"count": 2})
-    reference = await app.executor.call("everything.get_resource_reference", {"resourceType": "Text", "resourceId": 1})
+    links: Any = await app.executor.call("everything.get_resource_links", {"count": 2})
+    reference: Any = await app.executor.call(
+        "everything.get_resource_reference", {"resourceType": "Text", "resourceId": 1}
+    )
 
     assert [type(item) for item in links[1:]] == [Resource, Resource]
     [resource] = [item for item in reference if isinstance(item, Resource)]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import html
-import io
-import zipfile
 from dataclasses import dataclass
 
 from mcp_core.json_types import Json
 from tests.services.played import PlayedService, Reply, Request
+from tests.wheels import zipped
 
 JSON = "application/vnd.pypi.simple.v1+json"
 
@@ -48,13 +47,14 @@ class Wheel:
     @property
     def content(self) -> bytes:
         info = f"{self.name}-{self.version}.dist-info"
-        buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w") as archive:
-            archive.writestr(f"{self.name}/__init__.py", "")
-            archive.writestr(f"{info}/METADATA", self.metadata)
-            archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-            archive.writestr(f"{info}/RECORD", "")
-        return buffer.getvalue()
+        return zipped(
+            {
+                f"{self.name}/__init__.py": "",
+                f"{info}/METADATA": self.metadata,
+                f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+                f"{info}/RECORD": "",
+            }
+        )
 
 
 WHEELS = (

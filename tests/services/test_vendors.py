@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+from io import BytesIO
 from pathlib import Path
+from zipfile import ZipFile
 
 import anyio
 import pytest
@@ -17,7 +19,7 @@ from tests.services.firecrawl import PlayedFirecrawl
 from tests.services.gemini import ANSWER, PlayedGemini
 from tests.services.npm import PlayedNpm
 from tests.services.played import play
-from tests.services.pypi import PlayedPypi
+from tests.services.pypi import WHEELS, PlayedPypi
 from tests.services.vendors import run_node_client, run_python_client
 
 
@@ -112,3 +114,9 @@ async def test_uv_resolves_and_installs_what_we_play(tmp_path: Path, form: str) 
     installed = {each.name.partition(".dist-info")[0] for each in (tmp_path / "there").glob("*.dist-info")}
     assert installed == {"httpx-0.28.1", "certifi-2026.1.1", "idna-3.10", "anyio-4.9.0"}
     assert any(request.path.endswith(".metadata") for request in service.requests) == (form == "JSON")
+
+
+def test_a_wheel_has_one_hash_whenever_it_is_asked_for() -> None:
+    times = {entry.date_time for entry in ZipFile(BytesIO(WHEELS[0].content)).infolist()}
+
+    assert times == {(1980, 1, 1, 0, 0, 0)}

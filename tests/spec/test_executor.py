@@ -121,7 +121,7 @@ async def test_the_registry_gives_the_function_of_a_tool() -> None:
 @pytest.mark.scenario("executor/tool-definition-format/validate-tool-definition")
 async def test_every_definition_has_a_unique_name_a_description_and_a_schema() -> None:
     async with open_executor() as opened:
-        tools = opened.registry.model_tools()
+        tools: list[Any] = [*opened.registry.model_tools()]
 
     assert len({tool["name"] for tool in tools}) == len(tools)
     for tool in tools:
@@ -167,7 +167,7 @@ async def test_a_function_receives_one_object_of_arguments(tmp_path: Path, kind:
 @pytest.mark.parametrize(
     ("value", "text"), [("done", "done"), ({"id": 7}, "{id: 7}"), (None, "None"), (2.5, "2.5")], ids=repr
 )
-async def test_a_finished_call_is_a_text_for_the_client(value: object, text: str) -> None:
+async def test_a_finished_call_is_a_text_for_the_client(value: Any, text: str) -> None:
     async with open_executor() as opened:
         assert await opened.executor.execute("demo.echo", {"value": value}) == text
 

@@ -6,11 +6,13 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 from anyio import fail_after
 
+from ot.workers.extension import Extension
 from ot.workers.pep723 import read_header
 from ot.workers.pool import WorkerPool
 from tests.e2e.processes import find_descendants, wait_until_gone
@@ -47,6 +49,10 @@ def environ(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {**os.environ, "UV_CACHE_DIR": str(tmp_path_factory.mktemp("uv"))}
 
 
+async def call(pool: WorkerPool, extension: Extension, tool: str, arguments: dict[str, Any]) -> Any:
+    return await pool.call(extension, tool, arguments)
+
+
 @pytest.fixture
 async def pool(tmp_path: Path, environ: dict[str, str]) -> AsyncIterator[WorkerPool]:
     async with open_pool(tmp_path, environ=environ) as opened:
@@ -61,7 +67,7 @@ async def test_the_first_call_starts_a_worker_that_stays(
     before = find_descendants(os.getpid())
 
     with fail_after(60):
-        pid, calls, prefix = await pool.call(extension, "count", {})
+        pid, calls, prefix = await call(pool, extension, "count", {})
 
     assert calls == 1
     assert pid not in before
@@ -76,8 +82,8 @@ async def test_the_worker_can_be_started_by_uv_run_itself(tmp_path: Path, enviro
 
     async with open_pool(tmp_path, environ=environ, launch="uv-run") as pool:
         with fail_after(60):
-            first = await pool.call(extension, "count", {})
-            second = await pool.call(extension, "count", {})
+            first = await call(pool, extension, "count", {})
+            second = await call(pool, extension, "count", {})
         commands = [
             (Path("/proc") / str(pid) / "cmdline").read_text().split("\0") for pid in find_descendants(os.getpid())
         ]
@@ -92,10 +98,10 @@ async def test_the_worker_can_be_started_by_uv_run_itself(tmp_path: Path, enviro
 async def test_further_calls_go_to_the_same_process(pool: WorkerPool, tmp_path: Path) -> None:
     extension = write_extension(tmp_path, PERSISTENT)
     with fail_after(60):
-        pid, _, _ = await pool.call(extension, "count", {})
+        pid, _, _ = await call(pool, extension, "count", {})
         processes = find_descendants(os.getpid())
 
-        answers = [await pool.call(extension, "count", {}) for _ in range(3)]
+        answers = [await call(pool, extension, "count", {}) for _ in range(3)]
 
     assert [answer[:2] for answer in answers] == [[pid, 2], [pid, 3], [pid, 4]]
     assert find_descendants(os.getpid()) == processes
@@ -107,12 +113,12 @@ async def test_an_idle_worker_is_ended_and_leaves_the_pool(tmp_path: Path, envir
 
     async with open_pool(tmp_path, environ=environ, idle_timeout=0.2) as pool:
         with fail_after(60):
-            pid, _, _ = await pool.call(extension, "count", {})
+            pid, _, _ = await call(pool, extension, "count", {})
             await anyio.to_thread.run_sync(wait_until_gone, {pid})
 
         assert [(status.state, status.pid) for status in pool.status()] == [("stopped", None)]
         with fail_after(60):
-            assert (await pool.call(extension, "count", {}))[1] == 1  # a new one
+            assert (await call(pool, extension, "count", {}))[1] == 1  # a new one
 
 
 @pytest.mark.scenario("workers/persistent-worker-subprocess-execution/session-refresh-on-call")
@@ -121,10 +127,10 @@ async def test_each_call_begins_the_idle_time_anew(tmp_path: Path, environ: dict
 
     async with open_pool(tmp_path, environ=environ, idle_timeout=1.5) as pool:
         with fail_after(60):
-            pid, _, _ = await pool.call(extension, "count", {})
+            pid, _, _ = await call(pool, extension, "count", {})
             for _ in range(4):  # longer than the idle time altogether, and each of them shorter
                 await wait_until(lambda: pool.status()[0].idle_seconds >= 0.5)
-                assert (await pool.call(extension, "count", {}))[0] == pid
+                assert (await call(pool, extension, "count", {}))[0] == pid
             await anyio.to_thread.run_sync(wait_until_gone, {pid})
 
 
@@ -134,7 +140,7 @@ async def test_a_worker_is_not_idle_while_it_carries_out_a_call(tmp_path: Path, 
 
     async with open_pool(tmp_path, environ=environ, idle_timeout=0.2) as pool:
         with fail_after(60):
-            assert isinstance(await pool.call(extension, "rest", {"seconds": 0.8}), int)
+            assert isinstance(await call(pool, extension, "rest", {"seconds": 0.8}), int)
 
 
 @pytest.mark.scenario("workers/pep-723-dependency-declaration/tool-with-dependencies")
@@ -157,7 +163,7 @@ async def test_declared_dependencies_are_installed_in_an_environment_of_their_ow
     )
 
     with fail_after(60):
-        version, file, apart = await pool.call(extension, "facts", {})
+        version, file, apart = await call(pool, extension, "facts", {})
 
     assert version == "1.16.0"
     assert file.startswith(environ["UV_CACHE_DIR"])

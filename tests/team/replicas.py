@@ -24,7 +24,7 @@ from ot.store.replicas import name_replica
 from ot.store.sealing import new_key as new_seal_key
 from tests.demo_pack import give_demo
 from tests.e2e.raw_server import WAIT, RawServer
-from tests.http_programs import find_free_port
+from tests.ports import find_free_port
 from tests.team.balancer import Balancer, open_balancer
 from tests.team.team_server import SESSIONLESS, text_of
 

@@ -17,7 +17,7 @@ from mcp_types import CallToolResult, TextContent
 from mcp_core.json_types import JsonObject
 from tests.demo_pack import give_demo
 from tests.e2e.raw_server import WAIT, RawServer, environment_of
-from tests.http_programs import find_free_port
+from tests.ports import find_free_port
 from tests.preloaded import run_preloaded
 
 SESSIONLESS, HANDSHAKE = "2026-07-28", "legacy"

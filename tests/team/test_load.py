@@ -17,8 +17,8 @@ from ot.store.api_keys import new_key
 from ot.store.opening import build_api_keys
 from tests.demo_pack import give_demo
 from tests.e2e.raw_server import RawServer
-from tests.http_programs import find_free_port
 from tests.packs.db.servers import RunningServer
+from tests.ports import find_free_port
 from tests.postgres import fresh_database
 from tests.team.crowd import Tally, run_crowd
 from tests.team.replicas import open_team

@@ -148,7 +148,7 @@ def test_ended_in_the_middle_it_leaves_no_process(tmp_path: Path, how: signal.Si
         listening.send_signal(how)
         listening.wait(60)
 
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while left := processes_with(f"MARK={tmp_path}"):
         assert time.monotonic() < deadline, left
         time.sleep(0.05)

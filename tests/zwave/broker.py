@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.availability import require_program
-from tests.zwave_house import find_free_port
+from tests.ports import find_free_port
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "zwave_gateway.py"
 USERNAME, PASSWORD = "house", "s3cret-of-the-house"

@@ -10,9 +10,10 @@ import anyio
 import pytest
 from websockets.asyncio.server import ServerConnection
 
+from tests.ports import find_free_port
 from tests.zwave.client import Zwave, open_zwave
 from tests.zwave.odd_server import describe_network, describe_switch, open_odd_server, refuse, reply, tell
-from tests.zwave_house import ZwaveHouse, find_free_port
+from tests.zwave_house import ZwaveHouse
 
 pytestmark = pytest.mark.anyio
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import subprocess
 from collections.abc import AsyncIterator
@@ -18,6 +17,7 @@ from ot.files.allowed_files import AllowedFiles
 from ot_packs.code.patches import Edit, apply_edits, write_patch
 from ot_packs.code.rewriting import Change, Plan, apply_rewrite
 from ot_packs.code.source_files import find_tree
+from tests.availability import require_program
 from tests.engine import open_engine
 
 pytestmark = pytest.mark.anyio
@@ -193,8 +193,8 @@ PATHS = [
 ]  # fmt: skip
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="git decides what is right")
 def test_what_is_ignored_is_what_git_ignores(tmp_path: Path) -> None:
+    require_program("git")
     project = tmp_path / "project"
     for name in PATHS:
         (project / name).parent.mkdir(parents=True, exist_ok=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tests.availability import require_installed
 from tests.packs.db.certificates import write_certificates
+from tests.ports import find_free_port
 
 PASSWORD = "s3cret/with@odd:chars"
 _READY = 60.0  # seconds
@@ -48,7 +49,7 @@ def run_postgres() -> Iterator[RunningServer]:
         data = folder / "data"
         _run([str(initdb), "-D", str(data), "-U", "admin", "-A", "scram-sha-256", "--auth-local=trust", "--no-sync",
               "-E", "UTF8", "--no-locale", "--pwfile", str(_password_file(folder))])  # fmt: skip
-        port = _free_port()
+        port = find_free_port()
         settings = {"fsync": "off", "listen_addresses": "127.0.0.1", "port": port, "unix_socket_directories": folder,
                     "ssl": "on", "ssl_cert_file": folder / "server.pem", "ssl_key_file": folder / "server.key",
                     "shared_buffers": "16MB", "max_connections": 100, "timezone": "UTC"}  # fmt: skip
@@ -72,7 +73,7 @@ def run_mariadb() -> Iterator[RunningServer]:
             f"CREATE USER admin IDENTIFIED BY '{PASSWORD}';\nGRANT ALL ON *.* TO admin WITH GRANT OPTION;\n"
         )
         users.chmod(0o644)
-        port = _free_port()
+        port = find_free_port()
         words = ["--no-defaults", f"--datadir={data}", f"--socket={folder}/mariadb.sock", f"--port={port}",
                  "--bind-address=127.0.0.1", "--skip-name-resolve", f"--init-file={users}", "--innodb-fast-shutdown=2",
                  "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=16M",
@@ -154,10 +155,3 @@ def _wait_for(place: tuple[str, int], process: subprocess.Popen[bytes], folder: 
             time.sleep(0.05)
         else:
             return
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port

@@ -112,20 +112,21 @@ async def test_what_does_not_work_is_explained_without_its_password(others: App,
 async def test_what_is_cancelled_loses_its_connection(others: App, postgres: RunningServer) -> None:
     """No mark that all databases know could stop it: a database ends it when it next speaks to its client."""
 
-    async def connections() -> int:
-        async with postgres_as_admin(postgres) as admin:
+    async with postgres_as_admin(postgres) as admin:
+
+        async def connections() -> int:
             return int(await admin.fetchval("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"))
 
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(others.runner.run, 'db.query(connection="other", sql="SELECT pg_sleep(1.5)")')
-        with anyio.fail_after(60):
-            while await connections() != 1:
-                await anyio.sleep(0.05)
-        tasks.cancel_scope.cancel()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(others.runner.run, 'db.query(connection="other", sql="SELECT pg_sleep(3)")')
+            with anyio.fail_after(60):
+                while await connections() != 1:
+                    await anyio.sleep(0.02)
+            tasks.cancel_scope.cancel()
 
-    with anyio.fail_after(60):
-        while await connections() != 0:
-            await anyio.sleep(0.05)
+        with anyio.fail_after(60):
+            while await connections() != 0:
+                await anyio.sleep(0.02)
 
 
 HOSTILE = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from ot.errors import PathRefusedError, ToolError
 from ot.files.allowed_files import AllowedFiles
 from ot.files.tree import DEEPEST
+from tests.availability import require_program
 from tests.packs.file.caller import Caller
 
 FILES = ("README.md", "src/a.py", "src/b.ts", "src/deep/er/c.py", "src/deep/d.tsx", "docs/e.md", "build/f.py")
@@ -122,8 +122,8 @@ a/b
 """
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is the reference")
 async def test_what_git_ignores_is_left_out_as_git_does(call: Caller, project: Path) -> None:
+    require_program("git")
     call.write(".gitignore", IGNORED)
     call.write("src/.gitignore", "*.ts\n!/deep/\n")
     for name in (

@@ -20,8 +20,9 @@ from ot.clients.caller import Caller
 from ot.errors import ServerUnavailableError
 from ot.proxy.resources import list_resources
 from ot.proxy.transports.older_http import open_older_http
-from tests.http_programs import address_of, find_free_port, serve_http
+from tests.http_programs import address_of, serve_http
 from tests.opened_executor import define
+from tests.ports import find_free_port
 from tests.proxied import Proxied, open_proxied
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("proxy http")]

@@ -12,7 +12,7 @@ import pytest
 from mcp.client.auth import OAuthFlowError
 
 from ot.proxy.authorisation.login_listener import LoginListener
-from tests.http_programs import find_free_port
+from tests.ports import find_free_port
 
 pytestmark = pytest.mark.anyio
 

@@ -94,7 +94,7 @@ except OSError:
     pass  # it may not even do that
 message = json.dumps({{"op": "large", "name": name, "kind": "text", "head": "x", "total": 1}}).encode()
 os.write(4, struct.pack("!I", len(message)) + message)
-time.sleep(10)
+time.sleep(60)
 """
     answer = await app.runner.run(code)
 
@@ -111,7 +111,7 @@ message = {{"op": "large", "name": ".message-1", "kind": "text", "head": "x", "t
 message[{field!r}] = {{"$": "nonsense"}}
 data = json.dumps(message).encode()
 os.write(4, struct.pack("!I", len(data)) + data)
-time.sleep(10)
+time.sleep(60)
 """
     answer = await app.runner.run(code)
 
@@ -126,7 +126,7 @@ open('.message-lie', 'wb').write(b'\\xff[[[not JSON' * 1000)
 message = {"op": "large", "name": ".message-lie", "kind": "value", "head": ["x"], "total": 10}
 data = json.dumps(message).encode()
 os.write(4, struct.pack("!I", len(data)) + data)
-time.sleep(10)
+time.sleep(60)
 """
     handle = handle_in((await app.runner.run(code)).text)
 
