@@ -21,7 +21,7 @@ from ot_kernel.pack_proxy import Tools
 from ot_kernel.program_run import INTERRUPT, ProgramRun, interrupt
 from ot_kernel.refusals import explain_refusals, send_without_refusal
 from ot_kernel.scratch_folders import ScratchFolder
-from ot_kernel.wire import Channel, WireError, frame, pack
+from ot_kernel.wire import Channel, Message, WireError, frame, pack
 
 if TYPE_CHECKING:
     import signal
@@ -36,7 +36,7 @@ OPEN_FILES_LIMIT = 256  # the zygote, which has one for each kernel alive, gets 
 _HANDED = 5  # descriptors that a kernel hands to the server
 _DESCRIPTORS = struct.Struct(f"{_HANDED}i")
 _REHEARSALS = 32
-_REHEARSAL = {"code": "1", "aliases": {}, "values": {}, "packs": ["ot"]}
+_REHEARSAL: Message = {"code": "1", "aliases": {}, "values": {}, "packs": ["ot"]}
 
 
 _own_files = OwnFiles()
@@ -178,7 +178,7 @@ def _tell_line(_signum: int, frame: FrameType | None) -> None:
 def _rehearse(channel: Channel) -> None:
     """Run an empty program, so that the first real one does not pay for page faults."""
     before = sys.modules["__main__"], list(sys.meta_path)
-    ProgramRun(channel, dict(_REHEARSAL)).reply()
+    ProgramRun(channel, _REHEARSAL.copy()).reply()
     sys.modules["__main__"], sys.meta_path[:] = before
 
 

@@ -15,7 +15,12 @@ import struct
 import time
 from _thread import LockType, allocate_lock  # threading costs every fork half a millisecond
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ot_kernel.message_types import Message as Message  # noqa: PLC0414 - others import it from here
+else:
+    Message = dict
 
 MAX_FRAME = 1024 * 1024
 HEADER = struct.Struct("!I")
@@ -24,32 +29,28 @@ _READ_AHEAD = 65536
 _AWAKE = 0.0003  # seconds; most answers come sooner, also the first ones, and to wake a processor takes half of a call
 _MOST_ASLEEP = 63  # answers
 
-Message = dict[str, Any]
-
 
 class WireError(Exception):
     """The other side sent something that is not a frame, or went away."""
 
 
-def _build_writer() -> Callable[[Message, int], Iterable[str]]:
+def _build_writer() -> Callable[[object, int], Iterable[str]]:
     """Return what writes JSON. The library's own encoder makes its C code anew for each message, at twice the cost."""
     plain = json.JSONEncoder(separators=(",", ":"), check_circular=False)
     build = vars(json.encoder)["c_make_encoder"]
     if build is None:
         return lambda message, _: plain.encode(message)
     text = vars(json.encoder)["encode_basestring_ascii"]
-    write: Callable[[Message, int], Iterable[str]] = build(
-        None, plain.default, text, None, ":", ",", False, False, True
-    )
+    write: Callable[[object, int], Iterable[str]] = build(None, plain.default, text, None, ":", ",", False, False, True)
     return write
 
 
 _to_json = _build_writer()
 _quoted = json.encoder.encode_basestring_ascii
-_scan: Callable[[str, int], tuple[Any, int]] = vars(json.JSONDecoder())["scan_once"]
+_scan: Callable[[str, int], tuple[object, int]] = vars(json.JSONDecoder())["scan_once"]
 
 
-def pack(message: Message) -> bytes:
+def pack(message: object) -> bytes:
     """Write one message as JSON, without its length."""
     return "".join(_to_json(message, 0)).encode("ascii")
 
@@ -64,7 +65,7 @@ def frame(payload: bytes) -> bytes:
     return HEADER.pack(len(payload)) + payload
 
 
-def _from_json(text: str) -> Any:
+def read_json(text: str) -> Any:
     try:
         value, end = _scan(text, 0)
     except StopIteration:
@@ -72,10 +73,10 @@ def _from_json(text: str) -> Any:
     return value if end == len(text) else json.loads(text)  # which looks for blanks around it, and says what is wrong
 
 
-def unpack(payload: bytes, from_json: Callable[[str], Any] = _from_json) -> Message:
+def unpack(payload: bytes, from_json: Callable[[str], Any] = read_json) -> Message:
     """Read one message; raises WireError for anything but a JSON object."""
     try:
-        message = from_json(payload.decode())
+        message: Message = from_json(payload.decode())
     except (ValueError, RecursionError) as error:
         raise WireError(f"not a message: {error}") from error
     if type(message) is not dict:

@@ -19,14 +19,17 @@ import socket
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from ot_confinement import Allowance, Confinement, build_confinement
 from ot_kernel import child
 from ot_kernel.pinned_pages import PinnedPages, copy_tables, open_pages
 from ot_kernel.scratch_folders import ScratchFolder, ScratchFolders
 from ot_kernel.values import accept_rows
-from ot_kernel.wire import Message, WireError
+from ot_kernel.wire import WireError
+
+if TYPE_CHECKING:
+    from ot_kernel.message_types import ZygoteReport, ZygoteRequest, ZygoteSettings
 
 MAX_REQUEST = 64 * 1024
 FIRST_FREE_FD = child.SERVER_FD + 1
@@ -72,7 +75,7 @@ class Zygote:
                     return
                 self._obey(json.loads(request))
 
-    def _obey(self, request: Message) -> None:
+    def _obey(self, request: ZygoteRequest) -> None:
         self._folders.use_again(request.get("again", ()))
         for _ in range(request.get("fork", 0)):
             self._fork(child.run_kernel)
@@ -164,11 +167,11 @@ class Zygote:
 
             end_children({pid for _, pid, _, _ in self._kernels.values()})
 
-    def _tell(self, message: Message) -> None:
+    def _tell(self, message: ZygoteReport) -> None:
         self._control.send(json.dumps(message).encode())
 
 
-def main(control_fd: int, settings: Message) -> None:
+def main(control_fd: int, settings: ZygoteSettings) -> None:
     """Run as the whole program of the zygote's process."""
     control = socket.socket(fileno=fcntl.fcntl(control_fd, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE_FD))
     _reserve_kernel_descriptors(control_fd)

@@ -9,12 +9,13 @@ from ot_sdk.values import encode
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:
+    from typing import Any
+
     from ot_sdk.calls import Call
     from ot_sdk.host import Host
-    from ot_sdk.json_types import Json
 
 
-def call(tool: str, /, **arguments: Json) -> Json:
+def call(tool: str, /, **arguments: object) -> Any:
     """Call another tool, `call("file.read", path="notes.txt")`, within the time left to this call.
 
     In an `async def` tool it must be awaited. Raises ToolError if that tool fails.

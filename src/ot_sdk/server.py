@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from ot_sdk.event_loop import EventLoop
-    from ot_sdk.json_types import JsonObject
+    from ot_sdk.json_types import Message, Params
 
 
 def serve() -> None:
@@ -71,7 +71,7 @@ class Server:
         self._last_calls = False  # nothing more will come
         self._host.before_waiting = self._turns.relieve
 
-    def take_start(self, start: JsonObject) -> None:
+    def take_start(self, start: Message) -> None:
         """Take over configuration and secrets, before the file is imported, which may ask for them."""
         params = start.get("params") or {}
         SURROUNDINGS.host = self._host
@@ -80,7 +80,7 @@ class Server:
         SURROUNDINGS.secrets = params.get("secrets") or {}
         SURROUNDINGS.log_level = params.get("log_level", 20)
 
-    def serve(self, module: ModuleType, start: JsonObject | None) -> None:
+    def serve(self, module: ModuleType, start: Message | None) -> None:
         """Say that the module is ready, and serve it on this thread and as many others as it takes; never returns."""
         self._module = module
         if start is not None:
@@ -122,7 +122,7 @@ class Server:
 
     # -- messages
 
-    def _receive(self) -> JsonObject | None:
+    def _receive(self) -> Message | None:
         """Wait for the next message; None if no more will come and calls are still in progress."""
         try:
             message = self._channel.receive()
@@ -133,7 +133,7 @@ class Server:
             self._end()
         return message
 
-    def _handle(self, message: JsonObject) -> Call | None:
+    def _handle(self, message: Message) -> Call | None:
         """Handle a message; return the call if it is for a plain tool."""
         if "method" not in message:
             self._host.resolve(message.get("id"), message)
@@ -143,7 +143,7 @@ class Server:
             self._cancel(message["params"]["id"])
         return None
 
-    def _accept(self, number: int, params: JsonObject) -> Call | None:
+    def _accept(self, number: int, params: Params) -> Call | None:
         function = getattr(self._module, str(params.get("tool")), None)
         if not callable(function):
             reason = f"the file has no function {params.get('tool')}"

@@ -7,12 +7,13 @@ import itertools
 import os
 import sys
 import sysconfig
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from anyio import to_thread
 
-from ot.isolate.frames import Frame, FrameBuffer, FrameError, write_frame
+from ot.isolate.frames import CallRequest, Frame, FrameBuffer, FrameError, write_frame
 from ot.isolate.line import Line, open_line
 from ot.processes.guarded_process import GuardedProcess
 from ot_confinement.confine import Confine
@@ -68,7 +69,7 @@ class Helper:
         """The end of what its latest call wrote to stderr."""
         return self._process.tail
 
-    async def call(self, request: Mapping[str, object]) -> dict[str, object]:
+    async def call(self, request: CallRequest) -> dict[Any, object]:
         """Send one call and wait for its answer; raises HelperEndedError. Cancelled, it leaves the process unusable."""
         self._number = next(self._numbers)
         frame = write_frame({**request, "number": self._number})

@@ -9,16 +9,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
-from mcp_core.json_types import Json, JsonObject
 from ot.context import current_or_none
 from ot.errors import ServiceUnavailableError, ToolError, ToolFailedError
 from ot.files.allowed_files import AllowedFiles, allowed_files
 from ot.isolate.confined_call import ConfinedCall, confine_call
+from ot.isolate.frames import CallRequest, ChildContext
 from ot.isolate.helper import Helper, HelperEndedError
 from ot.isolate.line import Line, LineLostError
 from ot.isolate.outputs import Outputs
@@ -65,7 +66,7 @@ class Helpers:
         libraries: Libraries | None,
         line: Line | None,
         in_context: bool,
-    ) -> Json:
+    ) -> Any:
         """Call a function in a helper process, as `IsolateHost.run` says."""
         checked = touches is not None and (touches.of_arguments or touches.of_project)
         files = allowed_files() if checked and current_or_none() else None
@@ -73,7 +74,7 @@ class Helpers:
         bounds = None if touches is None else await _confine(touches, module, arguments, files, python)
         confine = None if bounds is None else bounds.confine
         outputs = Outputs(bounds.outputs if bounds is not None else {}, files)
-        request = {
+        request: CallRequest = {
             "module": module,
             "function": function,
             "arguments": arguments if bounds is None else bounds.arguments,
@@ -103,10 +104,10 @@ class Helpers:
         self,
         helper: Helper,
         module: str,
-        request: Mapping[str, object],
+        request: CallRequest,
         outputs: Outputs,
         learn: Callable[[object], None],
-    ) -> Json:
+    ) -> Any:
         reusable = False
         changes = self._changes.get(module)
         try:
@@ -204,7 +205,7 @@ async def _confine(
     return await to_thread.run_sync(confine_call, touches, module, arguments, files, python)  # a disk may be slow
 
 
-def _context_for_child(touches: Touches | None, outputs: Outputs) -> JsonObject | None:
+def _context_for_child(touches: Touches | None, outputs: Outputs) -> ChildContext | None:
     """Return what the call may use, as values: a helper gets the secrets that its pack declares and no others."""
     context = current_or_none()
     if context is None:
@@ -213,10 +214,9 @@ def _context_for_child(touches: Touches | None, outputs: Outputs) -> JsonObject 
     for name in context.registry.get(context.tool).secrets:
         with suppress(ToolError):  # not set: the tool hears of it when it asks
             secrets[name] = context.secret(name)
-    config = dict(context.config)
     return {
         "tool": context.tool,
-        "config": config,
+        "config": dict(context.config),
         "project": str(context.project),
         "state": str(context.state) if touches is not None and touches.needs_state else None,
         "outputs": outputs.made,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from mcp_core.json_types import Json
 from ot.tasks.owned_tasks import open_background_tasks
 
 if TYPE_CHECKING:  # every engine has a host, and most runs call nothing in a helper
@@ -58,7 +57,7 @@ class IsolateHost:
         libraries: Libraries | None = None,
         line: Line | None = None,
         in_context: bool = True,
-    ) -> Json:
+    ) -> Any:
         """Call a function in a helper process; `module` is a dotted name or the path of a file.
 
         The process is confined to what the call touches; without `touches` it is not confined. Files that it makes are

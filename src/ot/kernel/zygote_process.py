@@ -12,7 +12,7 @@ import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import ot_kernel
 from mcp_core.quick_dataclass import dataclass
@@ -21,6 +21,9 @@ from ot.kernel import limits
 from ot_confinement import NoConfinementError, require_confinement
 from ot_guardian import clear_folder
 from ot_kernel.wire import pack
+
+if TYPE_CHECKING:
+    from ot_kernel.message_types import ZygoteSettings
 
 # Modules that most programs import; each was measured to be cheaper in the zygote than in every run that wants it.
 PRELOAD = (
@@ -105,7 +108,7 @@ def launch_zygote(
     scratch_root.mkdir(0o700)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     packages = list(dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib")))
-    described = {
+    described: ZygoteSettings = {
         "scratch": str(scratch_root),
         "path": packages,
         "preload": list(PRELOAD),

@@ -169,7 +169,7 @@ class Crew:
 
     # -- the life of a worker
 
-    async def _live(self, place: Place, starting: Starting, facts: JsonObject) -> None:
+    async def _live(self, place: Place, starting: Starting, facts: dict[str, object]) -> None:
         """Start a worker, keep it as long as it is used, and close it.
 
         It is started also where the call that wanted it is cancelled meanwhile: the next one will want it too.
@@ -186,7 +186,7 @@ class Crew:
             finally:
                 await outcome.close()
 
-    async def _start(self, place: Place, starting: Starting, facts: JsonObject) -> Worker | StartFailedError:
+    async def _start(self, place: Place, starting: Starting, facts: dict[str, object]) -> Worker | StartFailedError:
         limit = self._settings().start_timeout
         with LogSpan("worker.start", pack=place.extension.pack, engine=place.engine.name) as span:
             try:
@@ -201,7 +201,7 @@ class Crew:
                 span.add(failure=error.reason)
                 return error
 
-    async def _launch(self, place: Place, starting: Starting, facts: JsonObject) -> Worker:
+    async def _launch(self, place: Place, starting: Starting, facts: dict[str, object]) -> Worker:
         try:
             worker = await place.engine.start(place.extension, starting.tell)
         except PreparationError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 
-from mcp_core.json_types import Json
 from ot.config.confine import ConfineSettings
 from ot.logs import write_log
 from ot.workers.environment import confinement_of
@@ -41,7 +40,7 @@ async def make_order(extension: Extension, host: WorkerHost, tell: Tell) -> tupl
     return read_placement(header), order
 
 
-def needs_of(placement: Placement) -> dict[str, Json]:
+def needs_of(placement: Placement) -> dict[str, object]:
     """Return what an actor asks Ray for."""
     return {
         "num_cpus": placement.cpus,
@@ -51,7 +50,7 @@ def needs_of(placement: Placement) -> dict[str, Json]:
     }
 
 
-def _check_paths(confine: Json) -> None:
+def _check_paths(confine: object) -> None:
     """Accept whole paths only, since a node has neither this project nor the home of this person."""
     places = [*confine.get("read", ()), *confine.get("write", ())] if isinstance(confine, dict) else []
     for place in places:
