@@ -26,7 +26,7 @@ NOT_NEEDED = {
     "difflib",
     "decimal",
     "ot.proxy.server",
-    "ot.workers.crew",
+    "ot.workers.extension_workers",
     "ot.isolate.helpers",
 }
 NOT_NEEDED_TO_LIST = {"ot.app", "ot.run.runner", "ot.kernel.supply", "ot.execution.tool_executor", "sqlite3"}

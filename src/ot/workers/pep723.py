@@ -109,3 +109,9 @@ def _build(values: Mapping[str, object], text: str) -> tuple[ScriptHeader | None
     if not isinstance(tool, dict):
         return None, "tool in its script block is not a table"
     return ScriptHeader(requires, tuple(dependencies), tool, text), None
+
+
+def asks_for_ray(header: ScriptHeader | None) -> bool:
+    """True if a header asks for a cluster; one with a mistake does not, and is refused where it is started."""
+    options = header.tool.get("onetool") if header is not None else None
+    return isinstance(options, dict) and options.get("engine") == "ray"

@@ -68,9 +68,3 @@ def read_placement(header: ScriptHeader | None) -> Placement:
         return Placement.model_validate({key: value for key, value in options.items() if key in PLACEMENT})
     except SettingsError as error:
         raise word_mistake(error) from error
-
-
-def asks_for_ray(header: ScriptHeader | None) -> bool:
-    """True if a header asks for a cluster; one with a mistake does not, and is refused where it is started."""
-    options = header.tool.get("onetool") if header is not None else None
-    return isinstance(options, dict) and options.get("engine") == "ray"
