@@ -21,7 +21,7 @@ from ot_kernel.pack_proxy import Tools
 from ot_kernel.program_run import INTERRUPT, ProgramRun, interrupt
 from ot_kernel.refusals import explain_refusals, send_without_refusal
 from ot_kernel.scratch_folders import ScratchFolder
-from ot_kernel.wire import Channel, Message, WireError, frame, pack
+from ot_kernel.wire import Channel, Message, frame, pack
 
 if TYPE_CHECKING:
     import signal
@@ -33,10 +33,10 @@ DUMP = signal.SIGUSR2
 WHERE = signal.SIGURG  # one that does nothing where the code has taken our handler away
 OPEN_FILES_LIMIT = 256  # the zygote, which has one for each kernel alive, gets by with it too
 
-_HANDED = 5  # descriptors that a kernel hands to the server
-_DESCRIPTORS = struct.Struct(f"{_HANDED}i")
+HANDED = 5  # descriptors that a kernel hands to the server
+_DESCRIPTORS = struct.Struct(f"{HANDED}i")
 _REHEARSALS = 32
-_REHEARSAL: Message = {"code": "1", "aliases": {}, "values": {}, "packs": ["ot"]}
+REHEARSAL: Message = {"code": "1", "aliases": {}, "values": {}, "packs": ["ot"]}
 
 
 _own_files = OwnFiles()
@@ -104,25 +104,6 @@ def run_kernel(birth: Birth) -> NoReturn:
         signal.pause()
 
 
-def live_through(control: socket.socket) -> None:
-    """Let the kernel that introduces itself here run a program that makes a call. Raises OSError and WireError."""
-    _, fds, _, _ = socket.recv_fds(control, 4096, _HANDED)
-    if not fds:
-        raise WireError("the kernel went away")
-    for fd in fds[1:]:
-        os.close(fd)
-    with socket.socket(fileno=fds[0]) as server:
-        for message in (
-            {**_REHEARSAL, "code": "ot.version(text='question')"},
-            {"op": "go"},
-            {"id": 1, "value": "answer"},
-        ):
-            server.sendall(frame(pack(message)))
-        channel = Channel(server.fileno(), "")
-        while channel.receive()["op"] != "value":
-            pass
-
-
 def _become_kernel(birth: Birth, *, probe: bool = False) -> Channel:
     """Take on the confinement, and tell the server, which may then send a program; none is read before the last layer.
 
@@ -178,7 +159,7 @@ def _tell_line(_signum: int, frame: FrameType | None) -> None:
 def _rehearse(channel: Channel) -> None:
     """Run an empty program, so that the first real one does not pay for page faults."""
     before = sys.modules["__main__"], list(sys.meta_path)
-    ProgramRun(channel, _REHEARSAL.copy()).reply()
+    ProgramRun(channel, REHEARSAL.copy()).reply()
     sys.modules["__main__"], sys.meta_path[:] = before
 
 

@@ -126,3 +126,4 @@ class ZygoteSettings(TypedDict):
     scratch_files: int
     readable: tuple[str, ...]
     writable: tuple[str, ...]
+    pin_pages: bool

@@ -26,7 +26,6 @@ from ot_kernel import child
 from ot_kernel.pinned_pages import PinnedPages, copy_tables, open_pages
 from ot_kernel.scratch_folders import ScratchFolder, ScratchFolders
 from ot_kernel.values import accept_rows
-from ot_kernel.wire import WireError
 
 if TYPE_CHECKING:
     from ot_kernel.message_types import ZygoteReport, ZygoteRequest, ZygoteSettings
@@ -140,25 +139,12 @@ class Zygote:
         except OSError:
             pages.close()
             return
-        pages.forget_texts()
-        ours, theirs = socket.socketpair()
-        with ours:
-            with theirs:
-                pid = self._fork_in(folder, theirs, child.run_kernel)
-            try:
-                child.live_through(ours)
-                pages.pin(pid)
-                self._unpinned = False
-            except (OSError, WireError):
-                pages.close()
-            finally:
-                os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-                if self._folders.leave(folder):
-                    self._folders.use_again([folder.name])
-                else:
-                    self._confinement.release_folder(folder.path)
-                    os.rmdir(folder.path)
+        self._unpinned = not pages.pin_written(lambda control: self._fork_in(folder, control, child.run_kernel))
+        if self._folders.leave(folder):
+            self._folders.use_again([folder.name])
+        else:
+            self._confinement.release_folder(folder.path)
+            os.rmdir(folder.path)
 
     def _end_orphans(self) -> None:
         """End what a dead kernel has started: what a living one starts is below that kernel, orphans too."""
@@ -190,7 +176,7 @@ def main(control_fd: int, settings: ZygoteSettings) -> None:
     )
     confined = settings["sandbox"] != "off"
     confinement = build_confinement(allowance, off=not confined, system=settings["system"])
-    pages = open_pages()
+    pages = open_pages() if settings["pin_pages"] else None
     copy_tables()
     confinement.share()
     if not confined:

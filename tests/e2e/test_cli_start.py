@@ -27,7 +27,7 @@ NOT_NEEDED = {
     "decimal",
     "ot.proxy.server",
     "ot.workers.extension_workers",
-    "ot.isolate.helpers",
+    "ot.isolate.helper_calls",
 }
 NOT_NEEDED_TO_LIST = {"ot.app", "ot.run.runner", "ot.kernel.supply", "ot.execution.tool_executor", "sqlite3"}
 MOST_MODULES_TO_LIST = 320

@@ -28,11 +28,11 @@ from ot.kernel.zygote_process import (
     ZygoteProcess,
     end_zygote,
     launch_zygote,
-    receive,
     request_kernels,
     request_probe,
 )
 from ot.logs import LogSpan
+from ot.processes.fork_server import receive
 from ot.tasks.owned_tasks import Awaited
 from ot_guardian import clear_folder
 from ot_kernel.wire import Message, read_json
@@ -45,6 +45,8 @@ START_LIMIT = 20.0  # seconds until a kernel that was asked for must be there
 REFILL_DELAY = 0.003  # the answer leaves first: the end of a kernel and a fork beside it would delay it
 CLEAR_DELAY = 0.1  # removing one that is mounted waits for all processors, up to a millisecond each
 MAX_SAID = 4096
+_MAX_REPORT = 4096  # bytes
+_HANDED = 5  # descriptors of a kernel, as it announces itself
 
 _TOO_SOON = "kernels end before they are ready"
 
@@ -236,7 +238,7 @@ class KernelSupply:
     def _hear_zygote(self) -> None:
         while not self._closing:  # whoever gets a kernel goes on at once, and may be the last
             try:
-                data, fds = receive(self._zygote)
+                data, fds = receive(self._zygote.control, _MAX_REPORT, most=_HANDED)
             except BlockingIOError:
                 return
             except OSError:
