@@ -43,7 +43,7 @@ _own_files = OwnFiles()
 
 
 class Birth(NamedTuple):
-    """What the zygote tells a kernel that it forks; all the rest a kernel does itself.
+    """Everything the zygote gives a kernel that it forks; a kernel does all the rest itself.
 
     Whatever the zygote wrote to between two forks, it would have to copy again after each.
     """

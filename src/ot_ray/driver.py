@@ -189,7 +189,7 @@ class Driver:
             placed = self._workers[number] = PlacedWorker(number, self.send)
             needs, _, order = payload.partition(b"\n")
             task = self._start(placed.live(json.loads(needs), order, self._bundle))
-            task.add_done_callback(lambda _: self._placeds.pop(number))
+            task.add_done_callback(lambda _: self._workers.pop(number))
             return
         worker = self._workers.get(number)
         if worker is None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from typing import Any, BinaryIO, TypedDict
+from typing import Any, BinaryIO, NamedTuple, TypedDict
 
 from ot.values import Arguments
-from ot_confinement.named_tuples import NamedTuple
 from ot_kernel import values
 
 _HEADER = struct.Struct("!?I")
@@ -19,7 +18,7 @@ class FrameError(Exception):
 
 
 class ChildContext(TypedDict):
-    """What a call in a helper may use, as values."""
+    """Everything a call in a helper may use, as values."""
 
     tool: str
     config: Arguments

@@ -145,6 +145,6 @@ def helper_command(python: Path | None, first: str, second: str) -> list[str]:
 
 
 def helper_environment() -> dict[str, str]:
-    """What a helper gets of the server's environment: no keys, and what says how Python runs."""
+    """Return the environment of a helper: no keys, but the settings of Python."""
     ours = {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
     return plain_environment(os.environ) | ours

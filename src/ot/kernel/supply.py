@@ -89,7 +89,7 @@ class KernelSupply:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What the confinement lacks here."""
+        """The layers of the confinement that this system does not have."""
         return self._probe.missing
 
     @property

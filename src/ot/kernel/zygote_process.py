@@ -71,7 +71,7 @@ END_LIMIT = 2.0  # seconds for a zygote whose control socket was closed
 
 
 class KernelSettings(Protocol):
-    """What kernels are made by; the section `execution` of a configuration is one."""
+    """The settings of kernels; the section `execution` of a configuration is one."""
 
     @property
     def sandbox(self) -> str: ...

@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import anyio
 import anyio.to_thread
@@ -50,7 +50,6 @@ from ot.run.outcome import MAX_NAME, CodeError, Failure, Frame, LargeValue, Noth
 from ot.run.preflight import MAX_KEYWORDS, MAX_PROBLEMS, MAX_REFERENCES, Reference, judge, refuse_long_names
 from ot.skills.skill_code import SkillCode
 from ot.tasks.owned_tasks import Awaited, OwnedTasks, ReusableScope
-from ot_confinement.named_tuples import NamedTuple
 from ot_kernel.project_path import ProjectPath
 from ot_kernel.stored_form import TEXT, VALUE
 from ot_kernel.values import UnsupportedValueError, decode, encode

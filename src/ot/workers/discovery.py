@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import replace
 from pathlib import Path
 
-from mcp_core.quick_dataclass import dataclass
+from mcp_core.quick_dataclass import dataclass, replace
 from ot.config.paths import belongs_to_stranger
 from ot.trust.project_trust import ProjectTrust
 

@@ -7,9 +7,9 @@ import keyword
 import os
 import shutil
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from mcp_core.quick_dataclass import dataclass
 from ot.errors import NewExtensionError
 from ot.registry.names import PROTECTED, is_of_python
 

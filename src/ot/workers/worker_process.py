@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 class Notes(Protocol):
-    """What is known of a process that has ended; that of a process on this machine is an `ot_guardian.Ledger`."""
+    """The facts about a process that has ended; for a process on this machine, an `ot_guardian.Ledger`."""
 
     def has_begun(self, slot: int, number: int) -> bool | None: ...  # None: nobody can tell
     def status(self) -> int | None: ...

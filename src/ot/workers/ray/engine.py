@@ -27,7 +27,7 @@ from ot.workers.worker import Worker
 
 _PINNED = Path(__file__).with_name("requirements.txt")
 LIBRARIES = Libraries("ray", ("ray",), ("ray",), _PINNED)
-"""What the driver runs on: an environment like that of a pack, since the server never imports Ray."""
+"""The libraries of the driver, in an environment like that of a pack, since the server never imports Ray."""
 
 
 class RayEngine:

@@ -24,7 +24,7 @@ class Driver(Protocol):
 
 
 class RemoteNotes:
-    """What a node reports of a process that has ended; nothing if it is lost."""
+    """The report of a node on a process that has ended; empty if the process is lost."""
 
     def __init__(self) -> None:
         self._facts: Mapping[str, Json] | None = None
