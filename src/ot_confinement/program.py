@@ -27,7 +27,7 @@ SYSTEM_FILES = (
     "/dev/urandom", "/proc/cpuinfo", "/proc/filesystems", "/proc/loadavg", "/proc/meminfo", "/proc/stat",
     "/proc/sys/kernel", "/proc/sys/vm", "/proc/uptime", "/proc/version", "/sys/devices/system", "/sys/fs/cgroup",
 )  # fmt: skip
-"""Files of the system that any program needs. Of other processes it sees nothing: their command lines may hold secrets."""
+"""System files that any program needs; nothing of other processes, whose command lines may hold secrets."""
 
 _SINKS = ("/dev/null", "/dev/full")
 _TEMPORARY = ("TMPDIR", "TEMP", "TMP")

@@ -83,7 +83,7 @@ class Zygote:
         if self._used and self._pages is not None:
             self._pin(self._pages)
 
-    def _fork(self, live: Callable[[child.Birth], NoReturn], *, probe: bool = False) -> None:
+    def _fork(self, live: Callable[[child.KernelStart], NoReturn], *, probe: bool = False) -> None:
         self._count += 1
         try:
             folder = self._folders.take()
@@ -96,14 +96,16 @@ class Zygote:
         self._kernels[pidfd] = (self._count, pid, probe, folder)
         self._poll.register(pidfd, select.POLLIN)
 
-    def _fork_in(self, folder: ScratchFolder, control: socket.socket, live: Callable[[child.Birth], NoReturn]) -> int:
-        birth = child.Birth(self._count, folder, control, self._pid, self._confinement, self._unpinned)
+    def _fork_in(
+        self, folder: ScratchFolder, control: socket.socket, live: Callable[[child.KernelStart], NoReturn]
+    ) -> int:
+        start = child.KernelStart(self._count, folder, control, self._pid, self._confinement, self._unpinned)
         pid = self._confinement.fork()
         if pid == 0:
             try:
                 if not self._confined:
                     _adopt_orphans()
-                live(birth)
+                live(start)
             except BaseException:  # noqa: BLE001 - the edge: what it prints is the only clue to a kernel that cannot start
                 sys.excepthook(*sys.exc_info())
             finally:

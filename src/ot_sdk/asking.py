@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ot_sdk import protocol
-from ot_sdk.context import CURRENT, SURROUNDINGS
+from ot_sdk.context import CURRENT, PROCESS
 from ot_sdk.errors import CallCancelled, ToolError
 from ot_sdk.values import encode
 
@@ -29,7 +29,7 @@ def call(tool: str, /, **arguments: object) -> Any:
 
 def progress(done: float, total: float | None = None, message: str = "") -> None:
     """Report how far this call has come; returns at once, in an `async def` tool too."""
-    if SURROUNDINGS.host is None:
+    if PROCESS.host is None:
         return
     host, current = _inside_a_call("report progress")
     params = {"within": current.number, "done": done, "total": total, "message": str(message)}
@@ -37,7 +37,7 @@ def progress(done: float, total: float | None = None, message: str = "") -> None
 
 
 def _inside_a_call(what: str) -> tuple[Host, Call]:
-    host, current = SURROUNDINGS.host, CURRENT.get(None)
+    host, current = PROCESS.host, CURRENT.get(None)
     if host is None:
         raise ToolError(f"cannot {what}: the file was started by hand, without a server")
     if current is None:

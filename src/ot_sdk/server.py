@@ -19,7 +19,7 @@ from ot_guardian import VARIABLE, Ledger, inherit_ledger
 from ot_sdk import protocol
 from ot_sdk.calls import Call, answer_with, answer_with_error, is_async, list_tools, needs_loop
 from ot_sdk.channel import Channel, take_channel
-from ot_sdk.context import CURRENT, SURROUNDINGS
+from ot_sdk.context import CURRENT, PROCESS
 from ot_sdk.host import Host
 from ot_sdk.protocol import ProtocolError
 from ot_sdk.turns import Turns
@@ -38,7 +38,7 @@ def serve() -> None:
     With arguments, or at a terminal, it is a small command line: `file.py TOOL name=value`. Otherwise it reads calls
     from stdin and answers on stdout. Under a server that has loaded the file by itself there is nothing left to do.
     """
-    if SURROUNDINGS.host is not None:
+    if PROCESS.host is not None:
         return
     module = sys.modules["__main__"]
     if VARIABLE in os.environ:
@@ -74,11 +74,11 @@ class Server:
     def take_start(self, start: Message) -> None:
         """Take over configuration and secrets, before the file is imported, which may ask for them."""
         params = start.get("params") or {}
-        SURROUNDINGS.host = self._host
-        SURROUNDINGS.pack = params.get("pack", "")
-        SURROUNDINGS.config = params.get("config") or {}
-        SURROUNDINGS.secrets = params.get("secrets") or {}
-        SURROUNDINGS.log_level = params.get("log_level", 20)
+        PROCESS.host = self._host
+        PROCESS.pack = params.get("pack", "")
+        PROCESS.config = params.get("config") or {}
+        PROCESS.secrets = params.get("secrets") or {}
+        PROCESS.log_level = params.get("log_level", 20)
 
     def serve(self, module: ModuleType, start: Message | None) -> None:
         """Say that the module is ready, and serve it on this thread and as many others as it takes; never returns."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Literal
+from typing import Any, Literal
 
 import anyio
 from anyio.abc import TaskGroup
@@ -17,7 +17,6 @@ from ot.effects import Effect
 from ot.errors import WorkerCrashedError, WorkerLostError, WorkerStartError
 from ot.logs import LogSpan
 from ot.registry.pack_module import file_state
-from ot.values import Arguments, ToolValue
 from ot.workers.engine import WorkerEngine
 from ot.workers.extension import Extension
 from ot.workers.placement import EngineName
@@ -58,7 +57,7 @@ class ExtensionWorkers:
         self._waiting = 0  # calls
         self._last_error: str | None = None
 
-    async def call(self, tool: str, arguments: Arguments) -> ToolValue:
+    async def call(self, tool: str, arguments: Mapping[str, object]) -> Any:
         """Call a tool, by its name without the pack; raises CallError. Cancelled, the call has ended."""
         context = current_or_none()
         failure: WorkerCrashedError | None = None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anyio.abc import TaskGroup
 
@@ -14,7 +14,6 @@ from mcp_core.json_types import JsonObject
 from ot.config.models import WorkerSettings
 from ot.registry.registry import ToolFunction
 from ot.tasks.owned_tasks import open_background_tasks
-from ot.values import Arguments, ToolValue
 from ot.workers.host import WorkerHost
 
 if TYPE_CHECKING:  # Most runs call no extension: every engine has a pool, and few have workers in it.
@@ -37,7 +36,7 @@ class WorkerPool:
         self._workers: dict[Path, ExtensionWorkers] = {}  # by the file of the extension
         self._environments: PackEnvironments | None = None
 
-    async def call(self, extension: Extension, tool: str, arguments: Arguments) -> ToolValue:
+    async def call(self, extension: Extension, tool: str, arguments: Mapping[str, object]) -> Any:
         """Call a tool of an extension, by its name without the pack.
 
         Raises CallError. Cancelled, the call has ended when this returns.

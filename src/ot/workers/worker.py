@@ -7,7 +7,7 @@ import itertools
 import logging
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -15,7 +15,6 @@ from ot.context import CallContext
 from ot.errors import ToolError, WorkerCrashedError, WorkerLostError
 from ot.logs import word_incident, write_log
 from ot.processes.guarded_process import ignore
-from ot.values import Arguments, ToolValue
 from ot.workers.answers import error_from
 from ot.workers.extension import Extension
 from ot.workers.host import WorkerHost
@@ -185,7 +184,7 @@ class Worker:
 
     # -- calls
 
-    async def call(self, tool: str, arguments: Arguments, context: CallContext | None) -> ToolValue:
+    async def call(self, tool: str, arguments: Mapping[str, object], context: CallContext | None) -> Any:
         """Call a tool; raises CallError, and NotBegunError if the worker is gone and the call had not begun.
 
         Cancelled, the call has ended when this returns, if need be with the whole worker.
@@ -214,8 +213,7 @@ class Worker:
             self.last_used = self._loop.time()
             self._note_finish()
         if "result" in answer:
-            value: ToolValue = answer["result"]  # JSON as it came, or what `_open` has decoded
-            return value
+            return answer["result"]  # JSON as it came, or what `_open` has decoded
         raise error_from(answer.get("error"), pack=self.extension.pack, tool=tool)
 
     async def _open(self, answer: Message, flight: _Flight) -> Message:
@@ -318,7 +316,7 @@ class Worker:
         )
 
 
-def _write_call(flight: _Flight, arguments: Arguments) -> bytes:
+def _write_call(flight: _Flight, arguments: Mapping[str, object]) -> bytes:
     try:
         return protocol.write_call(flight.number, flight.tool, arguments, flight.slot)
     except NoValueError as error:

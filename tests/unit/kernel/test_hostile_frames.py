@@ -153,9 +153,10 @@ def _nothing(_: Path) -> None:
 async def test_a_file_that_is_no_message_is_refused(supply: KernelSupply, plant: Callable[[Path], None]) -> None:
     async with supply.take() as kernel:
         plant(scratch_of(kernel) / ".message-1")
+        message: Message = {"op": "file", "name": ".message-1"}
 
         with pytest.raises(RunRefusedError), anyio.fail_after(LIMIT):
-            await anyio.to_thread.run_sync(kernel.read_spilled, {"op": "file", "name": ".message-1"})
+            await anyio.to_thread.run_sync(kernel.read_spilled, message)
 
 
 @pytest.mark.parametrize(

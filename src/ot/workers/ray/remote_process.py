@@ -23,7 +23,7 @@ class Driver(Protocol):
     def forget(self, worker: int) -> None: ...
 
 
-class RemoteNotes:
+class RemoteEndFacts:
     """The report of a node on a process that has ended; empty if the process is lost."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class RemoteProcess:
     """Made by the driver's owner, which hands over its frames. `on_end` comes last, after all output."""
 
     def __init__(self, number: int, driver: Driver, tell: Callable[[str], None]) -> None:
-        self.ledger = RemoteNotes()
+        self.ledger = RemoteEndFacts()
         self.on_output: Callable[[bytes], None] = ignore
         self.on_end: Callable[[], None] = lambda: None
         self.ended = asyncio.Event()
