@@ -12,9 +12,8 @@ import pytest
 import yaml
 
 from ot.errors import CallError, WorkerStartError
-from ot.workers.confined_header import read_confine
 from ot.workers.extension import Extension
-from ot.workers.header_options import HeaderMistakeError
+from ot.workers.header_options import HeaderMistakeError, read_confine
 from ot.workers.pep723 import parse_header
 from ot.workers.pool import WorkerPool
 from tests.confine.pages import pages

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import anyio
 from anyio.abc import TaskGroup
@@ -17,16 +17,27 @@ from ot.effects import Effect
 from ot.errors import WorkerCrashedError, WorkerLostError, WorkerStartError
 from ot.logs import LogSpan
 from ot.registry.pack_module import file_state
-from ot.workers.engine import WorkerEngine
 from ot.workers.extension import Extension
-from ot.workers.placement import EngineName
+from ot.workers.header_options import EngineName
 from ot.workers.starting import Starting, facts_for
-from ot.workers.uv_program import PreparationError
+from ot.workers.uv_program import PreparationError, Tell
 from ot.workers.worker import NotBegunError, StartFailedError, Worker
 
 ATTEMPTS = 4  # for a call whose workers end before they come to it
 
 State = Literal["starting", "busy", "idle", "stopped", "failed"]
+
+
+class WorkerEngine(Protocol):
+    """Starts workers, on this machine or on a cluster; at most `most` of an extension, which share its calls."""
+
+    @property
+    def name(self) -> EngineName: ...
+    @property
+    def most(self) -> int: ...
+
+    async def start(self, extension: Extension, tell: Tell) -> Worker:
+        """Start the process of a worker, which has yet to import its file; raises PreparationError and OSError."""
 
 
 @dataclass(frozen=True, slots=True)

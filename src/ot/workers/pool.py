@@ -19,9 +19,8 @@ from ot.workers.host import WorkerHost
 if TYPE_CHECKING:  # Most runs call no extension: every engine has a pool, and few have workers in it.
     from ot.context import CallContext
     from ot.registry.definitions import Libraries
-    from ot.workers.engine import WorkerEngine
     from ot.workers.extension import Extension
-    from ot.workers.extension_workers import ExtensionWorkers, WorkerStatus
+    from ot.workers.extension_workers import ExtensionWorkers, WorkerEngine, WorkerStatus
     from ot.workers.pack_environments import PackEnvironments
     from ot.workers.ray.engine import RayEngine
 

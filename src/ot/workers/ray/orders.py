@@ -8,11 +8,10 @@ from ot.config.confine import ConfineSettings
 from ot.logs import write_log
 from ot.workers.environment import confinement_of
 from ot.workers.extension import Extension
-from ot.workers.header_options import CONFINE, read_options
+from ot.workers.header_options import CONFINE, Placement, read_options, read_placement
 from ot.workers.host import WorkerHost
 from ot.workers.installing import Installer
 from ot.workers.pep723 import read_header
-from ot.workers.placement import Placement, read_placement
 from ot.workers.uv_program import PreparationError, Tell
 from ot_ray.orders import Bounds, Order
 
