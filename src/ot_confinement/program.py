@@ -99,7 +99,7 @@ def _mount_files(libc: ctypes.CDLL, files: tuple[str, ...], folder: str) -> list
     for file in files:
         opened = landlock.open_real(file)
         if opened is None:
-            raise RefusedError(f"{file} is not a plain file")
+            raise RefusedError(f"{file} is not a regular file")
         place = f"{folder}/{os.path.basename(file)}"
         os.close(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         namespaces.bind(libc, f"/proc/self/fd/{opened}", place)

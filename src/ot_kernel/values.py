@@ -267,7 +267,7 @@ def _tag(value: Any) -> tuple[str, Any]:
         return "dict", value
     if isinstance(value, Iterator) and not hasattr(value, "fileno"):
         return "list", _drain(value)
-    raise UnsupportedValueError(f"a value of type {type(value).__name__} cannot cross between code and tools", "")
+    raise UnsupportedValueError(f"a value of type {type(value).__name__} cannot be passed between code and tools", "")
 
 
 def _record(value: object, fields: dict[str, object]) -> _Tagged:

@@ -82,7 +82,7 @@ def unpack(payload: bytes, from_json: Callable[[str], Any] = read_json) -> Messa
     except (ValueError, RecursionError) as error:
         raise WireError(f"not a message: {error}") from error
     if type(message) is not dict:
-        raise WireError("not a message: no object")
+        raise WireError("not a message: not a JSON object")
     return message
 
 

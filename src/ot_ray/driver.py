@@ -237,7 +237,7 @@ def _word_waiting(needs: dict[str, object], nodes: list[dict[str, float]]) -> st
     words = ", ".join(f"{amount:g} {name}" for name, amount in amounts.items())
     if any(all(node.get(name, 0) >= amount for name, amount in amounts.items()) for node in nodes):
         return f"waiting for a node of the cluster with {words} free"
-    return f"waiting for a node with {words}, of which the cluster has none"
+    return f"waiting for a node with {words}; the cluster has none"
 
 
 def _describe_cluster() -> dict[str, object]:

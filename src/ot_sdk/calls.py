@@ -104,7 +104,7 @@ def answer_with(call: Call, value: object) -> bytes:
             value = drain(value)
         return protocol.write_result(call.number, value)
     except NoValueError as error:
-        reason = f"its result cannot leave the worker: {error}"
+        reason = f"its result cannot be returned from the worker: {error}"
         return protocol.write_error(call.number, protocol.NO_VALUE, reason)
     except BaseException as error:  # noqa: BLE001 - iterating runs the tool's code
         return answer_with_error(call, error)

@@ -124,7 +124,7 @@ def _build(hint: type, value: Mapping[str, object], where: str) -> object:
     try:
         built: object = hint(**fields)
     except TypeError as error:
-        raise ToolError(f"{where} is no {hint.__name__}: {error}") from error
+        raise ToolError(f"{where} is not a valid {hint.__name__}: {error}") from error
     return built
 
 

@@ -87,7 +87,7 @@ def write_result(number: int, value: object, name: str = "the result") -> bytes:
     """Write the answer to a request; raises NoValueError, which calls the value `name`."""
     line = b'{"jsonrpc":"2.0","id":%d,"result":%s}\n' % (number, encode(value, name).encode("ascii"))
     if len(line) > MAX_MESSAGE:
-        raise ValueError(f"{name} has {len(line)} bytes as JSON; at most {MAX_MESSAGE} can cross")
+        raise ValueError(f"{name} has {len(line)} bytes as JSON; at most {MAX_MESSAGE} can be sent")
     return line
 
 

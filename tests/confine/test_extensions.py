@@ -157,7 +157,7 @@ def test_where_namespaces_are_refused_hosts_start_nothing_and_the_rest_is_held(t
         ("{network = true}", "confine.network in its header"),
         ('"yes"', "confine in its header"),
         ('{read = "/"}', "confine.read in its header"),
-        ('{write = ["."]}', "opens the file itself, which could lift its own bounds"),
+        ('{write = ["."]}', "includes the file itself, which could then change its limits"),
     ],
 )
 async def test_bounds_that_cannot_be_read_start_nothing(tmp_path: Path, confine: str, reason: str) -> None:

@@ -199,7 +199,7 @@ async def test_a_link_that_takes_the_place_of_a_file_opens_nothing(
     ids=["link", "pipe", "folder", "holes", "folder that is a link"],
 )
 async def test_what_is_not_a_plain_file_is_not_moved(opened: Opened, project: Path, command: list[str]) -> None:
-    with pytest.raises(ToolError, match="what it made as passwd"):
+    with pytest.raises(ToolError, match="its output passwd"):
         await opened.executor.call("made.make", {"output": "passwd", "command": command})
 
     assert not (project / "passwd").exists()

@@ -131,7 +131,7 @@ def _answer(call: HelperCall, known: set[str]) -> bytes:
     try:
         return write_frame({"value": _carry_out(call), "imported": _imported(known)})
     except UnsupportedValueError as error:
-        return write_frame({"error": "tool", "message": f"its result cannot leave the helper process: {error}"})
+        return write_frame({"error": "tool", "message": f"its result cannot be returned: {error}"})
     except ToolError as error:
         return write_frame({"error": "tool", "message": error.message})
     except BaseException as error:  # noqa: BLE001 - the loop of a helper answers whatever a tool does

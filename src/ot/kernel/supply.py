@@ -48,7 +48,7 @@ MAX_SAID = 4096
 _MAX_REPORT = 4096  # bytes
 _HANDED = 5  # descriptors of a kernel, as it announces itself
 
-_TOO_SOON = "kernels end before they are ready"
+_TOO_SOON = "kernels keep ending before they are ready"
 
 
 class KernelSupply:

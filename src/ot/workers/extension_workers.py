@@ -149,7 +149,7 @@ class ExtensionWorkers:
                         raise WorkerStartError(name, starting.failure.reason, starting.failure.tail)
                 if worker is not None:
                     return worker
-        raise WorkerStartError(name, "its file changes, or its worker ends, as soon as it is ready", "")
+        raise WorkerStartError(name, "its file changed, or its worker ended, each time it was ready", "")
 
     def _wants_another(self) -> bool:
         """True if a call that found no worker has to start one: none is on its way, or too few for all that wait."""
@@ -214,7 +214,7 @@ class ExtensionWorkers:
                     worker = await self._launch(starting, facts)
                     span.add(pid=worker.pid)
                     return worker
-                reason = f"it was not ready after {limit:g} s (workers.start_timeout), and still {starting.doing}"
+                reason = f"it was not ready after {limit:g} s (workers.start_timeout), and was still {starting.doing}"
                 raise StartFailedError(reason)
             except StartFailedError as error:
                 span.escalate(logging.WARNING)

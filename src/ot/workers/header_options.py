@@ -116,7 +116,9 @@ def read_confine(header: ScriptHeader, file: Path, *, project: Path) -> ConfineS
     except SettingsError as error:
         raise _word_mistake(error, CONFINE) from error
     if lies_within(os.path.realpath(file), map(os.path.realpath, confine.write)):
-        raise HeaderMistakeError("confine.write in its header opens the file itself, which could lift its own bounds")
+        raise HeaderMistakeError(
+            "confine.write in its header includes the file itself, which could then change its limits"
+        )
     return confine
 
 

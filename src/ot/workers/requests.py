@@ -75,9 +75,9 @@ async def _open_arguments(encoded: object, tagged: int) -> dict[str, ToolValue]:
     try:
         arguments = await open_value(encoded, tagged)
     except ValueError as error:
-        raise ToolError(f"its arguments make no sense: {error}") from error
+        raise ToolError(f"its arguments are invalid: {error}") from error
     if not isinstance(arguments, dict) or not all(isinstance(name, str) for name in arguments):
-        raise ToolError("its arguments make no sense: they have no names")
+        raise ToolError("its arguments are invalid: they have no names")
     return arguments
 
 

@@ -221,7 +221,7 @@ class Worker:
         try:
             return {**answer, "result": await open_value(answer["result"], flight.tagged)}
         except ValueError as error:
-            self.kill(f"its worker sent a value that makes no sense: {error}")
+            self.kill(f"its worker sent an invalid value: {error}")
             raise self._failure_of(flight, None) from error
 
     async def _stop(self, flight: _Flight) -> None:
@@ -240,7 +240,7 @@ class Worker:
         await asyncio.wait([flight.answer], timeout=CANCEL_GRACE)
         if not flight.answer.done():
             waits = self._has_begun(flight) is False
-            did = "was cancelled and it did not react" if waits else "did not end when cancelled"
+            did = "was cancelled and it did not respond" if waits else "did not end when cancelled"
             self.kill(f"its worker was stopped, because {self.extension.pack}.{flight.tool} {did}")
             await self._process.ended.wait()
 
@@ -338,7 +338,7 @@ def _name_argument(arguments: Mapping[str, object]) -> str | None:
         try:
             encode(value, f"the argument {name}")
         except NoValueError as error:
-            return f"it cannot be called like this: {error}"
+            return f"it cannot be called with these arguments: {error}"
     return None
 
 

@@ -34,9 +34,12 @@ from tests.properties import unhurried
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (len, "the result: a value of type builtin_function_or_method cannot cross between code and tools"),
-        ([1, [object()]], "the result[1][0]: a value of type object cannot cross between code and tools"),
-        ({"a": {"b": lambda: 0}}, "the result['a']['b']: a value of type function cannot cross between code and tools"),
+        (len, "the result: a value of type builtin_function_or_method cannot be passed between code and tools"),
+        ([1, [object()]], "the result[1][0]: a value of type object cannot be passed between code and tools"),
+        (
+            {"a": {"b": lambda: 0}},
+            "the result['a']['b']: a value of type function cannot be passed between code and tools",
+        ),
         ({1: (len,)}, "the result[1][0]: a value of type builtin_function_or_method cannot cross"),
         ({len: 1}, "the result key: a value of type builtin_function_or_method cannot cross"),
         ({len}, "the result[0]: a value of type builtin_function_or_method cannot cross"),

@@ -110,9 +110,9 @@ class RayEngine:
             python = await self._environments.python_of(LIBRARIES)
             bundle = write_bundle(self._host.state)
         except PackNotReadyError as error:
-            raise PreparationError(f"Ray, which leads to the cluster, cannot be installed: {error.reason}") from error
+            raise PreparationError(f"Ray, which reaches the cluster, cannot be installed: {error.reason}") from error
         except OSError as error:
-            raise PreparationError(f"what the cluster needs of OneTool cannot be written: {error}") from error
+            raise PreparationError(f"the files of OneTool that the cluster needs cannot be written: {error}") from error
         driver = start_driver(
             python or Path(sys.executable), bundle, address, environ=self._host.environ, folder=self._host.home
         )

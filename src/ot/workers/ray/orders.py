@@ -21,7 +21,7 @@ async def make_order(extension: Extension, host: WorkerHost, tell: Tell) -> tupl
     file = extension.source
     header, warning = read_header(file)
     if header is None:
-        raise PreparationError(warning or "its header is gone, and with it the place that it asks for")
+        raise PreparationError(warning or "its header is gone, so where it should run is unknown")
     if warning is not None:
         write_log(logging.WARNING, "worker.header", file=file, problem=warning)
     confine = confinement_of(file, header, host)
@@ -56,7 +56,7 @@ def _check_paths(confine: object) -> None:
         if not str(place).startswith("/"):
             raise PreparationError(
                 f"confine in its header names {place!r}, which a node of the cluster does not have; "
-                'with engine = "ray" write whole paths, as they are on nodes'
+                'with engine = "ray", write absolute paths as they are on the nodes'
             )
 
 

@@ -108,7 +108,7 @@ class RemoteProcess:
         """Note that it is out of reach; ignored once it has ended."""
         if not self.ended.is_set():
             place = f"on node {self.node} " if self.node else ""
-            self.ledger.lose(f"{place}is out of reach: {reason}")
+            self.ledger.lose(f"{place}cannot be reached: {reason}")
             self._end()
 
     def _on_end(self, facts: Mapping[str, Json]) -> None:
