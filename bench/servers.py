@@ -54,8 +54,9 @@ class Servers:
         """Let the next start of ours be as the first one: nothing is remembered of earlier ones' answers."""
         shutil.rmtree(state_folder(self.folder) / PORCH, ignore_errors=True)
 
-    def start_ours(self) -> StdioClient:
-        return self.start("-m", "onetool", "serve")
+    def start_ours(self, more: Mapping[str, str] | None = None) -> StdioClient:
+        """Start ours, with more in its environment."""
+        return self.start("-m", "onetool", "serve", more=more)
 
     def start_ours_over_http(self) -> HttpClient:
         command = [sys.executable, "-m", "onetool", "serve", "--http", "127.0.0.1:0", "--no-token"]
@@ -72,9 +73,10 @@ class Servers:
             warm_up(bare, ECHO)
             yield ours, bare
 
-    def start(self, *arguments: str) -> StdioClient:
+    def start(self, *arguments: str, more: Mapping[str, str] | None = None) -> StdioClient:
         """Start Python with these arguments as a server."""
-        return StdioClient([sys.executable, *arguments], environment=self.environment, folder=self.folder)
+        environment = self.environment | dict(more or {})
+        return StdioClient([sys.executable, *arguments], environment=environment, folder=self.folder)
 
     @property
     def environment(self) -> dict[str, str]:

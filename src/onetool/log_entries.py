@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO, Self
 
 from mcp_core.line_log import older_log
+from ot_sdk.protocol import Lines
 
 _FIRST = re.compile(r"(?P<time>\d{4}-\d\d-\d\dT[\d:.]+Z) (?P<level>[A-Z]+) +(?P<text>(?P<name>\S+).*)", re.DOTALL)
 _INCIDENT = re.compile(r"\bincident=['\"]?(?P<incident>[0-9a-f]{8})\b")
@@ -86,7 +87,7 @@ class LogFile:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._stream = self._open()
-        self._rest = b""
+        self._lines = Lines()
 
     def __enter__(self) -> Self:
         return self
@@ -98,8 +99,7 @@ class LogFile:
     def new_lines(self) -> Iterator[str]:
         """Yield the whole lines that are there and have not been read yet; none while there is no such file."""
         while self._stream is not None and (data := self._stream.read(_PIECE)):
-            *lines, self._rest = (self._rest + data).split(b"\n")
-            yield from (line.decode(errors="replace") for line in lines)
+            yield from (line.decode(errors="replace") for line in self._lines.feed(data))
 
     def follow(self) -> Iterator[list[str]]:
         """Yield lines as they come, for ever, also those of a file that takes the place of this one."""
@@ -108,7 +108,7 @@ class LogFile:
                 yield lines
             elif self._is_replaced():
                 self.__exit__()
-                self._stream, self._rest = self._open(), b""
+                self._stream, self._lines = self._open(), Lines()
             else:
                 time.sleep(_PAUSE)
 

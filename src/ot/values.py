@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 ToolValue: TypeAlias = Value
-"""What a tool gives or gets."""
+"""A value that a tool takes or returns."""
 
 Arguments: TypeAlias = Mapping[str, ToolValue]
 """Arguments of a call by name, passed on unread."""

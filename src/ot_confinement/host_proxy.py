@@ -96,7 +96,7 @@ def _answer(client: socket.socket, rules: HostRules) -> None:
             _relay(client, server, rest)
         return
     if not target.lower().startswith("http://"):
-        raise _BadRequestError("this proxy takes CONNECT, and requests for http:// addresses")
+        raise _BadRequestError("this proxy accepts only CONNECT and requests for http:// addresses")
     host, port = _read_place(target, 80)
     with _connect(rules, host, port) as server:
         _relay(client, server, _write_head(method, target, lines[1:]) + rest)

@@ -96,10 +96,10 @@ class HostRules:
         if network is not None and network.num_addresses == 1 and "/" not in name:
             literal = network.network_address
             if not self._may_reach(literal, fitting, public=any(host.name == "*" for host in fitting)):
-                raise RefusedHostError(f"{name}:{port} is not among its hosts")
+                raise RefusedHostError(f"{name}:{port} is not one of its allowed hosts")
             return [str(literal)]
         if _looks_numeric(name) or not any(_fits_name(host, name) for host in fitting):
-            raise RefusedHostError(f"{name}:{port} is not among its hosts")
+            raise RefusedHostError(f"{name}:{port} is not one of its allowed hosts")
         return self._resolve(name, port, fitting)
 
     def _resolve(self, name: str, port: int, fitting: list[Host]) -> list[str]:
@@ -114,7 +114,7 @@ class HostRules:
             and (self._may_reach(address, fitting, public=True) or (local and address.is_loopback))
         ]
         if not allowed:
-            raise RefusedHostError(f"{name} leads to {addresses[0]}, a private address that is not among its hosts")
+            raise RefusedHostError(f"{name} is {addresses[0]}, a private address that is not one of its allowed hosts")
         return allowed
 
     @staticmethod

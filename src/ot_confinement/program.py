@@ -27,7 +27,7 @@ SYSTEM_FILES = (
     "/dev/urandom", "/proc/cpuinfo", "/proc/filesystems", "/proc/loadavg", "/proc/meminfo", "/proc/stat",
     "/proc/sys/kernel", "/proc/sys/vm", "/proc/uptime", "/proc/version", "/sys/devices/system", "/sys/fs/cgroup",
 )  # fmt: skip
-"""What any program needs of its system. Of other processes it sees nothing: their command lines may hold secrets."""
+"""System files that any program needs; nothing of other processes, whose command lines may hold secrets."""
 
 _SINKS = ("/dev/null", "/dev/full")
 _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
@@ -99,7 +99,7 @@ def _mount_files(libc: ctypes.CDLL, files: tuple[str, ...], folder: str) -> list
     for file in files:
         opened = landlock.open_real(file)
         if opened is None:
-            raise RefusedError(f"{file} is not a plain file")
+            raise RefusedError(f"{file} is not a regular file")
         place = f"{folder}/{os.path.basename(file)}"
         os.close(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         namespaces.bind(libc, f"/proc/self/fd/{opened}", place)

@@ -78,7 +78,7 @@ class Bounds:
         """Say that all processes below this one together hold more memory than they may; empty while they do not."""
         if self.memory is None or sum(map(_memory_of, self._processes())) <= self.memory:
             return ""
-        return f"was ended, because its processes held more memory than the {self.memory >> 20}m of its `confine`"
+        return f"was ended because its processes used more memory than the {self.memory >> 20}m of its `confine`"
 
     def _processes(self) -> Iterator[int]:
         found = [pid for pid in children_of(os.getpid()) if pid != self._proxy]

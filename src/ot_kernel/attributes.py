@@ -11,7 +11,7 @@ import os
 import time
 from typing import Any
 
-from ot_kernel.wire import Channel
+from ot_kernel.wire import Channel, Message
 
 _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
@@ -39,7 +39,7 @@ class OwnFiles:
         if isinstance(path, int) or dir_fd is not None:
             self._chmod(path, mode, dir_fd=dir_fd)
         else:
-            self._change(path, {"mode": mode}, follow_symlinks)
+            self._change(path, {"op": "attributes", "mode": mode}, follow_symlinks)
 
     def utime(
         self,
@@ -56,13 +56,13 @@ class OwnFiles:
             return
         if ns is None:
             ns = (time.time_ns(),) * 2 if times is None else (int(times[0] * 1e9), int(times[1] * 1e9))
-        self._change(path, {"times": [int(ns[0]), int(ns[1])]}, follow_symlinks)
+        self._change(path, {"op": "attributes", "times": [int(ns[0]), int(ns[1])]}, follow_symlinks)
 
     def listxattr(self, path: Any = None, *, follow_symlinks: bool = True) -> list[str]:
         """Return nothing."""
         return []
 
-    def _change(self, path: _Path, change: dict[str, object], follow_symlinks: bool) -> None:  # noqa: FBT001 - own use
+    def _change(self, path: _Path, change: Message, follow_symlinks: bool) -> None:  # noqa: FBT001 - own use
         text = os.fsdecode(path)
         folder, name = os.path.split(os.path.abspath(text))
         real = os.path.realpath(text) if follow_symlinks else os.path.join(os.path.realpath(folder), name)
@@ -70,6 +70,8 @@ class OwnFiles:
         own = os.path.realpath(self._scratch) + "/"
         if self._channel is not None and real.startswith(own):
             parts = real[len(own) :].split("/")
-            number = self._channel.ask({"op": "attributes", "path": parts, **change})["value"]
+            change["path"] = parts
+            answer: Any = self._channel.ask(change)["value"]
+            number = answer
         if number:
             raise OSError(number, os.strerror(number), path)

@@ -21,7 +21,7 @@ from ot_kernel.pack_proxy import Tools
 from ot_kernel.program_run import INTERRUPT, ProgramRun, interrupt
 from ot_kernel.refusals import explain_refusals, send_without_refusal
 from ot_kernel.scratch_folders import ScratchFolder
-from ot_kernel.wire import Channel, WireError, frame, pack
+from ot_kernel.wire import Channel, Message, frame, pack
 
 if TYPE_CHECKING:
     import signal
@@ -33,17 +33,17 @@ DUMP = signal.SIGUSR2
 WHERE = signal.SIGURG  # one that does nothing where the code has taken our handler away
 OPEN_FILES_LIMIT = 256  # the zygote, which has one for each kernel alive, gets by with it too
 
-_HANDED = 5  # descriptors that a kernel hands to the server
-_DESCRIPTORS = struct.Struct(f"{_HANDED}i")
+HANDED = 5  # descriptors that a kernel hands to the server
+_DESCRIPTORS = struct.Struct(f"{HANDED}i")
 _REHEARSALS = 32
-_REHEARSAL = {"code": "1", "aliases": {}, "values": {}, "packs": ["ot"]}
+REHEARSAL: Message = {"code": "1", "aliases": {}, "values": {}, "packs": ["ot"]}
 
 
 _own_files = OwnFiles()
 
 
-class Birth(NamedTuple):
-    """What the zygote tells a kernel that it forks; all the rest a kernel does itself.
+class KernelStart(NamedTuple):
+    """Everything the zygote gives a kernel that it forks; a kernel does all the rest itself.
 
     Whatever the zygote wrote to between two forks, it would have to copy again after each.
     """
@@ -77,22 +77,22 @@ def prepare_process(*, guarded: bool) -> None:
     _rehearse_calls(_REHEARSALS)
 
 
-def probe_kernel(outside: str | None, birth: Birth) -> NoReturn:
+def probe_kernel(outside: str | None, start: KernelStart) -> NoReturn:
     """Become a kernel, try what one must not be able to do, and tell what worked; nothing is ever run in it."""
     from ot_confinement.probe import find_broken_promises  # noqa: PLC0415 - what is loaded ahead makes every fork dearer
 
-    channel = _become_kernel(birth, probe=True)
-    channel.send({"op": "probed", "broken": find_broken_promises(outside, birth.parent)})
+    channel = _become_kernel(start, probe=True)
+    channel.send({"op": "probed", "broken": find_broken_promises(outside, start.parent)})
     while True:
         signal.pause()
 
 
-def run_kernel(birth: Birth) -> NoReturn:
+def run_kernel(start: KernelStart) -> NoReturn:
     """Live the whole life of a forked kernel; it ends by SIGKILL, or here if the server goes away."""
-    channel = _become_kernel(birth)
-    if "seccomp" in birth.confinement.layers:
+    channel = _become_kernel(start)
+    if "seccomp" in start.confinement.layers:
         explain_refusals()
-        _own_files.own(channel, birth.scratch.path)
+        _own_files.own(channel, start.scratch.path)
     gc.enable()
     run = ProgramRun(channel, channel.receive())
     reply = run.reply()
@@ -104,31 +104,12 @@ def run_kernel(birth: Birth) -> NoReturn:
         signal.pause()
 
 
-def live_through(control: socket.socket) -> None:
-    """Let the kernel that introduces itself here run a program that makes a call. Raises OSError and WireError."""
-    _, fds, _, _ = socket.recv_fds(control, 4096, _HANDED)
-    if not fds:
-        raise WireError("the kernel went away")
-    for fd in fds[1:]:
-        os.close(fd)
-    with socket.socket(fileno=fds[0]) as server:
-        for message in (
-            {**_REHEARSAL, "code": "ot.version(text='question')"},
-            {"op": "go"},
-            {"id": 1, "value": "answer"},
-        ):
-            server.sendall(frame(pack(message)))
-        channel = Channel(server.fileno(), "")
-        while channel.receive()["op"] != "value":
-            pass
-
-
-def _become_kernel(birth: Birth, *, probe: bool = False) -> Channel:
+def _become_kernel(start: KernelStart, *, probe: bool = False) -> Channel:
     """Take on the confinement, and tell the server, which may then send a program; none is read before the last layer.
 
     The server gets the other end of the socket, a pidfd, the output, the crash dump and the scratch folder.
     """
-    scratch, confinement = birth.scratch.path, birth.confinement
+    scratch, confinement = start.scratch.path, start.confinement
     os.chdir(scratch)
     os.environ["HOME"] = os.environ["TMPDIR"] = scratch
     server, ours = (end.detach() for end in _socket.socketpair())
@@ -139,22 +120,22 @@ def _become_kernel(birth: Birth, *, probe: bool = False) -> Channel:
     # The zygote keeps those numbers free, so that none is still a source.
     for fd, target in ((output, OUTPUT_FD), (output, ERROR_FD), (dump, DUMP_FD), (ours, SERVER_FD)):
         os.dup2(fd, target)
-    confinement.apply(birth.scratch.rules, birth.parent)
+    confinement.apply(start.scratch.rules, start.parent)
     channel = Channel(SERVER_FD, scratch)
-    if birth.rehearse:
+    if start.rehearse:
         _rehearse(channel)
         _rehearse_calls(1)
     told = {
-        "kernel": birth.number,
+        "kernel": start.number,
         "pid": pid,
         "probe": probe,
-        "folder": birth.scratch.name,
-        "sized": birth.scratch.sized,
+        "folder": start.scratch.name,
+        "sized": start.scratch.sized,
         "layers": confinement.layers,
         "failed": confinement.failed,
     }
     rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, _DESCRIPTORS.pack(*handed))
-    _socket.socket.sendmsg(birth.control, [pack(told)], [rights])
+    _socket.socket.sendmsg(start.control, [pack(told)], [rights])
     os.closerange(SERVER_FD + 1, OPEN_FILES_LIMIT)
     confinement.seal()
     if confinement.failed:
@@ -178,7 +159,7 @@ def _tell_line(_signum: int, frame: FrameType | None) -> None:
 def _rehearse(channel: Channel) -> None:
     """Run an empty program, so that the first real one does not pay for page faults."""
     before = sys.modules["__main__"], list(sys.meta_path)
-    ProgramRun(channel, dict(_REHEARSAL)).reply()
+    ProgramRun(channel, REHEARSAL.copy()).reply()
     sys.modules["__main__"], sys.meta_path[:] = before
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Coroutine
 from types import CodeType
+from typing import Any
 
 from ot_kernel.compiler import AWAIT, Program
 from ot_kernel.indentation import FILENAME
 from ot_kernel.pack_proxy import PackProxy, know_tool, name_tools
 from ot_kernel.top_level_return import ENTRY, IMPORT_STAR
-from ot_kernel.values import Value
 
 NOTHING = object()
 _INSPECT_COROUTINE = 0x80  # inspect.CO_COROUTINE
 
-Scope = dict[str, Value]  # the globals of the code
+Scope = dict[str, object]  # the globals of the code
 
 
 class RunInterrupted(BaseException):
@@ -48,7 +48,8 @@ def execute(program: Program, scope: Scope, source: str) -> object:
     codes = [code for code in (program.body, program.last) if code is not None]
     if program.entry and program.body is not None:
         exec(program.body, scope)
-        codes = [scope.pop(ENTRY).__code__]
+        entry: Any = scope.pop(ENTRY)
+        codes = [entry.__code__]
     value: object = NOTHING
     if any(code.co_flags & _INSPECT_COROUTINE for code in codes):
         waiting = _run_each(codes, scope)
@@ -59,7 +60,7 @@ def execute(program: Program, scope: Scope, source: str) -> object:
     return value if program.last is not None or program.entry else NOTHING
 
 
-async def _await_value(value: Value) -> Value:
+async def _await_value(value: Any) -> object:
     """Await anything: a plain value comes back as it is."""
     return await value if hasattr(type(value), "__await__") or _is_awaitable_generator(value) else value
 
@@ -69,7 +70,7 @@ def _is_awaitable_generator(value: object) -> bool:
 
 
 async def _run_each(codes: list[CodeType], scope: Scope) -> object:
-    value: Value = NOTHING
+    value: Any = NOTHING
     for code in codes:
         value = eval(code, scope)
         if code.co_flags & _INSPECT_COROUTINE:

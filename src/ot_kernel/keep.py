@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from ot_kernel.large_results import fits
 from ot_kernel.stored_form import kind_of, write_form
-from ot_kernel.values import Record, Value
+from ot_kernel.values import Record
 from ot_kernel.wire import Message
 
 KEEP = "ot.keep"
@@ -14,24 +14,25 @@ _VALUE = "value"
 _MOST_IN_MESSAGE = 64 * 1024  # about as many characters; the server would decode what is larger for nothing
 
 
-def find_value(args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+def find_value(args: tuple[object, ...], kwargs: dict[str, object]) -> object:
     """Return the value that a call of `ot.keep` is to keep; None if it was given none."""
     return kwargs[_VALUE] if _VALUE in kwargs else args[1] if len(args) > 1 else None
 
 
-def put_aside(message: Message, value: Value, write_file: Callable[[Iterable[bytes]], str]) -> str | None:
+def put_aside(message: Message, value: object, write_file: Callable[[Iterable[bytes]], str]) -> str | None:
     """Write a large value to a file that the message names in its place, and return that name. Raises OSError."""
-    by_name = _VALUE in message["kwargs"]
-    if not by_name and len(message["args"]) < 2:
+    args, kwargs = message["args"], message["kwargs"]
+    by_name = _VALUE in kwargs
+    if not by_name and len(args) < 2:
         return None
-    encoded = message["kwargs"][_VALUE] if by_name else message["args"][1]
+    encoded = kwargs[_VALUE] if by_name else args[1]
     if fits(encoded, _MOST_IN_MESSAGE):
         return None
     what = value.record_name if isinstance(value, Record) else type(value).__name__
-    message["written"] = {"file": write_file(write_form(encoded)), "kind": kind_of(encoded), "what": what}
+    name = write_file(write_form(encoded))
+    message["written"] = {"file": name, "kind": kind_of(encoded), "what": what}
     if by_name:
-        del message["kwargs"][_VALUE]
+        del kwargs[_VALUE]
     else:
-        del message["args"][1]
-    name: str = message["written"]["file"]
+        del args[1]
     return name

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 from ot_kernel.stored_form import LISTS, kind_of, write_form
 from ot_kernel.values import MAX_NUMBER, Encoded
@@ -19,6 +20,8 @@ _MARGIN = 4  # a value may measure so many times its text; what may be shown cro
 _QUOTES, _NUMBER = 2, 8  # what text takes beside its length, and anything else; exactness would cost too much
 _NUMBERS = frozenset({"int", "fraction", "decimal"})
 _ATTACHMENTS = frozenset({"image", "audio", "resource"})
+
+_Item = TypeVar("_Item")
 
 
 def set_apart(encoded: Encoded, *, limit: int, write_file: Callable[[Iterable[bytes]], str]) -> Message | None:
@@ -36,7 +39,7 @@ def set_apart(encoded: Encoded, *, limit: int, write_file: Callable[[Iterable[by
     return {"op": "large", "name": name, "kind": kind_of(encoded), "head": head, "total": total}
 
 
-def fits(encoded: Encoded, size: int) -> bool:
+def fits(encoded: object, size: int) -> bool:
     """True if a value is small; looks at no more of it than it takes to tell. Numbers that are too long never cross."""
     left, waiting = size, [encoded]
     while waiting and left >= 0:
@@ -54,7 +57,7 @@ def fits(encoded: Encoded, size: int) -> bool:
     return left >= 0
 
 
-def _is_long(number: Encoded) -> bool:
+def _is_long(number: Any) -> bool:
     return any(len(part) > MAX_NUMBER for part in (number if isinstance(number, list) else (number,)))
 
 
@@ -62,7 +65,7 @@ def _size_of(item: object) -> int:
     return len(item) + _QUOTES if isinstance(item, str) else _NUMBER
 
 
-def _count(encoded: Encoded) -> int:
+def _count(encoded: Any) -> int:
     """Count the items, or the characters, of the whole."""
     match encoded:
         case {"$": "record", "v": [_, fields]}:
@@ -90,7 +93,7 @@ class _Head:
         if not isinstance(encoded, dict):
             return encoded
         if "$" in encoded:
-            return self._take_tagged(encoded["$"], encoded["v"])
+            return self._take_tagged(str(encoded["$"]), encoded["v"])
         return self._take_fields(encoded)
 
     def _take_fields(self, fields: dict[str, Encoded]) -> dict[str, Encoded]:
@@ -101,7 +104,7 @@ class _Head:
                 head[key] = self.take(item)
         return head
 
-    def _take_tagged(self, tag: str, content: Encoded) -> Encoded:
+    def _take_tagged(self, tag: str, content: Any) -> Encoded:
         if tag == "dict":
             return {"$": tag, "v": [[key, self.take(item)] for key, item in self._while_room(content)]}
         if tag in LISTS:
@@ -123,7 +126,7 @@ class _Head:
         self._left -= _size_of(head)
         return head
 
-    def _while_room(self, items: Iterable[Encoded]) -> Iterator[Encoded]:
+    def _while_room(self, items: Iterable[_Item]) -> Iterator[_Item]:
         for item in items:
             if self._left <= 0:
                 return

@@ -7,13 +7,16 @@ import importlib.machinery
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ot_kernel.keep import KEEP, find_value, put_aside
 from ot_kernel.parallel import parallel
 from ot_kernel.stored_form import read_form
 from ot_kernel.values import UnsupportedValueError, Value, decode, encode
 from ot_kernel.wire import Channel, Message
+
+if TYPE_CHECKING:
+    from ot_kernel.message_types import Description, SkillSource
 
 
 class ToolError(Exception):
@@ -39,8 +42,8 @@ def build_error(kind: str, message: str) -> ToolError:
     return error
 
 
-RunSkill = Callable[[Message, tuple[Value, ...], dict[str, Value]], Value]
-"""Executes a skill, given what the server says of it and the arguments of the call."""
+RunSkill = Callable[["SkillSource", tuple[object, ...], dict[str, object]], object]
+"""Executes a skill with the arguments of a call."""
 
 
 class Tools:
@@ -50,17 +53,19 @@ class Tools:
         self._channel = channel
         self._run_skill = run_skill
 
-    def call(self, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """Make one call and return its value; raises ToolError."""
-        message: Message = {"op": "call", "tool": name, "args": [], "kwargs": {}}
+        positional: list[object] = []
+        keywords: dict[str, object] = {}
+        message: Message = {"op": "call", "tool": name, "args": positional, "kwargs": keywords}
         try:
             for value in args:
-                message["args"].append(encode(value))
+                positional.append(encode(value))  # noqa: PERF401 - counts how far
             for key, value in kwargs.items():
-                message["kwargs"][key] = encode(value)
+                keywords[key] = encode(value)
         except UnsupportedValueError as error:
-            done = len(message["args"])
-            which = done + 1 if done < len(args) else list(kwargs)[len(message["kwargs"])]
+            done = len(positional)
+            which = done + 1 if done < len(args) else list(kwargs)[len(keywords)]
             raise UnsupportedValueError(error.reason, f"argument {which} of {name}(){error.where}") from None
         if name == KEEP:
             return self._keep(message, find_value(args, kwargs))
@@ -69,7 +74,7 @@ class Tools:
             return self._run_skill(answer["skill"], args, kwargs)
         return self._read(answer)
 
-    def _keep(self, message: Message, value: Value) -> Value:
+    def _keep(self, message: Message, value: object) -> Value:
         try:
             file = put_aside(message, value, self._channel.write_file)
         except OSError as error:
@@ -85,9 +90,10 @@ class Tools:
         """Look up `pack.name`: None for a tool, otherwise a value; raises AttributeError."""
         return self._value({"op": "attribute", "pack": pack, "name": name})
 
-    def describe(self, name: str) -> dict[str, Value]:
-        """Documentation of a pack (`doc`, `names`) or of a tool (`doc`, `signature`)."""
-        description: dict[str, Value] = self._value({"op": "describe", "name": name})
+    def describe(self, name: str) -> Description:
+        """Return the documentation of a pack or of a tool."""
+        described: Any = self._value({"op": "describe", "name": name})
+        description: Description = described
         return description
 
     def _value(self, message: Message) -> Value:
@@ -121,7 +127,7 @@ class ToolProxy:
         self.__qualname__ = name
         self.__module__ = name.partition(".")[0]
 
-    def __call__(self, /, *args: Value, **kwargs: Value) -> Value:
+    def __call__(self, /, *args: object, **kwargs: object) -> object:
         return self._tools.call(self.__qualname__, args, kwargs)
 
     @property
@@ -129,7 +135,7 @@ class ToolProxy:
         import inspect  # noqa: PLC0415 - only for code that looks: what is loaded ahead makes every fork dearer
 
         text = self._tools.describe(self.__qualname__)["signature"].partition(".")[2]
-        scope: dict[str, Value] = {}
+        scope: dict[str, Any] = {}
         exec(f"from __future__ import annotations\ndef {text}: ...", scope)
         # Not by the proxy's name: that may be the name that a server uses, which is not an identifier.
         return inspect.signature(scope[text.partition("(")[0]])
@@ -143,7 +149,7 @@ class ToolProxy:
 
 class PackProxy(ModuleType):
     # One pack. Tools that preflight has seen are known; any other attribute is the server's to answer.
-    __doc__: Any = property(lambda self: self.__tools__.describe(self.__name__)["doc"])
+    __doc__: Any = property(lambda self: _tools_of(self).describe(self.__name__)["doc"])
 
     def __init__(self, name: str, tools: Tools) -> None:
         names = self.__dict__  # set here: super() takes three times as long, and each run makes all of its packs
@@ -151,25 +157,29 @@ class PackProxy(ModuleType):
         names["__package__"] = names["__loader__"] = names["__spec__"] = None
         names["__tools__"] = tools  # a name that no tool can have
 
-    def __getattr__(self, name: str) -> Value:
+    def __getattr__(self, name: str) -> object:
         if name == "__all__":
             return self.__dir__()  # for `from pack import *`
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(f"pack {self.__name__!r} has no attribute {name!r}")
-        value = self.__tools__.attribute(self.__name__, name)
+        value = _tools_of(self).attribute(self.__name__, name)
         return know_tool(self, name) if value is None else value
 
     def __dir__(self) -> list[str]:
-        names: list[str] = self.__tools__.describe(self.__name__)["names"]
-        return names
+        return _tools_of(self).describe(self.__name__)["names"]
 
     def __repr__(self) -> str:
         return f"<pack {self.__name__}>"
 
 
+def _tools_of(pack: PackProxy) -> Tools:
+    tools: Tools = pack.__dict__["__tools__"]
+    return tools
+
+
 def know_tool(pack: PackProxy, tool: str) -> ToolProxy:
     """Remember that a pack has this tool. A function, because a tool could have the name of a method."""
-    proxy: ToolProxy = pack.__dict__.setdefault(tool, ToolProxy(f"{pack.__name__}.{tool}", pack.__dict__["__tools__"]))
+    proxy: ToolProxy = pack.__dict__.setdefault(tool, ToolProxy(f"{pack.__name__}.{tool}", _tools_of(pack)))
     return proxy
 
 
@@ -207,9 +217,9 @@ def build_packs(channel: Channel, names: Iterable[str], run_skill: RunSkill | No
     return packs
 
 
-def name_tools(packs: dict[str, PackProxy], aliases: dict[str, str]) -> dict[str, Value]:
+def name_tools(packs: dict[str, PackProxy], aliases: dict[str, str]) -> dict[str, object]:
     """Return packs and aliases as code finds them, by name."""
-    names: dict[str, Value] = {**packs, "ToolError": ToolError}
+    names: dict[str, object] = {**packs, "ToolError": ToolError}
     for alias, target in aliases.items():
         pack, _, tool = target.partition(".")
         if pack in packs:

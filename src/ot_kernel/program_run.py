@@ -17,11 +17,13 @@ from ot_kernel.indentation import FILENAME
 from ot_kernel.large_results import ORDINARY, set_apart
 from ot_kernel.pack_proxy import PackProxy, ToolError, build_packs
 from ot_kernel.top_level_return import ENTRY
-from ot_kernel.values import UnsupportedValueError, Value, encode
+from ot_kernel.values import UnsupportedValueError, encode
 from ot_kernel.wire import Channel, Message
 
 if TYPE_CHECKING:
     import signal
+
+    from ot_kernel.message_types import SkillSource
 else:
     import _signal as signal  # without its enumerations, see `ot_kernel/child.py`
 
@@ -47,7 +49,7 @@ class ProgramRun:
     def __init__(self, channel: Channel, request: Message) -> None:
         self._channel = channel
         self._request = request
-        self._source: str = request["code"]
+        self._source = request["code"]
         self._packs: dict[str, PackProxy] = {}
         self._skill_files: set[str] = set()
 
@@ -77,7 +79,7 @@ class ProgramRun:
         fill_scope(module.__dict__, program, self._packs)
         return execute(program, module.__dict__, self._source)
 
-    def _run_skill(self, skill: Message, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    def _run_skill(self, skill: SkillSource, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """Execute a skill that the code calls, in this very process."""
         from ot_kernel.skills import run_skill  # noqa: PLC0415 - most programs call none
 

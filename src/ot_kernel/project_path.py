@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path, PurePath
+from typing import Any
 
 from ot_kernel.values import Value
 
@@ -29,7 +30,7 @@ class ProjectPath:
     def __truediv__(self, other: str | PurePath | ProjectPath) -> ProjectPath:
         return self._same_project(self.path / str(other))
 
-    def __getattr__(self, name: str) -> Value:
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         if name in self.attrs:
@@ -44,7 +45,7 @@ class ProjectPath:
             return lambda *args, **kwargs: self._wrap(value(*args, **kwargs))
         return self._wrap(value)
 
-    def _wrap(self, value: Value) -> Value:
+    def _wrap(self, value: object) -> object:
         return self._same_project(value) if isinstance(value, PurePath) else value
 
     def __fspath__(self) -> str:

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from ot_kernel.values import Value
 
 INTEGERS, FLOATS, TEXTS, VALUES = "q", "d", "s", "v"
 _BREAK = "\n"  # between texts; a column with such a text is kept as values
 
-Column = tuple[str, Any]  # its kind, and bytes, one text, or a list
+Content: TypeAlias = "bytes | str | list[Value]"
+"""A column: numbers as bytes, texts as one text, other values as a list."""
+Column: TypeAlias = tuple[str, Content]  # with its kind
 
 
 class Rows:
@@ -37,7 +42,7 @@ class Rows:
             return self
         return Rows(names, columns, self.count)
 
-    def to_list(self) -> list[dict[str, Any]]:
+    def to_list(self) -> list[dict[str, Value]]:
         """Return the rows; raises ValueError where the columns do not fit together."""
         names = self.names
         if not names:
@@ -72,14 +77,15 @@ def pack_column(values: Sequence[Any]) -> Column:
     return VALUES, list(values)
 
 
-def _unpacked(kind: str, content: Any) -> list[Any]:
+def _unpacked(kind: str, content: Any) -> list[Value]:
     if kind == TEXTS:
-        texts: list[Any] = content.split(_BREAK)
+        texts: list[Value] = content.split(_BREAK)
         return texts
     if kind == VALUES:
         return list(content)
     from array import array  # noqa: PLC0415 - a kernel without rows does without
 
-    numbers = array({INTEGERS: "q", FLOATS: "d"}[kind])
+    numbers: array[Any] = array({INTEGERS: "q", FLOATS: "d"}[kind])
     numbers.frombytes(content)
-    return numbers.tolist()
+    unpacked: list[Value] = numbers.tolist()
+    return unpacked

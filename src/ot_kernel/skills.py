@@ -12,13 +12,15 @@ import linecache
 import sys
 from _thread import _local
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ot_kernel.compiler import Program, compile_tree
 from ot_kernel.executing import NOTHING, execute, fill_scope
 from ot_kernel.pack_proxy import PackProxy, build_error
-from ot_kernel.values import Value
 from ot_kernel.wire import Channel, Message
+
+if TYPE_CHECKING:
+    from ot_kernel.message_types import SkillSource
 
 MOST_NESTED = 16  # skills that call skills
 
@@ -34,7 +36,7 @@ class _Compiled(NamedTuple):
 
     program: Program
     parameters: tuple[str, ...]
-    defaults: dict[str, Value]
+    defaults: dict[str, object]
 
 
 _running = _Running()
@@ -42,13 +44,13 @@ _compiled: dict[tuple[str, str], _Compiled] = {}
 
 
 def run_skill(
-    skill: Message,
-    args: tuple[Value, ...],
-    kwargs: dict[str, Value],
+    skill: SkillSource,
+    args: tuple[object, ...],
+    kwargs: dict[str, object],
     channel: Channel,
     packs: dict[str, PackProxy],
     aliases: dict[str, str],
-) -> Value:
+) -> object:
     """Execute a skill with arguments that fit it, and return its value; what its code raises comes out of here."""
     name, file, source = skill["name"], skill["file"], skill["source"]
     _refuse_depth(name)
@@ -58,7 +60,7 @@ def run_skill(
         ready = _compile(source, file, packs, aliases)
         _judge(ready.program, name, file, channel)
         _compiled[file, source] = ready
-    scope: dict[str, Value] = {"__name__": "__main__"}
+    scope: dict[str, object] = {"__name__": "__main__"}
     fill_scope(scope, ready.program, packs, file)
     scope.update({**ready.defaults, **dict(zip(ready.parameters, args, strict=False)), **kwargs})
     return _out_of_loop(lambda: _execute(name, ready.program, scope, source))
@@ -92,13 +94,13 @@ def _compile(source: str, file: str, packs: dict[str, PackProxy], aliases: dict[
 def _judge(program: Program, name: str, file: str, channel: Channel) -> None:
     """Have the server look at the calls that the skill is certain to make, before it makes any."""
     if program.references:
-        question = {"op": "judge", "skill": name, "file": file, "references": program.references}
+        question: Message = {"op": "judge", "name": name, "file": file, "references": program.references}
         error = channel.ask(question).get("error")
         if error is not None:
             raise build_error(error["kind"], error["message"])
 
 
-def _execute(name: str, program: Program, scope: dict[str, Value], source: str) -> Value:
+def _execute(name: str, program: Program, scope: dict[str, object], source: str) -> object:
     before = _running.names
     _running.names = (*before, name)
     try:
@@ -108,13 +110,13 @@ def _execute(name: str, program: Program, scope: dict[str, Value], source: str) 
     return None if value is NOTHING else value
 
 
-def _out_of_loop(work: Callable[[], Value]) -> Value:
+def _out_of_loop(work: Callable[[], object]) -> object:
     """Do the work in a thread of its own if this one is running an event loop: the skill may want one as well."""
     if not _is_running_loop():
         return work()
     import threading  # noqa: PLC0415 - asyncio has loaded it
 
-    outcome: list[tuple[Value, BaseException | None]] = []
+    outcome: list[tuple[object, BaseException | None]] = []
     names = _running.names
 
     def run() -> None:

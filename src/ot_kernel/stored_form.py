@@ -24,12 +24,12 @@ _to_json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _to_lines = json.JSONEncoder(separators=(_BREAK, ":"), check_circular=False).encode  # only of what holds no container
 
 
-def kind_of(encoded: Encoded) -> str:
+def kind_of(encoded: object) -> str:
     """Name the form of an encoded value: TEXT or VALUE."""
     return TEXT if _text_of(encoded) is not None else VALUE
 
 
-def write_form(encoded: Encoded) -> Iterator[bytes]:
+def write_form(encoded: object) -> Iterator[bytes]:
     """Write the stored form of an encoded value, piece by piece."""
     text = _text_of(encoded)
     if text is not None:
@@ -59,7 +59,7 @@ def read_form(data: bytes, kind: str) -> Value:
         return data.decode("utf-8", "replace")
 
 
-def _text_of(encoded: Encoded) -> str | None:
+def _text_of(encoded: object) -> str | None:
     if isinstance(encoded, str):
         return encoded
     match encoded:

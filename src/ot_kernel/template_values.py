@@ -11,7 +11,7 @@ class TemplateValueError(ValueError):
     """A value stands where only code can: inside a name."""
 
     def __init__(self, line: int) -> None:
-        super().__init__(f"line {line}: a template value stands inside a name; values can only be literals or text")
+        super().__init__(f"line {line}: a template value is used inside a name; values can only be literals or text")
         self.line = line
 
 

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from fractions import Fraction
     from pathlib import PurePath
-    from typing import TypeAlias
+    from typing import Any, TypeAlias
     from uuid import UUID
 
     from ot_kernel.project_path import ProjectPath
-    from ot_kernel.rows import Rows
+    from ot_kernel.rows import Column, Rows
 
 MAX_DEPTH = 100
 MAX_DRAINED = 10_000
@@ -53,7 +53,7 @@ Value: TypeAlias = (
 Encoded: TypeAlias = "dict[str, Encoded] | list[Encoded] | str | int | float | bool | None"
 """A value as JSON's types, tagged where it is not one of them; what comes from elsewhere is hostile until decoded."""
 
-_Tagged: TypeAlias = tuple[str, Value]
+_Tagged: TypeAlias = tuple[str, object]  # a kind, and its content one level down
 
 
 class UnsupportedValueError(TypeError):
@@ -171,7 +171,7 @@ def encode(value: object, *, where: str = "") -> Encoded:
         raise UnsupportedValueError(error.reason, place if len(place) <= 200 else f"{place[:80]}...") from None
 
 
-def _encode(value: Value, parents: tuple[int, ...]) -> Encoded:
+def _encode(value: Any, parents: tuple[int, ...]) -> Encoded:
     """Encode one level. The place of something without a form is put together on the way out, when it is needed."""
     kind = type(value)
     if (
@@ -181,7 +181,8 @@ def _encode(value: Value, parents: tuple[int, ...]) -> Encoded:
         or (kind is int and -_PLAIN_INT < value < _PLAIN_INT)
         or (kind is float and isfinite(value))
     ):
-        return value
+        plain: Encoded = value
+        return plain
     if id(value) in parents:
         raise UnsupportedValueError("the value refers to itself", "")
     if len(parents) > MAX_DEPTH:
@@ -197,8 +198,8 @@ def _encode(value: Value, parents: tuple[int, ...]) -> Encoded:
     if tag == "dict":
         return _encode_dict(content, parents)
     if tag in _CONTAINERS:
-        content = _encode_items(content, parents)
-        return content if tag == "list" else {"$": tag, "v": content}
+        items = _encode_items(content, parents)
+        return items if tag == "list" else {"$": tag, "v": items}
     return {"$": tag, "v": content}
 
 
@@ -213,15 +214,15 @@ def _encode_items(items: Iterable[object], parents: tuple[int, ...]) -> list[Enc
     return encoded
 
 
-def _encode_dict(value: Mapping[object, object], parents: tuple[int, ...]) -> Encoded:
-    key: object = None
+def _encode_dict(value: Mapping[Any, object], parents: tuple[int, ...]) -> Encoded:
+    key: Any = None
     try:
         if "$" not in value and all(type(name) is str for name in value):
-            fields: dict[object, Encoded] = {}
+            fields: dict[str, Encoded] = {}
             for key, item in value.items():
                 fields[key] = item if type(item) is str else _encode(item, parents)
             return fields
-        pairs = []
+        pairs: list[Encoded] = []
         for key, item in value.items():
             pairs.append([_encode_key(key, parents), _encode(item, parents)])
         return {"$": "dict", "v": pairs}
@@ -243,9 +244,9 @@ def _encode_key(key: object, parents: tuple[int, ...]) -> Encoded:
         raise _UnsupportedKeyError(error.reason, error.where) from None
 
 
-def _tag(value: Value) -> _Tagged:
+def _tag(value: Any) -> tuple[str, Any]:
     """Return the kind of a value that JSON does not have, and its content one level down."""
-    base: Value  # of any type at all: its own attributes tell what it is
+    base: Any  # of any type at all: its own attributes tell what it is
     for base in type(value).__mro__:
         encoder = _ENCODERS.get((base.__module__, base.__qualname__))
         if encoder is not None:
@@ -266,15 +267,15 @@ def _tag(value: Value) -> _Tagged:
         return "dict", value
     if isinstance(value, Iterator) and not hasattr(value, "fileno"):
         return "list", _drain(value)
-    raise UnsupportedValueError(f"a value of type {type(value).__name__} cannot cross between code and tools", "")
+    raise UnsupportedValueError(f"a value of type {type(value).__name__} cannot be passed between code and tools", "")
 
 
-def _record(value: object, fields: dict[str, Value]) -> _Tagged:
+def _record(value: object, fields: dict[str, object]) -> _Tagged:
     return "record", [type(value).__qualname__, fields]
 
 
-def _drain(iterator: Iterator[Value]) -> list[Value]:
-    items: list[Value] = []
+def _drain(iterator: Iterator[object]) -> list[object]:
+    items: list[object] = []
     for item in iterator:
         if len(items) == MAX_DRAINED:
             raise UnsupportedValueError(f"an iterator of more than {MAX_DRAINED:,} items; take a part of it", "")
@@ -282,7 +283,7 @@ def _drain(iterator: Iterator[Value]) -> list[Value]:
     return items
 
 
-def _bounded(number: Value) -> Value:
+def _bounded(number: Decimal) -> Decimal:
     """Return a decimal number, unless an integer made of it would never be finished."""
     if number.is_finite() and abs(number.adjusted()) > MAX_NUMBER:
         raise UnsupportedValueError(f"a number of more than {MAX_NUMBER:,} digits, written out", "")
@@ -293,19 +294,19 @@ def _text64(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
 
 
-def _rows(value: Value) -> _Tagged:
-    columns = [[kind, _encode_column(kind, content)] for kind, content in value.columns]
+def _rows(value: Rows) -> _Tagged:
+    columns = [[kind, _encode_column(content)] for kind, content in value.columns]
     return "rows", [value.names, columns, value.count]
 
 
-def _encode_column(kind: str, content: Value) -> Encoded:
-    if kind == "v":
+def _encode_column(content: bytes | str | list[Value]) -> Encoded:
+    if isinstance(content, list):
         return _encode_items(content, ())
-    return content if kind == "s" else _text64(content)
+    return content if isinstance(content, str) else _text64(content)
 
 
 # Bases that are matched by identity, after records: subclasses such as enums and named tuples come by here.
-_PLAIN_BASES: dict[type, Callable[[Value], _Tagged]] = {
+_PLAIN_BASES: dict[type, Callable[[Any], _Tagged]] = {
     str: lambda v: ("str", str.__str__(v)),
     int: lambda v: ("int", hex(int(v))),
     float: lambda v: ("float", repr(float(v))),
@@ -327,7 +328,7 @@ _PLAIN_BASES: dict[type, Callable[[Value], _Tagged]] = {
     ),
 }
 
-_ENCODERS: dict[tuple[str, str], Callable[[Value], _Tagged]] = {
+_ENCODERS: dict[tuple[str, str], Callable[[Any], _Tagged]] = {
     ("datetime", "datetime"): lambda v: ("datetime", v.isoformat()),
     ("datetime", "date"): lambda v: ("date", v.isoformat()),
     ("datetime", "time"): lambda v: ("time", v.isoformat()),
@@ -345,7 +346,7 @@ _ENCODERS: dict[tuple[str, str], Callable[[Value], _Tagged]] = {
 _CONTAINERS = frozenset({"tuple", "set", "frozenset", "list", "record", "project_path"})
 
 
-def decode(value: Encoded) -> Value:
+def decode(value: object) -> Value:
     """Build the value that its JSON form stands for; raises ValueError for a broken form, whatever is wrong with it."""
     try:
         return _decode(value)
@@ -353,18 +354,19 @@ def decode(value: Encoded) -> Value:
         raise ValueError(f"not a tagged value: {error}") from error
 
 
-def _decode(value: Encoded) -> Value:
+def _decode(value: Any) -> Value:
     kind = type(value)
     if kind is list:
         return [_decode(item) for item in value]
     if kind is not dict:
-        return value
+        plain: Value = value
+        return plain
     if "$" not in value:
         return {key: _decode(item) for key, item in value.items()}
     return _DECODERS[value["$"]](value["v"])
 
 
-def _decode_members(content: Encoded) -> list[Value]:
+def _decode_members(content: Iterable[object]) -> list[Any]:
     """Decode what will be hashed. Enough numbers that share one hash, chosen on purpose, would stop the server."""
     members = [_decode(item) for item in content]
     collisions = len(members) - len({hash(member) for member in members})
@@ -373,19 +375,20 @@ def _decode_members(content: Encoded) -> list[Value]:
     return members
 
 
-def _is_small(member: Value) -> bool:
+def _is_small(member: object) -> bool:
     """True if comparing it takes no time to speak of; strings cannot be made to share a hash."""
     return type(member) in (str, float) or (type(member) is int and -_SMALL < member < _SMALL)
 
 
-def _decode_dict(pairs: Encoded) -> dict[Value, Value]:
+def _decode_dict(pairs: list[tuple[object, object]]) -> dict[Scalar, Value]:
     keys = _decode_members(key for key, _ in pairs)
     return dict(zip(keys, (_decode(item) for _, item in pairs)))
 
 
-def _decode_record(content: Encoded) -> Record:
+def _decode_record(content: tuple[object, dict[str, object]]) -> Record:
     name, fields = content
-    return Record(_text(name), _decode(fields).items())
+    decoded: Any = _decode(fields)
+    return Record(_text(name), decoded.items())
 
 
 def _text(value: object) -> str:
@@ -398,48 +401,51 @@ def _text_or_none(value: object) -> str | None:
     return None if value is None else _text(value)
 
 
-def _library_type(module: str, name: str) -> Callable[[Encoded], Value]:
+def _library_type(module: str, name: str) -> Callable[[object], Value]:
     """Return a decoder that imports its type when the first such value arrives."""
     return lambda text: getattr(importlib.import_module(module), name)(text)
 
 
-def _from_iso(name: str) -> Callable[[Encoded], Value]:
+def _from_iso(name: str) -> Callable[[object], Value]:
     return lambda text: getattr(importlib.import_module("datetime"), name).fromisoformat(text)
 
 
-def _decode_int(text: Encoded) -> int:
+def _decode_int(text: str) -> int:
     if len(text) > MAX_NUMBER:
         raise ValueError(f"not a tagged value: a number of more than {MAX_NUMBER:,} digits")
     return int(text, 16)
 
 
-def _decode_decimal(text: Encoded) -> Value:
+def _decode_decimal(text: object) -> Decimal:
     if len(_text(text)) > MAX_NUMBER:
         raise ValueError(f"not a tagged value: a number of more than {MAX_NUMBER:,} digits")
     return _bounded(importlib.import_module("decimal").Decimal(text))
 
 
-def _decode_fraction(content: Encoded) -> Value:
+def _decode_fraction(content: Iterable[str]) -> Fraction:
     """Build a fraction as it came: to reduce it would take time by the square of its length."""
     numerator, denominator = map(_decode_int, content)
     if denominator <= 0:
         raise ValueError("not a tagged value: a fraction without a positive denominator")
-    fraction = object.__new__(importlib.import_module("fractions").Fraction)
+    fraction: Fraction = object.__new__(importlib.import_module("fractions").Fraction)
     for slot, number in (("_numerator", numerator), ("_denominator", denominator)):
         setattr(fraction, slot, number)
     return fraction
 
 
-def _decode_project_path(content: Encoded) -> Value:
-    project, path, attrs = _decode(content)
-    return importlib.import_module("ot_kernel.project_path").ProjectPath(_text(project), _text(path), attrs)
+def _decode_project_path(content: list[object]) -> ProjectPath:
+    project, path, attrs = map(_decode, content)
+    found: ProjectPath = importlib.import_module("ot_kernel.project_path").ProjectPath(
+        _text(project), _text(path), attrs
+    )
+    return found
 
 
-def _decode_attachment(kind: type[Attachment]) -> Callable[[Encoded], Attachment]:
+def _decode_attachment(kind: type[Attachment]) -> Callable[[Any], Attachment]:
     return lambda content: kind(base64.b64decode(content[0]), _text(content[1]))
 
 
-def _decode_resource(content: Encoded) -> Resource:
+def _decode_resource(content: tuple[object, object, str | None, object, object]) -> Resource:
     uri, text, data, mime_type, name = content
     return Resource(
         _text(uri),
@@ -450,7 +456,7 @@ def _decode_resource(content: Encoded) -> Resource:
     )
 
 
-_DECODERS: dict[str, Callable[[Encoded], Value]] = {
+_DECODERS: dict[str, Callable[[Any], Value]] = {
     "int": _decode_int,
     "float": float,
     "str": _text,
@@ -481,14 +487,14 @@ def accept_rows() -> None:
     _DECODERS["rows"] = _decode_rows
 
 
-def _decode_rows(content: Encoded) -> list[Value]:
+def _decode_rows(content: tuple[list[str], list[tuple[str, Any]], int]) -> list[Value]:
     names, columns, count = content
-    decoded = [(kind, _decode_column(kind, column)) for kind, column in columns]
+    decoded: list[Column] = [(kind, _decode_column(kind, column)) for kind, column in columns]
     rows: list[Value] = importlib.import_module("ot_kernel.rows").Rows(names, decoded, count).to_list()
     return rows
 
 
-def _decode_column(kind: str, content: Encoded) -> Value:
+def _decode_column(kind: str, content: Any) -> bytes | str | list[Value]:
     if kind == "v":
         return [_decode(item) for item in content]
     return content if kind == "s" else base64.b64decode(content)

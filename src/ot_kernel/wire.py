@@ -14,42 +14,45 @@ import select
 import struct
 import time
 from _thread import LockType, allocate_lock  # threading costs every fork half a millisecond
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ot_kernel.message_types import Message as Message  # noqa: PLC0414 - others import it from here
+else:
+    Message = dict
 
 MAX_FRAME = 1024 * 1024
 HEADER = struct.Struct("!I")
 SPILL_PREFIX = ".message-"
 _READ_AHEAD = 65536
-_AWAKE = 0.0003  # seconds; most answers come sooner, also the first ones, and to wake a processor takes half of a call
-_MOST_ASLEEP = 63  # answers
-
-Message = dict[str, Any]
+_SPIN_TIME = (
+    0.0003  # seconds; most answers come sooner, also the first ones, and to wake a processor takes half of a call
+)
+_MOST_SKIPPED = 63  # answers
 
 
 class WireError(Exception):
     """The other side sent something that is not a frame, or went away."""
 
 
-def _build_writer() -> Callable[[Message, int], Iterable[str]]:
+def _build_writer() -> Callable[[object, int], Iterable[str]]:
     """Return what writes JSON. The library's own encoder makes its C code anew for each message, at twice the cost."""
     plain = json.JSONEncoder(separators=(",", ":"), check_circular=False)
     build = vars(json.encoder)["c_make_encoder"]
     if build is None:
         return lambda message, _: plain.encode(message)
     text = vars(json.encoder)["encode_basestring_ascii"]
-    write: Callable[[Message, int], Iterable[str]] = build(
-        None, plain.default, text, None, ":", ",", False, False, True
-    )
+    write: Callable[[object, int], Iterable[str]] = build(None, plain.default, text, None, ":", ",", False, False, True)
     return write
 
 
 _to_json = _build_writer()
 _quoted = json.encoder.encode_basestring_ascii
-_scan: Callable[[str, int], tuple[Any, int]] = vars(json.JSONDecoder())["scan_once"]
+_scan: Callable[[str, int], tuple[object, int]] = vars(json.JSONDecoder())["scan_once"]
 
 
-def pack(message: Message) -> bytes:
+def pack(message: object) -> bytes:
     """Write one message as JSON, without its length."""
     return "".join(_to_json(message, 0)).encode("ascii")
 
@@ -64,7 +67,7 @@ def frame(payload: bytes) -> bytes:
     return HEADER.pack(len(payload)) + payload
 
 
-def _from_json(text: str) -> Any:
+def read_json(text: str) -> Any:
     try:
         value, end = _scan(text, 0)
     except StopIteration:
@@ -72,14 +75,14 @@ def _from_json(text: str) -> Any:
     return value if end == len(text) else json.loads(text)  # which looks for blanks around it, and says what is wrong
 
 
-def unpack(payload: bytes, from_json: Callable[[str], Any] = _from_json) -> Message:
+def unpack(payload: bytes, from_json: Callable[[str], Any] = read_json) -> Message:
     """Read one message; raises WireError for anything but a JSON object."""
     try:
-        message = from_json(payload.decode())
+        message: Message = from_json(payload.decode())
     except (ValueError, RecursionError) as error:
         raise WireError(f"not a message: {error}") from error
     if type(message) is not dict:
-        raise WireError("not a message: no object")
+        raise WireError("not a message: not a JSON object")
     return message
 
 
@@ -99,14 +102,14 @@ class Channel:
         self._state = allocate_lock()  # held for every look at what follows
         self._reading = False
         self._answers: dict[int, Message] = {}
-        self._bells: list[LockType] = []
+        self._waiters: list[LockType] = []
         self._next_id = 0
         self._incoming = b""
-        self._asleep = 0  # how many answers it will wait for without looking for them first
-        self._next_asleep = 0
+        self._skipped_spins = 0  # how many answers it will wait for without looking for them first
+        self._next_skipped = 0
         self._file_numbers = itertools.count(1)
 
-    def send(self, message: Message) -> None:
+    def send(self, message: Mapping[str, object]) -> None:
         """Send one message; one that is too large for a frame goes through a file."""
         payload = pack(message)
         with self._sending:
@@ -176,37 +179,37 @@ class Channel:
             with self._state:
                 if number in self._answers:
                     return self._answers.pop(number)
-                bell = self._hang_bell() if self._reading else None
+                waiter = self._add_waiter() if self._reading else None
                 self._reading = True
-            if bell is not None:
-                bell.acquire()
+            if waiter is not None:
+                waiter.acquire()
             elif (answer := self._read_for_everyone(number)) is not None:
                 return answer
 
-    def _wait_awake(self) -> None:
-        """Look for the answer for a moment, unless that was in vain lately.
+    def _spin(self) -> None:
+        """Spin until the answer is there, for a moment at most, and not at all if that was in vain lately.
 
         It is where the tool takes long, and where the server needs this very processor: Linux gives it that of a
         process that sleeps at once, but hardly that of one which yields in another session.
         """
-        if self._asleep:
-            self._asleep -= 1
+        if self._skipped_spins:
+            self._skipped_spins -= 1
             return
-        end = time.perf_counter() + _AWAKE
+        end = time.perf_counter() + _SPIN_TIME
         while not self._poll.poll(0):
             if time.perf_counter() > end:
-                self._asleep = self._next_asleep
-                self._next_asleep = min(2 * self._asleep + 1, _MOST_ASLEEP)
+                self._skipped_spins = self._next_skipped
+                self._next_skipped = min(2 * self._skipped_spins + 1, _MOST_SKIPPED)
                 return
             os.sched_yield()
-        self._next_asleep = 0
+        self._next_skipped = 0
 
-    def _hang_bell(self) -> LockType:
+    def _add_waiter(self) -> LockType:
         """Return a lock that is released when something has arrived."""
-        bell = allocate_lock()
-        bell.acquire()
-        self._bells.append(bell)
-        return bell
+        waiter = allocate_lock()
+        waiter.acquire()
+        self._waiters.append(waiter)
+        return waiter
 
     def _read_for_everyone(self, number: int) -> Message | None:
         """Read the next answer; return it if it has this number, else keep it for whoever asked."""
@@ -214,7 +217,7 @@ class Channel:
         mine = False
         try:
             if not self._incoming:
-                self._wait_awake()
+                self._spin()
             answer = self.receive()
             mine = answer["id"] == number
         finally:
@@ -222,7 +225,7 @@ class Channel:
                 self._reading = False
                 if answer is not None and not mine:
                     self._answers[answer["id"]] = answer
-                bells, self._bells = self._bells, []
-            for bell in bells:
-                bell.release()
+                waiters, self._waiters = self._waiters, []
+            for waiter in waiters:
+                waiter.release()
         return answer if mine else None

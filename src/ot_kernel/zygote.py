@@ -19,14 +19,16 @@ import socket
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from ot_confinement import Allowance, Confinement, build_confinement
 from ot_kernel import child
 from ot_kernel.pinned_pages import PinnedPages, copy_tables, open_pages
 from ot_kernel.scratch_folders import ScratchFolder, ScratchFolders
 from ot_kernel.values import accept_rows
-from ot_kernel.wire import Message, WireError
+
+if TYPE_CHECKING:
+    from ot_kernel.message_types import ZygoteReport, ZygoteRequest, ZygoteSettings
 
 MAX_REQUEST = 64 * 1024
 FIRST_FREE_FD = child.SERVER_FD + 1
@@ -72,7 +74,7 @@ class Zygote:
                     return
                 self._obey(json.loads(request))
 
-    def _obey(self, request: Message) -> None:
+    def _obey(self, request: ZygoteRequest) -> None:
         self._folders.use_again(request.get("again", ()))
         for _ in range(request.get("fork", 0)):
             self._fork(child.run_kernel)
@@ -81,7 +83,7 @@ class Zygote:
         if self._used and self._pages is not None:
             self._pin(self._pages)
 
-    def _fork(self, live: Callable[[child.Birth], NoReturn], *, probe: bool = False) -> None:
+    def _fork(self, live: Callable[[child.KernelStart], NoReturn], *, probe: bool = False) -> None:
         self._count += 1
         try:
             folder = self._folders.take()
@@ -94,14 +96,16 @@ class Zygote:
         self._kernels[pidfd] = (self._count, pid, probe, folder)
         self._poll.register(pidfd, select.POLLIN)
 
-    def _fork_in(self, folder: ScratchFolder, control: socket.socket, live: Callable[[child.Birth], NoReturn]) -> int:
-        birth = child.Birth(self._count, folder, control, self._pid, self._confinement, self._unpinned)
+    def _fork_in(
+        self, folder: ScratchFolder, control: socket.socket, live: Callable[[child.KernelStart], NoReturn]
+    ) -> int:
+        start = child.KernelStart(self._count, folder, control, self._pid, self._confinement, self._unpinned)
         pid = self._confinement.fork()
         if pid == 0:
             try:
                 if not self._confined:
                     _adopt_orphans()
-                live(birth)
+                live(start)
             except BaseException:  # noqa: BLE001 - the edge: what it prints is the only clue to a kernel that cannot start
                 sys.excepthook(*sys.exc_info())
             finally:
@@ -137,25 +141,12 @@ class Zygote:
         except OSError:
             pages.close()
             return
-        pages.forget_texts()
-        ours, theirs = socket.socketpair()
-        with ours:
-            with theirs:
-                pid = self._fork_in(folder, theirs, child.run_kernel)
-            try:
-                child.live_through(ours)
-                pages.pin(pid)
-                self._unpinned = False
-            except (OSError, WireError):
-                pages.close()
-            finally:
-                os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-                if self._folders.leave(folder):
-                    self._folders.use_again([folder.name])
-                else:
-                    self._confinement.release_folder(folder.path)
-                    os.rmdir(folder.path)
+        self._unpinned = not pages.pin_written(lambda control: self._fork_in(folder, control, child.run_kernel))
+        if self._folders.leave(folder):
+            self._folders.use_again([folder.name])
+        else:
+            self._confinement.release_folder(folder.path)
+            os.rmdir(folder.path)
 
     def _end_orphans(self) -> None:
         """End what a dead kernel has started: what a living one starts is below that kernel, orphans too."""
@@ -164,11 +155,11 @@ class Zygote:
 
             end_children({pid for _, pid, _, _ in self._kernels.values()})
 
-    def _tell(self, message: Message) -> None:
+    def _tell(self, message: ZygoteReport) -> None:
         self._control.send(json.dumps(message).encode())
 
 
-def main(control_fd: int, settings: Message) -> None:
+def main(control_fd: int, settings: ZygoteSettings) -> None:
     """Run as the whole program of the zygote's process."""
     control = socket.socket(fileno=fcntl.fcntl(control_fd, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE_FD))
     _reserve_kernel_descriptors(control_fd)
@@ -187,7 +178,7 @@ def main(control_fd: int, settings: Message) -> None:
     )
     confined = settings["sandbox"] != "off"
     confinement = build_confinement(allowance, off=not confined, system=settings["system"])
-    pages = open_pages()
+    pages = open_pages() if settings["pin_pages"] else None
     copy_tables()
     confinement.share()
     if not confined:

@@ -87,7 +87,7 @@ class Actor:
             self._hosting.kill()
 
 
-class Post:
+class PlacedWorker:
     """One worker, seen from the driver: its actor, and what is on its way there."""
 
     def __init__(self, number: int, send: Callable[[bytes], Coroutine[object, object, None]]) -> None:
@@ -169,12 +169,12 @@ class Post:
 
 
 class Driver:
-    """Reads frames of the server, and keeps a post for each worker."""
+    """Reads frames of the server, and knows every worker that is placed."""
 
     def __init__(self, writer: asyncio.StreamWriter, bundle: bytes) -> None:
         self._writer = writer
         self._bundle = ray.put(bundle)
-        self._posts: dict[int, Post] = {}
+        self._workers: dict[int, PlacedWorker] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def serve(self, reader: asyncio.StreamReader) -> None:
@@ -186,12 +186,12 @@ class Driver:
 
     def _on_frame(self, kind: Kind, number: int, payload: bytes) -> None:
         if kind is Kind.PLACE:
-            post = self._posts[number] = Post(number, self.send)
+            placed = self._workers[number] = PlacedWorker(number, self.send)
             needs, _, order = payload.partition(b"\n")
-            task = self._start(post.live(json.loads(needs), order, self._bundle))
-            task.add_done_callback(lambda _: self._posts.pop(number))
+            task = self._start(placed.live(json.loads(needs), order, self._bundle))
+            task.add_done_callback(lambda _: self._workers.pop(number))
             return
-        worker = self._posts.get(number)
+        worker = self._workers.get(number)
         if worker is None:
             return  # it has ended, which the server has yet to read
         if kind is Kind.WRITE:
@@ -237,7 +237,7 @@ def _word_waiting(needs: dict[str, object], nodes: list[dict[str, float]]) -> st
     words = ", ".join(f"{amount:g} {name}" for name, amount in amounts.items())
     if any(all(node.get(name, 0) >= amount for name, amount in amounts.items()) for node in nodes):
         return f"waiting for a node of the cluster with {words} free"
-    return f"waiting for a node with {words}, of which the cluster has none"
+    return f"waiting for a node with {words}; the cluster has none"
 
 
 def _describe_cluster() -> dict[str, object]:

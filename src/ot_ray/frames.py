@@ -10,7 +10,7 @@ _HEADER = struct.Struct("<BIQ")
 
 
 class Kind(IntEnum):
-    """What a frame means; facts are JSON."""
+    """The meaning of a frame; facts are JSON."""
 
     # from the server
     PLACE = 1  # facts: what the worker needs of a node; then, after a line feed, its order

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from ot_sdk import protocol
-from ot_sdk.context import CURRENT, SURROUNDINGS
+from ot_sdk.context import CURRENT, PROCESS
 from ot_sdk.errors import CallCancelled, ToolError
 from ot_sdk.values import encode
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:
+    from typing import Any
+
     from ot_sdk.calls import Call
     from ot_sdk.host import Host
-    from ot_sdk.json_types import Json
 
 
-def call(tool: str, /, **arguments: Json) -> Json:
+def call(tool: str, /, **arguments: object) -> Any:
     """Call another tool, `call("file.read", path="notes.txt")`, within the time left to this call.
 
     In an `async def` tool it must be awaited. Raises ToolError if that tool fails.
@@ -28,7 +29,7 @@ def call(tool: str, /, **arguments: Json) -> Json:
 
 def progress(done: float, total: float | None = None, message: str = "") -> None:
     """Report how far this call has come; returns at once, in an `async def` tool too."""
-    if SURROUNDINGS.host is None:
+    if PROCESS.host is None:
         return
     host, current = _inside_a_call("report progress")
     params = {"within": current.number, "done": done, "total": total, "message": str(message)}
@@ -36,7 +37,7 @@ def progress(done: float, total: float | None = None, message: str = "") -> None
 
 
 def _inside_a_call(what: str) -> tuple[Host, Call]:
-    host, current = SURROUNDINGS.host, CURRENT.get(None)
+    host, current = PROCESS.host, CURRENT.get(None)
     if host is None:
         raise ToolError(f"cannot {what}: the file was started by hand, without a server")
     if current is None:

@@ -22,7 +22,7 @@ def run_command(module: ModuleType, words: list[str]) -> int:
         return _show_tools(module)
     tool, *pairs = words
     if tool not in list_tools(module):
-        print(f"there is no tool {tool}; there are {', '.join(list_tools(module))}", file=sys.stderr)
+        print(f"there is no tool {tool}; the tools are {', '.join(list_tools(module))}", file=sys.stderr)
         return 2
     try:
         arguments = dict(map(_read_argument, pairs))

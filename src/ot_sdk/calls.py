@@ -16,9 +16,9 @@ TYPE_CHECKING = False  # typing itself takes longer to import than all of a work
 if TYPE_CHECKING:
     from asyncio import Task
     from types import ModuleType
-    from typing import Callable
+    from typing import Any, Callable
 
-    from ot_sdk.json_types import JsonObject
+    from ot_sdk.json_types import Params
 
 MAX_DRAINED = 10_000
 _TRACEBACK_LIMIT = 8000
@@ -31,11 +31,11 @@ class Call:
 
     __slots__ = ("arguments", "cancelled", "function", "number", "slot", "task", "waits")
 
-    def __init__(self, number: int, function: Callable[..., object], params: JsonObject) -> None:
+    def __init__(self, number: int, function: Callable[..., object], params: Params) -> None:
         self.number = number
         self.function = function
-        self.arguments: JsonObject = params.get("arguments") or {}
-        self.slot: int | None = params.get("slot")
+        self.arguments = params.get("arguments") or {}
+        self.slot = params.get("slot")
         self.cancelled = False
         self.task: Task[None] | None = None  # where the tool is async
         self.waits: set[int] = set()  # what it asked of the server and has no answer to
@@ -47,7 +47,7 @@ class Call:
         return call_by_name(self.function, self.arguments)
 
 
-def call_by_name(function: Callable[..., object], arguments: JsonObject) -> object:
+def call_by_name(function: Callable[..., object], arguments: dict[str, Any]) -> object:
     """Call a tool with arguments by name, those that its annotations call dataclasses built as such."""
     variadic = _variadic(function)
     if "dataclasses" in sys.modules and _file_has_dataclasses(function):
@@ -104,7 +104,7 @@ def answer_with(call: Call, value: object) -> bytes:
             value = drain(value)
         return protocol.write_result(call.number, value)
     except NoValueError as error:
-        reason = f"its result cannot leave the worker: {error}"
+        reason = f"its result cannot be returned from the worker: {error}"
         return protocol.write_error(call.number, protocol.NO_VALUE, reason)
     except BaseException as error:  # noqa: BLE001 - iterating runs the tool's code
         return answer_with_error(call, error)

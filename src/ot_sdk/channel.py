@@ -12,7 +12,7 @@ from ot_sdk.values import TAG, decode
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:
-    from ot_sdk.json_types import JsonObject
+    from ot_sdk.json_types import Message
 
 _CHUNK = 64 * 1024  # more would be mapped and unmapped by the system at every read
 
@@ -41,7 +41,7 @@ class Channel:
                 while rest:
                     rest = rest[os.write(self._outgoing, rest) :]
 
-    def receive(self) -> JsonObject | None:
+    def receive(self) -> Message | None:
         """Wait for the next message; None when there will be no more. Raises ProtocolError."""
         while not self._complete:
             data = os.read(self._incoming, _CHUNK)
@@ -53,12 +53,11 @@ class Channel:
         return _decoded(message) if TAG in line else message
 
 
-def _decoded(message: JsonObject) -> JsonObject:
+def _decoded(message: Message) -> Message:
     try:
-        decoded = decode(message)
+        decoded: Message = decode(message)
     except ValueError as error:
         raise ProtocolError(str(error)) from error
-    assert isinstance(decoded, dict)
     return decoded
 
 

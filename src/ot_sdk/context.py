@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ot_sdk.json_types import Json
 
 
-class Surroundings:
+class ProcessContext:
     """Everything this process was given; a worker serves one extension, so there is only one."""
 
     def __init__(self) -> None:
@@ -26,13 +26,13 @@ class Surroundings:
         self.log_level = 20
 
 
-SURROUNDINGS = Surroundings()
+PROCESS = ProcessContext()
 CURRENT: ContextVar[Call] = ContextVar("ot_sdk_call")
 
 
 def config() -> Mapping[str, Json]:
     """Return the pack's own keys, `packs.<pack>` of the configuration; empty if the file is run by hand."""
-    return SURROUNDINGS.config
+    return PROCESS.config
 
 
 def secret(name: str) -> str:
@@ -40,10 +40,10 @@ def secret(name: str) -> str:
 
     Raises ToolError if it is not declared or not set.
     """
-    if SURROUNDINGS.host is None:
+    if PROCESS.host is None:
         value = os.environ.get(name)
-    elif name in SURROUNDINGS.secrets:
-        value = SURROUNDINGS.secrets[name]
+    elif name in PROCESS.secrets:
+        value = PROCESS.secrets[name]
     else:
         raise ToolError(f'the extension does not declare the secret {name}: add secrets = ("{name}",) to its file')
     if not value:

@@ -52,7 +52,7 @@ def message_of(error: BaseException) -> str:
     try:
         text = str(error)
     except Exception:  # noqa: BLE001 - foreign code, and there is nothing to tell but that
-        text = f"<a {type(error).__name__} that cannot be written>"
+        text = f"<a {type(error).__name__} whose message cannot be shown>"
     return text if len(text) <= _MESSAGE_LIMIT else f"{text[:_MESSAGE_LIMIT]}..."
 
 

@@ -14,11 +14,10 @@ from ot_sdk.errors import ToolError
 
 if typing.TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
-    from ot_sdk.json_types import Json, JsonObject
-
-    Scope = dict[str, Json]  # the names that an annotation may use
-    Hint = Json  # an annotation, resolved or still text
+    Scope = dict[str, object]  # the names that an annotation may use
+    Hint = object  # an annotation, resolved or still text
 
 _ITEMS: dict[str, type] = {"list": list, "Sequence": list, "Iterable": list, "Collection": list}
 _MEMBERS: dict[str, type] = {"set": set, "frozenset": frozenset}
@@ -26,7 +25,7 @@ _MOST_QUOTES = 3  # one inside the other: quoted by hand, and by `from __future_
 _WRAPPERS = frozenset({"Annotated", "Required", "NotRequired", "ReadOnly", "Final"})
 
 
-def fit_arguments(function: Callable[..., object], variadic: str | None, arguments: JsonObject) -> JsonObject:
+def fit_arguments(function: Callable[..., object], variadic: str | None, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call with its dataclasses built; raises ToolError where one cannot be."""
     inner = _innermost(function)
     scope, hints = _scope_of(inner), _annotations_of(inner)
@@ -39,14 +38,14 @@ def fit_arguments(function: Callable[..., object], variadic: str | None, argumen
     return fitted
 
 
-def _innermost(function: Json) -> Json:
+def _innermost(function: Any) -> Any:
     """Return the function below its decorators, whose annotations are resolved where it was written."""
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
     return function
 
 
-def _annotations_of(owner: Json) -> dict[str, Hint]:
+def _annotations_of(owner: Any) -> dict[str, Hint]:
     """Return the annotations of a function, or those that stand in the body of a class."""
     if sys.version_info >= (3, 14):  # they are not evaluated before they are asked for, and may not be evaluable
         import annotationlib  # noqa: PLC0415 - there is none before
@@ -56,7 +55,7 @@ def _annotations_of(owner: Json) -> dict[str, Hint]:
     return found or getattr(owner, "__annotations__", {})
 
 
-def _scope_of(owner: Json) -> Scope:
+def _scope_of(owner: Any) -> Scope:
     return vars(sys.modules[owner.__module__]) if owner.__module__ in sys.modules else {}
 
 
@@ -73,7 +72,7 @@ def _resolve(hint: Hint, scope: Scope) -> Hint:
     return None
 
 
-def _fit(value: Json, hint: Hint, scope: Scope, where: str) -> Json:
+def _fit(value: object, hint: Hint, scope: Scope, where: str) -> object:
     hint = _resolve(hint, scope)
     name, inner = _name_of(hint), typing.get_args(hint)
     if isinstance(hint, dataclasses.InitVar):
@@ -95,7 +94,9 @@ def _name_of(hint: Hint) -> str:
     return str(getattr(origin, "__name__", None) or getattr(origin, "_name", None) or origin)
 
 
-def _fit_items(value: Json, name: str, inner: tuple[Hint, ...], scope: Scope, where: str) -> Json:
+def _fit_items(
+    value: list[object] | tuple[object, ...], name: str, inner: tuple[Hint, ...], scope: Scope, where: str
+) -> object:
     if name == "tuple" and inner[1:] != (...,):
         if len(inner) != len(value):
             return value
@@ -106,7 +107,7 @@ def _fit_items(value: Json, name: str, inner: tuple[Hint, ...], scope: Scope, wh
     return make(_fit(item, inner[0], scope, f"{where}[{n}]") for n, item in enumerate(value))
 
 
-def _fit_object(value: Mapping[str, Json], hint: Hint, inner: tuple[Hint, ...], scope: Scope, where: str) -> Json:
+def _fit_object(value: Mapping[str, object], hint: Any, inner: tuple[Hint, ...], scope: Scope, where: str) -> object:
     if _is_dataclass(hint):
         return _build(hint, value, where)
     if _is_typed_dict(hint):
@@ -117,13 +118,14 @@ def _fit_object(value: Mapping[str, Json], hint: Hint, inner: tuple[Hint, ...], 
     return value
 
 
-def _build(hint: Json, value: Mapping[str, Json], where: str) -> Json:
+def _build(hint: type, value: Mapping[str, object], where: str) -> object:
     hints = _hints_of(hint)
     fields = {key: _fit(item, *hints.get(key, (None, {})), f"{where}.{key}") for key, item in value.items()}
     try:
-        return hint(**fields)
+        built: object = hint(**fields)
     except TypeError as error:
-        raise ToolError(f"{where} is no {hint.__name__}: {error}") from error
+        raise ToolError(f"{where} is not a valid {hint.__name__}: {error}") from error
+    return built
 
 
 def _hints_of(owner: type) -> dict[str, tuple[Hint, Scope]]:
@@ -135,9 +137,9 @@ def _hints_of(owner: type) -> dict[str, tuple[Hint, Scope]]:
     return found
 
 
-def _suits(value: Json, arm: Hint, scope: Scope) -> bool:
+def _suits(value: object, hint: Hint, scope: Scope) -> bool:
     """True if a value may be meant by one side of a union: an object by its keys, anything else by its kind."""
-    arm = _resolve(arm, scope)
+    arm: Any = _resolve(hint, scope)
     if isinstance(value, Mapping):
         if _is_dataclass(arm):
             fields = [field for field in dataclasses.fields(arm) if field.init]
@@ -150,11 +152,11 @@ def _suits(value: Json, arm: Hint, scope: Scope) -> bool:
     return False
 
 
-def _has_keys(value: Mapping[str, Json], required: typing.AbstractSet[str], known: typing.AbstractSet[str]) -> bool:
+def _has_keys(value: Mapping[str, object], required: typing.AbstractSet[str], known: typing.AbstractSet[str]) -> bool:
     return required <= value.keys() <= known
 
 
-def _is_required(field: dataclasses.Field[Json]) -> bool:
+def _is_required(field: dataclasses.Field[object]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 

@@ -12,10 +12,10 @@ from ot_sdk.errors import CallCancelled, ToolError
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
-    from typing import Callable
+    from typing import Any, Callable
 
     from ot_sdk.calls import Call
-    from ot_sdk.json_types import Json, JsonObject
+    from ot_sdk.json_types import Message
 
 
 class _Wait:
@@ -24,15 +24,15 @@ class _Wait:
     __slots__ = ("_answered", "answer")
 
     def __init__(self) -> None:
-        self.answer: JsonObject | None = None  # None: the call that asks was cancelled
+        self.answer: Message | None = None  # None: the call that asks was cancelled
         self._answered = threading.Lock()
         self._answered.acquire()
 
-    def resolve(self, answer: JsonObject | None) -> None:
+    def resolve(self, answer: Message | None) -> None:
         self.answer = answer
         self._answered.release()
 
-    def result(self) -> Json:
+    def result(self) -> object:
         with self._answered:
             return _value_of(self.answer)
 
@@ -44,16 +44,16 @@ class _Awaited:
 
     def __init__(self, loop: AbstractEventLoop) -> None:
         self._loop = loop
-        self._future: Future[JsonObject | None] = loop.create_future()
+        self._future: Future[Message | None] = loop.create_future()
 
-    def resolve(self, answer: JsonObject | None) -> None:
+    def resolve(self, answer: Message | None) -> None:
         self._loop.call_soon_threadsafe(self._set, answer)
 
-    def _set(self, answer: JsonObject | None) -> None:
+    def _set(self, answer: Message | None) -> None:
         if not self._future.done():
             self._future.set_result(answer)
 
-    async def result(self) -> Json:
+    async def result(self) -> object:
         return _value_of(await self._future)
 
 
@@ -66,7 +66,7 @@ class Host:
         self._numbers = itertools.count(1)
         self._asked: dict[int, tuple[_Wait | _Awaited, Call]] = {}  # by number: who waits, and in which call
 
-    def ask(self, method: str, params: JsonObject, current: Call) -> Json:
+    def ask(self, method: str, params: dict[str, object], current: Call) -> Any:
         """Return the answer; on an event loop, something to be awaited for it."""
         loop = _running_loop()
         wait = _Wait() if loop is None else _Awaited(loop)
@@ -81,7 +81,7 @@ class Host:
             self.before_waiting(current)
         return wait.result()
 
-    def resolve(self, number: object, answer: JsonObject | None) -> None:
+    def resolve(self, number: object, answer: Message | None) -> None:
         """Hand an answer to whoever waits for it, or drop it."""
         asked = self._asked.pop(number, None) if isinstance(number, int) else None
         if asked is not None:
@@ -95,7 +95,7 @@ class Host:
             self.resolve(number, None)
 
 
-def _value_of(answer: JsonObject | None) -> Json:
+def _value_of(answer: Message | None) -> object:
     if answer is None:
         raise CallCancelled
     if "error" in answer:

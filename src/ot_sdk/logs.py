@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 
 from ot_sdk import protocol
-from ot_sdk.context import SURROUNDINGS
+from ot_sdk.context import PROCESS
 
 
 class _ServerHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        host = SURROUNDINGS.host
+        host = PROCESS.host
         if host is None:
             logging.lastResort.handle(record)  # type: ignore[union-attr]  # it is there unless somebody removed it
             return
@@ -24,7 +24,7 @@ class _ServerHandler(logging.Handler):
 def _build() -> logging.Logger:
     logger = logging.getLogger("ot_sdk.extension")
     logger.propagate = False
-    logger.setLevel(SURROUNDINGS.log_level)
+    logger.setLevel(PROCESS.log_level)
     logger.addHandler(_ServerHandler())
     return logger
 

@@ -12,7 +12,9 @@ from ot_sdk.values import encode
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:
-    from ot_sdk.json_types import Json, JsonObject
+    from collections.abc import Mapping
+
+    from ot_sdk.json_types import Message
 
 MAX_MESSAGE = 256 * 1024 * 1024  # bytes
 NO_SUCH_TOOL = -32601
@@ -52,30 +54,31 @@ class Lines:
         return complete
 
 
-def read_message(line: bytes) -> JsonObject:
+def read_message(line: bytes) -> Message:
     """Read one line as a message, whose values are still encoded; raises ProtocolError."""
     try:
         text = line.decode("utf-8").strip()
-        message, end = _decode(text)
+        read: tuple[Message, int] = _decode(text)
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"it wrote a line that is not a message: {_excerpt(line)}") from error
+    message, end = read
     if type(message) is not dict or end != len(text):
         raise ProtocolError(f"it wrote a line that is not a message: {_excerpt(line)}")
     return message
 
 
-def write_request(number: int, method: str, params: JsonObject) -> bytes:
+def write_request(number: int, method: str, params: Mapping[str, object]) -> bytes:
     """Write a request, to be answered under its number."""
     return _line({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
 
 
-def write_call(number: int, tool: str, arguments: JsonObject, slot: int) -> bytes:
+def write_call(number: int, tool: str, arguments: Mapping[str, object], slot: int) -> bytes:
     """Write the most frequent request around its arguments; raises NoValueError, which names one of them."""
     line = b'{"jsonrpc":"2.0","id":%d,"method":"call","params":{"tool":%s,"slot":%d,"arguments":%s}}\n'
     return line % (number, encode(tool).encode("ascii"), slot, encode(arguments, "the arguments").encode("ascii"))
 
 
-def write_notification(method: str, params: JsonObject) -> bytes:
+def write_notification(method: str, params: Mapping[str, object]) -> bytes:
     """Write a message that has no answer."""
     return _line({"jsonrpc": "2.0", "method": method, "params": params})
 
@@ -84,17 +87,17 @@ def write_result(number: int, value: object, name: str = "the result") -> bytes:
     """Write the answer to a request; raises NoValueError, which calls the value `name`."""
     line = b'{"jsonrpc":"2.0","id":%d,"result":%s}\n' % (number, encode(value, name).encode("ascii"))
     if len(line) > MAX_MESSAGE:
-        raise ValueError(f"{name} has {len(line)} bytes as JSON; at most {MAX_MESSAGE} can cross")
+        raise ValueError(f"{name} has {len(line)} bytes as JSON; at most {MAX_MESSAGE} can be sent")
     return line
 
 
-def write_error(number: int, code: int, message: str, **data: Json) -> bytes:
+def write_error(number: int, code: int, message: str, **data: object) -> bytes:
     """Write the answer to a request that failed."""
     error = {"code": code, "message": message, "data": data}
     return _line({"jsonrpc": "2.0", "id": number, "error": error})
 
 
-def _line(message: JsonObject) -> bytes:
+def _line(message: Mapping[str, object]) -> bytes:
     return f"{encode(message, 'the message')}\n".encode("ascii")
 
 

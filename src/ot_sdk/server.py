@@ -19,7 +19,7 @@ from ot_guardian import VARIABLE, Ledger, inherit_ledger
 from ot_sdk import protocol
 from ot_sdk.calls import Call, answer_with, answer_with_error, is_async, list_tools, needs_loop
 from ot_sdk.channel import Channel, take_channel
-from ot_sdk.context import CURRENT, SURROUNDINGS
+from ot_sdk.context import CURRENT, PROCESS
 from ot_sdk.host import Host
 from ot_sdk.protocol import ProtocolError
 from ot_sdk.turns import Turns
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from ot_sdk.event_loop import EventLoop
-    from ot_sdk.json_types import JsonObject
+    from ot_sdk.json_types import Message, Params
 
 
 def serve() -> None:
@@ -38,7 +38,7 @@ def serve() -> None:
     With arguments, or at a terminal, it is a small command line: `file.py TOOL name=value`. Otherwise it reads calls
     from stdin and answers on stdout. Under a server that has loaded the file by itself there is nothing left to do.
     """
-    if SURROUNDINGS.host is not None:
+    if PROCESS.host is not None:
         return
     module = sys.modules["__main__"]
     if VARIABLE in os.environ:
@@ -71,16 +71,16 @@ class Server:
         self._last_calls = False  # nothing more will come
         self._host.before_waiting = self._turns.relieve
 
-    def take_start(self, start: JsonObject) -> None:
+    def take_start(self, start: Message) -> None:
         """Take over configuration and secrets, before the file is imported, which may ask for them."""
         params = start.get("params") or {}
-        SURROUNDINGS.host = self._host
-        SURROUNDINGS.pack = params.get("pack", "")
-        SURROUNDINGS.config = params.get("config") or {}
-        SURROUNDINGS.secrets = params.get("secrets") or {}
-        SURROUNDINGS.log_level = params.get("log_level", 20)
+        PROCESS.host = self._host
+        PROCESS.pack = params.get("pack", "")
+        PROCESS.config = params.get("config") or {}
+        PROCESS.secrets = params.get("secrets") or {}
+        PROCESS.log_level = params.get("log_level", 20)
 
-    def serve(self, module: ModuleType, start: JsonObject | None) -> None:
+    def serve(self, module: ModuleType, start: Message | None) -> None:
         """Say that the module is ready, and serve it on this thread and as many others as it takes; never returns."""
         self._module = module
         if start is not None:
@@ -122,7 +122,7 @@ class Server:
 
     # -- messages
 
-    def _receive(self) -> JsonObject | None:
+    def _receive(self) -> Message | None:
         """Wait for the next message; None if no more will come and calls are still in progress."""
         try:
             message = self._channel.receive()
@@ -133,7 +133,7 @@ class Server:
             self._end()
         return message
 
-    def _handle(self, message: JsonObject) -> Call | None:
+    def _handle(self, message: Message) -> Call | None:
         """Handle a message; return the call if it is for a plain tool."""
         if "method" not in message:
             self._host.resolve(message.get("id"), message)
@@ -143,7 +143,7 @@ class Server:
             self._cancel(message["params"]["id"])
         return None
 
-    def _accept(self, number: int, params: JsonObject) -> Call | None:
+    def _accept(self, number: int, params: Params) -> Call | None:
         function = getattr(self._module, str(params.get("tool")), None)
         if not callable(function):
             reason = f"the file has no function {params.get('tool')}"

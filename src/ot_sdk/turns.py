@@ -2,6 +2,10 @@
 
 A thread that has read a call carries it out itself. `keep` lets it do so without giving up its turn, which saves waking
 another thread; a watch relieves it of the turn where the call takes longer than a moment.
+
+A ThreadPoolExecutor with one reading thread does the same in fewer lines, and was measured on a busy machine: 116 µs
+instead of 75 for a call of a warm worker, with 78 µs of processor time instead of 40, and 42 ms instead of 35 until the
+first answer of a new one.
 """
 
 from __future__ import annotations

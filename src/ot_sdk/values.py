@@ -9,6 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 
+TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
+if TYPE_CHECKING:
+    from typing import Any
+
 TAG = b'"$"'
 _TAG = TAG.decode("ascii")
 _INTEGER = '{"$":"int","v":"'
@@ -39,12 +43,11 @@ def encode(value: object, name: str = "the result") -> str:
     return _encode_tagged(value, name)
 
 
-def decode(value: object) -> object:
+def decode(value: object) -> Any:
     """Return what an encoded value stands for; raises ValueError for anything that `encode` does not write."""
     from ot_kernel.values import decode as decode_tagged  # noqa: PLC0415 - most workers never need the vocabulary
 
-    decoded: object = decode_tagged(value)
-    return decoded
+    return decode_tagged(value)
 
 
 def is_plain(value: object) -> bool:
@@ -59,7 +62,7 @@ def _encode_tagged(value: object, name: str) -> str:
     from ot_kernel.values import MAX_NUMBER, UnsupportedValueError, dumps  # noqa: PLC0415 - most workers never need the vocabulary
 
     try:
-        text: str = dumps(value, where=name)
+        text = dumps(value, where=name)
     except UnsupportedValueError as error:
         raise NoValueError(error.where, error.reason) from None
     # A kernel may write a longer number, of which only the beginning is shown; here nobody would read it.

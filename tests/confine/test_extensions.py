@@ -12,9 +12,8 @@ import pytest
 import yaml
 
 from ot.errors import CallError, WorkerStartError
-from ot.workers.confined_header import read_confine
 from ot.workers.extension import Extension
-from ot.workers.header_options import HeaderMistakeError
+from ot.workers.header_options import HeaderMistakeError, read_confine
 from ot.workers.pep723 import parse_header
 from ot.workers.pool import WorkerPool
 from tests.confine.pages import pages
@@ -158,7 +157,7 @@ def test_where_namespaces_are_refused_hosts_start_nothing_and_the_rest_is_held(t
         ("{network = true}", "confine.network in its header"),
         ('"yes"', "confine in its header"),
         ('{read = "/"}', "confine.read in its header"),
-        ('{write = ["."]}', "opens the file itself, which could lift its own bounds"),
+        ('{write = ["."]}', "includes the file itself, which could then change its limits"),
     ],
 )
 async def test_bounds_that_cannot_be_read_start_nothing(tmp_path: Path, confine: str, reason: str) -> None:

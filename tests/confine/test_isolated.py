@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -169,8 +170,8 @@ async def test_a_tool_of_the_project_reaches_neither_its_configuration_nor_secre
     write_pack(tmp_path, HOSTILE)
 
     async with open_executor(tmp_path, project=project) as opened:
-        read = await opened.executor.call("sample.reads", {"project": str(project)})
-        written = await opened.executor.call("sample.writes", {"project": str(project)})
+        read: Any = await opened.executor.call("sample.reads", {"project": str(project)})
+        written: Any = await opened.executor.call("sample.writes", {"project": str(project)})
 
     refused = {"PermissionError", "OSError"}  # of which one says that the file system is read-only
     assert read["notes"] == "milk"

@@ -9,7 +9,7 @@ import yaml
 
 from ot.config.confine import ConfineSettings
 from ot.config.models import Config
-from ot.workers.confined_header import read_confine
+from ot.workers.header_options import read_confine
 from ot.workers.pep723 import parse_header
 from ot_confinement.hosts import parse_host
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import ot_sdk
 from ot.registry.from_source import read_pack
+from ot.workers.header_options import read_placement
 from ot.workers.pep723 import parse_header
-from ot.workers.placement import read_placement
 from tests.availability import uv_surroundings
 from tests.page_shell import shell_environment, write_programs
 

@@ -81,9 +81,9 @@ def test_the_test_of_a_new_pack_passes(onetool: OneTool, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["new", "pack", "scaffold"], "there is a pack of this name already"),
+        (["new", "pack", "scaffold"], "a pack with this name already exists"),
         (["new", "pack", "my-pack"], "letters, digits and underscores"),
-        (["new", "pack", "json"], "Python uses this name itself"),
+        (["new", "pack", "json"], "Python itself uses this name"),
         (["new", "pack"], "NAME"),
         (["new", "server", "x"], "pack"),
     ],
@@ -283,7 +283,7 @@ def test_a_pack_from_a_description_is_checked_and_reaches_its_service(onetool: O
         "1 tool, listed by: onetool tools 'corner_shop.*'",
         "put CORNER_SHOP_KEY (an API key) into secrets.yaml",
     ]
-    assert (again.returncode, "there is a pack of this name already" in again.stderr) == (2, True)
+    assert (again.returncode, "a pack with this name already exists" in again.stderr) == (2, True)
     assert checked.returncode == 0, checked.stdout
     assert "extension corner_shop:" in checked.stdout
     assert "lamp" in found.stdout

@@ -26,8 +26,8 @@ NOT_NEEDED = {
     "difflib",
     "decimal",
     "ot.proxy.server",
-    "ot.workers.crew",
-    "ot.isolate.helpers",
+    "ot.workers.extension_workers",
+    "ot.isolate.helper_calls",
 }
 NOT_NEEDED_TO_LIST = {"ot.app", "ot.run.runner", "ot.kernel.supply", "ot.execution.tool_executor", "sqlite3"}
 MOST_MODULES_TO_LIST = 320

@@ -156,5 +156,5 @@ async def test_a_skill_is_not_written_behind_a_link(tmp_path: Path) -> None:
 
         told = await app.runner.run(SKILL)
 
-    assert "a link leads out of the project" in told.text
+    assert "a symbolic link points outside the project" in told.text
     assert list((tmp_path / "elsewhere").iterdir()) == []

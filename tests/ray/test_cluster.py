@@ -113,7 +113,7 @@ async def test_a_place_that_no_node_has_is_named_to_those_who_wait(engine: Engin
     heard = anyio.Event()
 
     async def hear(_done: float, _total: float | None, message: str) -> None:
-        if "a node with 1 GPU, of which the cluster has none" in message:
+        if "a node with 1 GPU; the cluster has none" in message:
             heard.set()
 
     async with anyio.create_task_group() as tasks:

@@ -10,8 +10,7 @@ from ot.config.loader import LoadedConfig
 from ot.processes.confinement_probe import find_confinement_problem
 from ot.registry.definitions import Cancellation, Touches
 from ot.registry.registry import ToolRegistry
-from ot.workers.confined_header import read_confine
-from ot.workers.header_options import HeaderMistakeError
+from ot.workers.header_options import HeaderMistakeError, read_confine
 from ot.workers.pep723 import read_header
 from ot_confinement.confine import Confine
 from ot_confinement.namespaces import allows_own_mounts

@@ -14,8 +14,7 @@ from onetool.cli.start import load
 from ot.config.loader import LoadedConfig
 from ot.registry.definitions import Cancellation
 from ot.stats.wording import duration
-from ot.workers.pep723 import read_header
-from ot.workers.placement import asks_for_ray
+from ot.workers.pep723 import asks_for_ray, read_header
 
 EPILOG = (
     "A worker is started by the first call of its extension and ends when it has been idle for long. Where no server "

@@ -32,7 +32,7 @@ from ot.execution.wording import word_error, word_mistakes
 from ot.introspect.reload import RELOADED
 from ot.logs import write_log
 from ot.proxy import ServerStatus
-from ot.workers.crew import WorkerStatus
+from ot.workers.extension_workers import WorkerStatus
 
 if TYPE_CHECKING:
     from ot.apps import Apps  # one person's server does without

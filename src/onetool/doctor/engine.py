@@ -34,4 +34,4 @@ def look_at_engine(loaded: LoadedConfig, *, offline: bool) -> Iterator[Finding]:
 
 async def _connect(loaded: LoadedConfig) -> JsonObject:
     async with open_worker_pool(loaded.config.workers, host=worker_host(loaded, os.environ)) as pool:
-        return await pool.crew.ray.connect()
+        return await pool.ray.connect()

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import re
 from hashlib import sha256
+from typing import NamedTuple
 
 from mcp_core.json_types import JsonObject
-from ot_confinement.named_tuples import NamedTuple
 
 FORM_OF_LINES = 1  # named by the head of each file
 START = "start"  # the first line of a chain

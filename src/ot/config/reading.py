@@ -13,10 +13,9 @@ import typing
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ot.config.values import MISTAKE, ValueMistakeError
-from ot_confinement.named_tuples import NamedTuple
 
 MISSING, UNKNOWN_KEY, WRONG_KEY = "missing", "unknown key", "wrong key"
 VALUE, AMOUNT = "value", "amount"

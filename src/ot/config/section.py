@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeVar, dataclass_transform, get_type_hints
+from typing import Annotated, Any, NamedTuple, Self, TypeVar, dataclass_transform, get_type_hints
 
 from ot.config.reading import (
     MISSING,
@@ -38,7 +38,6 @@ from ot.config.values import (
     read_seconds_or_off,
     read_size,
 )
-from ot_confinement.named_tuples import NamedTuple
 
 LONGEST = 30 * 24 * 3600
 """Seconds of the longest duration."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ot.clients.caller import Caller
 from ot.execution.prepared import PreparedTool
 from ot.tasks.owned_tasks import ReusableScope
 from ot.values import Arguments, ToolValue
-from ot_confinement.named_tuples import NamedTuple
 
 
 class Delivery(Protocol):

@@ -10,6 +10,7 @@ import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from pathlib import Path
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import anyio
@@ -22,7 +23,6 @@ from ot.execution.shown_arguments import WHOLE, show_arguments, visible
 from ot.tasks.large_values import aside
 from ot.text.redaction import Redactor
 from ot.values import Arguments
-from ot_confinement.named_tuples import NamedTuple
 
 GATHERING = 0.05  # seconds in which calls that begin together come together into one question
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from mcp_core.json_types import JsonObject, Schema
 from ot.execution.checker import Check, compile_check
 from ot.values import ToolValue
-from ot_confinement.named_tuples import NamedTuple
 
 _MOST_FORMS = 5  # of a union that are compared with a value
 _MOST_KEYS = 5

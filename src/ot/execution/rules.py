@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from ot.config.models import FlowSettings, GrantedPolicy, PolicySettings
-from ot_confinement.named_tuples import NamedTuple
 
 
 def first_rule(names: Sequence[str], rules: Iterable[str]) -> str | None:

@@ -7,9 +7,9 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from hashlib import sha256
+from typing import NamedTuple
 
 from ot.values import ToolValue
-from ot_confinement.named_tuples import NamedTuple
 
 WHOLE = 4096  # characters of a call's arguments
 BEGINNING = 300  # characters at least that are shown of a long one

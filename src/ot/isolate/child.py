@@ -10,7 +10,6 @@ import inspect
 import os
 import resource
 import sys
-from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -19,13 +18,14 @@ from ot.context import CallContext, Part, set_current
 from ot.errors import ToolError
 from ot.isolate.frames import mark, read_frame, write_frame
 from ot.registry.pack_module import import_module
+from ot.values import Arguments, ToolValue
 from ot_guardian import Ledger, adopt_orphans, end_with_parent
 from ot_kernel.values import UnsupportedValueError
 from ot_sdk.failures import builtin_name, innermost, is_network_failure, message_of
 
 if TYPE_CHECKING:
-    from mcp_core.json_types import Json, JsonObject
     from ot.config.models import Config
+    from ot.isolate.frames import ChildContext, HelperCall
     from ot.registry.registry import ToolRegistry
 
 _SLOT = 0  # of the ledger: one call at a time needs one
@@ -35,11 +35,11 @@ _ANY_CHILD = 0x40000000  # __WALL: also one that was cloned in an unusual way
 class ChildDoor:
     """The door of a call in a helper: its pack's configuration, its secrets, the project's folder; no other tools."""
 
-    def __init__(self, context: JsonObject) -> None:
-        self._options: Mapping[str, Json] = context["config"]
-        self._secrets: Mapping[str, str] = context["secrets"]
-        self._state: str | None = context["state"]
-        self._outputs: Mapping[str, str] = context["outputs"]
+    def __init__(self, context: ChildContext) -> None:
+        self._options = context["config"]
+        self._secrets = context["secrets"]
+        self._state = context["state"]
+        self._outputs = context["outputs"]
         self.project = Path(context["project"])
 
     @property
@@ -50,7 +50,7 @@ class ChildDoor:
     def registry(self) -> ToolRegistry:
         raise ToolError("an isolated tool does not see other tools")
 
-    def options_of(self, tool: str) -> Mapping[str, Json]:
+    def options_of(self, tool: str) -> Arguments:
         return self._options
 
     def state_of(self, tool: str) -> Path:
@@ -74,7 +74,7 @@ class ChildDoor:
     def part(self, kind: type[Part]) -> Part:
         raise ToolError(f"an isolated tool cannot use {kind.__name__}: it may only use what it was given")
 
-    async def call_within(self, context: CallContext, name: str, arguments: Mapping[str, Json]) -> Json:
+    async def call_within(self, context: CallContext, name: str, arguments: Arguments) -> ToolValue:
         raise ToolError(f"an isolated tool cannot call {name}: it may only use what it was given")
 
     async def progress_within(self, context: CallContext, done: float, total: float | None, message: str) -> None:
@@ -83,7 +83,7 @@ class ChildDoor:
     async def ask_within(self, context: CallContext, question: str) -> bool:
         raise ToolError("an isolated tool cannot ask a person")
 
-    async def admit_within(self, context: CallContext, names: tuple[str, ...], arguments: Mapping[str, Json]) -> None:
+    async def admit_within(self, context: CallContext, names: tuple[str, ...], arguments: Arguments) -> None:
         raise ToolError(f"an isolated tool cannot get {names[0]}: it may only use what it was given")
 
     def hold_within(self, context: CallContext) -> AbstractContextManager[None]:
@@ -101,7 +101,6 @@ def main(memory: int, ledger: Ledger, guarded: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     known = set(sys.modules)
     while (call := read_frame(requests)) is not None:
-        assert isinstance(call, dict)
         ledger.begin(_SLOT, call["number"])
         frame = _answer(call, known)
         replies.write(mark(frame) if _has_children() else frame)
@@ -128,11 +127,11 @@ def _has_children() -> bool:
     return True
 
 
-def _answer(call: JsonObject, known: set[str]) -> bytes:
+def _answer(call: HelperCall, known: set[str]) -> bytes:
     try:
         return write_frame({"value": _carry_out(call), "imported": _imported(known)})
     except UnsupportedValueError as error:
-        return write_frame({"error": "tool", "message": f"its result cannot leave the helper process: {error}"})
+        return write_frame({"error": "tool", "message": f"its result cannot be returned: {error}"})
     except ToolError as error:
         return write_frame({"error": "tool", "message": error.message})
     except BaseException as error:  # noqa: BLE001 - the loop of a helper answers whatever a tool does
@@ -156,7 +155,7 @@ def _imported(known: set[str]) -> list[str]:
     return [name for name in new if name.partition(".")[0] not in sys.stdlib_module_names]
 
 
-def _carry_out(call: JsonObject) -> object:
+def _carry_out(call: HelperCall) -> object:
     if call["context"] is not None:
         set_current(CallContext(call["context"]["tool"], ChildDoor(call["context"])))
     function = getattr(import_module(call["module"]), call["function"])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from typing import BinaryIO
+from typing import Any, BinaryIO, NamedTuple, TypedDict
 
-from ot_confinement.named_tuples import NamedTuple
+from ot.values import Arguments
 from ot_kernel import values
 
 _HEADER = struct.Struct("!?I")
@@ -15,6 +15,32 @@ MAX_FRAME = 256 * 1024 * 1024
 
 class FrameError(Exception):
     """Bytes that are not a message; the text says why."""
+
+
+class ChildContext(TypedDict):
+    """Everything a call in a helper may use, as values."""
+
+    tool: str
+    config: Arguments
+    project: str
+    state: str | None
+    outputs: Mapping[str, str]
+    secrets: Mapping[str, str]
+
+
+class CallRequest(TypedDict):
+    """A function for a helper to call."""
+
+    module: str
+    function: str
+    arguments: Mapping[str, object]
+    context: ChildContext | None
+
+
+class HelperCall(CallRequest):
+    """The same under its number, as the helper reads it."""
+
+    number: int
 
 
 class Frame(NamedTuple):
@@ -37,8 +63,8 @@ def mark(frame: bytes) -> bytes:
     return b"\x01" + frame[1:]
 
 
-def read_frame(stream: BinaryIO) -> object:
-    """Read the next message of a blocking stream; None at its end."""
+def read_frame(stream: BinaryIO) -> Any:
+    """Read the next message of a blocking stream, which the server has written; None at its end."""
     header = stream.read(_HEADER.size)
     if len(header) < _HEADER.size:
         return None

@@ -7,13 +7,14 @@ import itertools
 import os
 import sys
 import sysconfig
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from anyio import to_thread
 
-from ot.isolate.frames import Frame, FrameBuffer, FrameError, write_frame
-from ot.isolate.line import Line, open_line
+from ot.isolate.connection import ConnectionTarget, open_connection
+from ot.isolate.frames import CallRequest, Frame, FrameBuffer, FrameError, write_frame
 from ot.processes.guarded_process import GuardedProcess
 from ot_confinement.confine import Confine
 from ot_guardian.bounds import new_folder_name
@@ -37,9 +38,11 @@ class HelperEndedError(Exception):
 class Helper:
     """A process that imports packs and calls their functions."""
 
-    def __init__(self, process: GuardedProcess, confine: Confine | None, folder: str, line: Line | None = None) -> None:
+    def __init__(
+        self, process: GuardedProcess, confine: Confine | None, folder: str, connection: ConnectionTarget | None = None
+    ) -> None:
         self.confine = confine
-        self.line = line  # the connection that it was given
+        self.connection = connection  # that it was given
         self.folder = folder  # its own, where it makes files; only a confined one has it
         self.idle_since = 0.0
         self.explanation = ""  # of its guardian, once it has ended
@@ -68,7 +71,7 @@ class Helper:
         """The end of what its latest call wrote to stderr."""
         return self._process.tail
 
-    async def call(self, request: Mapping[str, object]) -> dict[str, object]:
+    async def call(self, request: CallRequest) -> dict[Any, object]:
         """Send one call and wait for its answer; raises HelperEndedError. Cancelled, it leaves the process unusable."""
         self._number = next(self._numbers)
         frame = write_frame({**request, "number": self._number})
@@ -113,18 +116,20 @@ Start = Callable[[str, str, Sequence[int]], Awaitable[GuardedProcess]]
 """Starts the process of a helper, given the bytes that it may hold, its bounds, and descriptors to hand over."""
 
 
-async def start_helper(memory: int, confine: Confine | None, line: Line | None, start: Start) -> Helper:
+async def start_helper(
+    memory: int, confine: Confine | None, connection: ConnectionTarget | None, start: Start
+) -> Helper:
     """Start a process that lives, within its bounds, until it is killed or this one ends; raises OSError.
 
-    With a line, raises ServiceUnavailableError where that leads nowhere.
+    With a connection, raises ServiceUnavailableError where that leads nowhere.
     """
     folder = new_folder_name() if confine is not None else ""
     bounds = confine._replace(folder=folder).to_text() if confine is not None else ""
-    if line is None:
+    if connection is None:
         return Helper(await start(str(memory), bounds, ()), confine, folder)
-    with await open_line(line) as connection:
-        process = await start(str(memory), bounds, [connection.fileno()])
-    return Helper(process, confine, folder, line)
+    with await open_connection(connection) as opened:
+        process = await start(str(memory), bounds, [opened.fileno()])
+    return Helper(process, confine, folder, connection)
 
 
 def helper_command(python: Path | None, first: str, second: str) -> list[str]:
@@ -140,6 +145,6 @@ def helper_command(python: Path | None, first: str, second: str) -> list[str]:
 
 
 def helper_environment() -> dict[str, str]:
-    """What a helper gets of the server's environment: no keys, and what says how Python runs."""
+    """Return the environment of a helper: no keys, but the settings of Python."""
     ours = {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
     return plain_environment(os.environ) | ours

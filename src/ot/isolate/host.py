@@ -1,19 +1,23 @@
-"""IsolateHost: owns the helper processes, and what they need is loaded by the first call."""
+"""IsolateHost: owns the helper processes; reuses idle ones, kills those whose call is cancelled."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from mcp_core.json_types import Json
+import anyio
+
 from ot.tasks.owned_tasks import open_background_tasks
 
 if TYPE_CHECKING:  # every engine has a host, and most runs call nothing in a helper
-    from ot.isolate.helpers import FindPython, Helpers
-    from ot.isolate.line import Line
+    from ot.isolate.connection import ConnectionTarget
+    from ot.isolate.helper import Helper
+    from ot.isolate.helper_calls import FindPython, HelperCall
+    from ot.isolate.starting import HelperStarter
     from ot.registry.definitions import Libraries, Touches
+    from ot_confinement.confine import Confine
 
 
 class IsolateHost:
@@ -34,18 +38,24 @@ class IsolateHost:
         self._idle_timeout = idle_timeout
         self._limit = limit
         self._find_python = find_python
-        self._helpers: Helpers | None = None
+        self._starter: HelperStarter | None = None  # made with the first call
+        self._idle: dict[str, list[Helper]] = {}  # by module
+        self._changes: dict[str, int] = {}  # how often a module was forgotten
 
     async def __aenter__(self) -> Self:
         self._stack = AsyncExitStack()
         self._tasks = await self._stack.enter_async_context(open_background_tasks())
+        self._slots = anyio.CapacityLimiter(self._limit)
+        self._rested = anyio.Event()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
-        if self._helpers is not None:
-            await self._helpers.close()
+        for helper in self._take_idle(older_than=float("inf")):
+            await helper.kill()
+        if self._starter is not None:
+            await self._starter.close()
         return await self._stack.__aexit__(kind, error, traceback)
 
     async def run(
@@ -56,46 +66,112 @@ class IsolateHost:
         *,
         touches: Touches | None = None,
         libraries: Libraries | None = None,
-        line: Line | None = None,
+        connection: ConnectionTarget | None = None,
         in_context: bool = True,
-    ) -> Json:
+    ) -> Any:
         """Call a function in a helper process; `module` is a dotted name or the path of a file.
 
         The process is confined to what the call touches; without `touches` it is not confined. Files that it makes are
-        in place when this returns. It runs on an interpreter that has `libraries`. With a `line` it is given that one
-        open connection; a call that fails because of the network is the last one on it. Without `in_context` it learns
+        in place when this returns. It runs on an interpreter that has `libraries`. With a `connection` it is given that
+        one, open; a call that fails because of the network is the last one on it. Without `in_context` it learns
         nothing of the pack's configuration and secrets.
 
         No process that the call started is left when this returns; cancelled, the helper has ended too.
         Raises ToolError, ToolFailedError or ServiceUnavailableError without the name of the tool, which the executor
         knows.
         """
-        return await self._load().run(
-            module, function, arguments, touches=touches, libraries=libraries, line=line, in_context=in_context
-        )
+        from ot.isolate.helper_calls import HelperEndedError, crashed, prepare_call  # noqa: PLC0415 - as above
+
+        python = await self._find_python(libraries) if libraries is not None and self._find_python else None
+        call = await prepare_call(module, function, arguments, touches, python, in_context=in_context)
+        async with self._slots:
+            while True:
+                idle = self._take(module, call.confine, connection)
+                helper = idle or await self._load().start(module, call.confine, python, connection)
+                try:
+                    answer = await self._send(helper, call)
+                except HelperEndedError as error:
+                    # One that died while it was idle has done nothing: the call goes to the next one, or to a new one.
+                    if error.begun or idle is None:
+                        raise await crashed(helper, error, self._memory) from error
+                else:
+                    self._load().learn(module, python, libraries, answer.get("imported"))
+                    return answer.get("value")
+
+    async def _send(self, helper: Helper, call: HelperCall) -> Mapping[str, object]:
+        """Have a helper carry out a call; it is kept for the next one, unless something about it has gone wrong."""
+        reusable = False
+        changes = self._changes.get(call.module)
+        try:
+            answer = await helper.call(call.request)
+            fit = self._changes.get(call.module) == changes and call.leaves_reusable(helper, answer)
+            if "error" not in answer:
+                await call.outputs.move(helper.folder)
+            reusable = fit
+            call.raise_error(helper, answer)
+            return answer
+        finally:
+            if reusable:
+                self._rest(call.module, helper)
+            else:
+                await helper.kill()
 
     def forget(self, module: str) -> None:
         """Let processes that have imported a module, which has changed, finish their call and take no more."""
-        if self._helpers is not None:
-            self._helpers.forget(module)
+        self._changes[module] = self._changes.get(module, 0) + 1
+        for helper in self._idle.pop(module, []):
+            self._tasks.start_soon(helper.kill)
+        if self._starter is not None:
+            for standby in self._starter.forget(module):
+                self._tasks.start_soon(standby.close)
 
     def idle_pids(self) -> list[int]:
-        """The processes that wait for their next call."""
-        return self._helpers.idle_pids() if self._helpers is not None else []
+        """Return the processes that wait for their next call."""
+        return [helper.pid for helpers in self._idle.values() for helper in helpers]
 
     def standby_pids(self) -> list[int]:
-        """The processes that wait to fork helpers."""
-        return self._helpers.standby_pids() if self._helpers is not None else []
+        """Return the processes that wait to fork helpers."""
+        return self._starter.standby_pids() if self._starter is not None else []
 
-    def _load(self) -> Helpers:
-        if self._helpers is None:
-            from ot.isolate.helpers import Helpers  # noqa: PLC0415 - as above
+    def _load(self) -> HelperStarter:
+        if self._starter is None:
+            from ot.isolate.starting import HelperStarter  # noqa: PLC0415 - as above
 
-            self._helpers = Helpers(
-                self._tasks,
-                memory=self._memory,
-                idle_timeout=self._idle_timeout,
-                limit=self._limit,
-                find_python=self._find_python,
-            )
-        return self._helpers
+            self._starter = HelperStarter(memory=self._memory, idle_timeout=self._idle_timeout)
+            self._tasks.start_soon(self._close_idle_ones)
+        return self._starter
+
+    def _take(self, module: str, confine: Confine | None, connection: ConnectionTarget | None) -> Helper | None:
+        """Take one that is confined like this, on the same connection; bounds can be narrowed and never changed."""
+        helpers = self._idle.get(module, [])
+        helpers[:] = [helper for helper in helpers if helper.alive]
+        wanted = (confine, connection)
+        fitting = next((each for each in reversed(helpers) if (each.confine, each.connection) == wanted), None)
+        if fitting is not None:
+            helpers.remove(fitting)
+        return fitting
+
+    def _rest(self, module: str, helper: Helper) -> None:
+        helper.idle_since = anyio.current_time()
+        self._idle.setdefault(module, []).append(helper)
+        since = sorted((each.idle_since for helpers in self._idle.values() for each in helpers), reverse=True)
+        if len(since) > self._limit:
+            for old in self._take_idle(older_than=since[self._limit]):
+                self._tasks.start_soon(old.kill)
+        self._rested.set()
+
+    def _take_idle(self, *, older_than: float) -> list[Helper]:
+        old = [h for helpers in self._idle.values() for h in helpers if h.idle_since <= older_than]
+        for helpers in self._idle.values():
+            helpers[:] = [helper for helper in helpers if helper not in old]
+        return old
+
+    async def _close_idle_ones(self) -> None:
+        while True:
+            await self._rested.wait()
+            self._rested = anyio.Event()
+            while self.idle_pids():
+                oldest = min(helper.idle_since for helpers in self._idle.values() for helper in helpers)
+                await anyio.sleep_until(oldest + self._idle_timeout)
+                for helper in self._take_idle(older_than=anyio.current_time() - self._idle_timeout):
+                    await helper.kill()

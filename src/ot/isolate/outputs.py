@@ -65,7 +65,7 @@ def _open_made(folder: str, place: str) -> Iterator[BinaryIO | None]:
             yield None
             return
         except OSError as error:
-            raise ToolError(f"what it made as {name} is not a plain file: {error.strerror}") from error
+            raise ToolError(f"its output {name} is not a regular file: {error.strerror}") from error
         opened.callback(os.close, file)
         _require_plain(os.fstat(file), name)
         with os.fdopen(file, "rb", closefd=False) as source:
@@ -75,9 +75,9 @@ def _open_made(folder: str, place: str) -> Iterator[BinaryIO | None]:
 
 def _require_plain(found: os.stat_result, name: str) -> None:
     if not stat.S_ISREG(found.st_mode):
-        raise ToolError(f"what it made as {name} is not a plain file")
+        raise ToolError(f"its output {name} is not a regular file")
     if found.st_size > MAX_OUTPUT:
-        raise ToolError(f"what it made as {name} has {found.st_size:,} bytes; {MAX_OUTPUT:,} are the most")
+        raise ToolError(f"its output {name} has {found.st_size:,} bytes; the maximum is {MAX_OUTPUT:,}")
 
 
 def _name(path: str) -> str:

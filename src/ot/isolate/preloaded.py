@@ -9,7 +9,7 @@ import os
 import sys
 
 from ot.isolate.child import main
-from ot.isolate.line import VARIABLE as LINE_VARIABLE
+from ot.isolate.connection import VARIABLE as CONNECTION_VARIABLE
 from ot.registry.pack_module import import_module
 from ot_guardian import Ledger, divide
 from ot_guardian.standby import Standby
@@ -31,7 +31,7 @@ def stand_by(control: int) -> None:
 def _live(words: list[str], ledger: Ledger, others: list[int]) -> None:
     memory, confine = words
     if others:
-        os.environ[LINE_VARIABLE] = str(others[0])
+        os.environ[CONNECTION_VARIABLE] = str(others[0])
     # At once: what a helper does is of no use to anybody when its server is gone.
     guarded = divide(ledger, grace=0.0, confine=confine)
     main(int(memory), ledger, guarded)

@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 
 from mcp_core.quick_dataclass import dataclass
+from ot.isolate.connection import VARIABLE as CONNECTION_VARIABLE
+from ot.isolate.connection import ConnectionTarget
 from ot.isolate.helper import Helper, helper_command, helper_environment, start_helper
-from ot.isolate.line import VARIABLE as LINE_VARIABLE
-from ot.isolate.line import Line
 from ot.processes.guarded_process import GuardedProcess, start_guarded
 from ot.processes.standby import CannotForkError, Standby
 from ot.registry.definitions import Libraries
@@ -47,8 +47,10 @@ class HelperStarter:
         self._idle_timeout = idle_timeout  # seconds
         self._started: dict[tuple[str, Path | None], _Started] = {}
 
-    async def start(self, module: str, confine: Confine | None, python: Path | None, line: Line | None) -> Helper:
-        """Start a helper for calls of a module; raises OSError, and ServiceUnavailableError for its line."""
+    async def start(
+        self, module: str, confine: Confine | None, python: Path | None, connection: ConnectionTarget | None
+    ) -> Helper:
+        """Start a helper for calls of a module; raises OSError, and ServiceUnavailableError for its connection."""
         known = self._started.get((module, python))
         if known is None:
             command = partial(_standby_command, python)
@@ -56,11 +58,11 @@ class HelperStarter:
             self._started[module, python] = _Started(standby, {module})
         elif known.forks:
             try:
-                return await start_helper(self._memory, confine, line, partial(_fork, known))
+                return await start_helper(self._memory, confine, connection, partial(_fork, known))
             except CannotForkError:
                 known.forks = False
                 await known.standby.close()
-        return await start_helper(self._memory, confine, line, partial(_start_fresh, python))
+        return await start_helper(self._memory, confine, connection, partial(_start_fresh, python))
 
     def learn(self, module: str, python: Path | None, libraries: Libraries | None, imported: object) -> None:
         """Note what a call has imported, of our packs and the libraries of its own: a helper may say anything."""
@@ -109,5 +111,5 @@ async def _fork(known: _Started, memory: str, bounds: str, handed: Sequence[int]
 async def _start_fresh(python: Path | None, memory: str, bounds: str, handed: Sequence[int]) -> GuardedProcess:
     environ = helper_environment()
     if handed:
-        environ[LINE_VARIABLE] = str(handed[0])
+        environ[CONNECTION_VARIABLE] = str(handed[0])
     return start_guarded(helper_command(python, memory, bounds), environ=environ, cwd=Path.cwd(), pass_fds=handed)

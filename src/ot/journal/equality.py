@@ -12,9 +12,9 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
+from typing import NamedTuple
 
 from ot.registry.definitions import PROXY, ToolDefinition
-from ot_confinement.named_tuples import NamedTuple
 from ot_kernel.values import Encoded, decode, encode
 
 _UNORDERED = frozenset({"set", "frozenset", "dict"})

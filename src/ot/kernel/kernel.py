@@ -13,7 +13,7 @@ import signal
 import socket
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ot.errors import RunRefusedError
 from ot.kernel.messages import read_large
@@ -64,7 +64,7 @@ class Kernel:
 
     # -- messages
 
-    def send(self, message: Message) -> bytes:
+    def send(self, message: Mapping[str, object]) -> bytes:
         """Send a message and return it as it was sent; one too large for a frame goes through the scratch folder."""
         payload = pack(message)
         self.send_payload(payload)

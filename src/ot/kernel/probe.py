@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ot.errors import SandboxError
 from ot.kernel.kernel import Kernel
@@ -42,7 +42,7 @@ class Probe:
         except OSError:
             pass  # the zygote is gone; where runs wait for the probe, the next one is asked
 
-    def hear(self, kernel: Kernel, broken: list[str]) -> None:
+    def hear(self, kernel: Kernel, broken: Sequence[str]) -> None:
         """Name what a confined process could do all the same."""
         self.miss([f"a guard: a run can {what}" for what in broken], "tried")
         if not is_visible(kernel.pid):
@@ -51,7 +51,7 @@ class Probe:
         kernel.close()
         self.proven = True
 
-    def miss(self, what: list[str], reason: str) -> None:
+    def miss(self, what: Sequence[str], reason: str) -> None:
         """Say what the confinement lacks; `strict` does not do without."""
         if not what:
             return

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-
-from ot_confinement.named_tuples import NamedTuple
+from typing import NamedTuple
 
 _KIB = 1024
 _MEMORY = frozenset({b"VmRSS", b"VmSwap", b"VmPTE"})  # pages, also those that describe pages

@@ -16,6 +16,7 @@ def part_from(pid: int) -> None:
     Linux lets it go on at the sender's processor, since most senders go to sleep then. But a server that sends the next
     answer soon would share that processor with the kernel it answers, beside one that is idle, and both would take
     twice as long. Once apart, they stay so while answers come soon; nothing binds the process to where it is.
+    Without it, a call of a tool was measured to take 26 % more of the server's processor time.
     """
     try:
         allowed = os.sched_getaffinity(pid)

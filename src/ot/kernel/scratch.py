@@ -58,7 +58,7 @@ class Scratch:
         Raises OSError, and ValueError for what is no path.
         """
         if not 0 < len(path) <= _DEEPEST or any(part in ("", ".", "..") or "/" in part for part in path):
-            raise ValueError("no path in a scratch folder")
+            raise ValueError("not a path in a scratch folder")
         with self._using:
             self._demand_open()
             opened = [os.dup(self._descriptor)]

@@ -7,10 +7,11 @@ import os
 import signal
 import socket
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -27,22 +28,27 @@ from ot.kernel.zygote_process import (
     ZygoteProcess,
     end_zygote,
     launch_zygote,
-    receive,
     request_kernels,
     request_probe,
 )
 from ot.logs import LogSpan
+from ot.processes.fork_server import receive
 from ot.tasks.owned_tasks import Awaited
 from ot_guardian import clear_folder
-from ot_kernel.wire import Message, unpack
+from ot_kernel.wire import Message, read_json
+
+if TYPE_CHECKING:
+    from ot_kernel.message_types import ZygoteReport
 
 MAX_KERNELS = 64
 START_LIMIT = 20.0  # seconds until a kernel that was asked for must be there
 REFILL_DELAY = 0.003  # the answer leaves first: the end of a kernel and a fork beside it would delay it
 CLEAR_DELAY = 0.1  # removing one that is mounted waits for all processors, up to a millisecond each
 MAX_SAID = 4096
+_MAX_REPORT = 4096  # bytes
+_HANDED = 5  # descriptors of a kernel, as it announces itself
 
-_TOO_SOON = "kernels end before they are ready"
+_TOO_SOON = "kernels keep ending before they are ready"
 
 
 class KernelSupply:
@@ -83,7 +89,7 @@ class KernelSupply:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What the confinement lacks here."""
+        """The layers of the confinement that this system does not have."""
         return self._probe.missing
 
     @property
@@ -235,7 +241,7 @@ class KernelSupply:
     def _hear_zygote(self) -> None:
         while not self._closing:  # whoever gets a kernel goes on at once, and may be the last
             try:
-                data, fds = receive(self._zygote)
+                data, fds = receive(self._zygote.control, _MAX_REPORT, most=_HANDED)
             except BlockingIOError:
                 return
             except OSError:
@@ -243,9 +249,9 @@ class KernelSupply:
             if not data:
                 self._zygote_lost()
                 return
-            self._handle(unpack(data), fds)
+            self._handle(read_json(data.decode()), fds)
 
-    def _handle(self, message: Message, fds: list[int]) -> None:
+    def _handle(self, message: ZygoteReport, fds: list[int]) -> None:
         if "kernel" in message:
             kernel = self._welcome(message, fds)
             if message["probe"]:
@@ -260,11 +266,11 @@ class KernelSupply:
         elif "ended" not in message:
             self._probe.miss(message["missing"], "not on this system")
         elif message["ended"] in self._alive:
-            self._bury(message)
+            self._reap(message)
         else:
-            self._mourn(message)
+            self._reap_unknown(message)
 
-    def _welcome(self, message: Message, fds: list[int]) -> Kernel:
+    def _welcome(self, message: ZygoteReport, fds: list[int]) -> Kernel:
         number, pid = message["kernel"], message["pid"]
         scratch = Scratch(f"{self._zygote.scratch_root}/{message['folder']}", fds[4], sized=message["sized"])
         self.scratch_sized = scratch.sized
@@ -275,7 +281,7 @@ class KernelSupply:
             self._entering[kernel] = self._loop.run_in_executor(None, self._groups.enter, pid)
         return kernel
 
-    def _became_ready(self, kernel: Kernel, message: Message) -> None:
+    def _became_ready(self, kernel: Kernel, message: ZygoteReport) -> None:
         self.layers = tuple(message["layers"])
         if message["failed"]:
             self._reject(kernel, message["failed"])
@@ -284,7 +290,7 @@ class KernelSupply:
         self._ready.append(kernel)
         self._serve()
 
-    def _reject(self, kernel: Kernel, failed: list[str]) -> None:
+    def _reject(self, kernel: Kernel, failed: Sequence[str]) -> None:
         """Refuse runs, since a kernel could not confine itself."""
         self._refuse(SandboxError(failed))
         if kernel in self._ready:
@@ -328,7 +334,7 @@ class KernelSupply:
 
     # -- ends
 
-    def _mourn(self, message: Message) -> None:
+    def _reap_unknown(self, message: ZygoteReport) -> None:
         """Replace a kernel that ended before anybody knew of it; what it said last is the only clue to why."""
         if self._zygote.process.stdout is not None:
             self._drain(self._zygote.process.stdout.fileno())
@@ -344,7 +350,7 @@ class KernelSupply:
             self._pause(_TOO_SOON)
         self._schedule_refill()
 
-    def _bury(self, message: Message) -> None:
+    def _reap(self, message: ZygoteReport) -> None:
         kernel, status = self._alive.pop(message["ended"]), message["status"]
         self._discard(kernel)
         self._entering.pop(kernel, None)

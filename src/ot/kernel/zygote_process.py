@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 import json
 import os
 import select
@@ -12,15 +11,19 @@ import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import ot_kernel
 from mcp_core.quick_dataclass import dataclass
 from ot.errors import KernelStartError
 from ot.kernel import limits
+from ot.processes.fork_server import launch_fork_server
 from ot_confinement import NoConfinementError, require_confinement
 from ot_guardian import clear_folder
 from ot_kernel.wire import pack
+
+if TYPE_CHECKING:
+    from ot_kernel.message_types import ZygoteSettings
 
 # Modules that most programs import; each was measured to be cheaper in the zygote than in every run that wants it.
 PRELOAD = (
@@ -60,13 +63,15 @@ SYSTEM_FACTS = (
 _SINK = "/dev/null"
 _MEMORY_FILES = "/dev/shm"
 _PLENTY = 2**30
-_ROOM_FOR_DESCRIPTORS = socket.CMSG_SPACE(5 * array.array("i").itemsize)  # of a kernel, as the zygote announces it
+
+PIN_PAGES = "OT_PIN_PAGES"
+"""The environment variable with which the benchmark switches pinned pages off."""
 
 END_LIMIT = 2.0  # seconds for a zygote whose control socket was closed
 
 
 class KernelSettings(Protocol):
-    """What kernels are made by; the section `execution` of a configuration is one."""
+    """The settings of kernels; the section `execution` of a configuration is one."""
 
     @property
     def sandbox(self) -> str: ...
@@ -103,9 +108,8 @@ def launch_zygote(
     _require_means(settings, system)
     scratch_root = Path(_scratch_parent(), f"onetool-{os.urandom(8).hex()}")
     scratch_root.mkdir(0o700)
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     packages = list(dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib")))
-    described = {
+    described: ZygoteSettings = {
         "scratch": str(scratch_root),
         "path": packages,
         "preload": list(PRELOAD),
@@ -117,23 +121,17 @@ def launch_zygote(
         "scratch_files": limits.SCRATCH_FILES,
         "readable": _without_nested([*_readable(packages), *map(str, (*settings.readable, *settings.writable))]),
         "writable": (_SINK, *map(str, settings.writable)),
+        "pin_pages": os.environ.get(PIN_PAGES) != "off",
     }
     root = str(Path(ot_kernel.__file__).parent.parent)
     guardian = "import ot_guardian; " if settings.sandbox == "off" else ""  # confined kernels start no processes
-    start = _START.format(root=root, guardian=guardian, fd=theirs.fileno(), settings=described)
-    with theirs:
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-X", "utf8", "-c", start],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            pass_fds=[theirs.fileno()],
-            env={},
-            cwd="/",
-            start_new_session=True,  # a Ctrl-C in the terminal is for the server, which ends the zygote in order
-        )
-    ours.setblocking(False)
-    zygote = ZygoteProcess(process, ours, scratch_root, settings, asked=settings.warm if warm is None else warm)
+
+    def command(fd: int) -> list[str]:
+        start = _START.format(root=root, guardian=guardian, fd=fd, settings=described)
+        return [sys.executable, "-I", "-S", "-X", "utf8", "-c", start]
+
+    process, control = launch_fork_server(command, environ={}, output=subprocess.PIPE, cwd="/")
+    zygote = ZygoteProcess(process, control, scratch_root, settings, asked=settings.warm if warm is None else warm)
     if zygote.asked:
         request_kernels(zygote, zygote.asked)
     return zygote
@@ -221,13 +219,3 @@ def request_probe(zygote: ZygoteProcess) -> None:
     outside.touch(0o600)
     open_to_all = any(outside.is_relative_to(path) for path in (*zygote.settings.readable, *zygote.settings.writable))
     zygote.control.send(json.dumps({"probe": None if open_to_all else str(outside)}).encode())
-
-
-def receive(zygote: ZygoteProcess) -> tuple[bytes, list[int]]:
-    """Receive one message and its descriptors, which child processes do not inherit; raises OSError."""
-    data, ancillary, _, _ = zygote.control.recvmsg(4096, _ROOM_FOR_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
-    fds = array.array("i")
-    for level, kind, content in ancillary:
-        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-            fds.frombytes(content[: len(content) - len(content) % fds.itemsize])
-    return data, list(fds)

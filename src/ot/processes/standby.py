@@ -5,11 +5,9 @@ It is started when the first one is wanted, and ends when nobody has wanted one 
 
 from __future__ import annotations
 
-import array
 import asyncio
 import os
 import socket
-import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
@@ -20,6 +18,7 @@ from typing import TYPE_CHECKING, Self
 
 import anyio
 
+from ot.processes.fork_server import launch_fork_server, receive
 from ot_guardian import Ledger
 from ot_guardian.guardian import exit_code, standby_words
 from ot_guardian.standby import ANSWER, BEGIN, LOAD, write_order
@@ -44,22 +43,7 @@ class _Process:
     """One process; the event loop hears of its end."""
 
     def __init__(self, words: Words, environ: Mapping[str, str]) -> None:
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        try:
-            with theirs:
-                self._process = subprocess.Popen(
-                    words(theirs.fileno()),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    pass_fds=[theirs.fileno()],
-                    env=environ,
-                    start_new_session=True,
-                )
-        except BaseException:
-            self._control.close()
-            raise
-        self._control.setblocking(False)
+        self._process, self._control = launch_fork_server(words, environ=environ)
         self.ended = anyio.Event()
         self.loaded: frozenset[str] | None = None  # modules; None while it starts
         self._asked = False
@@ -91,14 +75,10 @@ class _Process:
             file.flush()
             socket.send_fds(self._control, [kind], [file.fileno(), *descriptors])
         await anyio.wait_readable(self._control)
-        space = socket.CMSG_SPACE(array.array("i").itemsize)
-        answer, ancillary, _, _ = self._control.recvmsg(ANSWER.size, space, socket.MSG_CMSG_CLOEXEC)
+        answer, handed = receive(self._control, ANSWER.size, most=1)
         if len(answer) != ANSWER.size:
             raise ConnectionError("the standby has ended")
-        handed = array.array("i")
-        for _, _, content in ancillary:
-            handed.frombytes(content)
-        return ANSWER.unpack(answer)[0], list(handed)
+        return ANSWER.unpack(answer)[0], handed
 
     def close(self) -> None:
         """Give it no more orders: it ends with its last guardian, or at once if it does not answer one."""

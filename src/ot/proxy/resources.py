@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 
@@ -17,7 +17,6 @@ from ot.proxy.calls.content import read_result
 from ot.proxy.server import ProxiedServer
 from ot.proxy.servers import Servers
 from ot.values import Arguments
-from ot_confinement.named_tuples import NamedTuple
 from ot_kernel.values import Image, Resource
 
 if TYPE_CHECKING:

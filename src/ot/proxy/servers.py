@@ -6,7 +6,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 import anyio.to_thread
@@ -20,7 +20,6 @@ from ot.registry.names import absent_name, rename_pack
 from ot.registry.places import OfferedPack, PackPlaces
 from ot.registry.registry import AbsentPack, LoadedPack, ToolRegistry
 from ot.tasks.owned_tasks import open_background_tasks
-from ot_confinement.named_tuples import NamedTuple
 
 if TYPE_CHECKING:  # Many have no server: what one needs is loaded by the first that is configured.
     from ot.proxy.connections.connect_attempt import ConnectAttempt

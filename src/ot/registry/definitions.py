@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import dataclass
 from ot.effects import Effect
-from ot_confinement.named_tuples import NamedTuple
 
 PROXY = "proxy:"
 """Begins the source of a tool that another server offers; the server's configured name follows."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from mcp_core.json_types import JsonObject
 from ot.errors import CallError, PackLoadError, UnknownPackError, UnknownToolError
@@ -15,7 +16,6 @@ from ot.logs import write_log
 from ot.registry.definitions import PackDefinition, ToolDefinition
 from ot.registry.names import NameCollision
 from ot.values import ToolValue
-from ot_confinement.named_tuples import NamedTuple
 
 ToolFunction = Callable[[dict[str, ToolValue]], Awaitable[ToolValue]]
 """How every tool is called, whatever its kind: one object of arguments in, the native value out."""

@@ -16,10 +16,10 @@ import re
 import string
 from collections.abc import Iterator
 from functools import cache
+from typing import NamedTuple
 
 from ot.errors import CommandTooLargeError
 from ot.run.prefixes import INVISIBLE, ODD_SPACES, strip_prefix
-from ot_confinement.named_tuples import NamedTuple
 
 MAX_COMMAND = 2 * 1024 * 1024  # bytes
 _MOST_FENCES = 1000  # text with more is no program

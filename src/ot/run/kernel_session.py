@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import anyio
 import anyio.to_thread
@@ -50,11 +50,13 @@ from ot.run.outcome import MAX_NAME, CodeError, Failure, Frame, LargeValue, Noth
 from ot.run.preflight import MAX_KEYWORDS, MAX_PROBLEMS, MAX_REFERENCES, Reference, judge, refuse_long_names
 from ot.skills.skill_code import SkillCode
 from ot.tasks.owned_tasks import Awaited, OwnedTasks, ReusableScope
-from ot_confinement.named_tuples import NamedTuple
 from ot_kernel.project_path import ProjectPath
 from ot_kernel.stored_form import TEXT, VALUE
 from ot_kernel.values import UnsupportedValueError, decode, encode
 from ot_kernel.wire import Message, WireError, pack, pack_text
+
+if TYPE_CHECKING:
+    from ot_kernel.message_types import WrittenFacts, WrittenReference
 
 MAX_CALLS = 16
 GRACE = 0.5  # seconds for interrupted code to unwind before it is killed
@@ -363,7 +365,7 @@ class KernelSession:
 
     def _on_judge(self, message: Message) -> None:
         """Look at the calls of a skill: they go wrong where it is called, and not for the run as a whole."""
-        skill, file = str(message["skill"])[:MAX_NAME], str(message["file"])[:MAX_NAME]
+        skill, file = str(message["name"])[:MAX_NAME], str(message["file"])[:MAX_NAME]
         try:
             self._judge(message)
         except PreflightError as error:
@@ -377,7 +379,7 @@ class KernelSession:
             raise ValueError(f"more than {MAX_REFERENCES:,} calls are written out")
         if any(len(reference["keywords"]) > MAX_KEYWORDS for reference in message["references"]):
             raise ValueError(f"a call has more than {MAX_KEYWORDS:,} arguments")
-        references = [Reference(**{**r, "keywords": tuple(r["keywords"])}) for r in message["references"]]
+        references = list(map(_read_reference, message["references"]))
         try:
             judge(references, self._namespace.registry, partial(self._executor.foresee_refusal, caller=self._caller))
         except PreflightError as error:
@@ -449,7 +451,7 @@ class KernelSession:
             self._backlog.remove(call.weight)
             self._send_error(call.number, ToolStoppedError(call.tool))
 
-    def _written_value(self, tool: str, written: dict[str, object]) -> WrittenValue:
+    def _written_value(self, tool: str, written: WrittenFacts) -> WrittenValue:
         """Stand for a large value that the kernel has written to a file; only `ot.keep` takes one."""
         if tool != KEEP:
             raise ValueError(f"{tool} takes no files")
@@ -540,6 +542,11 @@ def _decoded(message: Message, payload: bytes) -> Message:
         case "large":
             message["head"] = decode(message["head"])
     return message
+
+
+def _read_reference(written: WrittenReference) -> Reference:
+    fields: dict[str, Any] = {**written, "keywords": tuple(written["keywords"])}
+    return Reference(**fields)
 
 
 def _code_error(message: Message) -> CodeError:

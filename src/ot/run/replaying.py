@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import NamedTuple
 
 from ot.clients.caller import NOBODY
 from ot.journal.journal import Journal
@@ -12,7 +13,6 @@ from ot.journal.replay import Differences
 from ot.journal.run_journal import LONGEST_ANSWER
 from ot.run.run_id import new_run_id
 from ot.run.runner import Runner
-from ot_confinement.named_tuples import NamedTuple
 
 _HANDLE = re.compile(r'handle="[^"]*"')  # of a stored result: another one each time
 

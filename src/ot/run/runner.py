@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Awaitable, Callable
 from contextvars import Context
+from typing import NamedTuple
 
 import anyio
 import anyio.to_thread
@@ -31,7 +32,6 @@ from ot.run.run_id import new_run_id
 from ot.run.run_view import RunView
 from ot.run.snippets import Expanded, Snippets
 from ot.stats.recorder import RunRecord
-from ot_confinement.named_tuples import NamedTuple
 
 LONG_COMMAND = 50_000  # characters
 READERS = 2  # threads that read large messages of kernels: with more, everybody else would wait longer for a turn

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-
-from ot_confinement.named_tuples import NamedTuple
+from typing import NamedTuple
 
 MOST_ALWAYS = 40  # names of one dict; one with more has data for names
 MOST_SOMETIMES = 20  # names that some dicts have and others lack

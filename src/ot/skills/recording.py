@@ -10,13 +10,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from mcp_core.atomic_write import write_file
 from mcp_core.json_types import JsonObject
 from ot.errors import NewSkillError
 from ot.journal.recorded import RecordedCall, describe, read_described
 from ot.store.journal_store import Place
-from ot_confinement.named_tuples import NamedTuple
 
 _ENDING = ".calls.json"
 _VERSION = 1

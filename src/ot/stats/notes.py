@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ot_confinement.named_tuples import NamedTuple
+from typing import NamedTuple
 
 
 class CallNote(NamedTuple):

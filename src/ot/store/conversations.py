@@ -15,12 +15,12 @@ import secrets
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from mcp_core.file_lock import try_lock
 from mcp_core.json_types import JsonObject
 from ot.store.owned_files import open_plain, prune
 from ot.store.owner import Owner
-from ot_confinement.named_tuples import NamedTuple
 
 CONVERSATIONS_FOLDER = "conversations"
 MOST_FILES = 1000

@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
+from typing import NamedTuple
 
 from mcp_core.atomic_write import write_private
 from ot.store.journal_store import SPOILT, WHOLE, FoundRun, Mark, Place, begin_line
 from ot.store.owned_files import claim, is_in_use, open_plain, prune
 from ot.store.owner import Owner
-from ot_confinement.named_tuples import NamedTuple
 
 JOURNAL_FOLDER = "journal"
 LARGEST_FILE = 4 * 1024**2  # bytes of lines

@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from ot.store.owner import Owner
-from ot_confinement.named_tuples import NamedTuple
 
 WHOLE, SPOILT = b'"whole":1', b'"whole":0'
 """What the first line of a run says of all its lines, and what is written over it once one of them was lost."""

@@ -9,13 +9,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from mcp_core.atomic_write import write_private
 from mcp_core.file_lock import lock
 from ot.store.forms import FORM, check_form
 from ot.store.owner import Owner
-from ot_confinement.named_tuples import NamedTuple
 
 KEPT_FOLDER, ANSWERS_FOLDER = "kept", "answers"
 MOST_NAMES = 1000  # of one owner

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-from ot_confinement.named_tuples import NamedTuple
+from typing import NamedTuple
 
 
 class Owner(NamedTuple):

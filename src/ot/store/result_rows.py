@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol
-
-from ot_confinement.named_tuples import NamedTuple
+from typing import NamedTuple, Protocol
 
 MOST_GONE = 1000  # handles that are remembered after their results have gone
 LAST_READERS = 60.0  # seconds that a result which was let go is still there; it goes first

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeAlias
-
-from ot_confinement.named_tuples import NamedTuple
+from typing import NamedTuple, Protocol, TypeAlias
 
 Row: TypeAlias = tuple[object, ...]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, TypeVarTuple
+from typing import Any, TypeVar, TypeVarTuple
 
 import anyio.to_thread
 
@@ -27,12 +27,12 @@ class FileValue:
         raise NotImplementedError
 
 
-def is_large(value: object) -> bool:
+def is_large(value: Any) -> bool:
     """True if it has more items than should be looked at while others wait, contains itself, or lies in a file."""
     if type(value) not in _CONTAINERS:
         return isinstance(value, FileValue)
     items = 0
-    inside: list[ToolValue] = [value]
+    inside = [value]
     for container in inside:
         items += len(container)
         if items > MOST:

@@ -87,7 +87,7 @@ class Awaited(Generic[Given]):
     """Something that one task waits for, and goes on with as soon as it is given.
 
     It is as much of a future as a task needs. One of asyncio, whose task goes on in the loop's next turn unless its
-    callback is taken away from it, takes twice as long on the path of every call.
+    callback is taken away from it, was measured to cost 17 % more processor time for each call of a tool.
     """
 
     __slots__ = ("_asyncio_future_blocking", "_context", "_done", "_error", "_failed", "_given", "_go_on", "_loop")

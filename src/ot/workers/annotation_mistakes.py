@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from mcp_core.quick_dataclass import dataclass
 from ot.registry.annotations import AnnotationReader
 
 _VALUES = frozenset(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
-from mcp_core.quick_dataclass import dataclass
+from mcp_core.quick_dataclass import dataclass, replace
 from ot.config.paths import belongs_to_stranger
 from ot.trust.project_trust import ProjectTrust
 
@@ -31,8 +31,7 @@ class FoundFile:
     state: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Misplaced:
+class Misplaced(NamedTuple):
     """Something in a folder for tools that is not an extension, and was probably meant to be one."""
 
     file: Path

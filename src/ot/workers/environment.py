@@ -13,12 +13,10 @@ from ot.config.confine import ConfineSettings
 from ot.config.paths import closed_places
 from ot.logs import write_log
 from ot.processes.sdk_folder import files_of_sdk, sdk_folder
-from ot.workers.confined_header import read_confine
-from ot.workers.header_options import HeaderMistakeError
+from ot.workers.header_options import HeaderMistakeError, read_confine, read_placement
 from ot.workers.host import WorkerHost
 from ot.workers.installing import Installer
 from ot.workers.pep723 import ScriptHeader, read_header
-from ot.workers.placement import read_placement
 from ot.workers.uv import uv_environment
 from ot.workers.uv_program import PreparationError, Tell, required_uv
 from ot_confinement.own_files import files_of_python

@@ -7,6 +7,7 @@ import json
 import os
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from mcp_core.atomic_write import write_private
 from mcp_core.quick_dataclass import dataclass
@@ -31,7 +32,7 @@ def read_stamp(state: Path, file: Path, header: ScriptHeader, lock: Lock) -> Pat
     if _depends_on_other_files(header):
         return None
     try:
-        facts = check_form(json.loads(_place(state, file).read_bytes()), _FORM)
+        facts: Any = check_form(json.loads(_place(state, file).read_bytes()), _FORM)
         stamp = Stamp(facts["asked"], facts["python"], facts["state"])
         python = Path(stamp.python)
         intact = python.exists() and stamp.state == _state(python) and stamp.asked == _asked(header, lock)

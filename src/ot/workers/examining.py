@@ -6,10 +6,10 @@ Its environment is made, since only that tells what an import leads to; nothing 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.metadata import Distribution
 from pathlib import Path
 
+from mcp_core.quick_dataclass import dataclass
 from ot.errors import PackLoadError
 from ot.registry.from_source import parse_source
 from ot.workers.annotation_mistakes import UnknownAnnotation, find_unknown_annotations

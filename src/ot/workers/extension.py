@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mcp_core.quick_dataclass import dataclass
-from ot.workers.pep723 import ScriptHeader
+from ot.workers.pep723 import ScriptHeader, asks_for_ray
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +20,8 @@ class Extension:
     header: ScriptHeader | None
     folder: Path  # its worker starts there
     source: Path
+
+    @property
+    def asks_for_ray(self) -> bool:
+        """True if its header asks for a cluster."""
+        return asks_for_ray(self.header)

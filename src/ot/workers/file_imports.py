@@ -6,9 +6,10 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
+
+from mcp_core.quick_dataclass import dataclass
 
 _SEPARATORS = re.compile(r"[-_.]+")
 _REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

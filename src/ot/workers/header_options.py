@@ -1,20 +1,80 @@
-"""`[tool.onetool]` in the header of an extension: the keys it may have, and how a mistake in one is worded."""
+"""`[tool.onetool]` in the header of an extension: where its worker runs, and what it may touch."""
 
 from __future__ import annotations
 
-from mcp_core.json_types import JsonObject
-from ot.config.reading import SettingsError
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+
+from ot.config.confine import ConfineSettings
+from ot.config.reading import After, Before, Bounds, SettingsError
+from ot.config.section import Bytes, Name, Section
+from ot.config.settings import setting
+from ot.config.values import mistake, read_number
 from ot.workers.pep723 import ScriptHeader
+from ot_confinement.places import lies_within
 
 CONFINE = "confine"
 PLACEMENT = ("engine", "cpus", "gpus", "memory", "resources")
+
+_PROJECT = "{project}"
+_PATHS = ("read", "write")
+
+EngineName = Literal["local", "ray"]
+
+_KEYS_OF_RAY = frozenset({"CPU", "GPU", "memory", "object_store_memory"})
+
+
+def check_amount(value: float) -> float:
+    """Accept what Ray can hand out: a part of one, or a whole number of them."""
+    if value > 1 and value != int(value):
+        raise mistake("must be a whole number, or at most 1", "write 0.5 or 2, for example")
+    return value
+
+
+def check_resource(name: str) -> str:
+    """Accept the name of a resource that has no key of its own."""
+    if name in _KEYS_OF_RAY:
+        raise mistake(f"{name} is not a custom resource", "write cpus, gpus or memory beside engine")
+    return name
+
+
+Amount = Annotated[
+    float,
+    Before(read_number),
+    Bounds(ge=0, le=100_000),
+    After(check_amount),
+]
+
+
+class Placement(Section):
+    """The engine that an extension asks for, and what a node must have free for each of its workers."""
+
+    engine: EngineName = setting("local", "where it runs, if `workers.engine` allows it")
+    cpus: Amount = setting(1, "processors")
+    gpus: Amount = setting(0, "graphics processors")
+    memory: Bytes | None = setting(None, "memory, by which Ray places it; `confine.memory` is a limit")
+    resources: dict[Annotated[Name, After(check_resource)], Amount] = setting({}, "custom resources of Ray")
+
+    def model_check(self) -> None:
+        unused = sorted(self.model_fields_set - {"engine"})
+        if unused and self.engine != "ray":
+            raise mistake(f'{", ".join(unused)} without engine = "ray"', 'add engine = "ray", or remove it')
+
+    def describe(self) -> str:
+        """Say in a few words what a node must have free."""
+        amounts = {"CPUs": self.cpus, "GPUs": self.gpus, **self.resources}
+        words = [f"{amount:g} {name}" for name, amount in amounts.items() if amount]
+        if self.memory is not None:
+            words.append(f"{self.memory} bytes of memory")
+        return ", ".join(words) or "nothing in particular"
 
 
 class HeaderMistakeError(Exception):
     """The header has an option that cannot be read; the text says where, and what would be right."""
 
 
-def read_options(header: ScriptHeader) -> JsonObject:
+def read_options(header: ScriptHeader) -> dict[str, object]:
     """Return the options as they stand in the header; raises HeaderMistakeError if one of them is unknown."""
     options = header.tool.get("onetool", {})
     if not isinstance(options, dict):
@@ -27,8 +87,52 @@ def read_options(header: ScriptHeader) -> JsonObject:
     return options
 
 
-def word_mistake(error: SettingsError, *within: str) -> HeaderMistakeError:
+def _word_mistake(error: SettingsError, *within: str) -> HeaderMistakeError:
     """Return the first mistake of options that did not fit; `within` is the key that they stand under."""
     first = error.problems[0]
     key = ".".join((*within, *first.place))
     return HeaderMistakeError(f"{key or '[tool.onetool]'} in its header: {first.reason}; {first.fix}")
+
+
+def read_placement(header: ScriptHeader | None) -> Placement:
+    """Return where an extension wants to run; raises HeaderMistakeError."""
+    options = {} if header is None else read_options(header)
+    try:
+        return Placement.model_validate({key: value for key, value in options.items() if key in PLACEMENT})
+    except SettingsError as error:
+        raise _word_mistake(error) from error
+
+
+def read_confine(header: ScriptHeader, file: Path, *, project: Path) -> ConfineSettings | None:
+    """Return the bounds of an extension, None if it has none; raises HeaderMistakeError.
+
+    Paths are seen from the extension's folder, `~` is the person's home, and `{project}` the project's folder.
+    """
+    options = read_options(header)
+    if CONFINE not in options:
+        return None
+    try:
+        confine = ConfineSettings.model_validate(_with_whole_paths(options[CONFINE], file.parent, project))
+    except SettingsError as error:
+        raise _word_mistake(error, CONFINE) from error
+    if lies_within(os.path.realpath(file), map(os.path.realpath, confine.write)):
+        raise HeaderMistakeError(
+            "confine.write in its header includes the file itself, which could then change its limits"
+        )
+    return confine
+
+
+def _with_whole_paths(confine: object, folder: Path, project: Path) -> object:
+    if not isinstance(confine, dict):
+        return confine
+    whole = dict(confine)
+    for key in _PATHS:
+        paths = whole.get(key)
+        if isinstance(paths, list):
+            whole[key] = [_whole(path, folder, project) if isinstance(path, str) and path else path for path in paths]
+    return whole
+
+
+def _whole(path: str, folder: Path, project: Path) -> str:
+    text = path.replace(_PROJECT, str(project))
+    return text if text.startswith("~") else str(folder / text)

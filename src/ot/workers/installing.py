@@ -51,8 +51,8 @@ class Installer:
         """Return the content of the lock, made if need be, with nothing installed; raises PreparationError."""
         if self.lock.kind == "none":
             raise PreparationError(
-                "its header takes packages from folders beside it ([tool.uv.sources] with `path`), and these do not "
-                "travel to a cluster; take them from an index or a repository"
+                "its header takes packages from folders beside it ([tool.uv.sources] with `path`), which a "
+                "cluster cannot reach; take them from an index or a repository"
             )
         self.versions()  # a damaged lock is not used
         await self._complete_lock()

@@ -8,8 +8,8 @@ from typing import Literal
 from ot.processes.guarded_process import start_guarded
 from ot.workers.environment import prepare
 from ot.workers.extension import Extension
+from ot.workers.header_options import EngineName
 from ot.workers.host import WorkerHost
-from ot.workers.placement import EngineName
 from ot.workers.uv_program import Tell
 from ot.workers.worker import Worker
 

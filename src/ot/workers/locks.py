@@ -88,7 +88,7 @@ def read_versions(content: bytes) -> dict[str, str]:
             raise TypeError("its version is not a number")
         return {str(package["name"]): str(package.get("version", "")) for package in found.get("package", [])}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise LockDamagedError(f"it is not a lock of uv ({type(error).__name__}: {error})") from error
+        raise LockDamagedError(f"it is not a lock file of uv ({type(error).__name__}: {error})") from error
 
 
 def _needs_its_folder(header: ScriptHeader) -> bool:

@@ -7,9 +7,9 @@ import keyword
 import os
 import shutil
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from mcp_core.quick_dataclass import dataclass
 from ot.errors import NewExtensionError
 from ot.registry.names import PROTECTED, is_of_python
 
@@ -117,13 +117,13 @@ def check_name(name: str, taken: Collection[str]) -> None:
     """Raise NewExtensionError for a name that no pack can have, or that one has already."""
     reason = ""
     if not name.isidentifier() or not name.isascii() or keyword.iskeyword(name):
-        reason = "the name of a pack is what stands before the dot in code: letters, digits and underscores"
+        reason = "a pack's name is the part before the dot in code: use letters, digits and underscores"
     elif name.startswith(("_", "test_")) or name == "conftest":
-        reason = "a file of this name is not taken for a pack"
+        reason = "a file with this name is not recognized as a pack"
     elif name in PROTECTED or name in taken:
-        reason = "there is a pack of this name already"
+        reason = "a pack with this name already exists"
     elif is_of_python(name):
-        reason = "Python uses this name itself"
+        reason = "Python itself uses this name"
     if reason:
         raise NewExtensionError(name, reason)
 
@@ -131,7 +131,7 @@ def check_name(name: str, taken: Collection[str]) -> None:
 def check_place(folder: Path, project: Path) -> None:
     """Refuse a link that leads elsewhere: whoever asks for a file in a project means this project. Raises OSError."""
     if not folder.resolve().is_relative_to(project.resolve()):
-        raise OSError(errno.EXDEV, "a link leads out of the project")
+        raise OSError(errno.EXDEV, "a symbolic link points outside the project")
 
 
 def _write(target: Path, name: str, files: Mapping[str, str]) -> None:

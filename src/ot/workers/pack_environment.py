@@ -35,7 +35,7 @@ _DOING = "installing its libraries"
 
 
 class LibraryState(StrEnum):
-    """What is there of a pack's libraries."""
+    """The state of a pack's libraries."""
 
     INSTALLED = "installed"  # this interpreter has them
     PREPARED = "prepared"  # its environment is ready

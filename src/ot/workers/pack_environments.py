@@ -101,7 +101,7 @@ class PackEnvironments:
                 await make_environment(environment, self._host, making.tell, patient=False)
                 making.failure = None
                 return
-            making.failure = f"not ready after {limit:g} s (workers.start_timeout), and still {making.doing}"
+            making.failure = f"not ready after {limit:g} s (workers.start_timeout), and was still {making.doing}"
         except PreparationError as error:
             write_log(logging.WARNING, "packs.install", pack=environment.libraries.pack, failure=str(error))
             making.failure = _cause(str(error))

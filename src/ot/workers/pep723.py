@@ -94,8 +94,8 @@ def _suspicion(text: str) -> str | None:
     opening = f"# /// {_TYPE}"
     if any(line.rstrip() == opening or line.replace(" ", "") == f"#///{_TYPE}" for line in text.split("\n")):
         return (
-            f"its script block is not a block: it begins with exactly `{opening}`, every line in it begins with `# `, "
-            f"and it ends with `{_CLOSING}`"
+            f"its script block is malformed: it must begin with exactly `{opening}`, every line in it must begin "
+            f"with `# `, and it must end with `{_CLOSING}`"
         )
     return None
 
@@ -103,9 +103,15 @@ def _suspicion(text: str) -> str | None:
 def _build(values: Mapping[str, object], text: str) -> tuple[ScriptHeader | None, str | None]:
     requires, dependencies, tool = values.get("requires-python"), values.get("dependencies", []), values.get("tool", {})
     if requires is not None and not isinstance(requires, str):
-        return None, "requires-python in its script block is not text"
+        return None, "requires-python in its script block is not a string"
     if not isinstance(dependencies, list) or not all(isinstance(item, str) for item in dependencies):
-        return None, "dependencies in its script block is not a list of texts"
+        return None, "dependencies in its script block is not a list of strings"
     if not isinstance(tool, dict):
         return None, "tool in its script block is not a table"
     return ScriptHeader(requires, tuple(dependencies), tool, text), None
+
+
+def asks_for_ray(header: ScriptHeader | None) -> bool:
+    """True if a header asks for a cluster; one with a mistake does not, and is refused where it is started."""
+    options = header.tool.get("onetool") if header is not None else None
+    return isinstance(options, dict) and options.get("engine") == "ray"

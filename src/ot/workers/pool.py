@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anyio.abc import TaskGroup
 
@@ -14,15 +14,15 @@ from mcp_core.json_types import JsonObject
 from ot.config.models import WorkerSettings
 from ot.registry.registry import ToolFunction
 from ot.tasks.owned_tasks import open_background_tasks
-from ot.values import ToolValue
 from ot.workers.host import WorkerHost
 
 if TYPE_CHECKING:  # Most runs call no extension: every engine has a pool, and few have workers in it.
     from ot.context import CallContext
     from ot.registry.definitions import Libraries
-    from ot.workers.crew import Crew, WorkerStatus
     from ot.workers.extension import Extension
+    from ot.workers.extension_workers import ExtensionWorkers, WorkerEngine, WorkerStatus
     from ot.workers.pack_environments import PackEnvironments
+    from ot.workers.ray.engine import RayEngine
 
 
 class WorkerPool:
@@ -32,19 +32,19 @@ class WorkerPool:
         self._settings = settings
         self._host = host
         self._tasks = tasks
-        self._crew: Crew | None = None
+        self._workers: dict[Path, ExtensionWorkers] = {}  # by the file of the extension
         self._environments: PackEnvironments | None = None
 
-    async def call(self, extension: Extension, tool: str, arguments: JsonObject) -> ToolValue:
+    async def call(self, extension: Extension, tool: str, arguments: Mapping[str, object]) -> Any:
         """Call a tool of an extension, by its name without the pack.
 
         Raises CallError. Cancelled, the call has ended when this returns.
         """
-        return await self.crew.call(extension, tool, arguments)
+        return await self._workers_of(extension).call(tool, arguments)
 
     async def start(self, extension: Extension, context: CallContext) -> None:
         """Have the worker of an extension ready without a call; raises WorkerStartError."""
-        await self.crew.start(extension, context)
+        await self._workers_of(extension).start(context)
 
     async def python_of(self, libraries: Libraries) -> Path | None:
         """Return the interpreter for the libraries of a pack, None for this process's own; raises PackNotReadyError."""
@@ -58,30 +58,55 @@ class WorkerPool:
         """Apply other settings; workers of a pack that is to be renewed, or runs elsewhere from now on, are retired."""
         moved = settings.ray_address != self._settings.ray_address
         self._settings = settings
-        if self._crew is not None:
-            self._crew.renew(renew, moved=moved)
+        for workers in self._workers.values():
+            engine = self._engine_of(workers.extension)
+            elsewhere = engine is not workers.engine or (moved and engine is not self._local)
+            if elsewhere or renew(workers.extension.pack):
+                workers.engine = engine
+                workers.retire()
 
     def forget(self, file: Path) -> None:
         """Forget an extension whose file is gone; its workers are retired."""
-        if self._crew is not None:
-            self._crew.forget(file)
+        workers = self._workers.pop(file, None)
+        if workers is not None:
+            workers.retire()
 
     def engine_status(self) -> JsonObject:
         """Describe where extensions run that ask for a cluster."""
-        return self.crew.engine_status()
+        return self.ray.status() if self._settings.engine == "ray" else {"engine": "local"}
 
     def status(self) -> list[WorkerStatus]:
         """Return every worker, and every extension that has been called and has none, sorted by pack."""
-        return self._crew.status() if self._crew is not None else []
+        called = sorted(self._workers.values(), key=lambda workers: workers.extension.pack)
+        return [status for workers in called for status in workers.statuses()]
 
-    @property
-    def crew(self) -> Crew:
-        """The workers there are."""
-        if self._crew is None:
-            from ot.workers.crew import Crew  # noqa: PLC0415 - as above
+    def _workers_of(self, extension: Extension) -> ExtensionWorkers:
+        workers = self._workers.get(extension.file)
+        if workers is None:
+            from ot.workers.extension_workers import ExtensionWorkers  # noqa: PLC0415 - as above
 
-            self._crew = Crew(lambda: self._settings, self._host, self._tasks, self._load_environments)
-        return self._crew
+            engine = self._engine_of(extension)
+            workers = ExtensionWorkers(extension, engine, self._tasks, settings=lambda: self._settings)
+            self._workers[extension.file] = workers
+        elif workers.extension is not extension:
+            workers.extension, workers.engine = extension, self._engine_of(extension)
+        return workers
+
+    def _engine_of(self, extension: Extension) -> WorkerEngine:
+        return self.ray if self._settings.engine == "ray" and extension.asks_for_ray else self._local
+
+    @cached_property
+    def _local(self) -> WorkerEngine:
+        from ot.workers.local_engine import LocalEngine  # noqa: PLC0415 - as above
+
+        return LocalEngine(self._host, launch=lambda: self._settings.launch)
+
+    @cached_property
+    def ray(self) -> RayEngine:
+        """The engine on a cluster; made, and connects, when it is first wanted."""
+        from ot.workers.ray.engine import RayEngine  # noqa: PLC0415 - most servers have none
+
+        return RayEngine(self._host, self._tasks, self._load_environments(), settings=lambda: self._settings)
 
     def _load_environments(self) -> PackEnvironments:
         if self._environments is None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import Any
 
-from mcp_core.json_types import Json, JsonObject
 from ot.context import CallContext
 from ot.errors import CallError, ToolError
 from ot.logs import write_log
@@ -29,7 +29,7 @@ class CallRequests:
         self._told: asyncio.Event | None = None  # set when there is no more progress to pass on
         self._progress: tuple[float, float | None, str] | None = None  # the latest, until it has been told
 
-    def call(self, number: int, tool: str, arguments: JsonObject, tagged: int) -> None:
+    def call(self, number: int, tool: str, arguments: dict[str, object], tagged: int) -> None:
         """Call another tool on its behalf, within the time left to it; `tagged` as in `open_value`."""
         self._tasks.start(self._call, (number, tool, arguments, tagged))
 
@@ -55,10 +55,10 @@ class CallRequests:
         finally:
             told.set()
 
-    async def _call(self, request: tuple[int, str, JsonObject, int]) -> None:
+    async def _call(self, request: tuple[int, str, dict[str, object], int]) -> None:
         self._process.write(await self._answer(*request))
 
-    async def _answer(self, number: int, tool: str, arguments: JsonObject, tagged: int) -> bytes:
+    async def _answer(self, number: int, tool: str, arguments: dict[str, object], tagged: int) -> bytes:
         try:
             if self._context is None:
                 raise ToolError("other tools can be called only by a call that came through the executor")
@@ -71,17 +71,17 @@ class CallRequests:
             return protocol.write_error(number, protocol.NO_VALUE, reason)
 
 
-async def _open_arguments(encoded: JsonObject, tagged: int) -> dict[str, ToolValue]:
+async def _open_arguments(encoded: object, tagged: int) -> dict[str, ToolValue]:
     try:
         arguments = await open_value(encoded, tagged)
     except ValueError as error:
-        raise ToolError(f"its arguments make no sense: {error}") from error
+        raise ToolError(f"its arguments are invalid: {error}") from error
     if not isinstance(arguments, dict) or not all(isinstance(name, str) for name in arguments):
-        raise ToolError("its arguments make no sense: they have no names")
+        raise ToolError("its arguments are invalid: they have no names")
     return arguments
 
 
-async def open_value(encoded: Json, tagged: int) -> ToolValue:
+async def open_value(encoded: object, tagged: int) -> Any:
     """Decode what came in a line of that many bytes, if it holds tags; a large one on a thread. Raises ValueError."""
     if not tagged:
         return encoded

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 
-from mcp_core.json_types import JsonObject
 from ot.attempt import Attempt
 from ot.context import CallContext
 from ot.errors import ToolError
@@ -46,9 +45,9 @@ class Starting(Attempt):
             self.worker.retire()
 
 
-def facts_for(pack: str, context: CallContext | None) -> JsonObject:
+def facts_for(pack: str, context: CallContext | None) -> dict[str, object]:
     """Return what a worker may know: its pack's configuration, and the secrets that its file declares."""
-    facts: JsonObject = {"pack": pack, "log_level": logging.getLogger("ot").getEffectiveLevel()}
+    facts: dict[str, object] = {"pack": pack, "log_level": logging.getLogger("ot").getEffectiveLevel()}
     if context is None:
         return facts
     return {**facts, "config": dict(context.config), "secrets": _secrets_for(context)}

@@ -8,6 +8,7 @@ from pathlib import Path
 from ot.processes.run_program import Finished, run_program
 from ot.workers.host import WorkerHost
 from ot.workers.uv import uv_environment
+from ot_sdk.protocol import Lines
 
 _OPTIONS = ("--color", "never", "--no-progress")
 
@@ -40,12 +41,13 @@ class UvProgram:
         return await self.run(words, lambda line: self._tell(f"{self._doing}: {line}"))
 
     async def run(self, words: Sequence[str], tell: Tell = lambda _: None) -> Finished:
-        """Run uv once."""
+        """Run uv once; it says things word by word, and is quoted line by line."""
+        lines = Lines()
         return await run_program(
             [str(required_uv(self._host)), *words, *_OPTIONS],
             environ=self._environ,
             cwd=self._host.home,
-            on_stderr=_WholeLines(tell).feed,
+            on_stderr=lambda data: _tell_lines(lines.feed(data), tell),
         )
 
 
@@ -60,14 +62,6 @@ def required_uv(host: WorkerHost) -> Path:
     return found
 
 
-class _WholeLines:
-    """Tells the lines of what uv says, which it writes word by word."""
-
-    def __init__(self, tell: Tell) -> None:
-        self._tell = tell
-        self._rest = b""
-
-    def feed(self, data: bytes) -> None:
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in filter(None, map(bytes.strip, lines)):
-            self._tell(line.decode(errors="replace"))
+def _tell_lines(lines: list[bytes], tell: Tell) -> None:
+    for line in filter(None, map(bytes.strip, lines)):
+        tell(line.decode(errors="replace"))

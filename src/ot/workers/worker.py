@@ -7,15 +7,14 @@ import itertools
 import logging
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from mcp_core.json_types import Json, JsonObject
 from ot.context import CallContext
 from ot.errors import ToolError, WorkerCrashedError, WorkerLostError
 from ot.logs import word_incident, write_log
 from ot.processes.guarded_process import ignore
-from ot.values import ToolValue
 from ot.workers.answers import error_from
 from ot.workers.extension import Extension
 from ot.workers.host import WorkerHost
@@ -24,6 +23,9 @@ from ot.workers.worker_process import WorkerProcess
 from ot_sdk import protocol
 from ot_sdk.protocol import Lines, ProtocolError
 from ot_sdk.values import TAG, NoValueError, encode
+
+if TYPE_CHECKING:
+    from ot_sdk.json_types import Message
 
 CANCEL_GRACE = 2.0  # seconds between the word and the kill
 GOODBYE = 3.0  # seconds in which an idle worker may end by itself; its guardian has less patience
@@ -51,7 +53,7 @@ class _Flight:
     __slots__ = ("answer", "context", "number", "requests", "slot", "tagged", "tool")
 
     def __init__(
-        self, number: int, tool: str, slot: int, context: CallContext | None, answer: asyncio.Future[JsonObject]
+        self, number: int, tool: str, slot: int, context: CallContext | None, answer: asyncio.Future[Message]
     ) -> None:
         self.number = number
         self.tool = tool
@@ -79,7 +81,7 @@ class Worker:
         self._finished = asyncio.Event()  # retired, and nothing in flight
         self._lines = Lines()
         self._loop = asyncio.get_running_loop()
-        self._started: asyncio.Future[JsonObject] = self._loop.create_future()
+        self._started: asyncio.Future[Message] = self._loop.create_future()
         self._flights: dict[int, _Flight] = {}
         self._numbers = itertools.count(_START + 1)
         self._free_slots: list[int] = []
@@ -98,10 +100,10 @@ class Worker:
 
     # -- its life
 
-    async def start(self, facts: Mapping[str, Json]) -> None:
+    async def start(self, facts: Mapping[str, object]) -> None:
         """Hand over what it may know, and wait until it has imported its file; raises StartFailedError."""
         try:
-            self._process.write(protocol.write_request(_START, "start", dict(facts)))
+            self._process.write(protocol.write_request(_START, "start", facts))
         except NoValueError as error:
             raise StartFailedError(f"its configuration cannot be passed to it: {error}") from error
         answer = await self._started
@@ -182,7 +184,7 @@ class Worker:
 
     # -- calls
 
-    async def call(self, tool: str, arguments: JsonObject, context: CallContext | None) -> ToolValue:
+    async def call(self, tool: str, arguments: Mapping[str, object], context: CallContext | None) -> Any:
         """Call a tool; raises CallError, and NotBegunError if the worker is gone and the call had not begun.
 
         Cancelled, the call has ended when this returns, if need be with the whole worker.
@@ -211,15 +213,15 @@ class Worker:
             self.last_used = self._loop.time()
             self._note_finish()
         if "result" in answer:
-            return answer["result"]
+            return answer["result"]  # JSON as it came, or what `_open` has decoded
         raise error_from(answer.get("error"), pack=self.extension.pack, tool=tool)
 
-    async def _open(self, answer: JsonObject, flight: _Flight) -> JsonObject:
+    async def _open(self, answer: Message, flight: _Flight) -> Message:
         """Decode the value in an answer; a worker that forges one is not to be trusted any more."""
         try:
             return {**answer, "result": await open_value(answer["result"], flight.tagged)}
         except ValueError as error:
-            self.kill(f"its worker sent a value that makes no sense: {error}")
+            self.kill(f"its worker sent an invalid value: {error}")
             raise self._failure_of(flight, None) from error
 
     async def _stop(self, flight: _Flight) -> None:
@@ -238,7 +240,7 @@ class Worker:
         await asyncio.wait([flight.answer], timeout=CANCEL_GRACE)
         if not flight.answer.done():
             waits = self._has_begun(flight) is False
-            did = "was cancelled and it did not react" if waits else "did not end when cancelled"
+            did = "was cancelled and it did not respond" if waits else "did not end when cancelled"
             self.kill(f"its worker was stopped, because {self.extension.pack}.{flight.tool} {did}")
             await self._process.ended.wait()
 
@@ -269,7 +271,7 @@ class Worker:
         else:
             raise ProtocolError(f"it sent a message of the kind {method!r}"[:200])
 
-    def _on_answer(self, message: JsonObject, tagged: int) -> None:
+    def _on_answer(self, message: Message, tagged: int) -> None:
         number = message.get("id")
         if number == _START and not self._started.done():
             self._started.set_result(message)
@@ -279,7 +281,7 @@ class Worker:
             flight.tagged = tagged if "result" in message else 0
             flight.answer.set_result(message)
 
-    def _on_request(self, method: str, message: JsonObject, tagged: int) -> None:
+    def _on_request(self, method: str, message: Message, tagged: int) -> None:
         params = message.get("params")
         if not isinstance(params, dict):
             raise ProtocolError(f"its message {method} has no parameters")
@@ -305,7 +307,7 @@ class Worker:
             flight.requests = CallRequests(flight.context, self._process, self._host)
         return flight.requests
 
-    def _on_log(self, params: JsonObject) -> None:
+    def _on_log(self, params: Mapping[str, object]) -> None:
         level = params.get("level")
         write_log(
             level if isinstance(level, int) else logging.INFO,
@@ -314,14 +316,14 @@ class Worker:
         )
 
 
-def _write_call(flight: _Flight, arguments: JsonObject) -> bytes:
+def _write_call(flight: _Flight, arguments: Mapping[str, object]) -> bytes:
     try:
         return protocol.write_call(flight.number, flight.tool, arguments, flight.slot)
     except NoValueError as error:
         raise ToolError(_name_argument(arguments) or str(error)) from error
 
 
-def _read_progress(params: JsonObject) -> tuple[float, float | None, str]:
+def _read_progress(params: Mapping[str, object]) -> tuple[float, float | None, str]:
     done, total = params.get("done"), params.get("total")
     return (
         float(done) if isinstance(done, int | float) else 0.0,
@@ -336,14 +338,14 @@ def _name_argument(arguments: Mapping[str, object]) -> str | None:
         try:
             encode(value, f"the argument {name}")
         except NoValueError as error:
-            return f"it cannot be called like this: {error}"
+            return f"it cannot be called with these arguments: {error}"
     return None
 
 
 def _not_loaded(extension: Extension, error: object, tail: str) -> StartFailedError:
-    facts: JsonObject = error if isinstance(error, dict) else {}
+    facts = error if isinstance(error, dict) else {}
     found = facts.get("data")
-    data: JsonObject = found if isinstance(found, dict) else {}
+    data = found if isinstance(found, dict) else {}
     line = f", line {data['line']}" if data.get("line") else ""
     incident = os.urandom(4).hex()
     write_log(

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 
-class Notes(Protocol):
-    """What is known of a process that has ended; that of a process on this machine is an `ot_guardian.Ledger`."""
+class EndFacts(Protocol):
+    """The facts about a process that has ended; for a process on this machine, an `ot_guardian.Ledger`."""
 
     def has_begun(self, slot: int, number: int) -> bool | None: ...  # None: nobody can tell
     def status(self) -> int | None: ...
@@ -24,7 +24,7 @@ class WorkerProcess(Protocol):
     exit_code: int
 
     @property
-    def ledger(self) -> Notes: ...
+    def ledger(self) -> EndFacts: ...
     @property
     def tail(self) -> str: ...
 

@@ -21,8 +21,8 @@ from mcp_core.json_types import JsonObject
 from ot.context import current
 from ot.errors import CallError, ToolError
 from ot.files.allowed_files import AllowedFiles, allowed_files
+from ot.isolate.connection import ConnectionLostError, ConnectionTarget
 from ot.isolate.host import IsolateHost
-from ot.isolate.line import Line, LineLostError
 from ot.registry.definitions import Libraries, Touches
 from ot.values import Rows, ToolValue
 from ot_packs.db.addresses import FileAddress, OtherAddress, ServerAddress, find_connection
@@ -60,7 +60,7 @@ class Database:
         token = f"onetool-{secrets.token_hex(8)}"
         try:
             return await self._run(function, token, arguments)
-        except LineLostError:
+        except ConnectionLostError:
             if self.write:
                 raise
             return await self._run(function, token, arguments)
@@ -103,7 +103,7 @@ class Database:
                 {"files": list(self.files), **arguments},
                 touches=touches,
                 libraries=current().registry.pack(PACK).libraries,
-                line=self._line(),
+                connection=self._target(),
                 in_context=False,
             )
         )
@@ -131,15 +131,15 @@ class Database:
         also = READ_BY_DUCKDB if self.engine == "duckdb" else ()
         return Touches(reads=(*also, *(self.files if self.outside else ("{files}",))))
 
-    def _line(self) -> Line | None:
+    def _target(self) -> ConnectionTarget | None:
         if self.other is not None and self.other.place is not None:
-            return Line(self.other.place, _account(self.other.to_json()))
-        return _line_to(self.server) if self.server is not None else None
+            return ConnectionTarget(self.other.place, _account(self.other.to_json()))
+        return _target_of(self.server) if self.server is not None else None
 
 
-def _line_to(server: ServerAddress) -> Line:
+def _target_of(server: ServerAddress) -> ConnectionTarget:
     place = server.socket if server.on_this_machine else (server.host, server.port)
-    return Line(place, _account(server.to_json()))
+    return ConnectionTarget(place, _account(server.to_json()))
 
 
 def _account(address: JsonObject) -> str:
@@ -162,7 +162,7 @@ async def excess_rights(host: IsolateHost, server: ServerAddress, libraries: Lib
         {"target": target, "files": []},
         touches=Touches(reads=server.encryption.files),
         libraries=libraries,
-        line=_line_to(server),
+        connection=_target_of(server),
     )
     return held
 

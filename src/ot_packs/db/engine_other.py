@@ -19,7 +19,7 @@ from sqlalchemy import exc
 from sqlalchemy.pool import StaticPool
 
 from ot.errors import ToolError
-from ot.isolate.line import VARIABLE
+from ot.isolate.connection import VARIABLE
 from ot_packs.db.line_socket import use_line
 from ot_packs.db.rows import Limits, Row, Rows, collect
 from ot_packs.db.session import Column, ForeignKey, Table

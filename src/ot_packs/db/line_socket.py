@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from ot.isolate.line import take_line
+from ot.isolate.connection import take_connection
 
 
 class LineSocket(socket.socket):
@@ -13,7 +13,7 @@ class LineSocket(socket.socket):
     def __init__(self, family: int = -1, type: int = -1, proto: int = -1, fileno: int | None = None) -> None:  # noqa: A002 - its own name
         if fileno is None and family not in (-1, socket.AF_INET, socket.AF_INET6):
             raise OSError("this process has a connection to its database, and no other socket")
-        super().__init__(fileno=take_line().detach() if fileno is None else fileno)
+        super().__init__(fileno=take_connection().detach() if fileno is None else fileno)
         self.settimeout(None)
 
     def connect(self, address: object) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypedDict
 
-from ot.isolate.line import take_line
+from ot.isolate.connection import take_connection
 from ot_packs.db.addresses import server_from
 from ot_packs.db.session import ServerSession, Session
 
@@ -63,7 +63,7 @@ def _connect(target: Target) -> ServerSession:
     if address.engine == "postgres":
         from ot_packs.db.engine_postgres import connect_postgres
 
-        return connect_postgres(address, take_line())
+        return connect_postgres(address, take_connection())
     from ot_packs.db.engine_mariadb import connect_mariadb
 
-    return connect_mariadb(address, take_line())
+    return connect_mariadb(address, take_connection())

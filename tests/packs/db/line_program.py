@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import socket
 
-from ot.isolate.line import take_line
+from ot.isolate.connection import take_connection
 
 
 def try_others(port: int) -> list[str]:
     """Return what came of the line, of a TCP connection and of a socket of another kind."""
-    with take_line() as line:
+    with take_connection() as line:
         tried = ["a connection" if line.getpeername() else "nothing"]
     for family in (socket.AF_INET, socket.AF_UNIX):
         try:

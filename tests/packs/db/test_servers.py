@@ -11,7 +11,7 @@ import pytest
 
 from ot.app import App
 from ot.isolate import IsolateHost
-from ot.isolate.line import Line
+from ot.isolate.connection import Line
 from ot.registry.definitions import Touches
 from tests.engine import answer_of
 from tests.packs.db.conftest import mariadb_as_admin, postgres_as_admin, write_home

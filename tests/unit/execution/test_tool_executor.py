@@ -77,7 +77,7 @@ class _MuteError(Exception):
         (asyncio.CancelledError(), "RuntimeError", "CancelledError"),
         (ExceptionGroup("g", [ZeroDivisionError("z")]), "ZeroDivisionError", "z"),
         (RecursionError("deep"), "RecursionError", "deep"),
-        (_MuteError(), "Exception", "<a _MuteError that cannot be written>"),
+        (_MuteError(), "Exception", "<a _MuteError whose message cannot be shown>"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
 )

@@ -136,8 +136,8 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         "Error: Cannot write to 'a.html': No such file or directory",
     ),
     (
-        errors.NewExtensionError("demo", "there is a pack of this name already"),
-        "No extension 'demo' was written: there is a pack of this name already.",
+        errors.NewExtensionError("demo", "a pack with this name already exists"),
+        "No extension 'demo' was written: a pack with this name already exists.",
     ),
     (
         errors.ServerUnavailableError("git.log", server="git", reason="ended by itself", tail="boom"),

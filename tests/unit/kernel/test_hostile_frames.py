@@ -27,8 +27,8 @@ FORGE = "import os, struct\ndef forge(data):\n    os.write(4, struct.pack('!I', 
         (f"os.write(4, struct.pack('!I', {MAX_FRAME + 1}))", f"a frame of {MAX_FRAME + 1} bytes"),
         ("forge(b'not json')", "not a message: Expecting value: line 1 column 1 (char 0)"),
         ("forge(b'')", "not a message: Expecting value: line 1 column 1 (char 0)"),
-        ("forge(b'[1]')", "not a message: no object"),
-        ("forge(b'null')", "not a message: no object"),
+        ("forge(b'[1]')", "not a message: not a JSON object"),
+        ("forge(b'null')", "not a message: not a JSON object"),
         ("forge(b'[' * 100_000)", "not a message: maximum recursion depth exceeded"),
         ("forge(b'{\"a\":' * 100_000)", "not a message: maximum recursion depth exceeded"),
         ("forge(b'\\xff' * 100)", "not a message: "),
@@ -153,9 +153,10 @@ def _nothing(_: Path) -> None:
 async def test_a_file_that_is_no_message_is_refused(supply: KernelSupply, plant: Callable[[Path], None]) -> None:
     async with supply.take() as kernel:
         plant(scratch_of(kernel) / ".message-1")
+        message: Message = {"op": "file", "name": ".message-1"}
 
         with pytest.raises(RunRefusedError), anyio.fail_after(LIMIT):
-            await anyio.to_thread.run_sync(kernel.read_spilled, {"op": "file", "name": ".message-1"})
+            await anyio.to_thread.run_sync(kernel.read_spilled, message)
 
 
 @pytest.mark.parametrize(

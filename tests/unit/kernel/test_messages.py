@@ -51,7 +51,7 @@ async def test_large_messages_leave_no_files_in_the_scratch_folder(supply: Kerne
 async def test_a_large_result_comes_as_its_head_with_the_size_of_the_whole(supply: KernelSupply) -> None:
     ended = await run(supply, "list(range(1_000_000))")
 
-    head = decode(ended.message["head"])
+    head: Any = decode(ended.message["head"])
     assert ended.message["op"] == "large"
     assert ended.message["total"] == 1_000_000
     assert head == list(range(len(head)))

@@ -91,7 +91,7 @@ def test_a_host_is_opened_by_its_name_and_port(hosts: list[str], name: str, port
     "address", ["127.0.0.1", "10.0.0.7", "169.254.169.254", "::1", "fd00::1", "0.0.0.0", "224.0.0.1"]
 )
 def test_a_name_that_leads_to_a_private_address_opens_nothing(address: str) -> None:
-    with pytest.raises(RefusedHostError, match="a private address that is not among its hosts"):
+    with pytest.raises(RefusedHostError, match="a private address that is not one of its allowed hosts"):
         rules_for(["example.com", "*"], address).find_addresses("example.com", 443)
 
 

@@ -25,7 +25,12 @@ def reply_to(
 ) -> Message:
     """The message that a kernel would send; its references are taken for good, and nobody answers calls."""
     ours, theirs = socket.socketpair()
-    request = {"code": source, "values": dict(values or {}), "aliases": dict(aliases or {}), "packs": list(packs)}
+    request: Message = {
+        "code": source,
+        "values": dict(values or {}),
+        "aliases": dict(aliases or {}),
+        "packs": list(packs),
+    }
     with ours, theirs, _untouched_process():
         theirs.sendall(frame(pack({"op": "go"})))
         return ProgramRun(Channel(ours.fileno(), ""), request).reply()
@@ -52,4 +57,4 @@ def failure_of(source: str, **request: Any) -> tuple[str, str, list[int]]:
     """Type and message of a program's error, and the author's lines on the way to it."""
     message = reply_to(source, **request)
     assert message["op"] == "error", message
-    return message["type"], message["message"], [line for line, _, _ in message["frames"]]
+    return message["type"], message["message"], [line for line, *_ in message["frames"]]

@@ -16,16 +16,16 @@ import pytest
 from ot_kernel.pack_proxy import ToolError, build_error, build_packs, name_tools
 from ot_kernel.project_path import ProjectPath
 from ot_kernel.values import UnsupportedValueError, decode, encode
-from ot_kernel.wire import HEADER, Channel, Message, frame, pack, unpack
+from ot_kernel.wire import HEADER, Channel, frame, pack, unpack
 
-Answer = Callable[[Message], Message]
+Answer = Callable[[Any], Any]
 
 
-def answer(question: Message) -> Message:
+def answer(question: Any) -> Any:
     """A server with one pack: it shouts, repeats, fails, and has a project."""
     match question:
         case {"op": "call", "tool": "demo.upper", "kwargs": {"text": text}}:
-            return {"value": encode(decode(text).upper())}
+            return {"value": encode(str(decode(text)).upper())}
         case {"op": "call", "tool": "demo.echo", "args": args, "kwargs": kwargs}:
             return {"value": {"args": args, "kwargs": kwargs}}
         case {"op": "call", "tool": "demo.fail", "kwargs": {"kind": kind}}:
@@ -175,7 +175,9 @@ def test_an_import_of_the_standard_library_is_never_a_pack(names: dict[str, Any]
 def test_an_alias_of_what_the_kernel_does_itself_is_that(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
 
-    names = name_tools(build_packs(Channel(-1, ""), ["ot"]), {"par": "ot.parallel", "lost": "nosuch.tool"})
+    names: dict[str, Any] = name_tools(
+        build_packs(Channel(-1, ""), ["ot"]), {"par": "ot.parallel", "lost": "nosuch.tool"}
+    )
 
     assert names["par"](lambda: 1, lambda: 2) == [1, 2]
     assert names["par"] is names["ot"].parallel

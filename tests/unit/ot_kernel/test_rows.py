@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -57,7 +58,9 @@ def test_a_server_does_not_unpack_what_a_kernel_sends() -> None:
 
 
 def test_whoever_is_not_a_run_gets_plain_rows() -> None:
-    assert expanded({"rows": make_rows({"a": [1, 2, 3]}), "more": False}) == {
+    kept: Any = {"rows": make_rows({"a": [1, 2, 3]}), "more": False}
+
+    assert expanded(kept) == {
         "rows": [{"a": 1}, {"a": 2}, {"a": 3}],
         "more": False,
     }

@@ -9,11 +9,12 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ot_kernel import wire
-from ot_kernel.wire import HEADER, MAX_FRAME, SPILL_PREFIX, Channel, Message, WireError, frame, pack, unpack
+from ot_kernel.wire import HEADER, MAX_FRAME, SPILL_PREFIX, Channel, WireError, frame, pack, unpack
 
 LARGE = "x" * (MAX_FRAME + 1)
 
@@ -24,7 +25,7 @@ class Server:
     def __init__(self, end: socket.socket) -> None:
         self.end = end
 
-    def receive(self) -> Message:
+    def receive(self) -> Any:
         size = HEADER.unpack(self._read(HEADER.size))[0]
         assert size <= MAX_FRAME
         return unpack(self._read(size))
@@ -38,10 +39,10 @@ class Server:
             data += part
         return data
 
-    def send(self, message: Message) -> None:
+    def send(self, message: Any) -> None:
         self.end.sendall(frame(pack(message)))
 
-    def serve(self, answer: Callable[[list[Message]], None], *, at_once: int) -> None:
+    def serve(self, answer: Callable[[list[Any]], None], *, at_once: int) -> None:
         """Collect so many questions before they are answered, until the channel closes."""
 
         def work() -> None:
@@ -55,14 +56,14 @@ class Server:
 
 
 @pytest.fixture
-def ends(tmp_path: Path) -> Iterator[tuple[Channel, Server]]:
+def ends(tmp_path: Path) -> Iterator[tuple[Any, Server]]:
     ours, theirs = socket.socketpair()
     theirs.settimeout(10)
     with ours, theirs:
         yield Channel(ours.fileno(), str(tmp_path)), Server(theirs)
 
 
-def test_a_message_is_its_length_and_one_json_object(ends: tuple[Channel, Server]) -> None:
+def test_a_message_is_its_length_and_one_json_object(ends: tuple[Any, Server]) -> None:
     channel, server = ends
 
     channel.send({"op": "hello", "text": "\ud800é"})
@@ -71,10 +72,10 @@ def test_a_message_is_its_length_and_one_json_object(ends: tuple[Channel, Server
 
 
 def test_whoever_looks_for_answers_in_vain_looks_for_fewer(
-    ends: tuple[Channel, Server], monkeypatch: pytest.MonkeyPatch
+    ends: tuple[Any, Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     channel, server = ends
-    monkeypatch.setattr(wire, "_AWAKE", 0.0)
+    monkeypatch.setattr(wire, "_SPIN_TIME", 0.0)
     looks = []
 
     class Poll:
@@ -91,7 +92,7 @@ def test_whoever_looks_for_answers_in_vain_looks_for_fewer(
     assert 0 < len(looks) < 20
 
 
-def test_messages_arrive_in_order_however_they_are_cut_up(ends: tuple[Channel, Server]) -> None:
+def test_messages_arrive_in_order_however_they_are_cut_up(ends: tuple[Any, Server]) -> None:
     channel, server = ends
     stream = b"".join(frame(pack({"n": n, "text": "y" * n})) for n in range(50))
 
@@ -109,11 +110,11 @@ def test_messages_arrive_in_order_however_they_are_cut_up(ends: tuple[Channel, S
     thread.join()
 
 
-def test_many_threads_asking_at_once_each_get_their_own_answer(ends: tuple[Channel, Server]) -> None:
+def test_many_threads_asking_at_once_each_get_their_own_answer(ends: tuple[Any, Server]) -> None:
     channel, server = ends
     dice = random.Random(7)
 
-    def answer_in_any_order(questions: list[Message]) -> None:
+    def answer_in_any_order(questions: list[Any]) -> None:
         dice.shuffle(questions)
         for question in questions:
             server.send({"id": question["id"], "value": question["value"] * 2})
@@ -134,7 +135,7 @@ def test_many_threads_asking_at_once_each_get_their_own_answer(ends: tuple[Chann
     assert results == [[2 * (number * 1000 + n) for n in range(20)] for number in range(16)]
 
 
-def test_an_answer_does_not_wait_for_one_that_was_asked_for_earlier(ends: tuple[Channel, Server]) -> None:
+def test_an_answer_does_not_wait_for_one_that_was_asked_for_earlier(ends: tuple[Any, Server]) -> None:
     channel, server = ends
 
     with ThreadPoolExecutor(2) as threads:
@@ -149,7 +150,7 @@ def test_an_answer_does_not_wait_for_one_that_was_asked_for_earlier(ends: tuple[
         assert slow.result(10)["value"] == "slow"
 
 
-def test_everybody_who_waits_hears_that_the_server_went_away(ends: tuple[Channel, Server]) -> None:
+def test_everybody_who_waits_hears_that_the_server_went_away(ends: tuple[Any, Server]) -> None:
     channel, server = ends
 
     with ThreadPoolExecutor(4) as threads:
@@ -162,7 +163,7 @@ def test_everybody_who_waits_hears_that_the_server_went_away(ends: tuple[Channel
             assert isinstance(future.exception(10), WireError)
 
 
-def test_a_message_too_large_for_a_frame_goes_through_a_file(ends: tuple[Channel, Server], tmp_path: Path) -> None:
+def test_a_message_too_large_for_a_frame_goes_through_a_file(ends: tuple[Any, Server], tmp_path: Path) -> None:
     channel, server = ends
 
     channel.send({"op": "value", "value": LARGE})
@@ -173,10 +174,10 @@ def test_a_message_too_large_for_a_frame_goes_through_a_file(ends: tuple[Channel
     assert json.loads((tmp_path / announced["name"]).read_bytes()) == {"op": "value", "value": LARGE}
 
 
-def test_the_largest_frame_needs_no_file(ends: tuple[Channel, Server], tmp_path: Path) -> None:
+def test_the_largest_frame_needs_no_file(ends: tuple[Any, Server], tmp_path: Path) -> None:
     channel, server = ends
     text = "x" * (MAX_FRAME - len(pack({"t": ""})))
-    received: list[Message] = []
+    received: list[Any] = []
     reader = threading.Thread(target=lambda: received.append(server.receive()))
     reader.start()
 
@@ -187,9 +188,7 @@ def test_the_largest_frame_needs_no_file(ends: tuple[Channel, Server], tmp_path:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_large_answer_is_read_from_its_file_and_the_file_is_removed(
-    ends: tuple[Channel, Server], tmp_path: Path
-) -> None:
+def test_a_large_answer_is_read_from_its_file_and_the_file_is_removed(ends: tuple[Any, Server], tmp_path: Path) -> None:
     channel, server = ends
     (tmp_path / ".message-s1").write_bytes(pack({"id": 1, "value": LARGE}))
     server.send({"op": "file", "name": ".message-s1"})
@@ -198,12 +197,12 @@ def test_a_large_answer_is_read_from_its_file_and_the_file_is_removed(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_threads_may_send_large_messages_at_once(ends: tuple[Channel, Server], tmp_path: Path) -> None:
+def test_threads_may_send_large_messages_at_once(ends: tuple[Any, Server], tmp_path: Path) -> None:
     channel, server = ends
 
-    def answer(questions: list[Message]) -> None:
+    def answer(questions: list[Any]) -> None:
         for question in questions:
-            asked = unpack((tmp_path / question["name"]).read_bytes())
+            asked: Any = unpack((tmp_path / question["name"]).read_bytes())
             server.send({"id": asked["id"], "value": asked["value"][0]})
 
     server.serve(answer, at_once=4)
@@ -223,7 +222,7 @@ def test_anything_but_a_json_object_is_no_message(payload: bytes) -> None:
         unpack(payload)
 
 
-def test_a_connection_that_ends_inside_a_message_is_an_error(ends: tuple[Channel, Server]) -> None:
+def test_a_connection_that_ends_inside_a_message_is_an_error(ends: tuple[Any, Server]) -> None:
     channel, server = ends
     server.end.sendall(HEADER.pack(10) + b"{}")
     server.end.close()
@@ -232,7 +231,7 @@ def test_a_connection_that_ends_inside_a_message_is_an_error(ends: tuple[Channel
         channel.receive()
 
 
-def test_what_was_read_of_others_answers_is_kept_for_them(ends: tuple[Channel, Server]) -> None:
+def test_what_was_read_of_others_answers_is_kept_for_them(ends: tuple[Any, Server]) -> None:
     channel, server = ends
 
     with ThreadPoolExecutor(1) as threads:

@@ -106,7 +106,7 @@ def test_a_tool_is_called_from_the_command_line(file: Path, words: list[str], pr
         (
             ["absent"],
             2,
-            "there is no tool absent; there are add, later, slow, fail, bad, unlike_json, secret, facts, ask",
+            "there is no tool absent; the tools are add, later, slow, fail, bad, unlike_json, secret, facts, ask",
         ),
         (["add", "a"], 1, "'a' is not of the form name=value"),
         (["fail"], 1, "it is like that"),

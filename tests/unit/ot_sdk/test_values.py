@@ -84,7 +84,7 @@ def test_a_resource_arrives_with_its_address_and_text() -> None:
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        (object(), "the result: a value of type object cannot cross between code and tools"),
+        (object(), "the result: a value of type object cannot be passed between code and tools"),
         ({"a": [print]}, "the result['a'][0]: a value of type builtin_function_or_method cannot cross"),
         ({"a": {object: 1}}, "the result['a'] key: a value of type type cannot cross"),
     ],

@@ -109,9 +109,10 @@ async def test_a_definition_is_as_full_as_that_of_a_built_in_pack(workspace: Wor
     workspace.loader.load()
 
     find = workspace.registry.get("notes.find")
+    parameters: Any = find.parameters
     assert workspace.registry.pack("notes").description == "Notes of all kinds."
     assert find.signature == "notes.find(*, text: str, limit: int = 10) -> list[str]"
-    assert find.parameters["properties"]["limit"] == {
+    assert parameters["properties"]["limit"] == {
         "type": "integer",
         "default": 10,
         "description": "How many at most.",

@@ -81,20 +81,22 @@ def test_a_header_is_found_among_other_things(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        pytest.param(PLAIN.removesuffix("# ///\n"), "is not a block", id="unclosed"),
-        pytest.param(PLAIN.replace("# dependencies", "#dependencies"), "is not a block", id="no space after #"),
-        pytest.param(PLAIN.replace("# /// script", "#/// script"), "is not a block", id="no space in the opening"),
-        pytest.param(PLAIN.replace("# /// script", "# /// script "), "is not a block", id="space after the opening"),
-        pytest.param(PLAIN.replace('#   "six"', '\n#   "six"'), "is not a block", id="an empty line in it"),
+        pytest.param(PLAIN.removesuffix("# ///\n"), "is malformed", id="unclosed"),
+        pytest.param(PLAIN.replace("# dependencies", "#dependencies"), "is malformed", id="no space after #"),
+        pytest.param(PLAIN.replace("# /// script", "#/// script"), "is malformed", id="no space in the opening"),
+        pytest.param(PLAIN.replace("# /// script", "# /// script "), "is malformed", id="space after the opening"),
+        pytest.param(PLAIN.replace('#   "six"', '\n#   "six"'), "is malformed", id="an empty line in it"),
         pytest.param(f"{PLAIN}\n{PLAIN}", "2 script blocks", id="duplicate"),
         pytest.param("# /// script\n# dependencies = [\n# ///\n", "is not TOML", id="broken TOML"),
         pytest.param("# /// script\n# a = 1\n# a = 2\n# ///\n", "is not TOML", id="a key twice"),
         pytest.param(f"# /// script\n# a = {'[' * 5000}\n# ///\n", "", id="absurd nesting"),
-        pytest.param('# /// script\n# dependencies = "six"\n# ///\n', "not a list of texts", id="dependencies as text"),
         pytest.param(
-            "# /// script\n# dependencies = [1]\n# ///\n", "not a list of texts", id="dependencies as numbers"
+            '# /// script\n# dependencies = "six"\n# ///\n', "not a list of strings", id="dependencies as text"
         ),
-        pytest.param("# /// script\n# requires-python = 3.11\n# ///\n", "is not text", id="version as number"),
+        pytest.param(
+            "# /// script\n# dependencies = [1]\n# ///\n", "not a list of strings", id="dependencies as numbers"
+        ),
+        pytest.param("# /// script\n# requires-python = 3.11\n# ///\n", "is not a string", id="version as number"),
         pytest.param("# /// script\n# tool = 1\n# ///\n", "is not a table", id="tool as number"),
     ],
 )

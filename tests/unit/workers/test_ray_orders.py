@@ -12,9 +12,8 @@ import pytest
 from ot.config.models import WorkerSettings
 from ot.errors import WorkerStartError
 from ot.execution.wording import word_error
-from ot.workers.header_options import HeaderMistakeError
+from ot.workers.header_options import HeaderMistakeError, read_placement
 from ot.workers.pep723 import parse_header
-from ot.workers.placement import read_placement
 from ot.workers.pool import open_worker_pool
 from ot.workers.ray.bundle import write_bundle
 from ot.workers.ray.driver_process import start_driver

@@ -10,6 +10,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from operator import mul
+from typing import NamedTuple
 
 from mcp_core.json_types import Json
 from ot.registry.ranking.needs import Need, split_needs
@@ -17,7 +18,6 @@ from ot.registry.ranking.postings import NOWHERE, Occurrences, Postings, list_pl
 from ot.registry.ranking.searchable import Searchable
 from ot.registry.ranking.thesaurus import SYNONYMS
 from ot.registry.ranking.words import Stems
-from ot_confinement.named_tuples import NamedTuple
 
 _SYNONYM = 0.5
 _WHOLE = 0.25  # worth of the whole request beside its best need

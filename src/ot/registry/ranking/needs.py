@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from ot.registry.ranking.thesaurus import ACTIONS, CHANGING, READING
 from ot.registry.ranking.words import read_words
-from ot_confinement.named_tuples import NamedTuple
 
 LONGEST = 4000  # characters of a request that are looked at
 MOST = 8  # needs

@@ -6,10 +6,10 @@ import math
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from ot.registry.ranking.searchable import Searchable
 from ot.registry.ranking.words import Stems, read_words
-from ot_confinement.named_tuples import NamedTuple
 
 # These, and those of the index, lie on a wide plateau of several labelled sets: half or twice of any moves little.
 _NAME, _DESCRIPTION, _PARAMETERS = 4.0, 1.0, 0.5  # weight of each field

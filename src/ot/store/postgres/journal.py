@@ -13,6 +13,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from ot.store.journal_store import SPOILT, WHOLE, FoundRun, Mark, Place
 from ot.store.owner import Owner
@@ -20,7 +21,6 @@ from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
 from ot.store.postgres.ownership import project_of
 from ot.store.unavailable import StoreUnavailableError
-from ot_confinement.named_tuples import NamedTuple
 
 PRUNING = 300.0  # seconds
 _PARTS = 8  # of the size of all, for one value

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import anyio
 
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import JsonObject
 from ot.logs import write_log
 from ot.processes.guarded_process import GuardedProcess, ignore, start_guarded
 from ot.workers.ray.remote_process import RemoteProcess
@@ -67,7 +67,7 @@ class DriverProcess:
                 "with `ray start --head`, join it from this machine, or set workers.engine: local"
             )
 
-    def place(self, needs: Mapping[str, Json], order: bytes, tell: Tell) -> RemoteProcess:
+    def place(self, needs: Mapping[str, object], order: bytes, tell: Tell) -> RemoteProcess:
         """Have a worker placed; how that goes is told by its process."""
         number = next(self._numbers)
         worker = self._workers[number] = RemoteProcess(number, self, tell)

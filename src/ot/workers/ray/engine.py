@@ -16,9 +16,9 @@ from ot.errors import PackNotReadyError
 from ot.logs import LogSpan
 from ot.registry.definitions import Libraries
 from ot.workers.extension import Extension
+from ot.workers.header_options import EngineName
 from ot.workers.host import WorkerHost
 from ot.workers.pack_environments import PackEnvironments
-from ot.workers.placement import EngineName
 from ot.workers.ray.bundle import write_bundle
 from ot.workers.ray.driver_process import DriverProcess, start_driver
 from ot.workers.ray.orders import make_order, needs_of
@@ -27,7 +27,7 @@ from ot.workers.worker import Worker
 
 _PINNED = Path(__file__).with_name("requirements.txt")
 LIBRARIES = Libraries("ray", ("ray",), ("ray",), _PINNED)
-"""What the driver runs on: an environment like that of a pack, since the server never imports Ray."""
+"""The libraries of the driver, in an environment like that of a pack, since the server never imports Ray."""
 
 
 class RayEngine:
@@ -110,9 +110,9 @@ class RayEngine:
             python = await self._environments.python_of(LIBRARIES)
             bundle = write_bundle(self._host.state)
         except PackNotReadyError as error:
-            raise PreparationError(f"Ray, which leads to the cluster, cannot be installed: {error.reason}") from error
+            raise PreparationError(f"Ray, which reaches the cluster, cannot be installed: {error.reason}") from error
         except OSError as error:
-            raise PreparationError(f"what the cluster needs of OneTool cannot be written: {error}") from error
+            raise PreparationError(f"the files of OneTool that the cluster needs cannot be written: {error}") from error
         driver = start_driver(
             python or Path(sys.executable), bundle, address, environ=self._host.environ, folder=self._host.home
         )

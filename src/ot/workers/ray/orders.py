@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import logging
 
-from mcp_core.json_types import Json
 from ot.config.confine import ConfineSettings
 from ot.logs import write_log
 from ot.workers.environment import confinement_of
 from ot.workers.extension import Extension
-from ot.workers.header_options import CONFINE, read_options
+from ot.workers.header_options import CONFINE, Placement, read_options, read_placement
 from ot.workers.host import WorkerHost
 from ot.workers.installing import Installer
 from ot.workers.pep723 import read_header
-from ot.workers.placement import Placement, read_placement
 from ot.workers.uv_program import PreparationError, Tell
 from ot_ray.orders import Bounds, Order
 
@@ -23,7 +21,7 @@ async def make_order(extension: Extension, host: WorkerHost, tell: Tell) -> tupl
     file = extension.source
     header, warning = read_header(file)
     if header is None:
-        raise PreparationError(warning or "its header is gone, and with it the place that it asks for")
+        raise PreparationError(warning or "its header is gone, so where it should run is unknown")
     if warning is not None:
         write_log(logging.WARNING, "worker.header", file=file, problem=warning)
     confine = confinement_of(file, header, host)
@@ -41,7 +39,7 @@ async def make_order(extension: Extension, host: WorkerHost, tell: Tell) -> tupl
     return read_placement(header), order
 
 
-def needs_of(placement: Placement) -> dict[str, Json]:
+def needs_of(placement: Placement) -> dict[str, object]:
     """Return what an actor asks Ray for."""
     return {
         "num_cpus": placement.cpus,
@@ -51,14 +49,14 @@ def needs_of(placement: Placement) -> dict[str, Json]:
     }
 
 
-def _check_paths(confine: Json) -> None:
+def _check_paths(confine: object) -> None:
     """Accept whole paths only, since a node has neither this project nor the home of this person."""
     places = [*confine.get("read", ()), *confine.get("write", ())] if isinstance(confine, dict) else []
     for place in places:
         if not str(place).startswith("/"):
             raise PreparationError(
                 f"confine in its header names {place!r}, which a node of the cluster does not have; "
-                'with engine = "ray" write whole paths, as they are on nodes'
+                'with engine = "ray", write absolute paths as they are on the nodes'
             )
 
 

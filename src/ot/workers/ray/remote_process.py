@@ -16,15 +16,15 @@ from ot_ray.frames import Kind
 _PATIENCE = 10.0  # seconds in which the driver must report the end of what was killed
 
 
-class Line(Protocol):
-    """The way to the driver."""
+class Driver(Protocol):
+    """Takes the frames that are meant for a node."""
 
     def send(self, kind: Kind, worker: int, payload: bytes = b"") -> None: ...
     def forget(self, worker: int) -> None: ...
 
 
-class RemoteNotes:
-    """What a node reports of a process that has ended; nothing if it is lost."""
+class RemoteEndFacts:
+    """The report of a node on a process that has ended; empty if the process is lost."""
 
     def __init__(self) -> None:
         self._facts: Mapping[str, Json] | None = None
@@ -54,8 +54,8 @@ class RemoteNotes:
 class RemoteProcess:
     """Made by the driver's owner, which hands over its frames. `on_end` comes last, after all output."""
 
-    def __init__(self, number: int, line: Line, tell: Callable[[str], None]) -> None:
-        self.ledger = RemoteNotes()
+    def __init__(self, number: int, driver: Driver, tell: Callable[[str], None]) -> None:
+        self.ledger = RemoteEndFacts()
         self.on_output: Callable[[bytes], None] = ignore
         self.on_end: Callable[[], None] = lambda: None
         self.ended = asyncio.Event()
@@ -65,25 +65,25 @@ class RemoteProcess:
         self.failure = ""  # why it was never started
         self.placed = asyncio.Event()  # or has ended
         self._number = number
-        self._line = line
+        self._driver = driver
         self._tell = tell
         self._loop = asyncio.get_running_loop()
 
     def write(self, data: bytes) -> None:
         """Pass bytes to its stdin."""
-        self._line.send(Kind.WRITE, self._number, data)
+        self._driver.send(Kind.WRITE, self._number, data)
 
     def kill(self) -> None:
         """End it and all that it started; where nobody reports that, it counts as lost."""
         if not self.ended.is_set():
-            self._line.send(Kind.KILL, self._number)
+            self._driver.send(Kind.KILL, self._number)
             self._loop.call_later(_PATIENCE, self.lose, "nobody reports its end")
 
     async def close(self, *, patience: float) -> None:
         """Let it end by itself, kill it after that many seconds; it has ended when this returns, cancelled or not."""
         with anyio.CancelScope(shield=True):
             if not self.ended.is_set():
-                self._line.send(Kind.CLOSE, self._number)
+                self._driver.send(Kind.CLOSE, self._number)
             with anyio.move_on_after(patience):
                 await self.ended.wait()
             self.kill()
@@ -108,7 +108,7 @@ class RemoteProcess:
         """Note that it is out of reach; ignored once it has ended."""
         if not self.ended.is_set():
             place = f"on node {self.node} " if self.node else ""
-            self.ledger.lose(f"{place}is out of reach: {reason}")
+            self.ledger.lose(f"{place}cannot be reached: {reason}")
             self._end()
 
     def _on_end(self, facts: Mapping[str, Json]) -> None:
@@ -124,7 +124,7 @@ class RemoteProcess:
         self._end()
 
     def _end(self) -> None:
-        self._line.forget(self._number)
+        self._driver.forget(self._number)
         self.ended.set()
         self.placed.set()
         self.on_end()

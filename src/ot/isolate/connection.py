@@ -1,4 +1,4 @@
-"""A line: one open connection to a server, which a helper process is given because it may make none itself.
+"""One open connection to a server, which a helper process is given because it may make none itself.
 
 The server of the project connects, to a place that the person has named, and hands the open socket over when it starts
 the helper. So the helper needs no network: it can talk to that one place and to no other.
@@ -15,18 +15,18 @@ import anyio
 from mcp_core.quick_dataclass import dataclass
 from ot.errors import ServiceUnavailableError
 
-VARIABLE = "OT_HELPER_LINE"
+VARIABLE = "OT_HELPER_CONNECTION"
 """The environment variable that names the descriptor."""
 
 _PATIENCE = 10.0  # seconds
 
 
-class LineLostError(ServiceUnavailableError):
+class ConnectionLostError(ServiceUnavailableError):
     """A connection broke, perhaps while nobody used it; another may be opened."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ConnectionTarget:
     """Where a connection leads: a host and a port, or the path of a socket.
 
     `account` is whatever else must be the same for a process to be used again: it has logged in by then.
@@ -36,12 +36,12 @@ class Line:
     account: str = ""
 
 
-async def open_line(line: Line) -> socket.socket:
+async def open_connection(target: ConnectionTarget) -> socket.socket:
     """Connect; raises ServiceUnavailableError without the name of the tool, which the executor knows."""
-    shown = line.place if isinstance(line.place, str) else f"{line.place[0]}:{line.place[1]}"
+    shown = target.place if isinstance(target.place, str) else f"{target.place[0]}:{target.place[1]}"
     try:
         with anyio.fail_after(_PATIENCE):
-            return await _connect(line.place)
+            return await _connect(target.place)
     except TimeoutError as error:
         raise ServiceUnavailableError("", f"{shown} did not answer within {_PATIENCE:g} s") from error
     except OSError as error:
@@ -75,7 +75,7 @@ async def _connect_to(family: int, address: str | tuple[object, ...]) -> socket.
     return connection
 
 
-def take_line() -> socket.socket:
+def take_connection() -> socket.socket:
     """Return the connection that this helper process was started with; raises ConnectionError if it was taken."""
     descriptor = os.environ.pop(VARIABLE, None)
     if descriptor is None:

@@ -1,0 +1,129 @@
+"""One call in a helper process: what it is told, what it may touch, and what becomes of its answer."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from anyio import to_thread
+
+from mcp_core.quick_dataclass import dataclass
+from ot.context import current_or_none
+from ot.errors import ServiceUnavailableError, ToolError, ToolFailedError
+from ot.files.allowed_files import allowed_files
+from ot.isolate.confined_call import confine_call
+from ot.isolate.connection import ConnectionLostError
+from ot.isolate.frames import CallRequest, ChildContext
+from ot.isolate.helper import Helper, HelperEndedError
+from ot.isolate.outputs import Outputs
+from ot.logs import write_log
+from ot.registry.definitions import Libraries, Touches
+from ot_confinement.confine import Confine
+
+__all__ = ["FindPython", "HelperCall", "HelperEndedError", "crashed", "prepare_call"]
+
+FindPython = Callable[[Libraries], Awaitable[Path | None]]
+"""Finds the interpreter that has the libraries of a pack, None for the one that runs this; may take a while."""
+
+
+@dataclass(frozen=True, slots=True)
+class HelperCall:
+    """A call that is ready to be sent to a helper, within its bounds; without `confine` it has none."""
+
+    module: str
+    request: CallRequest
+    confine: Confine | None
+    outputs: Outputs
+
+    def leaves_reusable(self, helper: Helper, answer: Mapping[str, object]) -> bool:
+        """True if the helper may take another call after this answer."""
+        lost = helper.connection is not None and answer.get("error") == "network"
+        return not (helper.has_children or lost or answer.get("kind") == "MemoryError")
+
+    def raise_error(self, helper: Helper, answer: Mapping[str, object]) -> None:
+        """Raise the error that the call has answered with, if any."""
+        match answer.get("error"):
+            case None:
+                return
+            case "tool":
+                raise ToolError(str(answer.get("message")))
+            case "network":
+                lost = ServiceUnavailableError if helper.connection is None else ConnectionLostError
+                raise lost("", str(answer.get("message")))
+            case _:
+                incident = os.urandom(4).hex()
+                write_log(logging.ERROR, "isolate.failure", incident=incident, detail=str(answer.get("traceback")))
+                raise ToolFailedError("", str(answer.get("kind")), str(answer.get("message")), incident)
+
+
+async def prepare_call(
+    module: str,
+    function: str,
+    arguments: Mapping[str, object],
+    touches: Touches | None,
+    python: Path | None,
+    *,
+    in_context: bool,
+) -> HelperCall:
+    """Find the bounds of a call, and what it is told; raises PathError for a file that tools may not touch."""
+    checked = touches is not None and (touches.of_arguments or touches.of_project)
+    files = allowed_files() if checked and current_or_none() else None
+    bounds = None
+    if touches is not None and files is not None:  # a disk may be slow
+        bounds = await to_thread.run_sync(confine_call, touches, module, arguments, files, python)
+    elif touches is not None:
+        bounds = confine_call(touches, module, arguments, None, python)
+    outputs = Outputs(bounds.outputs if bounds is not None else {}, files)
+    request: CallRequest = {
+        "module": module,
+        "function": function,
+        "arguments": arguments if bounds is None else bounds.arguments,
+        "context": _context_for_child(touches, outputs) if in_context else None,
+    }
+    return HelperCall(module, request, None if bounds is None else bounds.confine, outputs)
+
+
+def _context_for_child(touches: Touches | None, outputs: Outputs) -> ChildContext | None:
+    """Return what the call may use, as values: a helper gets the secrets that its pack declares and no others."""
+    context = current_or_none()
+    if context is None:
+        return None
+    secrets: dict[str, str] = {}
+    for name in context.registry.get(context.tool).secrets:
+        with suppress(ToolError):  # not set: the tool hears of it when it asks
+            secrets[name] = context.secret(name)
+    return {
+        "tool": context.tool,
+        "config": dict(context.config),
+        "project": str(context.project),
+        "state": str(context.state) if touches is not None and touches.needs_state else None,
+        "outputs": outputs.made,
+        "secrets": secrets,
+    }
+
+
+async def crashed(helper: Helper, error: HelperEndedError, memory: int) -> ToolFailedError:
+    """Return the error for a call whose helper has ended; `memory` is what it was allowed to hold."""
+    incident = os.urandom(4).hex()
+    await helper.kill()
+    write_log(
+        logging.ERROR,
+        "isolate.crash",
+        incident=incident,
+        status=helper.status,
+        reason=str(error),
+        detail=helper.tail,
+    )
+    message = f"its helper process {helper.explanation or _ending(helper.status, memory)}"
+    return ToolFailedError("", "ChildProcessError", message, incident, status=helper.status, tail=helper.tail)
+
+
+def _ending(status: int | None, memory: int) -> str:
+    """Say how it ended; libraries in C++ and Rust end by these signals when they get no more memory."""
+    out_of_memory = status is not None and status & 0x7F in (signal.SIGABRT, signal.SIGTRAP, signal.SIGILL)
+    bound = f", perhaps because it may hold no more than {memory >> 20} MB of memory" if out_of_memory else ""
+    return f"ended in the middle of the call{bound}"
