@@ -128,10 +128,10 @@ async def check_everything(proxied: Proxied) -> None:
     with pytest.raises(CallError):
         await proxied.call("everything.echo")
     resources = await list_resources(proxied.servers, "everything")
-    first = next(each for each in resources if "uri" in each)
+    first: Any = next(each for each in resources if "uri" in each)
     assert await read_resource(proxied.servers, first["uri"])
     assert "args-prompt" in {prompt["name"] for prompt in await list_prompts(proxied.servers)}
-    filled = await fill_prompt(proxied.servers, "args-prompt", {"city": "Bern"})
+    filled: Any = await fill_prompt(proxied.servers, "args-prompt", {"city": "Bern"})
     assert "Bern" in filled[0]["content"]
 
 

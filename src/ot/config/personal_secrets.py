@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from mcp_core.known_secrets import SHORTEST
+from mcp_core.quick_dataclass import replace
 from ot.config.loader import LoadedConfig
 from ot.config.secrets import is_name
 from ot.logs import write_log

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
+from mcp_core.quick_dataclass import replace
 from ot.config.documents import parse_document
 from ot.config.entries import Mistakes
 from ot.config.keys import ANY, Key, dotted, known_keys, matches, starts

@@ -6,9 +6,10 @@ import builtins
 import keyword
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from mcp_core.quick_dataclass import dataclass
 from ot.config.documents import parse_document, require_closed_to_others
 from ot.config.entries import Mistakes
 from ot.config.keys import Key

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar, dataclass_transform, get_type_hints
 
+from mcp_core.quick_dataclass import dataclass
 from ot.config.reading import (
     MISSING,
     UNKNOWN_KEY,
@@ -38,7 +39,6 @@ from ot.config.values import (
     read_seconds_or_off,
     read_size,
 )
-from ot_confinement.named_tuples import NamedTuple
 
 LONGEST = 30 * 24 * 3600
 """Seconds of the longest duration."""
@@ -57,7 +57,8 @@ Share = Annotated[float, Before(read_number), Bounds(gt=0, lt=1)]
 Dollars = Annotated[float, Before(read_number), Bounds(ge=0, le=1_000_000)]
 
 
-class Field(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Field:
     """The type of a setting, with what marks it, and its default; REQUIRED if it must be given."""
 
     annotation: object

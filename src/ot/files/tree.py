@@ -6,9 +6,9 @@ import os
 import stat
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from mcp_core.quick_dataclass import dataclass
 from ot.errors import PathError
 from ot.files.allowed_files import AllowedFiles, AnyPath
 from ot.files.gitignore import EXCLUDE, GIT, GITIGNORE, MOST_BYTES, IgnoreFile

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from mcp_core.quick_dataclass import dataclass
 from ot.config.models import Config
 from ot.effects import Effect
 from ot.registry.definitions import PackDefinition, ToolDefinition

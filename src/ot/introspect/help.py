@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import anyio.lowlevel
 
+from mcp_core.quick_dataclass import dataclass, replace
 from ot.config.models import Config
 from ot.execution.wording import word_error
 from ot.introspect.catalogue import Catalogue, Found

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from mcp_core.quick_dataclass import dataclass
 from ot.config.models import Config
 from ot.introspect.catalogue import Found
 from ot.introspect.help_text import describe_tool, fit, shorten

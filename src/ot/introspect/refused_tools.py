@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
+from mcp_core.quick_dataclass import replace
 from ot.clients.caller import Caller
 from ot.config.models import GrantedPolicy, PolicySettings
 from ot.errors import CallError, ConsentError, NotGrantedError, ToolDeniedError

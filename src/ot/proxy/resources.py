@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from mcp_core.json_types import JsonObject
+from mcp_core.quick_dataclass import dataclass
 from ot.context import current_or_none
 from ot.errors import CallError, ServerUnavailableError, ToolDeniedError, ToolError
 from ot.logs import write_log
@@ -17,7 +18,6 @@ from ot.proxy.calls.content import read_result
 from ot.proxy.server import ProxiedServer
 from ot.proxy.servers import Servers
 from ot.values import Arguments
-from ot_confinement.named_tuples import NamedTuple
 from ot_kernel.values import Image, Resource
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ PATIENCE = 10.0  # seconds that all servers wait for the slowest of them
 Listing = dict[str, list[JsonObject]]
 
 
-class Asked(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Asked:
     """The answers of all servers by name, and the reasons why others could not be asked."""
 
     listed: Listing

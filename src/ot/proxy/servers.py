@@ -12,6 +12,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from mcp_core.quick_dataclass import dataclass
 from ot.config.models import ServerSettings
 from ot.errors import PackLoadError, ToolError
 from ot.registry.definitions import PROXY, PackDefinition
@@ -20,7 +21,6 @@ from ot.registry.names import absent_name, rename_pack
 from ot.registry.places import OfferedPack, PackPlaces
 from ot.registry.registry import AbsentPack, LoadedPack, ToolRegistry
 from ot.tasks.owned_tasks import open_background_tasks
-from ot_confinement.named_tuples import NamedTuple
 
 if TYPE_CHECKING:  # Many have no server: what one needs is loaded by the first that is configured.
     from ot.proxy.connections.connect_attempt import ConnectAttempt
@@ -34,7 +34,8 @@ PROBE = 3.0  # seconds
 _GOODBYE = 2.0  # seconds
 
 
-class Unlisted(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Unlisted:
     """The servers whose tools a listing cannot show, because nothing is known of them."""
 
     connecting: list[str]

@@ -9,7 +9,6 @@ from pathlib import Path
 from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import dataclass
 from ot.effects import Effect
-from ot_confinement.named_tuples import NamedTuple
 
 PROXY = "proxy:"
 """Begins the source of a tool that another server offers; the server's configured name follows."""
@@ -68,7 +67,8 @@ class ToolDocs:
     body: str = ""
 
 
-class LearntFrom(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class LearntFrom:
     """The source of a tool's values, under which their shape is kept; another version begins afresh."""
 
     place: str  # a digest of where its server or file is

@@ -9,7 +9,7 @@ from dataclasses import fields
 from importlib.util import decode_source
 from pathlib import Path
 
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import dataclass
 from ot.effects import Effect
 from ot.errors import PackLoadError
@@ -215,9 +215,10 @@ class _PackReader:
 
     def _texts(self, value: ast.expr) -> tuple[str, ...] | None:
         known, found = self.annotations.constant(value)
-        if not known or not isinstance(found, list | tuple) or not all(isinstance(text, str) for text in found):
+        if not known or not isinstance(found, list | tuple):
             return None
-        return tuple(found)
+        texts = tuple(text for text in found if isinstance(text, str))
+        return texts if len(texts) == len(found) else None
 
     def _effect(self, node: FunctionNode) -> Effect:
         """The strongest effect that its decorators declare; another decorator of the same name declares none."""
@@ -231,7 +232,7 @@ class _PackReader:
 
     def _object_schema(self, parameters: list[Parameter], docs: ToolDocs) -> JsonObject:
         properties: JsonObject = {}
-        required: list[str] = []
+        required: list[Json] = []
         additional: bool | JsonObject = False
         for parameter in parameters:
             name = parameter.node.arg

@@ -115,7 +115,7 @@ class Login:
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         self._hide(client_info.client_secret)
-        registration = {"port": self.port, "returns_to": self.returns_to}
+        registration: JsonObject = {"port": self.port, "returns_to": self.returns_to}
         self._content |= {"client": client_info.model_dump(mode="json", exclude_none=True), **registration}
         await self._write()
 

@@ -48,7 +48,7 @@ class ConnectAttempt(Attempt):
         if front.can_open_urls:
             asked = {"mode": "url", "message": message, "url": url, "elicitationId": secrets.token_hex(8)}
         else:
-            schema = {"type": "object", "properties": {}}
+            schema: JsonObject = {"type": "object", "properties": {}}
             asked = {"mode": "form", "message": f"{message} Open this address: {url}", "requestedSchema": schema}
         try:
             answer = await front.elicit(asked)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from mcp_core.quick_dataclass import dataclass
 from ot.registry.ranking.thesaurus import ACTIONS, CHANGING, READING
 from ot.registry.ranking.words import read_words
-from ot_confinement.named_tuples import NamedTuple
 
 LONGEST = 4000  # characters of a request that are looked at
 MOST = 8  # needs
@@ -39,7 +39,8 @@ _TOKEN = re.compile(
 )
 
 
-class Word(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Word:
     """One stem of a request and how much it says; `literal` ones are data that the tool is to work on."""
 
     stem: str
@@ -47,7 +48,8 @@ class Word(NamedTuple):
     literal: bool = False
 
 
-class Need(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Need:
     """The words of one need in order; `reads` if it asks to know something, and for no change."""
 
     words: list[Word]

@@ -7,9 +7,9 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+from mcp_core.quick_dataclass import dataclass
 from ot.registry.ranking.searchable import Searchable
 from ot.registry.ranking.words import Stems, read_words
-from ot_confinement.named_tuples import NamedTuple
 
 # These, and those of the index, lie on a wide plateau of several labelled sets: half or twice of any moves little.
 _NAME, _DESCRIPTION, _PARAMETERS = 4.0, 1.0, 0.5  # weight of each field
@@ -18,7 +18,8 @@ _SATURATION = 2.0
 _LONGEST = 10_000  # characters of a text that are read
 
 
-class Postings(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Postings:
     """The occurrences of a word: positions of things, its worth there, and the most that it is worth anywhere."""
 
     positions: array[int]
