@@ -26,7 +26,7 @@ from ot.config.reading import (
     no_section,
     reader_of,
 )
-from ot.config.settings import REQUIRED, Setting
+from ot.config.settings import REQUIRED, Layers, Setting, When, setting
 from ot.config.values import (
     ValueMistakeError,
     check_host,
@@ -235,6 +235,17 @@ def _fill(made: S, values: Mapping[str, object], given: frozenset[str], extra: M
     object.__setattr__(made, "model_fields_set", given)
     object.__setattr__(made, "model_extra", extra)
     return made
+
+
+def subsection(kind: type[S], *, when: When | None = None, layers: Layers | None = None) -> S:
+    """A field that holds a section, with its defaults; the section's docstring describes it."""
+    return setting(kind.model_construct(), words_from(kind), when=when, layers=layers)
+
+
+def words_from(kind: type[Section]) -> str:
+    """The first paragraph of a section's docstring, as the words of a key."""
+    text = " ".join((kind.__doc__ or "").partition("\n\n")[0].split()).rstrip(".")
+    return text if text.startswith("OneTool") else text[:1].lower() + text[1:]
 
 
 def with_key(name: str, kind: object, words: str, default: object = REQUIRED) -> Callable[[type[S]], type[S]]:

@@ -56,7 +56,7 @@ def check_issuer(value: str) -> str:
 
 
 class AuthSettings(Section):
-    """Who people are: tokens of an OpenID Connect issuer, and API keys that `onetool keys new` makes."""
+    """Logins of people, for a server that many share; in force once `public_url` is set."""
 
     issuer: Annotated[Url, After(check_issuer)] | None = setting(
         None, "the OpenID Connect issuer whose tokens are accepted; if not set, API keys are the only way in"
@@ -84,7 +84,10 @@ class AuthSettings(Section):
 
 
 class SealSettings(Section):
-    """The keys that seal what is kept of people's secrets; the first one seals, every one opens."""
+    """The keys that encrypt people's secrets and logins, with `auth`: the first one seals, every one opens.
+
+    Without any, one is made in the state folder; a `postgresql://` store needs them given.
+    """
 
     keys: tuple[Annotated[str, After(check_seal_key)], ...] = setting(
         (), "keys as `onetool seal key` prints them; all replicas have the same", hidden=True
@@ -119,7 +122,7 @@ class LimitSettings(Section):
 
 
 class TeamLimits(LimitSettings):
-    """The limits of everybody, and those of groups."""
+    """Limits on what each person may use, with `auth`."""
 
     groups: dict[Name, LimitSettings] = setting(
         {},
