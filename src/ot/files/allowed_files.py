@@ -44,7 +44,7 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FolderItem:
     """A name in a folder, with the status of what has it; a link is not followed."""
 
     name: str
@@ -110,11 +110,11 @@ class AllowedFiles:
             with replacing(folder, reached.name, replace=not new, mode=mode, around_rename=guard) as file:
                 yield file
 
-    def list(self, path: AnyPath) -> Iterator[Entry]:
+    def list(self, path: AnyPath) -> Iterator[FolderItem]:
         """Yield what is in a folder, in the order of the disk; what vanishes meanwhile is left out."""
         folder = self.open(path, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            yield from entries_of(folder)
+            yield from items_of(folder)
         finally:
             os.close(folder)
 
@@ -269,12 +269,12 @@ def build_allowed_files(loaded: LoadedConfig, *, also: Sequence[Path] = ()) -> A
     )
 
 
-def entries_of(folder: int) -> Iterator[Entry]:
+def items_of(folder: int) -> Iterator[FolderItem]:
     """Yield what is in an open folder; what vanishes meanwhile is left out."""
     with os.scandir(folder) as found:
         for item in found:
             try:
-                yield Entry(item.name, item.stat(follow_symlinks=False))
+                yield FolderItem(item.name, item.stat(follow_symlinks=False))
             except FileNotFoundError:
                 continue
 

@@ -19,7 +19,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TreeItem:
     """Something below the folder: its path seen from there, and the open folder that holds it, until the next one."""
 
     path: str
@@ -48,8 +48,8 @@ def walk_tree(
     ignored: bool,
     depth: int = DEEPEST,
     check: Callable[[], None] = lambda: None,
-    enters: Callable[[Found], bool] = lambda _: True,
-) -> Generator[Found, None, None]:
+    enters: Callable[[TreeItem], bool] = lambda _: True,
+) -> Generator[TreeItem, None, None]:
     """Yield everything below a folder, names in order, folders before what is in them.
 
     Without `ignored`, what git ignores is left out, and its own folder. `check` is called at every folder, and may
@@ -64,7 +64,7 @@ def walk_tree(
             if not name:
                 os.close(levels.pop().descriptor)
                 continue
-            found = Found(level.path + name, is_folder, level.descriptor, name)
+            found = TreeItem(level.path + name, is_folder, level.descriptor, name)
             if rules is not None and rules.ignores(found.path, folder=is_folder):
                 continue
             yield found

@@ -17,7 +17,7 @@ _MOST_WEAK = 5  # tools, where nothing fits well: a reader has to look at each
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Matches:
     """The names of each kind that fit one query, best first; where none does, tools that might."""
 
     tools: list[Hit] = field(default_factory=list)
@@ -36,7 +36,7 @@ class Catalogue:
     def __init__(self, tools: Sequence[ToolDefinition], packs: Sequence[PackDefinition], config: Config) -> None:
         self._index = ToolIndex([*_tools(tools), *_packs(packs, config), *_snippets(config), *_aliases(tools, config)])
 
-    def find(self, query: str) -> Found:
+    def find(self, query: str) -> Matches:
         """Find what fits a need in plain words; names that contain the query come first."""
         ranked = self._index.rank(query)
         scores = {hit.key: hit.score for hit in ranked if hit.score >= _FITS}
@@ -46,7 +46,7 @@ class Catalogue:
                 name = key.partition(":")[2]
                 if part in name.casefold():
                     scores[key] = 1 + len(part) / len(name)
-        found = Found(weak=[] if scores else _tools_of(ranked)[:_MOST_WEAK])
+        found = Matches(weak=[] if scores else _tools_of(ranked)[:_MOST_WEAK])
         for key, score in sorted(scores.items(), key=lambda each: -each[1]):
             kind, _, name = key.partition(":")
             getattr(found, kind).append(Hit(name, score))
