@@ -1,4 +1,4 @@
-"""What servers are told that the clients at the front can do for them: no more than is true."""
+"""The client capabilities that servers are told of: no more than the connected clients have."""
 
 from __future__ import annotations
 

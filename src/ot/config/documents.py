@@ -116,7 +116,7 @@ def _require_small(file: Path, size: int) -> None:
 def require_closed_to_others(file: Path, status: os.stat_result) -> None:
     if os.name == "posix" and stat.S_IMODE(status.st_mode) & 0o077:
         raise ConfigError(
-            "other users of this machine can open it", file=file, fix=f"chmod 600 {shlex.quote(str(file))}"
+            "other users of this machine can read it", file=file, fix=f"chmod 600 {shlex.quote(str(file))}"
         )
 
 

@@ -227,7 +227,9 @@ class JournalSettings(Section):
 class FlowSettings(Section):
     """A guarded flow: what the tools of `from` return may not go to those of `to` unasked."""
 
-    to: tuple[Pattern, ...] = setting(REQUIRED, "patterns of `pack.tool` to which guarded results may not flow unasked")
+    to: tuple[Pattern, ...] = setting(
+        REQUIRED, "patterns of `pack.tool` that guarded results may not flow to without asking"
+    )
     action: Annotated[Literal["ask", "deny"], Before(read_word)] = setting(
         "ask", "whether a person is asked before such a call, or it is denied"
     )
@@ -266,8 +268,8 @@ class SecuritySettings(Section):
 
     pin_tools: bool | None = setting(
         None,
-        "whether what a server says of itself is refused after it has changed, until you accept it: `true` for all "
-        "servers, `false` for none; without it, for those that come from elsewhere "
+        "whether changes to a server's tools and texts are refused until you accept them: `true` for all "
+        "servers, `false` for none; if not set, for servers that come from elsewhere "
         "([Tools that change](servers.md#tools-that-change))",
         layers=STAYS_ON,
     )
@@ -315,7 +317,7 @@ class LogSettings(Section):
     """The log: how much is written, and where."""
 
     level: Annotated[Literal["trace", "debug", "info", "warning", "error"], Before(read_word)] = setting(
-        "info", "the least important entries that are logged"
+        "info", "the lowest level that is logged"
     )
     file: FilePath | None = setting(None, "the file to log to; if not set, the log goes to stderr")
     format: Annotated[Literal["text", "json"], Before(read_word)] = setting(
@@ -346,7 +348,7 @@ class PriceSettings(Section):
     """The price of a model in US dollars per million tokens; without cache prices, that cost is unknown."""
 
     input: Dollars = setting(REQUIRED, "US dollars per million tokens, for models whose name matches the pattern")
-    output: Dollars = setting(REQUIRED, "the same for what the model writes")
+    output: Dollars = setting(REQUIRED, "the same for tokens that the model writes")
     cache_read: Dollars | None = setting(None, "the same for tokens read from the provider's cache")
     cache_write: Dollars | None = setting(None, "the same for tokens written to it")
 

@@ -197,7 +197,7 @@ def _mapping(keys: Reader, values: Reader) -> Reader:
 
 def no_section(place: Place) -> Problem:
     """Return the problem of what should hold keys of its own."""
-    return Problem(place, VALUE, "must hold keys of its own", 'write "key: value" lines below it')
+    return Problem(place, VALUE, "must be a section with keys", 'write "key: value" lines below it')
 
 
 def _read_text(value: object) -> str:

@@ -88,7 +88,7 @@ class SectionType(type):
 
     @property
     def readers(cls) -> Mapping[str, Reader]:
-        """What reads each setting."""
+        """The function that reads each setting."""
         return _readers_of(cls)
 
 
@@ -107,7 +107,7 @@ def _annotated(body: Mapping[str, Any]) -> list[str]:
     return list(body.get("__annotations__", ()))
 
 
-class _Made:
+class _Instance:
     """An instance beside its settings, which are its `vars`."""
 
     __slots__ = ("__dict__", "model_extra", "model_fields_set")
@@ -116,7 +116,7 @@ class _Made:
     model_extra: Mapping[str, object]  # keys beside the settings, where a section takes any
 
 
-class Section(_Made, metaclass=SectionType):
+class Section(_Instance, metaclass=SectionType):
     """A mapping of the file with a closed set of keys, or an open one; frozen."""
 
     __slots__ = ()

@@ -84,7 +84,7 @@ class Tightening:
             if tightened is not None:
                 merged[name] = tightened
         else:
-            self._refuse(path, "only your own file sets it")
+            self._refuse(path, "only your own file can set it")
 
     def _tightened(self, rule: Rule, key: Key, below: object, value: object, path: tuple[str, ...]) -> object:
         """Return the value that holds; None where nobody has set one."""
@@ -107,7 +107,7 @@ class Tightening:
             if any(Path(real).is_relative_to(place) for place in places):
                 kept.append(real)
             else:
-                self._refuse(path, f"{real} lies outside of the project; your own file can open it")
+                self._refuse(path, f"{real} is outside the project; only your own file can allow it")
         return [*farther, *(item for item in kept if item not in farther)]
 
     def _server(self, below: Values, value: Values, path: tuple[str, ...]) -> dict[object, object]:
@@ -123,7 +123,7 @@ class Tightening:
             return merge(self._section(below, others, path), given)
         for key in changed:
             self._refuse(
-                (*path, str(key)), "this server is yours; a project that describes one of its own names it anew"
+                (*path, str(key)), "this server is yours; a project that defines its own must give its command or url"
             )
         return self._section(below, others, path)
 

@@ -55,7 +55,7 @@ def walk_tree(
     Without `ignored`, what git ignores is left out, and its own folder. `check` is called at every folder, and may
     raise to end the walk. Folders that cannot be read, and those that `enters` is false for, are shown and not entered.
     """
-    rules = Ignoring(files, path) if not ignored else None
+    rules = IgnoreRules(files, path) if not ignored else None
     levels = [_open_level(files.open(path, os.O_RDONLY | os.O_DIRECTORY), "", rules)]
     try:
         while levels:
@@ -85,7 +85,7 @@ def _enter(files: AllowedFiles, folder: int, name: str) -> int:
     return descriptor
 
 
-def _open_level(descriptor: int, path: str, rules: Ignoring | None) -> _Level:
+def _open_level(descriptor: int, path: str, rules: IgnoreRules | None) -> _Level:
     try:
         with os.scandir(descriptor) as entries:
             names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
@@ -97,8 +97,8 @@ def _open_level(descriptor: int, path: str, rules: Ignoring | None) -> _Level:
     return _Level(descriptor, path, iter(names))
 
 
-class Ignoring:
-    """What git ignores below a folder: the .gitignore files in it, and above it up to the repository's own folder.
+class IgnoreRules:
+    """The rules by which git ignores files below a folder: the .gitignore files in it, and above it up to the repository's own folder.
 
     The repository's own list (.git/info/exclude) counts as well.
     """

@@ -75,13 +75,13 @@ class Help:
 
     def _without_match(self, asked: str, found: Matches, info: Info, room: int) -> str:
         """Say that nothing fits, and show what shares at least a word with what was asked."""
-        browse = "Use other words, or browse what there is with ot.tools() or ot.packs()."
+        browse = "Try other words, or browse with ot.tools() or ot.packs()."
         if not found.weak:
             return f"No matches found for {asked!r}. {browse}"
         weak = self._matches(
             Matches(tools=found.weak), "list" if info == "list" else "min", room - len(asked) - len(browse) - 80
         )
-        return f"Nothing fits {asked!r} well. {browse} The nearest there is, which may be something else:\n\n{weak}"
+        return f"Nothing fits {asked!r} well. {browse} The closest matches, which may be unrelated:\n\n{weak}"
 
     def _matches(self, found: Matches, info: Info, room: int) -> str:
         """Describe tools, packs, snippets and aliases, best first; tools get the room that the others leave."""
@@ -111,7 +111,7 @@ class Help:
             else:
                 text = self._describe_tool(tool, info)
                 lines.append(f"{text}\n" if info == "full" else text)
-        narrow = 'Ask more exactly, or list names: ot.tools(pattern="...", info="list")'
+        narrow = 'Be more specific, or list names: ot.tools(pattern="...", info="list")'
         count = f"{MOST_NEAR} or more" if len(hits) >= MOST_NEAR else str(len(hits))
         return f"Tools:\n{fit(lines, room, of=len(hits), narrow=narrow, count=count)}" if hits else ""
 

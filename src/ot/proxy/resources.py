@@ -72,7 +72,7 @@ async def read_resource(servers: Servers, uri: str, server: str = "") -> object:
         except ToolError as error:
             failures.append(f"{each.name}: {error.message}")
     reasons = "; ".join(failures) or "no server offers resources"
-    raise ToolError(f"the resource {uri!r} cannot be read ({reasons}). ot.resources() lists what there is")
+    raise ToolError(f"the resource {uri!r} cannot be read ({reasons}). ot.resources() lists all resources")
 
 
 async def admit(servers: Servers, server: ProxiedServer, what: str, arguments: Arguments) -> None:

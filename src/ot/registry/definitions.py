@@ -160,7 +160,7 @@ class PackDefinition:
 
     @property
     def libraries(self) -> Libraries | None:
-        """What `needs` says; None if it says nothing."""
+        """The libraries that `needs` lists; None if it lists none."""
         if not self.needs or self.file is None:
             return None
         pinned = self.file.parent / "requirements" / f"{self.file.stem}.txt"

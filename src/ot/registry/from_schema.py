@@ -113,7 +113,7 @@ def _define(name: str, tool: Tool, parameters: Parameters, *, source: str, timeo
 def _find_lack(execution: object) -> str:
     """Say how only a tool can be called, where we cannot: the tasks of 2025 have given way to an extension."""
     required = isinstance(execution, Mapping) and execution.get("taskSupport") == "required"
-    return "as a task, a part of the protocol that OneTool does not have" if required else ""
+    return "as a task, which OneTool does not support" if required else ""
 
 
 def _hinted_effect(annotations: object) -> Effect:

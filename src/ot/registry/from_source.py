@@ -205,7 +205,7 @@ class _PackReader:
         calls = [call for call in node.decorator_list if isinstance(call, ast.Call) and _last_name(call) == "isolated"]
         declared = {str(word.arg): self._texts(word.value) for call in calls for word in call.keywords}
         if None in declared.values() or not declared.keys() <= {field.name for field in fields(Touches)}:
-            reason = "@isolated takes reads, writes, outputs and hosts, lists of constant texts"
+            reason = "@isolated takes reads, writes, outputs and hosts, each a list of constant strings"
             raise PackLoadError(self._file, f"{node.name}: {reason}", node.lineno)
         touches = Touches(**{name: places or () for name, places in declared.items()})
         filled = {f"{{{name}}}" for name in parameters}
@@ -321,9 +321,9 @@ def _find_mistake(touches: Touches, filled: set[str]) -> str | None:
     for known, places in ((filled | {PROJECT, STATE, FONTS}, touches.reads), ({PROJECT, STATE}, touches.writes)):
         for place in places:
             if place.startswith("{") and place not in known:
-                return f"{place} is none of {', '.join(sorted(known))}; a file that a call makes is in outputs"
+                return f"{place} is none of {', '.join(sorted(known))}; a file that a call creates belongs in outputs"
     wrong = next((place for place in touches.outputs if place not in filled), None)
-    return None if wrong is None else f"outputs are parameters, such as {{output}}, which {wrong} is not"
+    return None if wrong is None else f"outputs must name parameters, such as {{output}}, which {wrong} is not"
 
 
 def _cancellation(node: FunctionNode) -> Cancellation:

@@ -50,7 +50,7 @@ class TeamLanding:
         try:
             await self._logins.begin(self._state, self._server)
         except OSError as error:
-            raise OAuthFlowError(f"nobody can log in now: {error.strerror or error}") from error
+            raise OAuthFlowError(f"login is not possible now: {error.strerror or error}") from error
 
     async def wait(self) -> AuthorizationCodeResult:
         with anyio.move_on_after(PATIENCE):

@@ -22,7 +22,7 @@ Stored = TypeVar("Stored", bound=BaseModel)
 
 
 class Login:
-    """What is known of a login, read first by `open_login`; every value in it is a secret that `learn` is told of."""
+    """A login at one server, read by `open_login`; every value in it is a secret, and is reported to `learn`."""
 
     def __init__(
         self,

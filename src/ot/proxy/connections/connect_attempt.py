@@ -43,7 +43,7 @@ class ConnectAttempt(Attempt):
         )
 
     async def _ask(self, front: Front, url: str) -> None:
-        message = f"The server {self._server} wants you to log in so that OneTool may use it."
+        message = f"The server {self._server} asks you to log in so that OneTool can use it."
         asked: JsonObject
         if front.can_open_urls:
             asked = {"mode": "url", "message": message, "url": url, "elicitationId": secrets.token_hex(8)}

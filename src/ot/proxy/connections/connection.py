@@ -296,7 +296,7 @@ def _word_missing(error: MCPError) -> str:
     names += [f"the extension {name}" for name in extensions] if isinstance(extensions, dict) else []
     if not names:
         return error.error.message
-    return f"its server needs what neither OneTool nor the client at the front offers: {', '.join(names)[:300]}"
+    return f"its server requires what neither OneTool nor the client supports: {', '.join(names)[:300]}"
 
 
 def _first_problem(error: ValidationError) -> str:

@@ -104,13 +104,13 @@ class ServerRequests:
     async def _ask(self, what: str, can: Callable[[Front], bool], ask: Ask) -> JsonObject | types.ErrorData:
         found = self._find(can)
         if found is None:
-            return self._decline(f"{what} was asked for, and {self._why_nobody()}")
+            return self._decline(f"{what} was requested, but {self._why_nobody()}")
         call, front = found
         try:
             with call.held():
                 return await ask(front)
         except FrontError as error:
-            return self._decline(f"{what} was asked for, and the client refused: {error}")
+            return self._decline(f"{what} was requested, but the client refused: {error}")
 
     def _find(self, can: Callable[[Front], bool]) -> tuple[CallContext, Front] | None:
         """Return the call that this is about, and its client, if that is able to answer."""
@@ -122,7 +122,7 @@ class ServerRequests:
     def _why_nobody(self) -> str:
         if len(self._calls.fronts()) > 1:
             return "several clients are calling this server, so OneTool cannot tell whom to ask"
-        return "nobody can give it: the calling client does not offer that, or no client is waiting"
+        return "no client can provide it: the calling client does not support it, or no client is waiting"
 
     def _decline(self, reason: str) -> types.ErrorData:
         write_log(logging.WARNING, "proxy.declined", server=self._server, reason=reason)

@@ -19,7 +19,7 @@ from ot.store.shelf import Shelf
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What one person's shelf remembers of servers, as one project uses them."""
+    """The records of servers on one person's shelf, as one project uses them."""
 
     project: Path
     shelf: Shelf

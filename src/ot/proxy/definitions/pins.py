@@ -131,7 +131,7 @@ def hide_unaccepted(items: Items, changes: Changes, accepted: Definitions) -> It
         if name in changes.changed and name in accepted:
             yield accepted[name]
         elif name in changes:
-            yield {"name": name, "description": "(new, and not accepted by a person yet: it cannot be used)"}
+            yield {"name": name, "description": "(New, and not yet accepted by a person, so it cannot be used.)"}
         else:
             yield item
 
