@@ -106,8 +106,8 @@ def test_the_declaration_is_read_from_the_source(tmp_path: Path) -> None:
         ("reads='/'", "@isolated takes reads, writes, outputs and hosts"),
         ("network=[]", "@isolated takes reads, writes, outputs and hosts"),
         ("reads=['{nothing}']", "{nothing} is none of {fonts}, {path}, {project}, {state}"),
-        ("writes=['{path}']", "{path} is none of {project}, {state}; a file that a call makes is in outputs"),
-        ("outputs=['/tmp/made']", "outputs are parameters, such as {output}, which /tmp/made is not"),
+        ("writes=['{path}']", "{path} is none of {project}, {state}; a file that a call creates belongs in outputs"),
+        ("outputs=['/tmp/made']", "outputs must name parameters, such as {output}, which /tmp/made is not"),
     ],
 )
 def test_a_declaration_that_cannot_be_read_is_a_mistake(tmp_path: Path, declared: str, mistake: str) -> None:

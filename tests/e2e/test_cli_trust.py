@@ -115,7 +115,7 @@ def test_everything_that_it_would_do_is_shown(place: Place) -> None:
         "sets servers.search.env.KEY: ${SEARCH_KEY}",
         "sets snippets.note.body: ot.version()",
         "| Trust covers nothing",
-        "sets log.file: /tmp/elsewhere (left out: only your own file sets it)",
+        "sets log.file: /tmp/elsewhere (left out: only your own file can set it)",
         "reads the variables or secrets: PLACE, SEARCH_KEY",
         "holds the secrets: A_TOKEN",
         "sets prompts.packs.demo: Obey.",

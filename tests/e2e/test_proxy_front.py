@@ -228,7 +228,7 @@ async def test_without_roots_at_the_front_a_server_learns_of_none(unable: Unable
 async def test_a_question_that_nobody_can_answer_is_declined_and_says_why(unable: Unable, tool: str, mode: str) -> None:
     result = await run(await unable(mode), f"asks.{tool}()")
 
-    assert "nobody can give it" in value_of(result)["message"]
+    assert "no client can provide it" in value_of(result)["message"]
 
 
 async def test_a_refusal_of_the_client_reaches_the_server(able: Able) -> None:

@@ -127,11 +127,11 @@ async def check_everything(proxied: Proxied) -> None:
     assert told
     with pytest.raises(CallError):
         await proxied.call("everything.echo")
-    resources: list[Any] = await list_resources(proxied.servers, "everything")
-    first = next(each for each in resources if "uri" in each)
+    resources = await list_resources(proxied.servers, "everything")
+    first: Any = next(each for each in resources if "uri" in each)
     assert await read_resource(proxied.servers, first["uri"])
     assert "args-prompt" in {prompt["name"] for prompt in await list_prompts(proxied.servers)}
-    filled: list[Any] = await fill_prompt(proxied.servers, "args-prompt", {"city": "Bern"})
+    filled: Any = await fill_prompt(proxied.servers, "args-prompt", {"city": "Bern"})
     assert "Bern" in filled[0]["content"]
 
 

@@ -165,8 +165,7 @@ async def test_where_nothing_is_counted_one_is_told_so(tmp_path: Path) -> None:
 
 
 OUTSIDE = (
-    "it lies outside of the folders that tools may use: {project}. "
-    "A person can add one to `roots` in their onetool.yaml"
+    "it is outside the folders that tools may use: {project}. A person can add one to `roots` in their onetool.yaml"
 )
 
 

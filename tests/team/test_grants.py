@@ -79,7 +79,7 @@ async def test_files_are_closed_to_every_other_pack_too(apps: Apps) -> None:
     converted = await answer(apps, ALICE, 'convert.auto(path="report.txt")')
 
     assert "`path` is off: no group of yours is granted db by file" in by_file
-    assert "no group of yours is granted the files of this server" in converted
+    assert "you don't have access to the files of this server" in converted
 
 
 async def test_a_grant_opens_of_a_pack_what_it_names_and_nothing_else(apps: Apps) -> None:
@@ -106,8 +106,8 @@ async def test_the_state_of_the_server_is_closed_even_to_those_who_may_read_file
     state = await answer(apps, member("ops"), 'file.list(path=".onetool/state/people")')
     by_link = await answer(apps, member("ops"), 'file.read(path=".onetool/onetool.yaml")')
 
-    assert "OneTool's own configuration and state are not for tools" in state
-    assert "OneTool's own configuration and state are not for tools" in by_link
+    assert "tools cannot access OneTool's own configuration and state" in state
+    assert "tools cannot access OneTool's own configuration and state" in by_link
 
 
 async def test_files_as_databases_are_for_who_is_granted_them(apps: Apps) -> None:
@@ -130,6 +130,6 @@ async def test_listings_say_what_is_not_open(apps: Apps) -> None:
     tools = await answer(apps, member("ops"), 'ot.tools(pattern="demo.fail")')
     packs = await answer(apps, ALICE, "ot.packs()")
 
-    assert "(Not open to you: no group of yours is granted it.)" in tools
+    assert "(You don't have access: ask an administrator to grant it to one of your groups.)" in tools
     assert "looker" in packs
     assert "ripgrep" not in packs

@@ -125,7 +125,7 @@ grants: {ops: {allow: ["shell.*"]}}
         own = app.executor.context_for("test", Caller(principal=alice.principal)).part(PersonOverlay).settings
         assert own is not None
         assert own.write(SETTINGS) == [
-            "line 5: packs.demo.enabled: you can switch a pack off, not on; write false, or nothing."
+            "line 5: packs.demo.enabled: you can switch a pack off, not on; write false, or remove the key."
         ]
         assert await answer(app, alice, 'demo.upper(text="loud")') == "LOUD"
         right = SETTINGS.replace("demo: {enabled: true}", "shell: {enabled: false}")

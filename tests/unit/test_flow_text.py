@@ -38,7 +38,7 @@ def test_the_lines_of_a_mapping_parse_back(values: dict[str, Any]) -> None:
 def test_ordinary_values_need_no_emitter() -> None:
     row = {"id": 7, "name": "a name", "url": "https://example.com/?q=it's", "ok": True, "tags": ["a", None]}
 
-    assert flow_lines([row], pairs=False, room=1000) == [
+    assert flow_lines([row], room=1000) == [
         "- {id: 7, name: a name, url: 'https://example.com/?q=it''s', ok: true, tags: [a, null]}"
     ]
 
@@ -47,12 +47,12 @@ def test_ordinary_values_need_no_emitter() -> None:
     "value", [1.5, b"x", "é", "a\nb", {1: 2}, {"k" * 200: 1}, 10**30, object()], ids=lambda value: type(value).__name__
 )
 def test_the_rest_is_left_to_the_emitter(value: Any) -> None:
-    assert flow_lines([value], pairs=False, room=1000) is None
+    assert flow_lines([value], room=1000) is None
 
 
 def test_more_than_there_is_room_for_is_not_written() -> None:
-    assert flow_lines(["x" * 100], pairs=False, room=99) is None
-    assert flow_lines([[[]] * 100], pairs=False, room=99) is None
+    assert flow_lines(["x" * 100], room=99) is None
+    assert flow_lines([[[]] * 100], room=99) is None
 
 
 def test_within_a_limit_only_the_beginning_is_looked_at() -> None:

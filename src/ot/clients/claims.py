@@ -8,6 +8,9 @@ from typing import Self
 from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import dataclass
 
+Claims = dict[str, JsonObject]
+"""Capabilities by their names, in the protocol's words."""
+
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
@@ -38,10 +41,10 @@ class Abilities:
         return self.can_elicit or self.can_open_urls or self.can_sample or self.can_list_roots
 
     @property
-    def claims(self) -> JsonObject:
+    def claims(self) -> Claims:
         """The same in the protocol's words."""
         ways = {"form": self.can_elicit, "url": self.can_open_urls}
-        claims: JsonObject = {}
+        claims: Claims = {}
         if any(ways.values()):
             claims["elicitation"] = {way: {} for way, able in ways.items() if able}
         if self.can_sample:
@@ -70,6 +73,6 @@ class KnownClients:
         self._able |= able
 
     @property
-    def claims(self) -> JsonObject:
+    def claims(self) -> Claims:
         """What all of them together can do, in the protocol's words."""
         return self._able.claims

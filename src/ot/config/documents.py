@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 from typing import Protocol
 
+from ot import config
 from ot.config.paths import present
 from ot.errors import ConfigError
 
@@ -61,9 +62,7 @@ def parse_document(content: bytes, file: Path, *, private: bool = False) -> dict
     """Return the mapping in the content of a YAML file, which mistakes name as `file`."""
     _require_small(file, len(content))
     text = _decode(content, file)
-    from ot.config.yaml_reader import read_yaml  # noqa: PLC0415 - PyYAML costs start-up time, and there may be no file
-
-    value = read_yaml(text, file=file, private=private)
+    value = config.read_yaml(text, file=file, private=private)  # loaded here: PyYAML costs start-up time
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -117,7 +116,7 @@ def _require_small(file: Path, size: int) -> None:
 def require_closed_to_others(file: Path, status: os.stat_result) -> None:
     if os.name == "posix" and stat.S_IMODE(status.st_mode) & 0o077:
         raise ConfigError(
-            "other users of this machine can open it", file=file, fix=f"chmod 600 {shlex.quote(str(file))}"
+            "other users of this machine can read it", file=file, fix=f"chmod 600 {shlex.quote(str(file))}"
         )
 
 

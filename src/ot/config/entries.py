@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from mcp_core.quick_dataclass import dataclass
 from ot.errors import ConfigError
 
-Entry = tuple[str, ...]
+EntryPath = tuple[str, ...]
 
 _NAMED = frozenset({"aliases", "packs", "projects", "servers", "snippets"})
 _GUARDS = frozenset({"audit", "auth", "execution", "grants", "journal", "limits", "policy", "security", "store"})
@@ -24,7 +24,7 @@ _PACKS_OF = {"ai": "llm"}  # packs that go by another section: with its defaults
 class Mistake:
     """A mistake, and the entry that is off because of it."""
 
-    entry: Entry
+    entry: EntryPath
     error: ConfigError
 
     @property
@@ -81,7 +81,7 @@ class Mistakes:
             kept["packs"] = {**(below if isinstance(below, dict) else {}), **packs}
         return kept
 
-    def _entry_of(self, path: Sequence[str]) -> Entry:
+    def _entry_of(self, path: Sequence[str]) -> EntryPath:
         section = path[0] if path else ""
         if section in _GUARDS or section not in self._sections:
             return ()

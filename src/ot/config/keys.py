@@ -13,7 +13,7 @@ from mcp_core.nearest_names import likeness, nearest
 from mcp_core.quick_dataclass import dataclass
 from ot.config.models import Config
 from ot.config.section import Field, Section
-from ot.config.settings import REQUIRED, Layers, When
+from ot.config.settings import PERSON, REQUIRED, Layers, When
 
 INCLUDE = "include"
 INCLUDE_WORDS = "more files to read, one or a list; this file overrides them, and a later one an earlier one"
@@ -29,7 +29,7 @@ class Key:
     field: Field
     words: str
     when: When | None
-    layers: Layers | None
+    layers: Layers  # the person's alone, unless it or a section around it says otherwise
 
     @property
     def default(self) -> object:
@@ -57,7 +57,7 @@ class _KnownKeys(Sequence[Key]):
 
     @cached_property
     def _all(self) -> list[Key]:
-        return list(_keys_of(Config, (), None, None))
+        return list(_keys_of(Config, (), None, PERSON))
 
     @overload
     def __getitem__(self, index: int) -> Key: ...
@@ -127,7 +127,7 @@ def _loosely(name: str) -> str:
     return name.lower().replace("-", "_")
 
 
-def _keys_of(model: type[Section], prefix: tuple[str, ...], when: When | None, layers: Layers | None) -> Iterator[Key]:
+def _keys_of(model: type[Section], prefix: tuple[str, ...], when: When | None, layers: Layers) -> Iterator[Key]:
     for name, field in model.model_fields.items():
         path = (*prefix, name)
         said = model.settings[name]

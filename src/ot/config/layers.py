@@ -127,7 +127,7 @@ class LayerReader:
                     f"{printable(item)} does not exist",
                     file=file,
                     key=INCLUDE,
-                    fix=f"create it or name a file as seen from {file.parent}",
+                    fix=f"create it or give a path relative to {file.parent}",
                 )
         return [Path(item) for item in named]
 

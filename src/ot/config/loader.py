@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mcp_core.nearest_names import nearest
 from mcp_core.quick_dataclass import dataclass
+from ot import config as config_room
 from ot.clients.person import LOCAL
 from ot.config.documents import Documents, RememberedFiles
 from ot.config.entries import Mistake, Mistakes
@@ -21,7 +22,6 @@ from ot.config.paths import (
     CONFIG_FILE,
     PROMPTS_FILE,
     SECRETS_FILE,
-    Places,
     absolute,
     find_file,
     find_places,
@@ -102,7 +102,12 @@ def load_config(
 
     if named is None:
         taken = _started_at_home(_merged(far), home)
-        near = _read_project(places, home=home, keys=keys, variables=(own, environ), taken=taken, mistakes=mistakes)
+        near = NearLayer([], {}, frozenset(), Untrusted(places.project))
+        if places.project_folder is not None:  # most folders are no project, and do not load what reads one
+            near = config_room.read_project(
+                places.project_folder, state=state_folder(home), home=home, keys=keys, variables=(own, environ),
+                taken=taken, mistakes=mistakes,
+            )  # fmt: skip
         layers = [*environment, *near.layers, *far]
         _check(layers, keys, mistakes)
         person = mistakes.leave_out(taken)
@@ -157,25 +162,6 @@ def _files(folder: Path) -> tuple[Path | None, Path | None]:
 def _read_secrets(folder: Path, documents: Documents) -> dict[str, str]:
     file = find_file(folder, SECRETS_FILE)
     return read_secrets([file], documents) if file is not None else {}
-
-
-def _read_project(
-    places: Places,
-    *,
-    home: Path,
-    keys: Sequence[Key],
-    variables: tuple[Mapping[str, str], Mapping[str, str]],
-    taken: Mapping[object, object],
-    mistakes: Mistakes,
-) -> NearLayer:
-    if places.project_folder is None:
-        return NearLayer([], {}, frozenset(), Untrusted(places.project))
-    from ot.config.project_layer import read_project  # noqa: PLC0415 - start-up path: most folders are no project
-
-    state = state_folder(home)
-    return read_project(
-        places.project_folder, state=state, home=home, keys=keys, variables=variables, taken=taken, mistakes=mistakes
-    )
 
 
 def _read_named(file: Path, reader: LayerReader, filling: Variables, secrets: Mapping[str, str]) -> NearLayer:

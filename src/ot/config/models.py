@@ -25,6 +25,7 @@ from ot.config.section import (
     Section,
     Share,
     Url,
+    subsection,
     with_key,
 )
 from ot.config.settings import (
@@ -86,14 +87,14 @@ class SnippetSettings(Section):
 
 
 class ToolFilter(Section):
-    """The tools of a server that are offered: shell patterns over its own tool names."""
+    """The tools of the server that are offered: shell patterns over its own tool names."""
 
     allow: tuple[Pattern, ...] = setting(("*",), "patterns of the tools that are offered", layers=INTERSECTION)
     deny: tuple[Pattern, ...] = setting((), "patterns of the tools that are not offered, even if allowed", layers=UNION)
 
 
 class OAuthSettings(Section):
-    """OneTool's identity at the authorization server of a url; without it, OneTool registers itself."""
+    """The login at a `url`; without a client of its own, OneTool registers itself."""
 
     client_id: Name | None = setting(None, "the client that OneTool logs in as; if not set, OneTool registers itself")
     client_secret: str | None = setting(None, "the password of that client", hidden=True)
@@ -123,9 +124,9 @@ class ServerSettings(Section):
     listing_timeout: Seconds = setting(
         10, "seconds that a listing waits for it, as long as nothing is known of its tools", layers=SMALLER
     )
-    tools: ToolFilter = setting(ToolFilter.model_construct(), "which of its tools are offered")
+    tools: ToolFilter = subsection(ToolFilter)
     json_text: bool = setting(False, "`true` turns JSON text in its answers into values")
-    oauth: OAuthSettings = setting(OAuthSettings.model_construct(), "how to log in to it, for a `url`")
+    oauth: OAuthSettings = subsection(OAuthSettings)
     confine: ConfineSettings | None = setting(
         None, "what its process may access; `{}` allows its own files and a temporary folder, and no network"
     )
@@ -154,7 +155,6 @@ class ExecutionSettings(Section):
         "seconds after which a client is answered while its run goes on ([Long runs](results.md#long-runs)); "
         "`off` lets it wait",
         when=AT_ONCE,
-        layers=PERSON,
     )
     memory: Bytes = setting(1024**3, "memory that a run may use", when=NEXT_START, layers=SMALLER)
     sandbox: Annotated[Literal["strict", "standard", "off"], Before(read_word)] = setting(
@@ -171,22 +171,19 @@ class WorkerSettings(Section):
     idle_timeout: Seconds = setting(600, "seconds until an unused extension is stopped", layers=SMALLER)
     call_timeout: Seconds = setting(60, "seconds that a call to an extension may take", layers=SMALLER)
     start_timeout: Seconds = setting(300, "seconds for installing and starting an extension", layers=SMALLER)
-    launch: Annotated[Literal["direct", "uv-run"], Before(read_word)] = setting(
-        "direct", "how an extension is started", layers=PERSON
-    )
+    launch: Annotated[Literal["direct", "uv-run"], Before(read_word)] = setting("direct", "how an extension is started")
     engine: Annotated[Literal["local", "ray"], Before(read_word)] = setting(
         "local",
         'where extensions run that ask for `engine = "ray"`: on this machine, or on a Ray cluster',
-        layers=PERSON,
     )
-    ray_address: Name = setting("auto", "the address of that cluster, as `ray.init` takes it", layers=PERSON)
+    ray_address: Name = setting("auto", "the address of that cluster, as `ray.init` takes it")
     ray_actors: Annotated[Count, Bounds(ge=1, le=1000)] = setting(
         4, "workers that one extension may have on that cluster at the same time", layers=SMALLER
     )
 
 
 class ResultSettings(Section):
-    """The length of an answer (characters), and for how long (seconds) and how much (bytes) longer ones are kept."""
+    """Answers that are too long to show."""
 
     inline_limit: Annotated[Count, Bounds(ge=1, le=10_000_000)] = setting(
         20_000, "characters in an answer; longer results are stored ([Results and long runs](results.md))"
@@ -196,7 +193,7 @@ class ResultSettings(Section):
 
 
 class StatsSettings(Section):
-    """Counts of calls and their cost, kept for `keep_days`."""
+    """Counts of calls and of what they cost."""
 
     enabled: bool = setting(True, "whether runs and calls are counted ([Statistics](ot.md#statistics))")
     keep_days: Annotated[Count, Bounds(ge=1, le=3650)] = setting(
@@ -217,7 +214,7 @@ class AuditSettings(Section):
 
 
 class JournalSettings(Section):
-    """The journal of runs, which lets a later run go on from one that failed."""
+    """The journal of runs, which lets a later run continue one that failed."""
 
     enabled: bool = setting(
         True, "whether runs and their calls are kept for `ot.resume` ([Resuming a run](results.md#resuming-a-run))"
@@ -230,7 +227,9 @@ class JournalSettings(Section):
 class FlowSettings(Section):
     """A guarded flow: what the tools of `from` return may not go to those of `to` unasked."""
 
-    to: tuple[Pattern, ...] = setting(REQUIRED, "patterns of `pack.tool` to which guarded results may not flow unasked")
+    to: tuple[Pattern, ...] = setting(
+        REQUIRED, "patterns of `pack.tool` that guarded results may not flow to without asking"
+    )
     action: Annotated[Literal["ask", "deny"], Before(read_word)] = setting(
         "ask", "whether a person is asked before such a call, or it is denied"
     )
@@ -243,7 +242,7 @@ class FlowSettings(Section):
 
 
 class PolicySettings(Section):
-    """Tools that are denied or asked about, and guarded flows between tools: shell patterns over `pack.tool`."""
+    """Tools that are denied or need permission, and guarded flows between tools."""
 
     deny: tuple[Pattern, ...] = setting((), "patterns of `pack.tool` that are never called")
     ask: tuple[Pattern, ...] = setting((), "patterns of `pack.tool` for which a person is asked before each call")
@@ -269,8 +268,8 @@ class SecuritySettings(Section):
 
     pin_tools: bool | None = setting(
         None,
-        "whether what a server says of itself is refused after it has changed, until you accept it: `true` for all "
-        "servers, `false` for none; without it, for those that come from elsewhere "
+        "whether changes to a server's tools and texts are refused until you accept them: `true` for all "
+        "servers, `false` for none; if not set, for servers that come from elsewhere "
         "([Tools that change](servers.md#tools-that-change))",
         layers=STAYS_ON,
     )
@@ -284,7 +283,7 @@ class TopicSettings(Section):
 
 
 class PromptSettings(Section):
-    """The person's own texts, shown with a pack."""
+    """Your own advice to the model."""
 
     packs: dict[str, str] = setting(
         {}, "advice to the model for each pack, shown with it", example={"github": "Search before you create an issue."}
@@ -315,10 +314,10 @@ class WithheldPack(PackSettings):
 
 
 class LogSettings(Section):
-    """The level and the form of the log, and a file for it instead of stderr."""
+    """The log: how much is written, and where."""
 
     level: Annotated[Literal["trace", "debug", "info", "warning", "error"], Before(read_word)] = setting(
-        "info", "the least important entries that are logged"
+        "info", "the lowest level that is logged"
     )
     file: FilePath | None = setting(None, "the file to log to; if not set, the log goes to stderr")
     format: Annotated[Literal["text", "json"], Before(read_word)] = setting(
@@ -349,13 +348,13 @@ class PriceSettings(Section):
     """The price of a model in US dollars per million tokens; without cache prices, that cost is unknown."""
 
     input: Dollars = setting(REQUIRED, "US dollars per million tokens, for models whose name matches the pattern")
-    output: Dollars = setting(REQUIRED, "the same for what the model writes")
+    output: Dollars = setting(REQUIRED, "the same for tokens that the model writes")
     cache_read: Dollars | None = setting(None, "the same for tokens read from the provider's cache")
     cache_write: Dollars | None = setting(None, "the same for tokens written to it")
 
 
 class MemorySettings(Section):
-    """The part of a conversation that the model is shown; the oldest is dropped first."""
+    """The part of a conversation that the model sees."""
 
     messages: Annotated[Count, Bounds(ge=2, le=100_000)] = setting(
         400, "messages of a conversation shown to the model; the oldest are dropped first"
@@ -366,7 +365,7 @@ class MemorySettings(Section):
 
 
 class ConversationSettings(Section):
-    """Conversations that `onetool chat --continue` can go on with."""
+    """Conversations that `onetool chat --continue` can continue."""
 
     enabled: bool = setting(True, "whether conversations are kept ([assistant.md](assistant.md#going-on-later))")
     keep_days: Annotated[Count, Bounds(ge=1, le=3650)] = setting(
@@ -377,7 +376,7 @@ class ConversationSettings(Section):
 
 @with_provider_sections
 class AiSettings(Section):
-    """The assistant: who answers, with which tools, and within which limits."""
+    """The assistant of `onetool chat` and `onetool listen`, and the models of the pack `llm`."""
 
     provider: ProviderName = setting("anthropic", "who answers in `onetool chat` ([The assistant](assistant.md))")
     failover: ProviderName | None = setting(None, "who answers when the provider does not")
@@ -393,10 +392,8 @@ class AiSettings(Section):
         4, "how often an overloaded or broken provider is asked again"
     )
     timeout: Seconds = setting(300, "seconds within which the provider must send something")
-    memory: MemorySettings = setting(MemorySettings.model_construct(), "how much of a conversation the model sees")
-    conversations: ConversationSettings = setting(
-        ConversationSettings.model_construct(), "conversations that can be continued later"
-    )
+    memory: MemorySettings = subsection(MemorySettings)
+    conversations: ConversationSettings = subsection(ConversationSettings)
     prices: dict[Pattern, PriceSettings] = setting(
         {}, "what models cost, by patterns of their names", example={"llama*": {"input": 0, "output": 0}}
     )
@@ -423,7 +420,7 @@ class VadSettings(Section):
 
 
 class VoiceSettings(Section):
-    """The assistant that listens: how it hears and how it speaks."""
+    """How `onetool listen` hears and speaks."""
 
     engine: Annotated[Literal["moonshine", "faster-whisper", "grammar"], Before(read_word)] = setting(
         "moonshine", "what turns speech into words"
@@ -445,7 +442,7 @@ class VoiceSettings(Section):
     queue: Annotated[Count, Bounds(ge=1, le=100)] = setting(3, "utterances that may wait; the oldest is dropped")
     recognition_timeout: Seconds = setting(20, "seconds that recognising an utterance may take")
     microphone: Name | None = setting(None, "name or number of the microphone; if not set, the system's default")
-    vad: VadSettings = setting(VadSettings.model_construct(), "what counts as speech")
+    vad: VadSettings = subsection(VadSettings)
 
 
 class Config(Section):
@@ -463,7 +460,6 @@ class Config(Section):
         "more folders whose files tools may read and write, besides the project and your own `projects` "
         "([Allowed folders](packs/file.md#allowed-folders))",
         when=AT_ONCE,
-        layers=PERSON,
         example=["~/documents"],
     )
     aliases: dict[Identifier, Annotated[str, After(check_target)]] = setting(
@@ -496,91 +492,45 @@ class Config(Section):
             "docs": {"url": "https://example.com/mcp", "headers": {"X-Team": "docs"}, "oauth": {}},
         },
     )
-    execution: ExecutionSettings = setting(ExecutionSettings.model_construct(), "the limits and confinement of a run")
-    workers: WorkerSettings = setting(WorkerSettings.model_construct(), "the processes of extensions", when=AT_ONCE)
-    results: ResultSettings = setting(
-        ResultSettings.model_construct(), "answers that are too long to show", when=AT_ONCE, layers=PERSON
-    )
-    stats: StatsSettings = setting(
-        StatsSettings.model_construct(), "counts of calls and of what they cost", when=NEXT_START, layers=PERSON
-    )
-    audit: AuditSettings = setting(
-        AuditSettings.model_construct(), "the audit log of calls with side effects", when=NEXT_START, layers=PERSON
-    )
-    journal: JournalSettings = setting(
-        JournalSettings.model_construct(), "the journal of runs", when=NEXT_START, layers=PERSON
-    )
-    policy: PolicySettings = setting(
-        PolicySettings.model_construct(), "tools that need permission", when=AT_ONCE, layers=UNION
-    )
-    security: SecuritySettings = setting(
-        SecuritySettings.model_construct(), "trust in what other servers say about themselves", when=NEXT_START
-    )
+    execution: ExecutionSettings = subsection(ExecutionSettings)
+    workers: WorkerSettings = subsection(WorkerSettings, when=AT_ONCE)
+    results: ResultSettings = subsection(ResultSettings, when=AT_ONCE)
+    stats: StatsSettings = subsection(StatsSettings, when=NEXT_START)
+    audit: AuditSettings = subsection(AuditSettings, when=NEXT_START)
+    journal: JournalSettings = subsection(JournalSettings, when=NEXT_START)
+    policy: PolicySettings = subsection(PolicySettings, when=AT_ONCE, layers=UNION)
+    security: SecuritySettings = subsection(SecuritySettings, when=NEXT_START)
     topics: tuple[TopicSettings, ...] = setting(
         (),
         "where `ot.notify` writes",
         when=AT_ONCE,
-        layers=PERSON,
         example=[{"pattern": "notes*", "file": "notes.yaml"}],
     )
-    prompts: PromptSettings = setting(
-        PromptSettings.model_construct(), "your own texts for the model", when=AT_ONCE, layers=PROJECT
-    )
+    prompts: PromptSettings = subsection(PromptSettings, when=AT_ONCE, layers=PROJECT)
     packs: dict[Name, PackSettings] = setting(
-        {}, "settings of individual packs", when=AT_ONCE, layers=PERSON, example={"github": {"timeout": 20}}
+        {}, "settings of individual packs", when=AT_ONCE, example={"github": {"timeout": 20}}
     )
-    log: LogSettings = setting(
-        LogSettings.model_construct(), "what is logged, and where", when=NEXT_START, layers=PERSON
-    )
-    http: HttpSettings = setting(
-        HttpSettings.model_construct(),
-        "the limits of `onetool serve --http` and `--unix`",
-        when=NEXT_START,
-        layers=PERSON,
-    )
+    log: LogSettings = subsection(LogSettings, when=NEXT_START)
+    http: HttpSettings = subsection(HttpSettings, when=NEXT_START)
     store: Store = setting(
         EMBEDDED_STORE,
         "where results, runs and whatever else outlives a process are kept: `sqlite`, files of this machine, or "
         "the `postgresql://` address of a database that replicas share ([Serving](serving.md))",
         when=NEXT_START,
-        layers=PERSON,
         hidden=True,
     )
-    auth: AuthSettings = setting(
-        AuthSettings.model_construct(),
-        "who people are, for a server that many share; in force where `public_url` is set",
-        when=NEXT_START,
-        layers=PERSON,
-    )
-    seal: SealSettings = setting(
-        SealSettings.model_construct(),
-        "the keys that seal secrets and logins of people, with `auth`; without any, one is made in the state folder, "
-        "but a `postgresql://` store needs them given",
-        when=NEXT_START,
-        layers=PERSON,
-    )
+    auth: AuthSettings = subsection(AuthSettings, when=NEXT_START)
+    seal: SealSettings = subsection(SealSettings, when=NEXT_START)
     grants: dict[Name, GrantSettings] = setting(
         {},
         "what the members of each group may do, on top of `policy`",
         when=AT_ONCE,
-        layers=PERSON,
         example={"developers": {"allow": ["git.*", "file.read"], "ask": ["git.push"], "deny": ["file.delete"]}},
     )
-    limits: TeamLimits = setting(
-        TeamLimits.model_construct(), "what each person may use, with `auth`", when=NEXT_START, layers=PERSON
-    )
-    telemetry: TelemetrySettings = setting(
-        TelemetrySettings.model_construct(), "traces and metrics", when=NEXT_START, layers=PERSON
-    )
-    ai: AiSettings = setting(
-        AiSettings.model_construct(),
-        "the assistant of `onetool chat` and `onetool listen`, and the models of the pack `llm`",
-        when=NEXT_START,
-        layers=PERSON,
-    )
-    voice: VoiceSettings = setting(
-        VoiceSettings.model_construct(), "how `onetool listen` hears and speaks", when=NEXT_START, layers=PERSON
-    )
+    limits: TeamLimits = subsection(TeamLimits, when=NEXT_START)
+    telemetry: TelemetrySettings = subsection(TelemetrySettings, when=NEXT_START)
+    ai: AiSettings = subsection(AiSettings, when=NEXT_START)
+    voice: VoiceSettings = subsection(VoiceSettings, when=NEXT_START)
     docs_url: Url = setting(
-        "https://onetool.beycom.online/reference/tools/", "where the tools are documented", when=AT_ONCE, layers=PERSON
+        "https://onetool.beycom.online/reference/tools/", "where the tools are documented", when=AT_ONCE
     )

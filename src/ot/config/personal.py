@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
 
+from mcp_core.quick_dataclass import replace
 from ot.clients.person import Person
 from ot.config.confine import ConfineSettings
 from ot.config.entries import Mistake

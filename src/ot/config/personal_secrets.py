@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from mcp_core.known_secrets import SHORTEST
+from mcp_core.quick_dataclass import replace
 from ot.config.loader import LoadedConfig
 from ot.config.secrets import is_name
 from ot.logs import write_log
@@ -49,11 +49,13 @@ class PersonalSecrets:
     def put(self, name: str, value: str) -> None:
         """Keep a secret, also in place of an earlier one; raises ValueError with words for the person."""
         if not is_name(name):
-            raise ValueError("the name of a secret has letters, digits and _ only, and no digit first")
+            raise ValueError(
+                "the name of a secret may contain only letters, digits and _, and must not start with a digit"
+            )
         if not value or len(value) > LONGEST_SECRET:
-            raise ValueError(f"a secret has 1 to {LONGEST_SECRET:,} characters")
+            raise ValueError(f"a secret must have 1 to {LONGEST_SECRET:,} characters")
         if len(value) >= SHORTEST and value in self._principal:  # shorter ones are masked nowhere
-            raise ValueError("a part of your own name is no secret: the log would not say any more who you are")
+            raise ValueError("a secret must not be part of your own name: the log would mask who you are")
         self._change(lambda known: {**known, name: value})
 
     def remove(self, name: str) -> None:
@@ -64,7 +66,7 @@ class PersonalSecrets:
         def sealed(before: bytes | None) -> bytes:
             found = change({} if before is None else self._open(before))
             if len(found) > MOST_SECRETS:
-                raise ValueError(f"there are {MOST_SECRETS} secrets already; remove one")
+                raise ValueError(f"you already have {MOST_SECRETS} secrets; remove one first")
             return self._sealer().seal(json.dumps(dict(found)).encode(), place=self._place).encode()
 
         self._shelf.update(SECRETS_DOCUMENT, sealed)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
+from mcp_core.quick_dataclass import replace
 from ot.config.documents import parse_document
 from ot.config.entries import Mistakes
 from ot.config.keys import ANY, Key, dotted, known_keys, matches, starts
@@ -66,7 +66,7 @@ class PersonalSettings:
 def find_mistakes(text: str) -> list[str]:
     """Say what is wrong with somebody's own settings, each with its line."""
     if len(text.encode()) > LONGEST:
-        return [f"More than {LONGEST:,} bytes."]
+        return [f"The text is longer than {LONGEST:,} bytes."]
     try:
         values = parse_document(text.encode(), _FILE)
     except ConfigError as error:
@@ -130,13 +130,13 @@ def _find_refused(values: Mapping[object, object], path: tuple[str, ...], keys: 
         here = (*path, str(name))
         if any(matches(safe, here) for safe in _SAFE):
             if here[0] == "packs" and value is True:
-                fix = "write false, or nothing"
+                fix = "write false, or remove the key"
                 yield ConfigError("you can switch a pack off, not on", file=_FILE, key=dotted(here), fix=fix)
         elif any(starts(safe, here) for safe in _SAFE) and (value is None or isinstance(value, dict)):
             yield from _find_refused(value or {}, here, keys)
         elif here == ("include",) or any(starts(key.path, here) for key in keys) or path[:1] == ("packs",):
-            fix = f"your own settings are {SAFE_WORDS}"
-            yield ConfigError("only whoever looks after the server sets it", file=_FILE, key=dotted(here), fix=fix)
+            fix = f"you can set {SAFE_WORDS}"
+            yield ConfigError("only an administrator can set it", file=_FILE, key=dotted(here), fix=fix)
 
 
 def _word(error: ConfigError) -> str:

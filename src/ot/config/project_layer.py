@@ -6,9 +6,10 @@ import builtins
 import keyword
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from mcp_core.quick_dataclass import dataclass
 from ot.config.documents import parse_document, require_closed_to_others
 from ot.config.entries import Mistakes
 from ot.config.keys import Key
@@ -60,7 +61,7 @@ class TrustedDocuments:
     def _name(self, file: Path) -> str:
         if not file.is_relative_to(self._folder):
             raise ConfigError(
-                "a file of a project includes only files in its own folder, which can be trusted with it",
+                "a project's file can only include files in its own folder, which are trusted with it",
                 file=file,
                 fix=f"move it into {self._folder}",
             )
@@ -94,7 +95,7 @@ def read_project(
     reader = LayerReader(filling, home=home, keys=keys, documents=documents, mistakes=mistakes)
     layers = reader.read(found.get(CONFIG_FILE), found.get(PROMPTS_FILE))
 
-    names = _Names(folder, home, taken)
+    names = _UntrustedNames(folder, home, taken)
     names.broken += [f"{name}: a file of this name is not read" for name in _misnamed(folder)]
     for name in documents.untrusted:
         if name not in (PROMPTS_FILE, SECRETS_FILE):
@@ -117,8 +118,8 @@ def _misnamed(folder: Path) -> list[str]:
 
 
 @dataclass(slots=True)
-class _Names:
-    """What is read of files that nobody has trusted; whatever is wrong with them stops nothing."""
+class _UntrustedNames:
+    """The names in files that nobody has trusted; a mistake in such a file stops nothing."""
 
     folder: Path
     home: Path

@@ -15,7 +15,7 @@ from typing import Annotated, TypeVar
 
 from mcp_core.quick_dataclass import dataclass
 from ot.config.reading import After, Before
-from ot.config.section import Name, Section, with_key
+from ot.config.section import Name, Section, with_key, words_from
 from ot.config.settings import REQUIRED, setting
 from ot.config.values import mistake, read_word
 
@@ -60,8 +60,7 @@ def find_providers() -> Mapping[str, Provider]:
 def with_provider_sections(settings: type[S]) -> type[S]:
     """Add a section for each provider to the keys of a class of settings."""
     for one in find_providers().values():
-        words = (one.settings.__doc__ or "").rstrip(".")
-        settings = with_key(one.name, one.settings, words, one.settings.model_construct())(settings)
+        settings = with_key(one.name, one.settings, words_from(one.settings), one.settings.model_construct())(settings)
     return settings
 
 

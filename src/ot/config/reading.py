@@ -15,6 +15,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mcp_core.quick_dataclass import dataclass, replace
 from ot.config.values import MISTAKE, ValueMistakeError
 
 MISSING, UNKNOWN_KEY, WRONG_KEY = "missing", "unknown key", "wrong key"
@@ -32,7 +33,8 @@ _TRUE = frozenset({"1", "on", "t", "true", "y", "yes"})
 _FALSE = frozenset({"0", "off", "f", "false", "n", "no"})
 
 
-class Problem(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Problem:
     """A value that does not fit, by the keys and positions that lead to it; no value is quoted."""
 
     place: Place
@@ -50,19 +52,22 @@ class SettingsError(ValueError):
         self.problems = problems
 
 
-class Before(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Before:
     """In the annotation of a type: makes what was written into what the type accepts; raises `mistake`."""
 
     function: Callable[[object], object]
 
 
-class After(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class After:
     """In the annotation of a type: accepts a value of that type, or another one for it; raises `mistake`."""
 
     function: Callable[[Any], object]
 
 
-class Bounds(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Bounds:
     """In the annotation of a number: where it must lie."""
 
     gt: float | None = None
@@ -183,7 +188,7 @@ def _mapping(keys: Reader, values: Reader) -> Reader:
             inside: Place = (*place, str(key))
             of_key: list[Problem] = []
             name = keys(key, inside, of_key)
-            problems += [problem._replace(of_key=True) for problem in of_key]
+            problems += [replace(problem, of_key=True) for problem in of_key]
             found[name] = values(item, inside, problems)
         return found if len(problems) == before else WRONG
 
@@ -192,7 +197,7 @@ def _mapping(keys: Reader, values: Reader) -> Reader:
 
 def no_section(place: Place) -> Problem:
     """Return the problem of what should hold keys of its own."""
-    return Problem(place, VALUE, "must hold keys of its own", 'write "key: value" lines below it')
+    return Problem(place, VALUE, "must be a section with keys", 'write "key: value" lines below it')
 
 
 def _read_text(value: object) -> str:

@@ -22,7 +22,7 @@ def load_sealer(config: Config, state: Path) -> Sealer:
         return Sealer(config.seal.keys)
     if config.seal.file is None and config.store != EMBEDDED_STORE:
         raise ConfigError(
-            "a store that replicas share needs keys that seal what is kept of people's secrets",
+            "a store that replicas share needs keys to encrypt people's secrets",
             key="seal.keys",
             fix="print one with `onetool seal key`, and give it to every replica as ONETOOL_SEAL_KEYS",
         )
@@ -61,9 +61,9 @@ def read_keys(file: Path) -> list[str]:
     except OSError as error:
         raise _unusable(file, error) from error
     except ValueError as error:
-        raise ConfigError("holds a line that is no key", file=file, fix="leave one key a line") from error
+        raise ConfigError("contains a line that is not a key", file=file, fix="write one key per line") from error
     if not keys:
-        raise ConfigError("holds no key", file=file, fix="write one with `onetool seal rotate`")
+        raise ConfigError("contains no key", file=file, fix="write one with `onetool seal rotate`")
     return keys
 
 
@@ -77,4 +77,4 @@ def write_keys(file: Path, keys: list[str]) -> None:
 
 def _unusable(file: Path, error: OSError) -> ConfigError:
     reason = error.strerror or type(error).__name__
-    return ConfigError(f"cannot be used: {reason}", file=file, fix="make it with `onetool seal rotate`")
+    return ConfigError(f"cannot be used: {reason}", file=file, fix="create it with `onetool seal rotate`")

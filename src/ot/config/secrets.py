@@ -94,7 +94,7 @@ def read_secrets(files: Iterable[Path], documents: Documents | None = None) -> d
 def _checked(name: object, value: object, file: Path) -> tuple[str, str]:
     if not isinstance(name, str) or not is_name(name):
         raise ConfigError(
-            "is not the name of a variable", file=file, key=dotted([name]), fix="use letters, digits and _ only"
+            "is not a valid variable name", file=file, key=dotted([name]), fix="use letters, digits and _ only"
         )
     if not isinstance(value, str):
         raise ConfigError("must be text", file=file, key=name, fix="put the value in quotes")

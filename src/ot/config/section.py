@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self, TypeVar, dataclass_transform, get_type_hints
 
+from mcp_core.quick_dataclass import dataclass
 from ot.config.reading import (
     MISSING,
     UNKNOWN_KEY,
@@ -25,7 +26,7 @@ from ot.config.reading import (
     no_section,
     reader_of,
 )
-from ot.config.settings import REQUIRED, Setting
+from ot.config.settings import REQUIRED, Layers, Setting, When, setting
 from ot.config.values import (
     ValueMistakeError,
     check_host,
@@ -56,7 +57,8 @@ Share = Annotated[float, Before(read_number), Bounds(gt=0, lt=1)]
 Dollars = Annotated[float, Before(read_number), Bounds(ge=0, le=1_000_000)]
 
 
-class Field(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Field:
     """The type of a setting, with what marks it, and its default; REQUIRED if it must be given."""
 
     annotation: object
@@ -86,7 +88,7 @@ class SectionType(type):
 
     @property
     def readers(cls) -> Mapping[str, Reader]:
-        """What reads each setting."""
+        """The function that reads each setting."""
         return _readers_of(cls)
 
 
@@ -105,7 +107,7 @@ def _annotated(body: Mapping[str, Any]) -> list[str]:
     return list(body.get("__annotations__", ()))
 
 
-class _Made:
+class _Instance:
     """An instance beside its settings, which are its `vars`."""
 
     __slots__ = ("__dict__", "model_extra", "model_fields_set")
@@ -114,7 +116,7 @@ class _Made:
     model_extra: Mapping[str, object]  # keys beside the settings, where a section takes any
 
 
-class Section(_Made, metaclass=SectionType):
+class Section(_Instance, metaclass=SectionType):
     """A mapping of the file with a closed set of keys, or an open one; frozen."""
 
     __slots__ = ()
@@ -233,6 +235,17 @@ def _fill(made: S, values: Mapping[str, object], given: frozenset[str], extra: M
     object.__setattr__(made, "model_fields_set", given)
     object.__setattr__(made, "model_extra", extra)
     return made
+
+
+def subsection(kind: type[S], *, when: When | None = None, layers: Layers | None = None) -> S:
+    """A field that holds a section, with its defaults; the section's docstring describes it."""
+    return setting(kind.model_construct(), words_from(kind), when=when, layers=layers)
+
+
+def words_from(kind: type[Section]) -> str:
+    """The first paragraph of a section's docstring, as the words of a key."""
+    text = " ".join((kind.__doc__ or "").partition("\n\n")[0].split()).rstrip(".")
+    return text if text.startswith("OneTool") else text[:1].lower() + text[1:]
 
 
 def with_key(name: str, kind: object, words: str, default: object = REQUIRED) -> Callable[[type[S]], type[S]]:

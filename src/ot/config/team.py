@@ -18,12 +18,13 @@ _POSTGRES = ("postgresql://", "postgres://")
 def check_store(value: str) -> str:
     """Accept the embedded store, or the address of a PostgreSQL database."""
     if value != EMBEDDED_STORE and not value.startswith(_POSTGRES):
-        raise mistake("a store is sqlite or postgresql://...", "name one of them")
+        raise mistake("must be sqlite or postgresql://...", "name one of them")
     try:
         urlsplit(value).port  # noqa: B018 - looked at, since a password with a / or an @ in it ends in the wrong place
     except ValueError:
         raise mistake(
-            "the address cannot be read", "write signs in a password as a URL has them, such as %2F for / and %40 for @"
+            "the address cannot be read",
+            "percent-encode special characters in the password, such as %2F for / and %40 for @",
         ) from None
     return value
 
@@ -38,7 +39,7 @@ def check_seal_key(value: str) -> str:
     try:
         key_id(value)
     except ValueError as error:
-        raise mistake("this is no key", "print one with `onetool seal key`") from error
+        raise mistake("is not a key", "print one with `onetool seal key`") from error
     return value.strip()
 
 
@@ -51,12 +52,12 @@ def is_safe(url: str) -> bool:
 def check_issuer(value: str) -> str:
     """Accept an issuer whose keys cannot be swapped on the way."""
     if not is_safe(value):
-        raise mistake("whoever is between us and this issuer could swap its keys", 'write "https://..."')
+        raise mistake("without TLS, the issuer's keys could be replaced on the way", 'write "https://..."')
     return value
 
 
 class AuthSettings(Section):
-    """Who people are: tokens of an OpenID Connect issuer, and API keys that `onetool keys new` makes."""
+    """Logins of people, for a server that many share; in force once `public_url` is set."""
 
     issuer: Annotated[Url, After(check_issuer)] | None = setting(
         None, "the OpenID Connect issuer whose tokens are accepted; if not set, API keys are the only way in"
@@ -65,17 +66,19 @@ class AuthSettings(Section):
         None, "the audience that a token must be made for; if not set, the address of the MCP endpoint"
     )
     public_url: Url | None = setting(
-        None, "the address at which people reach the server; the balancer's, if there is one"
+        None, "the address at which people reach the server; with a load balancer, its address"
     )
-    client_id: Name | None = setting(None, "the client as which people log in to the dashboard")
+    client_id: Name | None = setting(None, "the OAuth client with which people log in to the dashboard")
     client_secret: str | None = setting(None, "the password of that client", hidden=True)
     groups_claim: Name = setting("groups", "the claim of a token that lists a person's groups")
-    admins: tuple[Name, ...] = setting((), "groups whose members see the whole dashboard and look after the server")
+    admins: tuple[Name, ...] = setting(
+        (), "groups whose members are administrators: they see the whole dashboard and manage the server"
+    )
 
     def model_check(self) -> None:
         given = (key for key in self.model_fields_set if getattr(self, key) != type(self).settings[key].default)
         if self.public_url is None and any(given):
-            raise mistake("public_url is not given", "add the address at which people reach the server")
+            raise mistake("public_url is missing", "add the address at which people reach the server")
 
     @property
     def in_force(self) -> bool:
@@ -84,46 +87,51 @@ class AuthSettings(Section):
 
 
 class SealSettings(Section):
-    """The keys that seal what is kept of people's secrets; the first one seals, every one opens."""
+    """The keys that encrypt people's secrets and logins, with `auth`: the first one seals, every one opens.
+
+    Without any, one is made in the state folder; a `postgresql://` store needs them given.
+    """
 
     keys: tuple[Annotated[str, After(check_seal_key)], ...] = setting(
-        (), "keys as `onetool seal key` prints them; all replicas have the same", hidden=True
+        (), "keys printed by `onetool seal key`; the same on all replicas", hidden=True
     )
     file: FilePath | None = setting(
-        None, "a file with one key a line instead, which only its owner may read; `onetool seal rotate` writes it"
+        None, "a file with one key per line instead, readable only by its owner; `onetool seal rotate` writes it"
     )
 
 
 class GrantSettings(Section):
-    """What members of a group may do: shell patterns over `pack.tool`, added to those of `policy`."""
+    """The rights of a group's members: shell patterns over `pack.tool`, added to those of `policy`."""
 
     allow: tuple[Pattern, ...] = setting(
-        (), "patterns of `pack.tool` that they may call, without being asked by the tool; of packs that are off too"
+        (), "patterns of `pack.tool` that they may call without being asked, even in packs that are off"
     )
     ask: tuple[Pattern, ...] = setting((), "patterns of `pack.tool` for which they are asked before each call")
-    deny: tuple[Pattern, ...] = setting((), "patterns of `pack.tool` that they never call")
+    deny: tuple[Pattern, ...] = setting((), "patterns of `pack.tool` that they may not call")
 
 
 class LimitSettings(Section):
-    """What one person may use; a key that is not set is no limit."""
+    """The limits of one person; a key that is not set is no limit."""
 
     runs_per_minute: Annotated[Count, Bounds(ge=1, le=1_000_000)] | None = setting(
-        None, "runs that may begin in a minute"
+        None, "maximum number of runs per minute"
     )
-    calls_per_minute: Annotated[Count, Bounds(ge=1, le=1_000_000)] | None = setting(None, "calls of tools in a minute")
+    calls_per_minute: Annotated[Count, Bounds(ge=1, le=1_000_000)] | None = setting(
+        None, "maximum number of tool calls per minute"
+    )
     concurrent_runs: Annotated[Count, Bounds(ge=1, le=1_000_000)] | None = setting(
-        None, "runs at the same time; if not set, more than 16 at one replica wait for one another"
+        None, "maximum number of runs at the same time; if not set, 16 per replica, and further ones wait"
     )
-    stored_bytes: Bytes | None = setting(None, "bytes of all stored results together")
-    model_cost_per_day: Dollars | None = setting(None, "US dollars for models in a day")
+    stored_bytes: Bytes | None = setting(None, "maximum size of all stored results together")
+    model_cost_per_day: Dollars | None = setting(None, "maximum cost of models per day, in US dollars")
 
 
 class TeamLimits(LimitSettings):
-    """The limits of everybody, and those of groups."""
+    """Limits on what each person may use, with `auth`."""
 
     groups: dict[Name, LimitSettings] = setting(
         {},
-        "limits of groups, in place of those of everybody; of several, the most generous one counts",
+        "limits of groups, instead of the general ones; with several groups, the most generous limit counts",
         example={
             "robots": {
                 "runs_per_minute": 600,

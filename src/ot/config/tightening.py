@@ -16,7 +16,7 @@ from mcp_core.quick_dataclass import dataclass
 from ot.config.keys import ANY, Key, dotted, matches, starts
 from ot.config.layers import merge
 from ot.config.reading import read_switch
-from ot.config.settings import Rule
+from ot.config.settings import PERSON, Rule
 from ot.config.values import parse_size, read_word
 
 Values = Mapping[object, object]
@@ -74,17 +74,17 @@ class Tightening:
     def _put(
         self, merged: dict[object, object], name: object, value: object, key: Key | None, path: tuple[str, ...]
     ) -> None:
-        layers = key.layers if key is not None else None
-        if layers is not None and "project" in layers.sets:
+        layers = key.layers if key is not None else PERSON
+        if "project" in layers.sets:
             merged |= merge({name: merged[name]} if name in merged else {}, {name: value})
         elif value is None:
             pass  # a key without a value says nothing
-        elif key is not None and layers is not None and layers.rule is not None and "project" in layers.tightens:
+        elif key is not None and layers.rule is not None and "project" in layers.tightens:
             tightened = self._tightened(layers.rule, key, merged.get(name), value, path)
             if tightened is not None:
                 merged[name] = tightened
         else:
-            self._refuse(path, "only your own file sets it")
+            self._refuse(path, "only your own file can set it")
 
     def _tightened(self, rule: Rule, key: Key, below: object, value: object, path: tuple[str, ...]) -> object:
         """Return the value that holds; None where nobody has set one."""
@@ -107,7 +107,7 @@ class Tightening:
             if any(Path(real).is_relative_to(place) for place in places):
                 kept.append(real)
             else:
-                self._refuse(path, f"{real} lies outside of the project; your own file can open it")
+                self._refuse(path, f"{real} is outside the project; only your own file can allow it")
         return [*farther, *(item for item in kept if item not in farther)]
 
     def _server(self, below: Values, value: Values, path: tuple[str, ...]) -> dict[object, object]:
@@ -123,7 +123,7 @@ class Tightening:
             return merge(self._section(below, others, path), given)
         for key in changed:
             self._refuse(
-                (*path, str(key)), "this server is yours; a project that describes one of its own names it anew"
+                (*path, str(key)), "this server is yours; a project that defines its own must give its command or url"
             )
         return self._section(below, others, path)
 
@@ -151,7 +151,7 @@ def keep_guards(guards: Values, named: Values, keys: Sequence[Key]) -> dict[obje
     merged = merge(guards, named)
     for path, key in _guards(keys).items():
         below, value = _at(guards, path), _at(named, path)
-        if below is not None and key.layers is not None and key.layers.rule is not None:
+        if below is not None and key.layers.rule is not None:
             held = below if value is None else tighten(key.layers.rule, key, below, value)
             merged = merge(merged, _nested(path, held))
     return merged
@@ -164,7 +164,7 @@ def tighten(rule: Rule, key: Key, below: object, value: object) -> object:
 
 def _guards(keys: Sequence[Key]) -> dict[tuple[str, ...], Key]:
     """Return the keys that guard the person by where they stand; a list of rules counts as one."""
-    found = [key for key in keys if key.layers is not None and key.layers.rule in _GUARDS]
+    found = [key for key in keys if key.layers.rule in _GUARDS]
     paths = [(tuple(itertools.takewhile(lambda part: part != ANY, key.path)), key) for key in found]
     return {path: key for path, key in paths if key.path == path or path[0] == "policy"}
 

@@ -127,7 +127,7 @@ def check_target(value: str) -> str:
 def check_pattern(value: str) -> str:
     """A shell pattern; one with blanks around or inside would silently match nothing."""
     if not value or any(char.isspace() for char in value):
-        raise mistake("must be a pattern without blanks", 'write for example "file.*"')
+        raise mistake("must be a pattern without spaces", 'write for example "file.*"')
     return value
 
 

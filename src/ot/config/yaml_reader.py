@@ -74,7 +74,7 @@ class _Reader:
         value = self._value(self._loader.get_event())
         self._loader.get_event()
         if not self._loader.check_event(yaml.StreamEndEvent):
-            raise self._mistake("holds more than one document", fix='remove the line "---" between them')
+            raise self._mistake("contains more than one document", fix='remove the line "---" between them')
         return value
 
     def _value(self, event: _Event) -> object:
@@ -93,9 +93,9 @@ class _Reader:
         name = "" if self._private else f" *{event.anchor}"
         value, cost = self._anchors.get(event.anchor, (None, 0))
         if value is _OPEN:
-            raise self._mistake(f"the alias{name} stands inside the value it names", fix="write the value out")
+            raise self._mistake(f"the alias{name} is inside the value it refers to", fix="write the value out")
         if event.anchor not in self._anchors:
-            raise self._mistake(f"the alias{name} names no anchor", fix="put a text that begins with * in quotes")
+            raise self._mistake(f"the alias{name} refers to no anchor", fix="put a text that begins with * in quotes")
         self._spend(cost)
         return value
 
@@ -116,7 +116,7 @@ class _Reader:
 
     def _collection(self, event: yaml.CollectionStartEvent) -> object:
         if event.tag not in _COLLECTION_TAGS:
-            raise self._mistake("this tag is not known", fix="remove the word that begins with !")
+            raise self._mistake("unknown tag", fix="remove the word that begins with !")
         if len(self._path) >= MAX_DEPTH:
             raise self._mistake(f"is nested more than {MAX_DEPTH} levels deep", fix="make it flatter")
         return self._mapping() if isinstance(event, yaml.MappingStartEvent) else self._sequence()
@@ -140,7 +140,7 @@ class _Reader:
             line = _line_of(event)
             self._path.append("<<" if key is _MERGE else str(key))
             if key in lines:
-                raise self._mistake(f"stands twice (lines {lines[key]} and {line})", fix="keep one of the two")
+                raise self._mistake(f"occurs twice (lines {lines[key]} and {line})", fix="keep one of the two")
             lines[key] = line
             value = self._value(self._loader.get_event())
             if key is _MERGE:
@@ -159,7 +159,7 @@ class _Reader:
         if isinstance(key, list | dict | yaml.Event):
             line = _line_of(event)
             raise self._mistake(
-                f"a list or mapping stands where a key is expected (line {line})",
+                f"there is a list or mapping where a key is expected (line {line})",
                 fix="put a text that begins with { or [ in quotes",
             )
         return key
@@ -176,7 +176,9 @@ class _Reader:
     def _spend(self, cost: int) -> None:
         self._cost += cost
         if self._cost > MAX_EXPANDED:
-            raise self._mistake("its aliases expand to more than a configuration can hold", fix="use fewer aliases")
+            raise self._mistake(
+                "its aliases expand to more data than a configuration may hold", fix="use fewer aliases"
+            )
 
     def _mistake(self, reason: str, *, fix: str) -> ConfigError:
         return ConfigError(printable(reason), file=self._file, key=dotted(self._path), fix=fix)
@@ -187,7 +189,7 @@ class _Reader:
         if not isinstance(exc, yaml.MarkedYAMLError) or exc.problem_mark is None:
             position = getattr(exc, "position", 0)
             line = text.count("\n", 0, position) + 1
-            return self._mistake(f"holds a control character (line {line})", fix="remove it")
+            return self._mistake(f"contains a control character (line {line})", fix="remove it")
         line = exc.problem_mark.line + 1
         problem = "" if self._private else f": {exc.problem}"
         begun = exc.context_mark.line + 1 if exc.context_mark else line

@@ -12,7 +12,7 @@ from typing import Any
 from mcp_core.distribution import with_extra
 from mcp_core.nearest_names import nearest
 from ot import errors
-from ot.config.entries import Entry, Mistake
+from ot.config.entries import EntryPath, Mistake
 from ot.logs import word_incident
 from ot.trust.untrusted import trust_command
 from ot_sdk.failures import builtin_name
@@ -88,7 +88,7 @@ def word_mistakes(mistakes: Iterable[Mistake]) -> list[str]:
     return [f"{'.'.join(each.entry)} {_fate_of(each.entry)}: {word_error(each.error)}" for each in mistakes]
 
 
-def _fate_of(entry: Entry) -> str:
+def _fate_of(entry: EntryPath) -> str:
     return "is off" if len(entry) > 1 else "has its defaults"
 
 

@@ -35,16 +35,16 @@ _SYSTEM = (Path("/proc"), Path("/sys"), Path("/dev"))
 _IN_MEMORY = Path("/dev/shm")  # ordinary files, though below /dev
 _OPEN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC  # opening a pipe must not wait for its other end
 _REASONS = {
-    errno.EEXIST: "something has this name already",
+    errno.EEXIST: "something with this name already exists",
     errno.ENOTDIR: "a part of it is a file, not a folder",
-    errno.ELOOP: "its links lead to one another",
+    errno.ELOOP: "its links form a loop",
     errno.ENOTEMPTY: "the folder is not empty",
 }
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FolderItem:
     """A name in a folder, with the status of what has it; a link is not followed."""
 
     name: str
@@ -110,11 +110,11 @@ class AllowedFiles:
             with replacing(folder, reached.name, replace=not new, mode=mode, around_rename=guard) as file:
                 yield file
 
-    def list(self, path: AnyPath) -> Iterator[Entry]:
+    def list(self, path: AnyPath) -> Iterator[FolderItem]:
         """Yield what is in a folder, in the order of the disk; what vanishes meanwhile is left out."""
         folder = self.open(path, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            yield from entries_of(folder)
+            yield from items_of(folder)
         finally:
             os.close(folder)
 
@@ -176,9 +176,9 @@ class AllowedFiles:
     def _absolute(self, path: AnyPath) -> str:
         text = os.fspath(path)
         if not text or "\0" in text:
-            raise PathError(text, "a path has at least one character, and no null character")
+            raise PathError(text, "a path must not be empty or contain a null character")
         if len(os.fsencode(text)) > _LONGEST:
-            raise PathError(f"{text[:60]}…", f"a path has at most {_LONGEST:,} bytes")
+            raise PathError(f"{text[:60]}…", f"a path may have at most {_LONGEST:,} bytes")
         if text == "~" or text.startswith("~/"):
             return f"{self.home}/{text[1:]}"
         return text if text.startswith("/") else f"{self.project}/{text}"
@@ -186,17 +186,17 @@ class AllowedFiles:
     def _check(self, path: AnyPath, way: Way, *, write: bool) -> None:
         place = way.place
         if not self.contains(place):
-            raise PathRefusedError(str(path), f"{_subject(way)} outside of {self._name_roots()}")
+            raise PathRefusedError(str(path), f"{_subject(way)} outside {self._name_roots()}")
         if _is_system(place):
-            raise PathRefusedError(str(path), "files of the system below /proc, /sys and /dev are not opened")
+            raise PathRefusedError(str(path), "system files below /proc, /sys and /dev cannot be opened")
         if self._leads_to_closed(way):
-            raise PathRefusedError(str(path), "OneTool's own configuration and state are not for tools")
+            raise PathRefusedError(str(path), "tools cannot access OneTool's own configuration and state")
         names = [step.name.casefold() for step in way.steps] + [(way.missing or "").casefold()]
         if not SECRET_NAMES.isdisjoint(names):
-            raise PathRefusedError(str(path), f"a {SECRETS_FILE} is never read or written by tools")
+            raise PathRefusedError(str(path), f"a {SECRETS_FILE} cannot be read or written by tools")
         if write and FOLDER in names:
             raise PathRefusedError(
-                str(path), f"tools write nothing below a folder named {FOLDER}: ask the person to change it"
+                str(path), f"tools cannot write below a folder named {FOLDER}; ask the person to make the change"
             )
 
     def _leads_to_closed(self, way: Way) -> bool:
@@ -211,7 +211,7 @@ class AllowedFiles:
 
     def _name_roots(self) -> str:
         if not self.roots:
-            return "what tools may use: no group of yours is granted the files of this server"
+            return "the folders that tools may use: you don't have access to the files of this server"
         named = ", ".join(map(str, self.roots[:5])) + (" …" if len(self.roots) > 5 else "")
         return f"the folders that tools may use: {named}. A person can add one to `roots` in their onetool.yaml"
 
@@ -269,12 +269,12 @@ def build_allowed_files(loaded: LoadedConfig, *, also: Sequence[Path] = ()) -> A
     )
 
 
-def entries_of(folder: int) -> Iterator[Entry]:
+def items_of(folder: int) -> Iterator[FolderItem]:
     """Yield what is in an open folder; what vanishes meanwhile is left out."""
     with os.scandir(folder) as found:
         for item in found:
             try:
-                yield Entry(item.name, item.stat(follow_symlinks=False))
+                yield FolderItem(item.name, item.stat(follow_symlinks=False))
             except FileNotFoundError:
                 continue
 
@@ -302,7 +302,7 @@ def word_path_error(path: AnyPath, error: OSError) -> PathError:
     if isinstance(error, FileNotFoundError):
         return _missing(path)
     if isinstance(error, PermissionError):
-        return PathRefusedError(str(path), "the system does not let OneTool's user do this")
+        return PathRefusedError(str(path), "permission denied by the operating system")
     return PathError(str(path), _REASONS.get(error.errno or 0) or error.strerror or str(error))
 
 
@@ -332,7 +332,7 @@ def is_closed_name(name: str) -> bool:
 
 
 def _subject(way: Way) -> str:
-    return "it lies" if way.link is None else f"the link {way.link.place} leads to {way.link.target}, which lies"
+    return "it is" if way.link is None else f"the link {way.link.place} leads to {way.link.target}, which is"
 
 
 def _is_system(place: Path) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from mcp_core.quick_dataclass import dataclass
 from ot.files.globs import Matchers, compile_glob, match_names
 
 GITIGNORE = ".gitignore"

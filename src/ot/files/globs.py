@@ -28,7 +28,7 @@ class Glob:
 
     def __init__(self, pattern: str) -> None:
         if not pattern or "\0" in pattern or len(pattern) > _LONGEST:
-            raise GlobError(f"a glob has between 1 and {_LONGEST:,} characters, for example *.py or src/**/*.ts")
+            raise GlobError(f"a glob must have between 1 and {_LONGEST:,} characters, for example *.py or src/**/*.ts")
         branches = _expand(pattern)
         self._patterns = [compile_glob(each if "/" in each.strip("/") else f"**/{each}") for each in branches]
 
@@ -79,5 +79,5 @@ def _expand(pattern: str) -> list[str]:
         else:
             waiting += [current[: found.start()] + branch + current[found.end() :] for branch in found[1].split(",")]
         if len(done) + len(waiting) > _MOST_BRANCHES:
-            raise GlobError(f"its braces stand for more than {_MOST_BRANCHES} globs")
+            raise GlobError(f"its braces expand to more than {_MOST_BRANCHES} globs")
     return done

@@ -6,9 +6,9 @@ import os
 import stat
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from mcp_core.quick_dataclass import dataclass
 from ot.errors import PathError
 from ot.files.allowed_files import AllowedFiles, AnyPath
 from ot.files.gitignore import EXCLUDE, GIT, GITIGNORE, MOST_BYTES, IgnoreFile
@@ -19,7 +19,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TreeItem:
     """Something below the folder: its path seen from there, and the open folder that holds it, until the next one."""
 
     path: str
@@ -48,14 +48,14 @@ def walk_tree(
     ignored: bool,
     depth: int = DEEPEST,
     check: Callable[[], None] = lambda: None,
-    enters: Callable[[Found], bool] = lambda _: True,
-) -> Generator[Found, None, None]:
+    enters: Callable[[TreeItem], bool] = lambda _: True,
+) -> Generator[TreeItem, None, None]:
     """Yield everything below a folder, names in order, folders before what is in them.
 
     Without `ignored`, what git ignores is left out, and its own folder. `check` is called at every folder, and may
     raise to end the walk. Folders that cannot be read, and those that `enters` is false for, are shown and not entered.
     """
-    rules = Ignoring(files, path) if not ignored else None
+    rules = IgnoreRules(files, path) if not ignored else None
     levels = [_open_level(files.open(path, os.O_RDONLY | os.O_DIRECTORY), "", rules)]
     try:
         while levels:
@@ -64,7 +64,7 @@ def walk_tree(
             if not name:
                 os.close(levels.pop().descriptor)
                 continue
-            found = Found(level.path + name, is_folder, level.descriptor, name)
+            found = TreeItem(level.path + name, is_folder, level.descriptor, name)
             if rules is not None and rules.ignores(found.path, folder=is_folder):
                 continue
             yield found
@@ -85,7 +85,7 @@ def _enter(files: AllowedFiles, folder: int, name: str) -> int:
     return descriptor
 
 
-def _open_level(descriptor: int, path: str, rules: Ignoring | None) -> _Level:
+def _open_level(descriptor: int, path: str, rules: IgnoreRules | None) -> _Level:
     try:
         with os.scandir(descriptor) as entries:
             names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
@@ -97,8 +97,8 @@ def _open_level(descriptor: int, path: str, rules: Ignoring | None) -> _Level:
     return _Level(descriptor, path, iter(names))
 
 
-class Ignoring:
-    """What git ignores below a folder: the .gitignore files in it, and above it up to the repository's own folder.
+class IgnoreRules:
+    """The rules by which git ignores files below a folder: the .gitignore files in it, and above it up to the repository's own folder.
 
     The repository's own list (.git/info/exclude) counts as well.
     """

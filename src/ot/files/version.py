@@ -28,11 +28,11 @@ def still(expected: Version, folder: int, name: str, *, path: object) -> Iterato
     the moment between the look and the rename loses what it wrote.
     """
     if not lock(folder, patience=_PATIENCE):
-        raise PathError(str(path), "another program holds the lock of its folder; try again")
+        raise PathError(str(path), "another program has locked its folder; try again")
     try:
         found = version_of(os.stat(name, dir_fd=folder, follow_symlinks=False))
     except FileNotFoundError:
         found = None
     if found != expected:
-        raise ChangedFileError(str(path), "somebody else has changed it since it was read; read it and try again")
+        raise ChangedFileError(str(path), "it has changed since it was read; read it again and retry")
     yield  # closing the folder gives the lock back

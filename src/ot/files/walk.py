@@ -126,7 +126,7 @@ def go(way: Way, *, follow: bool) -> None:
         if stat.S_ISLNK(step.status.st_mode) and (follow or way.rest):
             links += 1
             if links > _MOST_LINKS:
-                raise OSError(errno.ELOOP, "too many links lead to one another")
+                raise OSError(errno.ELOOP, "too many levels of links")
             _follow(way)
         elif way.rest and not stat.S_ISDIR(step.status.st_mode):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))

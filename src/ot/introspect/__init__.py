@@ -8,6 +8,7 @@ from mcp_core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from ot.introspect.alias_problems import find_alias_problems
+    from ot.introspect.catalogue import Catalogue
     from ot.introspect.finder import Finder
     from ot.introspect.health import Health
     from ot.introspect.help import Help

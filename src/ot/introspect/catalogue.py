@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from mcp_core.quick_dataclass import dataclass
 from ot.config.models import Config
 from ot.effects import Effect
 from ot.registry.definitions import PackDefinition, ToolDefinition
@@ -16,7 +17,7 @@ _MOST_WEAK = 5  # tools, where nothing fits well: a reader has to look at each
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Matches:
     """The names of each kind that fit one query, best first; where none does, tools that might."""
 
     tools: list[Hit] = field(default_factory=list)
@@ -35,7 +36,7 @@ class Catalogue:
     def __init__(self, tools: Sequence[ToolDefinition], packs: Sequence[PackDefinition], config: Config) -> None:
         self._index = ToolIndex([*_tools(tools), *_packs(packs, config), *_snippets(config), *_aliases(tools, config)])
 
-    def find(self, query: str) -> Found:
+    def find(self, query: str) -> Matches:
         """Find what fits a need in plain words; names that contain the query come first."""
         ranked = self._index.rank(query)
         scores = {hit.key: hit.score for hit in ranked if hit.score >= _FITS}
@@ -45,7 +46,7 @@ class Catalogue:
                 name = key.partition(":")[2]
                 if part in name.casefold():
                     scores[key] = 1 + len(part) / len(name)
-        found = Found(weak=[] if scores else _tools_of(ranked)[:_MOST_WEAK])
+        found = Matches(weak=[] if scores else _tools_of(ranked)[:_MOST_WEAK])
         for key, score in sorted(scores.items(), key=lambda each: -each[1]):
             kind, _, name = key.partition(":")
             getattr(found, kind).append(Hit(name, score))

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
+from ot import introspect
 from ot.config.models import Config
 from ot.registry.registry import ToolRegistry
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # Only a search needs the words and the ranking: `introspect` loads them.
     from ot.introspect.catalogue import Catalogue
 
 
@@ -24,13 +25,10 @@ class Finder:
 
     async def catalogue(self, config: Config) -> Catalogue:
         """Return what can be found now; it is made on a thread, since there may be many tools."""
-        # Start-up path: only who searches needs the words and the ranking.
-        from ot.introspect.catalogue import Catalogue  # noqa: PLC0415
-
         known = self._catalogue
         if known is None or self._version != self._registry.version or self._config is not config:
             tools, packs = self._registry.definitions(), self._registry.packs()  # reads packs that came late, too
             version = self._registry.version
-            known = await anyio.to_thread.run_sync(Catalogue, tools, packs, config)
+            known = await anyio.to_thread.run_sync(introspect.Catalogue, tools, packs, config)
             self._catalogue, self._version, self._config = known, version, config
         return known

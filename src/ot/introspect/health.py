@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 
 from mcp_core.distribution import installed_version
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import Json, JsonObject
 from ot.audit.log import AuditLog
 from ot.config.loader import LoadedConfig
 from ot.config.models import ExecutionSettings
@@ -138,7 +138,7 @@ def _describe_trust(loaded: LoadedConfig) -> JsonObject:
     return described
 
 
-def _shortened(names: Sequence[str]) -> list[str]:
+def _shortened(names: Sequence[str]) -> list[Json]:
     """The first names: a stranger may have written any number of them."""
     more = len(names) - _MOST_FILES
     return [*names[:_MOST_FILES], *([f"and {more} more"] if more > 0 else [])]
@@ -149,13 +149,13 @@ def _describe_registry(registry: ToolRegistry) -> JsonObject:
         "status": DEGRADED if registry.problems else OK,
         "pack_count": len(registry.packs()),
         "tool_count": len(registry.definitions()),
-        "switched_off": registry.switched_off(),
+        "switched_off": [*registry.switched_off()],
     }
 
 
 def _describe_proxy(servers: Sequence[ServerStatus]) -> JsonObject:
     lacking = any(server.state in ("connecting", "disconnected") for server in servers)
-    confined = [server.name for server in servers if server.confined]
+    confined: list[Json] = [server.name for server in servers if server.confined]
     return {
         "status": DEGRADED if lacking else OK,
         "server_count": len(servers),
@@ -164,13 +164,13 @@ def _describe_proxy(servers: Sequence[ServerStatus]) -> JsonObject:
     }
 
 
-def _describe_server_problems(servers: Sequence[ServerStatus]) -> list[JsonObject]:
+def _describe_server_problems(servers: Sequence[ServerStatus]) -> list[Json]:
     """List what a person should know: servers that cannot be reached, and what differs from what was accepted."""
-    found = []
+    found: list[JsonObject] = []
     for each in servers:
         facts: JsonObject = {"server": each.name, "error": each.error}
         for part, changes in each.changes.items():
-            facts |= {f"changed_{part}": list(changes.changed), f"new_{part}": list(changes.added)}
+            facts |= {f"changed_{part}": [*changes.changed], f"new_{part}": [*changes.added]}
         found.append({key: value for key, value in facts.items() if value})
     return [fact for fact in found if len(fact) > 1]
 

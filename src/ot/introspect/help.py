@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
 
 import anyio.lowlevel
 
+from mcp_core.quick_dataclass import dataclass, replace
 from ot.config.models import Config
 from ot.execution.wording import word_error
-from ot.introspect.catalogue import Catalogue, Found
-from ot.introspect.help_matches import Shown, describe_matches
-from ot.introspect.help_text import describe_alias, describe_pack, describe_snippet_help, describe_tool, shorten
+from ot.introspect.catalogue import Catalogue, Matches
+from ot.introspect.help_text import describe_alias, describe_pack, describe_snippet_help, describe_tool, fit, shorten
 from ot.introspect.listings import Info, SignatureOf
 from ot.introspect.plain_python import find_plain_python
 from ot.introspect.refused_tools import MarkTool
 from ot.introspect.snippet_text import Expand
-from ot.registry.definitions import PackDefinition
+from ot.registry.definitions import PackDefinition, ToolDefinition
+from ot.registry.ranking.index import MOST_NEAR, Hit
 from ot.registry.registry import ToolRegistry
 
 BUDGET = 8000  # characters of an answer, about 2,000 tokens
 MOST_QUERIES = 10
 
 _PACK_NAMES = 40
+_MOST_TOOLS = {"list": 40, "min": 10, "full": 3}
+_MOST_OTHERS = 5
+_SIGNATURES = 3  # go with the best tools, so that they can be called at once
+_LINE = 200  # characters of a description
+_FEWEST = 400  # characters for tools, whatever else was found
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +73,50 @@ class Help:
         text = self._matches(found, info, room - len(heading) - 2)
         return _cut(f"# {heading}\n\n{text}", room, 'Less of each: info="list"')
 
-    def _without_match(self, asked: str, found: Found, info: Info, room: int) -> str:
+    def _without_match(self, asked: str, found: Matches, info: Info, room: int) -> str:
         """Say that nothing fits, and show what shares at least a word with what was asked."""
-        browse = "Use other words, or browse what there is with ot.tools() or ot.packs()."
+        browse = "Try other words, or browse with ot.tools() or ot.packs()."
         if not found.weak:
             return f"No matches found for {asked!r}. {browse}"
         weak = self._matches(
-            Found(tools=found.weak), "list" if info == "list" else "min", room - len(asked) - len(browse) - 80
+            Matches(tools=found.weak), "list" if info == "list" else "min", room - len(asked) - len(browse) - 80
         )
-        return f"Nothing fits {asked!r} well. {browse} The nearest there is, which may be something else:\n\n{weak}"
+        return f"Nothing fits {asked!r} well. {browse} The closest matches, which may be unrelated:\n\n{weak}"
 
-    def _matches(self, found: Found, info: Info, room: int) -> str:
-        shown = Shown(self.registry, self.config, self.signature_of, self.mark)
-        return describe_matches(found, info, shown, room=room)
+    def _matches(self, found: Matches, info: Info, room: int) -> str:
+        """Describe tools, packs, snippets and aliases, best first; tools get the room that the others leave."""
+        aliases, snippets = self.config.aliases, self.config.snippets
+
+        def group(heading: str, hits: Sequence[Hit], describe: Callable[[str], str]) -> str:
+            lines = [hit.key if info == "list" else f"- {describe(hit.key)}" for hit in hits[:_MOST_OTHERS]]
+            narrow = f"All of them: ot.{heading.lower()}()"
+            text = fit(lines, _MOST_OTHERS * _LINE, of=len(hits), narrow=narrow)
+            return f"{heading}:\n{text}" if hits else ""
+
+        others = [
+            group("Packs", found.packs, lambda name: f"{name}: {_one_line(self.registry.pack(name).description)}"),
+            group("Snippets", found.snippets, lambda name: f"${name}: {_one_line(snippets[name].description)}"),
+            group("Aliases", found.aliases, lambda name: f"{name} -> {aliases[name]}"),
+        ]
+        tools = self._matching_tools(found.tools, info, max(room - sum(map(len, others)), _FEWEST))
+        return "\n\n".join(part for part in (tools, *others) if part)
+
+    def _matching_tools(self, hits: Sequence[Hit], info: Info, room: int) -> str:
+        lines = []
+        for number, hit in enumerate(hits[: _MOST_TOOLS[info]]):
+            tool = self.mark(self.registry.get(hit.key))
+            if info == "min":
+                signature = f"\n  {shorten(self.signature_of(tool), 3 * _LINE)}" if number < _SIGNATURES else ""
+                lines.append(f"- {tool.name}: {_one_line(tool.description)}{signature}")
+            else:
+                text = self._describe_tool(tool, info)
+                lines.append(f"{text}\n" if info == "full" else text)
+        narrow = 'Be more specific, or list names: ot.tools(pattern="...", info="list")'
+        count = f"{MOST_NEAR} or more" if len(hits) >= MOST_NEAR else str(len(hits))
+        return f"Tools:\n{fit(lines, room, of=len(hits), narrow=narrow, count=count)}" if hits else ""
+
+    def _describe_tool(self, tool: ToolDefinition, info: Info) -> str:
+        return describe_tool(tool, info, docs_url=self.config.docs_url, signature=self.signature_of(tool))
 
     def _describe_pack(self, pack: PackDefinition, info: Info, room: int) -> str:
         marked = replace(pack, tools={name: self.mark(tool) for name, tool in pack.tools.items()})
@@ -91,8 +127,7 @@ class Help:
         config, registry = self.config, self.registry
         found: list[str] = []
         if "." in query and registry.has(query):
-            tool = self.mark(registry.get(query))
-            found.append(describe_tool(tool, info, docs_url=config.docs_url, signature=self.signature_of(tool)))
+            found.append(self._describe_tool(self.mark(registry.get(query)), info))
         for pack in registry.packs():
             if pack.name == query:
                 most = room - room // 4
@@ -110,6 +145,10 @@ class Help:
         names = ", ".join(pack.name for pack in packs[:_PACK_NAMES])
         more = f" ({_PACK_NAMES} of {len(packs)})" if len(packs) > _PACK_NAMES else ""
         return OVERVIEW.format(tools=sum(len(pack.tools) for pack in packs), packs=f"{len(packs)} packs: {names}{more}")
+
+
+def _one_line(text: str) -> str:
+    return shorten(" ".join(text.split()), _LINE)
 
 
 def _cut(text: str, room: int, more: str) -> str:

@@ -91,7 +91,7 @@ def _describe_tool(tool: ToolDefinition, signature: str) -> JsonObject:
     docs = tool.docs
     described = {"name": tool.name, "signature": signature, "description": whole_description(tool)}
     described |= {"source": tool.source, "effect": str(tool.effect)}
-    parts = {
+    parts: JsonObject = {
         "args": [f"{name}: {text}" for name, text in docs.arguments.items()],
         "returns": docs.returns,
         "example": docs.example,
@@ -102,11 +102,11 @@ def _describe_tool(tool: ToolDefinition, signature: str) -> JsonObject:
 def _summarise_pack(pack: PackDefinition) -> JsonObject:
     about = " ".join(pack.description.split())
     shortened = about if len(about) <= _SUMMARY else f"{about[: _SUMMARY - 1].rstrip()}…"
-    facts = {"name": pack.name, "source": pack.source.partition(":")[0], "tool_count": len(pack.tools)}
+    facts: JsonObject = {"name": pack.name, "source": pack.source.partition(":")[0], "tool_count": len(pack.tools)}
     return {**facts, **({"description": shortened} if shortened else {})}
 
 
 def _describe_pack(pack: PackDefinition, instructions: str) -> JsonObject:
     about = {"description": pack.description, "instructions": instructions.strip()}
-    tools = [{"name": tool.name, "description": tool.description} for _, tool in sorted(pack.tools.items())]
+    tools: list[Json] = [{"name": tool.name, "description": tool.description} for _, tool in sorted(pack.tools.items())]
     return {**_summarise_pack(pack), **{key: text for key, text in about.items() if text}, "tools": tools}

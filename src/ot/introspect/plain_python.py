@@ -1,8 +1,8 @@
-"""What has no pack because plain Python in a run does it: told to those who ask ot.help for such a tool."""
+"""Tasks that plain Python in a run does, so that no pack is needed; ot.help says so to those who look for one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from mcp_core.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class PlainPython:
 PLAIN_PYTHON = (
     PlainPython(
         frozenset({"clock", "time", "times", "timezone", "timezones", "date", "dates", "datetime", "zoneinfo", "now"}),
-        "Telling and converting times",
+        "Getting and converting times",
         "datetime, zoneinfo, calendar",
         "from datetime import UTC, datetime\n"
         "from zoneinfo import ZoneInfo\n"
@@ -32,7 +32,7 @@ PLAIN_PYTHON = (
     ),
     PlainPython(
         frozenset({"data", "csv", "json", "toml", "tomllib", "sqlite", "sqlite3", "diff", "difflib", "statistics"}),
-        "Reading and working on data",
+        "Reading and processing data",
         "csv, json, tomllib, sqlite3, difflib, statistics",
         "import csv, io, statistics\n"
         'rows = list(csv.DictReader(io.StringIO("name,price\\ntea,4.5\\npot,20")))\n'

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
+from mcp_core.quick_dataclass import replace
 from ot.clients.caller import Caller
 from ot.config.models import GrantedPolicy, PolicySettings
 from ot.errors import CallError, ConsentError, NotGrantedError, ToolDeniedError
@@ -17,7 +17,7 @@ MarkTool = Callable[[ToolDefinition], ToolDefinition]
 
 _WORDS: dict[type[CallError], str] = {
     ToolDeniedError: "(Denied here by policy.deny.) ",
-    NotGrantedError: "(Not open to you: no group of yours is granted it.) ",
+    NotGrantedError: "(You don't have access: ask an administrator to grant it to one of your groups.) ",
     ConsentError: "(Cannot be called here: policy.ask names it, and nobody can be asked.) ",
 }
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from mcp_core.quick_dataclass import dataclass
 from ot.registry.from_source import Parameter, list_parameters
 
 _LONGEST = 20_000

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 
 import yaml
 
-from mcp_core.json_types import JsonObject
 from ot.config.models import SnippetParameter, SnippetSettings
 from ot.errors import OneToolError
 from ot.execution.wording import word_error
@@ -47,14 +46,14 @@ def example_invocation(name: str, snippet: SnippetSettings) -> str:
     return " ".join([f"${name}", *(f"{key}={key}" for key, param in snippet.params.items() if param.required)])
 
 
-def _describe_parameter(parameter: SnippetParameter) -> JsonObject:
-    described: JsonObject = {} if parameter.required else {"default": parameter.default}
+def _describe_parameter(parameter: SnippetParameter) -> dict[str, object]:
+    described: dict[str, object] = {} if parameter.required else {"default": parameter.default}
     if parameter.description:
         described["description"] = parameter.description
     return described
 
 
-def _dump(part: JsonObject, *, inner_flow: bool = False) -> str:
+def _dump(part: Mapping[str, object], *, inner_flow: bool = False) -> str:
     style = None if inner_flow else False  # None: what holds no other collection stands on one line
     return str(
         yaml.dump(part, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**31 - 1, default_flow_style=style)

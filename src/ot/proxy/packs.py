@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
 
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import Json
+from mcp_core.quick_dataclass import replace
 from ot.config.models import ToolFilter
 from ot.errors import PackLoadError
 from ot.proxy.calls.arguments import plain_arguments
@@ -19,6 +19,7 @@ from ot.registry.from_schema import define_pack
 from ot.registry.open_results import digest_of, learn_results
 from ot.registry.registry import ToolFunction
 from ot.tasks.large_values import aside, aside_if_large
+from ot.values import Arguments, ToolValue
 
 _LARGE = 1024 * 1024  # characters of an answer that is read on a thread, so that others are answered meanwhile
 
@@ -33,7 +34,7 @@ def build_pack(server: ProxiedServer, placed: PackDefinition, wanted: str) -> Bu
     """
     problems: list[PackLoadError] = []
     offer = server.offer()  # connects it, if nothing is known of it
-    tools = [tool for tool in server.memory.shown("tools") if passes(tool["name"], server.settings.tools)]
+    tools = [tool for tool in server.memory.shown("tools") if passes(str(tool["name"]), server.settings.tools)]
     pack = define_pack(
         server.name,
         placed.name,
@@ -42,7 +43,7 @@ def build_pack(server: ProxiedServer, placed: PackDefinition, wanted: str) -> Bu
         timeout=server.settings.timeout,
         problems=problems,
     )
-    by_name = {tool["name"]: tool for tool in reversed(tools)}  # the first one of a name counts
+    by_name = {str(tool["name"]): tool for tool in reversed(tools)}  # the first one of a name counts
     if placed.name != wanted:
         moved = {short: replace(tool, moved_from=f"{wanted}.{short}") for short, tool in pack.tools.items()}
         pack = replace(pack, tools=moved)
@@ -76,7 +77,7 @@ def _function(server: ProxiedServer, tool: ToolDefinition, listed: Mapping[str, 
     return partial(_call, server, own_name, form)
 
 
-async def _call(server: ProxiedServer, tool: str, form: ResultForm, arguments: JsonObject) -> object:
+async def _call(server: ProxiedServer, tool: str, form: ResultForm, arguments: Arguments) -> ToolValue:
     plain = await aside_if_large(arguments, plain_arguments, arguments)
     result = await server.call(tool, plain)
     if _size_of(result.get("content")) < _LARGE:

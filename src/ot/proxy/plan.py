@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
-from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import dataclass
+from ot.clients.claims import Claims
 from ot.config.models import ServerSettings
 from ot.proxy.team_logins import TeamLogins
 from ot.store.credentials import Credentials
@@ -34,4 +34,4 @@ class ConnectionPlan:
     logins: TeamLogins | None  # None: a browser returns to a page on this machine
     authorise: Authorise
     learn: Callable[[str], None]  # is told of every secret that comes up
-    claims: Callable[[], JsonObject]  # gives what the clients that are known can do for it
+    claims: Callable[[], Claims]  # gives what the clients that are known can do for it

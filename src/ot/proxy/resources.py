@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import anyio
 
 from mcp_core.json_types import JsonObject
+from mcp_core.quick_dataclass import dataclass
 from ot.context import current_or_none
 from ot.errors import CallError, ServerUnavailableError, ToolDeniedError, ToolError
 from ot.logs import write_log
@@ -27,7 +28,8 @@ PATIENCE = 10.0  # seconds that all servers wait for the slowest of them
 Listing = dict[str, list[JsonObject]]
 
 
-class Asked(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Asked:
     """The answers of all servers by name, and the reasons why others could not be asked."""
 
     listed: Listing
@@ -70,7 +72,7 @@ async def read_resource(servers: Servers, uri: str, server: str = "") -> object:
         except ToolError as error:
             failures.append(f"{each.name}: {error.message}")
     reasons = "; ".join(failures) or "no server offers resources"
-    raise ToolError(f"the resource {uri!r} cannot be read ({reasons}). ot.resources() lists what there is")
+    raise ToolError(f"the resource {uri!r} cannot be read ({reasons}). ot.resources() lists all resources")
 
 
 async def admit(servers: Servers, server: ProxiedServer, what: str, arguments: Arguments) -> None:

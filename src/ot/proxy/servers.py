@@ -12,8 +12,10 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from mcp_core.quick_dataclass import dataclass
 from ot.config.models import ServerSettings
 from ot.errors import PackLoadError, ToolError
+from ot.proxy import late_parts
 from ot.registry.definitions import PROXY, PackDefinition
 from ot.registry.identifiers import identifier
 from ot.registry.names import absent_name, rename_pack
@@ -21,19 +23,16 @@ from ot.registry.places import OfferedPack, PackPlaces
 from ot.registry.registry import AbsentPack, LoadedPack, ToolRegistry
 from ot.tasks.owned_tasks import open_background_tasks
 
-if TYPE_CHECKING:  # Many have no server: what one needs is loaded by the first that is configured.
-    from ot.proxy.connections.connect_attempt import ConnectAttempt
-    from ot.proxy.definitions.acceptance import Acceptance
+if TYPE_CHECKING:
     from ot.proxy.host import ProxyHost
-    from ot.proxy.packs import BuiltPack
-    from ot.proxy.server import ProxiedServer
-    from ot.proxy.status import ServerStatus
+    from ot.proxy.late_parts import Acceptance, BuiltPack, ConnectAttempt, ProxiedServer, ServerStatus
 
 PROBE = 3.0  # seconds
 _GOODBYE = 2.0  # seconds
 
 
-class Unlisted(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Unlisted:
     """The servers whose tools a listing cannot show, because nothing is known of them."""
 
     connecting: list[str]
@@ -112,10 +111,8 @@ class Servers:
 
     def acceptance_of(self, name: str) -> Acceptance:
         """Compare a server as last seen with what was accepted, for a person to look at. Raises as `choose` does."""
-        from ot.proxy.definitions.acceptance import Acceptance  # noqa: PLC0415 - as above
-
         server = self.choose(name)[0]
-        return Acceptance(server.name, server.settings, self._host.records)
+        return late_parts.Acceptance(server.name, server.settings, self._host.records)
 
     async def finish_login(self, query: Mapping[str, str]) -> str | None:
         """Take what this person's browser has brought from a login, and return the server that it is for.
@@ -130,9 +127,7 @@ class Servers:
         return tuple(dict.fromkeys((self.pack_name(server.name) or wanted, wanted, server.name)))
 
     def _build(self, name: str, settings: ServerSettings) -> ProxiedServer:
-        from ot.proxy.server import ProxiedServer  # noqa: PLC0415 - as above
-
-        return ProxiedServer(name, settings, host=self._host, tasks=self._tasks, changed=self._on_changed)
+        return late_parts.ProxiedServer(name, settings, host=self._host, tasks=self._tasks, changed=self._on_changed)
 
     def _enabled(self) -> list[ProxiedServer]:
         return [server for server in self._servers.values() if server.settings.enabled]
@@ -174,9 +169,7 @@ class Servers:
     def _load(self, server: ProxiedServer, wanted: str, placed: PackDefinition) -> LoadedPack:
         prepared, built = self._prepared.pop(server.name, (None, None))
         if built is None or prepared is not self._packs.get(server.name) or built[0].name != placed.name:
-            from ot.proxy.packs import build_pack  # noqa: PLC0415 - as above
-
-            built = build_pack(server, placed, wanted)
+            built = late_parts.build_pack(server, placed, wanted)
         pack, functions, problems = built
         self._forget_problems(server.name)
         self._problems[server.name] = problems
@@ -251,10 +244,8 @@ class Servers:
                 await anyio.to_thread.run_sync(server.memory.recall)
                 server.offer()  # connects it, if what is remembered could not be read
                 if not server.memory.unreadable:
-                    from ot.proxy.packs import build_pack  # noqa: PLC0415 - as above
-
                     placed = rename_pack(pack, name)
-                    built = await anyio.to_thread.run_sync(build_pack, server, placed, pack.name)
+                    built = await anyio.to_thread.run_sync(late_parts.build_pack, server, placed, pack.name)
                     self._prepared[server.name] = (pack, built)
 
     async def probe(self, timeout: float = PROBE) -> None:
@@ -268,13 +259,11 @@ class Servers:
         return [self._status_of(self._servers[name]) for name in sorted(self._servers)]
 
     def _status_of(self, server: ProxiedServer) -> ServerStatus:
-        from ot.proxy.status import ServerStatus  # noqa: PLC0415 - as above
-
         known = server.settings.enabled and server.memory.known
         changes = server.memory.all_changes() if known else {}
         count = len(server.offer().tools) if known else 0
         pack, confined = self.pack_name(server.name), server.settings.confine is not None
-        return ServerStatus(server.name, pack, server.state, server.error, count, changes, confined)
+        return late_parts.ServerStatus(server.name, pack, server.state, server.error, count, changes, confined)
 
     async def close(self) -> None:
         """End all connections at once; those that take too long are left to whoever cancels them."""

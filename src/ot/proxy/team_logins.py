@@ -40,7 +40,9 @@ class TeamLogins:
         None if they have begun no such login: a browser that another person has sent here brings them nothing.
         """
         state = query.get("state", "")
-        answer = {key: query[key] for key in ("code", "iss", "error", "error_description") if query.get(key)}
+        answer: JsonObject = {
+            key: query[key] for key in ("code", "iss", "error", "error_description") if query.get(key)
+        }
         if not state or not answer.keys() & {"code", "error"} or sum(map(len, query.values())) > _LONGEST:
             return None
         return await self.pending.bring(state, self.principal, answer)

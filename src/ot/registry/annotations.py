@@ -163,25 +163,28 @@ class AnnotationReader:
     def _tuple(self, arguments: list[ast.expr]) -> JsonObject:
         if len(arguments) == 2 and isinstance(arguments[1], ast.Constant) and arguments[1].value is Ellipsis:
             return {"type": "array", "items": self.schema(arguments[0])}
-        items = [self.schema(argument) for argument in arguments]
+        items: list[Json] = [self.schema(argument) for argument in arguments]
         return {"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)}
 
     def _class(self, node: ast.ClassDef) -> JsonObject:
         bases = [_last_name(base) for base in node.bases]
         if not _is_dataclass(node) and "TypedDict" not in bases and not any(base in self._classes for base in bases):
             return self._not_understood(ast.Name(node.name))
-        schema: JsonObject = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+        properties: JsonObject = {}
+        required: list[Json] = []
         for base in bases:
             if base in self._classes and base not in self._open:
                 inherited = self._followed(base, partial(self._class, self._classes[base]))
-                schema["properties"].update(inherited.get("properties", {}))
-                schema["required"].extend(inherited.get("required", []))
+                if isinstance(fields := inherited.get("properties"), dict):
+                    properties |= fields
+                if isinstance(names := inherited.get("required"), list):
+                    required += names
         total = not any(k.arg == "total" and self.constant(k.value) == (True, False) for k in node.keywords)
         for name, annotation, optional in _fields(node, total=total):
-            schema["properties"][name] = self.schema(annotation)
+            properties[name] = self.schema(annotation)
             if not optional:
-                schema["required"].append(name)
-        return schema
+                required.append(name)
+        return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
     def _not_understood(self, node: ast.expr) -> JsonObject:
         self.unknown.append(ast.unparse(node))
@@ -194,14 +197,15 @@ def _simple(name: str) -> JsonObject:
 
 def _any_of(schemas: list[JsonObject]) -> JsonObject:
     """One type list where that says it all; anything at all where one branch accepts anything."""
-    branches = [branch for schema in schemas for branch in schema.get("anyOf", [schema])]
-    if any(not branch for branch in branches):
+    branches: list[Json] = []
+    for schema in schemas:
+        inner = schema.get("anyOf")
+        branches += inner if isinstance(inner, list) else [schema]
+    if not all(branches):
         return {}
-    if all(set(branch) == {"type"} for branch in branches):
-        types = [
-            t for branch in branches for t in ([branch["type"]] if type(branch["type"]) is str else branch["type"])
-        ]
-        unique = list(dict.fromkeys(types))
+    kinds = [branch["type"] for branch in branches if isinstance(branch, dict) and branch.keys() == {"type"}]
+    if len(kinds) == len(branches):
+        unique = list(dict.fromkeys(t for kind in kinds for t in (kind if isinstance(kind, list) else [kind])))
         return {"type": unique if len(unique) > 1 else unique[0]}
     return {"anyOf": branches}
 
@@ -245,7 +249,7 @@ def _fields(node: ast.ClassDef, *, total: bool) -> list[tuple[str, ast.expr, boo
     return found
 
 
-def _field_options(value: ast.expr | None) -> dict[str, Json]:
+def _field_options(value: ast.expr | None) -> dict[str, object]:
     """The arguments of `field(...)` in a dataclass: the value of each that is a constant, else None."""
     if not isinstance(value, ast.Call) or _last_name(value.func) != "field":
         return {}

@@ -6,9 +6,9 @@ import json
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from mcp_core.atomic_write import write_private
-from mcp_core.json_types import Json, JsonObject
 from ot.effects import Effect
 from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition, ToolDocs, Touches
 from ot.registry.from_source import read_pack
@@ -31,7 +31,7 @@ class DefinitionCache:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._known: dict[str, JsonObject] | None = None  # by the path of a pack's file
+        self._known: dict[str, dict[str, Any]] | None = None  # by the path of a pack's file
         self._fresh: dict[str, tuple[list[int], PackDefinition]] = {}  # read from source by this process
         self._read: dict[str, tuple[list[int], PackDefinition]] = {}
         self._readers: list[int] = []  # the state of the code that reads, which this process has loaded
@@ -63,7 +63,7 @@ class DefinitionCache:
             with suppress(OSError):
                 write_private(self._file, json.dumps({**(self._known or {}), **found}))
 
-    def _load(self) -> dict[str, JsonObject]:
+    def _load(self) -> dict[str, dict[str, Any]]:
         try:
             found = json.loads(self._file.read_bytes())
         except (OSError, ValueError, RecursionError):
@@ -76,7 +76,7 @@ def _state_of_readers() -> list[int]:
     return [number for file in _READERS for number in file_state(file) or ()]
 
 
-def _store(pack: PackDefinition) -> Json:
+def _store(pack: PackDefinition) -> object:
     """Write a pack as JSON; None if it would come back as another one."""
     try:
         stored = json.loads(json.dumps(asdict(pack), default=_path_text))
@@ -91,13 +91,13 @@ def _path_text(value: object) -> str:
     raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
-def _restore(stored: JsonObject) -> PackDefinition:
+def _restore(stored: dict[str, Any]) -> PackDefinition:
     file = Path(stored["file"])
     tools = {name: _restore_tool(tool, file) for name, tool in stored["tools"].items()}
     return PackDefinition(**{**stored, "file": file, "tools": tools})
 
 
-def _restore_tool(stored: JsonObject, file: Path) -> ToolDefinition:
+def _restore_tool(stored: dict[str, Any], file: Path) -> ToolDefinition:
     return ToolDefinition(
         **{
             **stored,

@@ -68,7 +68,8 @@ class ToolDocs:
     body: str = ""
 
 
-class LearntFrom(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class LearntFrom:
     """The source of a tool's values, under which their shape is kept; another version begins afresh."""
 
     place: str  # a digest of where its server or file is
@@ -160,7 +161,7 @@ class PackDefinition:
 
     @property
     def libraries(self) -> Libraries | None:
-        """What `needs` says; None if it says nothing."""
+        """The libraries that `needs` lists; None if it lists none."""
         if not self.needs or self.file is None:
             return None
         pinned = self.file.parent / "requirements" / f"{self.file.stem}.txt"

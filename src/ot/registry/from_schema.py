@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from mcp_core.json_types import Json
+from mcp_core.quick_dataclass import replace
 from ot.effects import Effect
 from ot.errors import PackLoadError
 from ot.registry.definitions import PROXY, Cancellation, PackDefinition, ToolDefinition, ToolDocs
@@ -38,7 +38,7 @@ Annotate = Callable[[object, object], str]
 def define_pack(
     server: str,
     pack: str,
-    tools: Iterable[Json],
+    tools: Iterable[object],
     *,
     description: str = "",
     timeout: float | None = None,
@@ -62,11 +62,12 @@ def define_pack(
     return PackDefinition(pack, _clean(description, MAX_DESCRIPTION), source, None, defined)
 
 
-def _usable(tools: Iterable[Json], source: str, notes: list[PackLoadError]) -> dict[str, Tool]:
+def _usable(tools: Iterable[object], source: str, notes: list[PackLoadError]) -> dict[str, Tool]:
     """The tools that have a name to be called by, each name once."""
     found: dict[str, Tool] = {}
-    for number, tool in enumerate(tools):
-        name = tool.get("name") if isinstance(tool, Mapping) else None
+    for number, item in enumerate(tools):
+        tool = item if isinstance(item, Mapping) else {}
+        name = tool.get("name")
         reason = ""
         if len(found) >= MAX_TOOLS:
             notes.append(PackLoadError(Path(source), f"it lists more than {MAX_TOOLS} tools; the rest is left out"))
@@ -112,7 +113,7 @@ def _define(name: str, tool: Tool, parameters: Parameters, *, source: str, timeo
 def _find_lack(execution: object) -> str:
     """Say how only a tool can be called, where we cannot: the tasks of 2025 have given way to an extension."""
     required = isinstance(execution, Mapping) and execution.get("taskSupport") == "required"
-    return "as a task, a part of the protocol that OneTool does not have" if required else ""
+    return "as a task, which OneTool does not support" if required else ""
 
 
 def _hinted_effect(annotations: object) -> Effect:

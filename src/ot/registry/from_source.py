@@ -9,7 +9,7 @@ from dataclasses import fields
 from importlib.util import decode_source
 from pathlib import Path
 
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import dataclass
 from ot.effects import Effect
 from ot.errors import PackLoadError
@@ -205,7 +205,7 @@ class _PackReader:
         calls = [call for call in node.decorator_list if isinstance(call, ast.Call) and _last_name(call) == "isolated"]
         declared = {str(word.arg): self._texts(word.value) for call in calls for word in call.keywords}
         if None in declared.values() or not declared.keys() <= {field.name for field in fields(Touches)}:
-            reason = "@isolated takes reads, writes, outputs and hosts, lists of constant texts"
+            reason = "@isolated takes reads, writes, outputs and hosts, each a list of constant strings"
             raise PackLoadError(self._file, f"{node.name}: {reason}", node.lineno)
         touches = Touches(**{name: places or () for name, places in declared.items()})
         filled = {f"{{{name}}}" for name in parameters}
@@ -215,9 +215,10 @@ class _PackReader:
 
     def _texts(self, value: ast.expr) -> tuple[str, ...] | None:
         known, found = self.annotations.constant(value)
-        if not known or not isinstance(found, list | tuple) or not all(isinstance(text, str) for text in found):
+        if not known or not isinstance(found, list | tuple):
             return None
-        return tuple(found)
+        texts = tuple(text for text in found if isinstance(text, str))
+        return texts if len(texts) == len(found) else None
 
     def _effect(self, node: FunctionNode) -> Effect:
         """The strongest effect that its decorators declare; another decorator of the same name declares none."""
@@ -231,7 +232,7 @@ class _PackReader:
 
     def _object_schema(self, parameters: list[Parameter], docs: ToolDocs) -> JsonObject:
         properties: JsonObject = {}
-        required: list[str] = []
+        required: list[Json] = []
         additional: bool | JsonObject = False
         for parameter in parameters:
             name = parameter.node.arg
@@ -320,9 +321,9 @@ def _find_mistake(touches: Touches, filled: set[str]) -> str | None:
     for known, places in ((filled | {PROJECT, STATE, FONTS}, touches.reads), ({PROJECT, STATE}, touches.writes)):
         for place in places:
             if place.startswith("{") and place not in known:
-                return f"{place} is none of {', '.join(sorted(known))}; a file that a call makes is in outputs"
+                return f"{place} is none of {', '.join(sorted(known))}; a file that a call creates belongs in outputs"
     wrong = next((place for place in touches.outputs if place not in filled), None)
-    return None if wrong is None else f"outputs are parameters, such as {{output}}, which {wrong} is not"
+    return None if wrong is None else f"outputs must name parameters, such as {{output}}, which {wrong} is not"
 
 
 def _cancellation(node: FunctionNode) -> Cancellation:

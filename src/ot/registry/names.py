@@ -8,9 +8,8 @@ import keyword
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
-from mcp_core.quick_dataclass import dataclass
+from mcp_core.quick_dataclass import dataclass, replace
 from ot.registry.definitions import PackDefinition, ToolDefinition
 from ot.registry.identifiers import identifier
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import replace
 
 from mcp_core.json_pointers import resolve
+from mcp_core.quick_dataclass import replace
 from ot.registry.definitions import LearntFrom, PackDefinition, ToolDefinition
 
 _MOST_LEVELS = 8

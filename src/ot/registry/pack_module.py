@@ -14,9 +14,9 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from ot.errors import PackLoadError
-from ot.values import ToolValue
 
 FileState = tuple[int, ...] | None
 
@@ -92,13 +92,13 @@ class PackModule:
         self._failure: tuple[FileState, PackLoadError] | None = None  # the file as it was then, and why
         self._importing = threading.Lock()
 
-    def function(self, name: str) -> Callable[..., ToolValue]:
+    def function(self, name: str) -> Callable[..., Any]:
         """One function of the module, imported if need be; blocking. Raises PackLoadError."""
         with self._importing:
             if self._module is None:
                 self._module = self._import()
         try:
-            function: Callable[..., ToolValue] = getattr(self._module, name)
+            function: Callable[..., Any] = getattr(self._module, name)
         except AttributeError:
             raise PackLoadError(self.file, f"it no longer has {name}") from None
         return function

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from mcp_core.json_types import JsonObject
+from mcp_core.quick_dataclass import dataclass, replace
 from ot.errors import CallError, PackLoadError, UnknownPackError, UnknownToolError
 from ot.logs import write_log
 from ot.registry.definitions import PackDefinition, ToolDefinition
@@ -29,14 +29,16 @@ _MOST_NAMED = 40  # packs that are named to every client
 _LONGEST_NAMED = 40  # characters of such a name
 
 
-class RegisteredTool(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class RegisteredTool:
     """A definition and what calls it."""
 
     definition: ToolDefinition
     function: ToolFunction
 
 
-class AbsentPack(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class AbsentPack:
     """A pack that would be here if what provides it were."""
 
     explain: Callable[[], CallError]  # to whoever looks for it
@@ -94,10 +96,10 @@ class ToolRegistry:
             return
         self._reads = rules
         self.version += 1
-        for name, (known, function) in list(self._tools.items()):
-            definition = self._with_effect(known)
-            if definition is not known:
-                self._tools[name] = RegisteredTool(definition, function)
+        for name, known in list(self._tools.items()):
+            definition = self._with_effect(known.definition)
+            if definition is not known.definition:
+                self._tools[name] = RegisteredTool(definition, known.function)
                 self._packs[definition.pack].tools[definition.tool] = definition
 
     def _with_effect(self, definition: ToolDefinition) -> ToolDefinition:

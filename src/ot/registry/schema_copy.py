@@ -60,7 +60,9 @@ def read_type(copy: SchemaCopy, keyword: str, value: Json, level: int) -> JsonOb
 
 
 def read_number(copy: SchemaCopy, keyword: str, value: Json, level: int) -> JsonObject:
-    return {keyword: value} if type(value) in (int, float) and abs(value) < 1e300 else {}  # NaN is not less
+    if (type(value) is int or type(value) is float) and abs(value) < 1e300:  # NaN is not less
+        return {keyword: value}
+    return {}
 
 
 def read_size(copy: SchemaCopy, keyword: str, value: Json, level: int) -> JsonObject:

@@ -53,7 +53,7 @@ class Parameters:
         return {one.shown: one.name for one in self.listed if one.shown != one.name}
 
 
-def read_parameters(schema: object) -> Parameters:
+def read_parameters(schema: Json) -> Parameters:
     """Read a tool's `inputSchema`; one that cannot be used accepts anything, and `problem` says why."""
     if schema is None or schema is True or schema == {}:
         return Parameters({"type": "object"}, ())
@@ -67,7 +67,7 @@ def read_parameters(schema: object) -> Parameters:
         found = _arrange({"type": "object", "properties": bare, "required": schema.get("required")}, {})
         return Parameters(found.schema, found.listed, "its inputSchema is too large: only names are checked")
     target = resolve(document, document)
-    if not isinstance(target, dict):
+    if not isinstance(document, dict) or not isinstance(target, dict):
         return _unchecked("its inputSchema refers to a schema that is not part of it")
     kinds = target.get("type", "object")
     if kinds != "object" and not (isinstance(kinds, list) and "object" in kinds):
@@ -94,11 +94,11 @@ def _arrange(schema: JsonObject, document: JsonObject) -> Parameters:
     names = [*required, *(name for name in merged.shown if name not in required)]
     shown = assign_identifiers(names, fallback="parameter")
     listed = tuple(Parameter(name, shown[name], merged.shown.get(name, {}), name in required) for name in names)
-    arranged = {
+    arranged: JsonObject = {
         **schema,
         "type": "object",
         "properties": {name: merged.checked.get(name, {}) for name in names},
-        "required": list(required),
+        "required": [*required],
     }
     if not required:
         del arranged["required"]
@@ -155,7 +155,7 @@ class _Copy:
     def __init__(self) -> None:
         self._left = MAX_NODES
 
-    def copy(self, value: object, level: int) -> Json:
+    def copy(self, value: Json, level: int) -> Json:
         self._left -= 1
         if self._left < 0 or level > MAX_LEVELS:
             raise _TooLargeError
@@ -168,7 +168,7 @@ class _Copy:
         return value
 
 
-def _cut(key: str, value: object) -> Json:
+def _cut(key: str, value: Json) -> Json:
     """Shorten a description; a parameter may be called `description` too, and is a schema then."""
     if key == "description" and isinstance(value, str) and len(value) > MAX_TEXT:
         return f"{value[:MAX_TEXT]}…"

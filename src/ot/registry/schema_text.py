@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from math import isfinite
 
 from mcp_core.json_pointers import resolve
-from mcp_core.json_types import Schema
+from mcp_core.json_types import Json, Schema
+from ot.registry.schema_copy import names_in
 
 ANY = "Any"
 PLACEHOLDER = "'...'"
@@ -64,7 +65,7 @@ def fields_of(schema: object, root: object, level: int = 0) -> str:
     properties = schema.get("properties")
     if not isinstance(properties, dict) or not properties:
         return ""
-    required = schema["required"] if isinstance(schema.get("required"), list) else []
+    required = names_in(schema.get("required"))
     fields = [
         f"{name[:_MAX_DEFAULT]}{'' if name in required else '?'}: {annotation_of(item, root)}"
         for name, item in list(properties.items())[:_MAX_FIELDS]
@@ -119,7 +120,7 @@ class _Annotation:
         """The keys of an object; a key that is no name is quoted, with nothing invisible in it."""
         if any(schema is outer for outer in self._inside):
             return "dict"
-        required = schema["required"] if isinstance(schema.get("required"), list) else []
+        required = names_in(schema.get("required"))
         self._inside.append(schema)
         texts = [
             f"{_key(name)}{'' if name in required else '?'}: {self.text(item, level + 1)}"
@@ -141,7 +142,7 @@ def _union(texts: Iterable[str]) -> str:
     return " | ".join(ordered) or ANY
 
 
-def _choices(values: list[object]) -> str | None:
+def _choices(values: list[Json]) -> str | None:
     """`Literal[...]` of a few plain values; None where a type says it better."""
     if not 0 < len(values) <= _MAX_CHOICES or any(isinstance(value, (float, list, dict)) for value in values):
         return None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import CoroutineType
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from ot.errors import PackLoadError
 from ot.registry.definitions import Cancellation, Libraries, PackDefinition, ToolDefinition, Touches
@@ -18,6 +18,9 @@ from ot.registry.registry import ToolFunction, ToolRegistry
 from ot.registry.tool_threads import ToolThreads
 from ot.values import Arguments, ToolValue
 from ot_kernel.values import MAX_DRAINED, UnsupportedValueError
+
+T = TypeVar("T")
+AsyncFunction = Callable[..., Awaitable[ToolValue] | AsyncGenerator[ToolValue, None]]
 
 _AT_REST = frozenset({str, int, float, bool, type(None), dict, list})
 
@@ -85,18 +88,20 @@ class ToolLoader:
                 return self._awaited(definition, module)
 
     def _awaited(self, definition: ToolDefinition, module: PackModule) -> ToolFunction:
-        function: Callable[..., ToolValue] | None = None
+        function: AsyncFunction | None = None
         variadic = definition.variadic
 
         async def call(arguments: dict[str, ToolValue]) -> ToolValue:
             nonlocal function
-            if function is None:
+            known = function
+            if known is None:
                 # An import can take a second; the server answers others meanwhile.
-                function = await self._threads.run(partial(module.function, definition.tool))
-            value = function(**arguments) if variadic is None else _invoke(function, arguments, variadic)
-            if type(value) is not CoroutineType and isinstance(value, AsyncGenerator):
-                return await _drain_async(value)
-            value = await value
+                loaded: AsyncFunction = await self._threads.run(partial(module.function, definition.tool))
+                known = function = loaded
+            answer = known(**arguments) if variadic is None else _invoke(known, arguments, variadic)
+            if type(answer) is not CoroutineType and isinstance(answer, AsyncGenerator):
+                return await _drain_async(answer)
+            value = await answer
             return value if type(value) in _AT_REST else _drained(value)
 
         return call
@@ -129,11 +134,12 @@ class ToolLoader:
         return call
 
 
-def _invoke(function: Callable[..., ToolValue], arguments: dict[str, ToolValue], variadic: str | None) -> ToolValue:
+def _invoke(function: Callable[..., T], arguments: dict[str, ToolValue], variadic: str | None) -> T:
     if variadic is None:
         return function(**arguments)
     rest = {name: value for name, value in arguments.items() if name != variadic}
-    return function(*arguments.get(variadic, ()), **rest)
+    given = arguments.get(variadic)
+    return function(*(given if isinstance(given, Iterable) else ()), **rest)
 
 
 def _drained(value: ToolValue) -> ToolValue:

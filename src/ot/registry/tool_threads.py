@@ -12,11 +12,13 @@ import os
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
+from typing import Any, Generic, TypeVar
 
 import anyio
 
 from ot.errors import ToolStoppedError
-from ot.values import ToolValue
+
+T = TypeVar("T")
 
 # Most plain tools are short. Waiting this long on the spot, in seconds, spares them the way through the event loop.
 BRIEFLY = 0.0001
@@ -31,19 +33,19 @@ class _Thread:
 
     __slots__ = ("_bell", "_job", "_tell", "ended")
 
-    def __init__(self, tell: Callable[[_Job], None]) -> None:
+    def __init__(self, tell: Callable[[_Job[Any]], None]) -> None:
         self._tell = tell  # the event loop of the end of a job that it waits for
         self._bell = os.eventfd(0)
         self.ended = threading.Lock()  # released as a job ends
         self.ended.acquire()
-        self._job: _Job | None = None
+        self._job: _Job[Any] | None = None
         try:
             threading.Thread(target=self._work, name="ot tool", daemon=True).start()
         except RuntimeError:  # the system has no more of them
             os.close(self._bell)
             raise
 
-    def give(self, job: _Job | None) -> None:
+    def give(self, job: _Job[Any] | None) -> None:
         """Have it carry out a job, now that it has none; without one it ends."""
         self._job = job
         os.eventfd_write(self._bell, 1)
@@ -64,7 +66,7 @@ class _Thread:
         os.close(self._bell)
 
 
-class _Job:
+class _Job(Generic[T]):
     """One function on its way through a thread, with the context of its caller."""
 
     __slots__ = (
@@ -80,11 +82,11 @@ class _Job:
         "value",
     )
 
-    value: ToolValue
+    value: T
     thread: _Thread
     loop: asyncio.AbstractEventLoop  # that waits
 
-    def __init__(self, function: Callable[[], ToolValue]) -> None:
+    def __init__(self, function: Callable[[], T]) -> None:
         self._function = function
         self._context = copy_context()
         self.done: anyio.Event | None = None  # for the event loop, once that waits
@@ -120,7 +122,7 @@ class ToolThreads:
         self._idle: list[_Thread] = []
         self._closed = False
 
-    async def run(self, function: Callable[[], ToolValue]) -> ToolValue:
+    async def run(self, function: Callable[[], T]) -> T:
         """Run it with the context of the caller.
 
         Raises ToolStoppedError where the call was cancelled and the function still runs after the grace.
@@ -153,7 +155,7 @@ class ToolThreads:
             self._places.release()
             raise
 
-    async def _wait(self, job: _Job) -> None:
+    async def _wait(self, job: _Job[Any]) -> None:
         job.done = done = anyio.Event()
         try:
             await done.wait()
@@ -161,7 +163,7 @@ class ToolThreads:
             await self._wait_once_more(job, done)
             raise
 
-    async def _wait_once_more(self, job: _Job, done: anyio.Event) -> None:
+    async def _wait_once_more(self, job: _Job[Any], done: anyio.Event) -> None:
         with anyio.move_on_after(self._grace, shield=True):
             await done.wait()
         if not done.is_set():
@@ -169,7 +171,7 @@ class ToolThreads:
             self.late += 1
             raise ToolStoppedError("", still_running=True) from None
 
-    def _finish(self, job: _Job) -> None:
+    def _finish(self, job: _Job[Any]) -> None:
         if job.finished:
             return
         job.finished = True

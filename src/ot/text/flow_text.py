@@ -7,9 +7,7 @@ nothing in it means anything to YAML and in single quotes where it may. For ever
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-
-from ot_kernel.values import Value
+from collections.abc import Iterable, Mapping
 
 MAX_KEY = 100  # characters: a longer key cannot stand in front of its colon
 MAX_DEPTH = 20
@@ -38,22 +36,20 @@ class FlowText:
         """Write `key: value` on one line; raises NotOrdinaryError."""
         return f"{self._key(key)}: {self._write(value, 0)}"
 
-    def _write(self, value: Value, depth: int) -> str:
-        kind = type(value)
-        if kind is str:
+    def _write(self, value: object, depth: int) -> str:
+        if type(value) is str:
             return self._text(value)
-        if kind is int and -_PLAIN_INT < value < _PLAIN_INT:
+        if type(value) is int and -_PLAIN_INT < value < _PLAIN_INT:
             return repr(value)
-        if kind is bool:
+        if value is True or value is False:
             return "true" if value else "false"
         if value is None:
             return "null"
-        if depth < MAX_DEPTH and kind is dict:
+        if depth < MAX_DEPTH and type(value) is dict:
             self._take(len(value))
-            return (
-                f"{{{', '.join([f'{self._key(key)}: {self._write(item, depth + 1)}' for key, item in value.items()])}}}"
-            )
-        if depth < MAX_DEPTH and kind in (list, tuple):
+            pairs = [f"{self._key(key)}: {self._write(item, depth + 1)}" for key, item in value.items()]
+            return f"{{{', '.join(pairs)}}}"
+        if depth < MAX_DEPTH and (type(value) is list or type(value) is tuple):
             self._take(len(value))
             return f"[{', '.join([self._write(item, depth + 1) for item in value])}]"
         raise NotOrdinaryError
@@ -77,10 +73,12 @@ class FlowText:
             raise NotOrdinaryError
 
 
-def flow_lines(items: Iterable[Value], *, pairs: bool, room: float) -> list[str] | None:
+def flow_lines(items: Iterable[object], *, room: float) -> list[str] | None:
     """Write a line for each item, or for each pair of a mapping; None if one of them is not ordinary."""
     writer = FlowText(room)
     try:
-        return [writer.pair(*item) for item in items] if pairs else [writer.item(item) for item in items]
+        if isinstance(items, Mapping):
+            return [writer.pair(key, value) for key, value in items.items()]
+        return [writer.item(item) for item in items]
     except NotOrdinaryError:
         return None

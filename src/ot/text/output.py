@@ -11,15 +11,16 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, ValuesView
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from mcp_core.quick_dataclass import dataclass
 from ot.text.flow_text import flow_lines
-from ot_kernel.values import Audio, Image, Resource, Value
+from ot_kernel.values import Audio, Image, Resource
 
 if TYPE_CHECKING:
+    from _typeshed import SupportsRichComparison
     from yaml.events import Event, ScalarEvent
 
 ONE_LINE = 100  # characters up to which a whole container stays on one line
@@ -39,7 +40,7 @@ _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
 Attached = Image | Audio | Resource
-Container = Mapping[Value, Value] | Collection[Value]
+Container = Mapping[object, object] | Collection[object]
 
 _SCALARS = (str, bytes, int, float, type(None), Image, Audio, Resource)
 
@@ -84,16 +85,16 @@ def render_lines(value: object, *, limit: int | None = None) -> Iterator[str]:
     if container is None:
         yield from render(value, limit=limit).text.removesuffix("\n").split("\n")
         return
-    pairs = isinstance(container, Mapping)
-    items = iter(container.items() if isinstance(container, Mapping) else container)
     left = _UNLIMITED if limit is None else limit
-    while left > 0 and (chunk := list(itertools.islice(items, 1 if limit else _CHUNK))):
-        lines = flow_lines(chunk, pairs=pairs, room=left)
+    for chunk in _chunks(container, 1 if limit else _CHUNK):
+        lines = flow_lines(chunk, room=left)
         if lines is None:
-            lines = _Rendering(limit, []).items_in_flow(dict(chunk) if pairs else chunk)
+            lines = _Rendering(limit, []).items_in_flow(chunk)
         for line in lines:
             yield line
             left -= len(line)
+        if left <= 0:
+            return
 
 
 def escape_surrogates(text: str) -> str:
@@ -126,8 +127,9 @@ def _one_text(value: Container) -> str | None:
     if not isinstance(value, Mapping) or len(value) != 1:
         return None
     [(name, text)] = value.items()
-    plain = type(name) is str and type(text) is str and "\n" in text and _FIELD_NAME.fullmatch(name)
-    if not plain or name.lower() in _NO_NAMES or re.search(_NO_BLOCK, text):
+    if type(name) is not str or type(text) is not str or "\n" not in text or not _FIELD_NAME.fullmatch(name):
+        return None
+    if name.lower() in _NO_NAMES or re.search(_NO_BLOCK, text):
         return None
     indented = "2" if text[0] in " \n" else ""  # the parser cannot find it out there
     ending = "+" if text.endswith("\n\n") or not text.strip("\n") else "" if text.endswith("\n") else "-"
@@ -181,12 +183,24 @@ def _as_container(value: object) -> Container | None:
     return value if isinstance(value, Mapping | Sequence | ValuesView) else None
 
 
-def _in_order(items: AbstractSet[Value]) -> list[Value]:
+def _in_order(items: AbstractSet[SupportsRichComparison]) -> list[SupportsRichComparison]:
     """List the items of a set, sorted if possible, so that equal sets have equal texts."""
     try:
         return sorted(items)
     except TypeError:
         return list(items)
+
+
+def _chunks(value: Container, size: int) -> Iterator[Container]:
+    """Cut a container into smaller ones of its kind, a mapping or a list each."""
+    if isinstance(value, Mapping):
+        pairs = iter(value.items())
+        while part := dict(itertools.islice(pairs, size)):
+            yield part
+        return
+    items = iter(value)
+    while chunk := list(itertools.islice(items, size)):
+        yield chunk
 
 
 class _Rendering:
@@ -246,11 +260,10 @@ class _Rendering:
     def _item_lines(self, value: Container, *, flow: bool = False) -> Iterator[str]:
         """Write the items one after the other, a chunk at a time."""
         start, end = self._around(value, flow=False)
-        items = iter(value.items() if isinstance(value, Mapping) else value)
-        while chunk := list(itertools.islice(items, _CHUNK)):
+        for chunk in _chunks(value, _CHUNK):
             self._budget = _UNLIMITED if self._limit is None else self._limit + 1
             events = [start]
-            self._add_items(chunk, events, pairs=isinstance(value, Mapping), flow=flow)
+            self._add_items(chunk, events, flow=flow)
             yield from _split_items(self._emit([*events, end]), sequence=not isinstance(value, Mapping))
 
     def _around(self, value: object, *, flow: bool) -> tuple[Event, Event]:
@@ -306,20 +319,20 @@ class _Rendering:
     def _add_container(self, value: Container, into: list[Event], *, flow: bool) -> None:
         start, end = self._around(value, flow=flow)
         into.append(start)
-        items = value.items() if isinstance(value, Mapping) else value
         self._budget -= len("[]")
-        self._add_items(items, into, pairs=isinstance(value, Mapping), flow=flow)
+        self._add_items(value, into, flow=flow)
         into.append(end)
 
-    def _add_items(self, items: Iterable[Value], into: list[Event], *, pairs: bool, flow: bool) -> None:
-        for item in items:
+    def _add_items(self, value: Container, into: list[Event], *, flow: bool) -> None:
+        mapping = value if isinstance(value, Mapping) else None
+        for item in value:
             if self._budget <= 0:
                 break
             if not flow:
                 self._budget -= 2 * (len(self._parents) - 1)  # its indentation
-            if pairs:
-                self._add_key(item[0], into)
-            self._add(item[1] if pairs else item, into, flow=flow)
+            if mapping is not None:
+                self._add_key(item, into)
+            self._add(item if mapping is None else mapping[item], into, flow=flow)
 
     def _add_key(self, key: object, into: list[Event]) -> None:
         self._add(key if key is None or isinstance(key, str | bool | int | float) else str(key), into)

@@ -13,7 +13,7 @@ from pathlib import Path
 from ot.config.paths import FOLDER
 from ot.files.allowed_files import AllowedFiles, is_closed_name
 from ot.files.folder_watch import FolderWatch
-from ot.files.tree import Found, walk_tree
+from ot.files.tree import TreeItem, walk_tree
 from ot.files.version import Version, version_of
 
 LARGEST = 1024 * 1024  # bytes of a file that is looked into
@@ -72,7 +72,7 @@ class SourceTree:
         place = self.root.joinpath(*self.below)
         if self.single:
             with self.files.reach(place) as reached:
-                found = Found("", is_folder=False, folder=reached.folder, name=reached.name)
+                found = TreeItem("", is_folder=False, folder=reached.folder, name=reached.name)
                 yield from self._pick(found, "/".join(self.below))
             return
         if watch is not None:
@@ -84,7 +84,7 @@ class SourceTree:
             picked = (source for found in found_files for source in self._pick(found, before + found.path))
             yield from islice(picked, MOST_FILES)
 
-    def _pick(self, found: Found, path: str) -> Iterator[SourceFile]:
+    def _pick(self, found: TreeItem, path: str) -> Iterator[SourceFile]:
         """Yield what was found if it is a plain file of moderate size that tools may read."""
         try:
             status = found.status()
@@ -133,7 +133,7 @@ def read_below(folder: int, path: str) -> str:
     return read[0] if read else ""
 
 
-def _enter(found: Found, watch: FolderWatch | None) -> bool:
+def _enter(found: TreeItem, watch: FolderWatch | None) -> bool:
     if found.name in _LEFT_OUT:
         return False
     if watch is not None:

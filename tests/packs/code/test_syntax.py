@@ -120,7 +120,7 @@ async def test_references_are_in_code_of_any_language_and_not_in_texts_or_commen
             "Multiple AST nodes are detected. Please check the pattern source `$A $B`",
         ),
         ("code.find(pattern='a', language='python', limit=0)", "limit must be between"),
-        ("code.find(pattern='a', language='python', path='/etc')", "outside of the folders"),
+        ("code.find(pattern='a', language='python', path='/etc')", "outside the folders"),
         ("code.find(pattern='a', language='python', path='missing')", "Cannot use 'missing'"),
         ("code.symbols(path='script')", "code.find can help"),
         ("code.references(name='two words')", "one identifier"),

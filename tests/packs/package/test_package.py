@@ -319,7 +319,7 @@ async def test_an_npm_project_is_compared_with_the_registry(caller: Caller, pers
         ('package.pypi(name="httpx", since="0.1")', "httpx has no version 0.1; the newest are 0.28.1, 0.27.2"),
         ('package.npm(name="react", since="1.0.0")', "react has no version 1.0.0; the newest are 19.0.0"),
         ('package.outdated(path="missing")', "No such file"),
-        ('package.outdated(path="..")', "outside of the folders"),
+        ('package.outdated(path="..")', "outside the folders"),
     ],
 )
 async def test_what_cannot_be_found_is_told(caller: Caller, command: str, words: str) -> None:

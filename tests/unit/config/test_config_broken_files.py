@@ -32,17 +32,17 @@ NOBODY = 65534  # the user that owns nothing
         ("- execution\n", None, "a list where keys are expected"),
         ("5\n", None, "single value"),
         ("log: {}\n---\nlog: {}\n", None, "more than one document"),
-        ("log: {}\nlog: {}\n", "log", "stands twice (lines 1 and 2)"),
-        ("log:\n  level: info\n  level: info\n", "log.level", "stands twice (lines 2 and 3)"),
+        ("log: {}\nlog: {}\n", "log", "occurs twice (lines 1 and 2)"),
+        ("log:\n  level: info\n  level: info\n", "log.level", "occurs twice (lines 2 and 3)"),
         ("log: {level: 'a\x07b'}", None, "control character (line 1)"),
         ("snippets: {s: {body: {{ q }}}}", "snippets.s.body", "where a key is expected"),
         ("packs: {a: {when: 2024-13-45}}", "packs.a.when", "cannot be read as timestamp"),
         ("packs: {a: {n: !!int many}}", "packs.a.n", "cannot be read as int"),
         ("packs: {a: {n: !!timestamp now}}", "packs.a.n", "cannot be read"),
         ("packs: {a: {n: !!bool perhaps}}", "packs.a.n", "cannot be read"),
-        ("packs: {a: {n: !!python/object/apply:os.system [ls]}}", "packs.a.n", "tag is not known"),
+        ("packs: {a: {n: !!python/object/apply:os.system [ls]}}", "packs.a.n", "unknown tag"),
         ("packs: {a: {n: !thing x}}", "packs.a.n", "cannot be read"),
-        ("packs: {a: {n: *nowhere}}", "packs.a.n", "names no anchor"),
+        ("packs: {a: {n: *nowhere}}", "packs.a.n", "refers to no anchor"),
         ("packs: {a: {<<: 5}}", "packs.a.<<", "only mappings can be merged"),
     ],
 )
@@ -176,7 +176,7 @@ def test_one_long_text_used_often_is_refused(workspace: Workspace) -> None:
 def test_an_alias_inside_itself_is_refused(workspace: Workspace, text: str) -> None:
     workspace.write(text)
 
-    assert "stands inside the value it names" in workspace.mistake().reason
+    assert "is inside the value it refers to" in workspace.mistake().reason
 
 
 @pytest.mark.parametrize("text", ["[", "{a: ", "- ", "? ", "[{a: "], ids=["flow", "mapping", "block", "keys", "mixed"])

@@ -43,14 +43,13 @@ def test_every_key_and_every_section_is_described(model: type[Section], name: st
 @EVERY_KEY
 def test_every_key_says_when_it_takes_effect_and_who_may_set_it(key: Key) -> None:
     assert key.when in ("at once", "at the next start")
-    assert key.layers is not None
     assert "person" in key.layers.sets
     assert bool(key.layers.tightens) == (key.layers.rule is not None)
 
 
 @EVERY_KEY
 def test_a_rule_to_tighten_fits_the_values_of_its_key(key: Key) -> None:
-    rule = key.layers.rule if key.layers else None
+    rule = key.layers.rule
     fitting = {
         "union": key.is_list or key.path[:2] == ("policy", "flows"),  # whose entries are united whole
         "intersection": key.is_list,
@@ -65,7 +64,7 @@ def test_a_rule_to_tighten_fits_the_values_of_its_key(key: Key) -> None:
 
 
 def test_what_guards_the_person_can_only_be_tightened_by_a_project() -> None:
-    rules = {".".join(key.path): key.layers.rule for key in KEYS if key.layers}
+    rules = {".".join(key.path): key.layers.rule for key in KEYS}
 
     assert rules["execution.sandbox"] == "stricter"
     assert rules["execution.timeout"] == rules["workers.call_timeout"] == rules["packs.*.timeout"] == "smaller"
@@ -79,7 +78,7 @@ def test_what_belongs_to_the_person_is_not_set_by_a_project(section: str) -> Non
     layers = [key.layers for key in KEYS if key.path[0] == section]
 
     assert layers
-    assert not any(by is None or "project" in (*by.sets, *by.tightens) for by in layers)
+    assert not any("project" in (*by.sets, *by.tightens) for by in layers)
 
 
 @pytest.mark.parametrize("section", ["servers", "aliases", "snippets", "projects", "prompts"])
@@ -87,7 +86,7 @@ def test_a_project_may_add_its_own(section: str) -> None:
     layers = [key.layers for key in KEYS if key.path[0] == section]
 
     assert layers
-    assert all(by is not None and "project" in (*by.sets, *by.tightens) for by in layers)
+    assert all("project" in (*by.sets, *by.tightens) for by in layers)
 
 
 @pytest.mark.parametrize(("name", "words"), RANGES.items())

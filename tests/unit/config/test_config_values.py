@@ -64,7 +64,7 @@ def test_the_password_of_a_store_is_in_no_mistake(workspace: Workspace) -> None:
 def test_who_people_are_needs_an_address(workspace: Workspace) -> None:
     workspace.write_home("auth: {issuer: 'https://id.example.com'}")
 
-    with pytest.raises(ConfigError, match="public_url is not given"):
+    with pytest.raises(ConfigError, match="public_url is missing"):
         workspace.load()
 
 
@@ -185,7 +185,7 @@ def test_a_value_is_read_as_the_person_meant_it(
         ("execution: {readable: [5]}", "execution.readable.0", "must be a path"),
         ("execution: {readable: ['']}", "execution.readable.0", "must be the path"),
         ("execution: {readable: ['~no-such-user/x']}", "execution.readable.0", "unknown user"),
-        ("execution: 5", "execution", "must hold keys of its own"),
+        ("execution: 5", "execution", "must be a section with keys"),
         ("workers: {launch: fast}", "workers.launch", "must be 'direct' or 'uv-run'"),
         ("results: {inline_limit: 0}", "results.inline_limit", "greater than or equal to 1"),
         ("stats: {enabled: maybe}", "stats.enabled", "must be true or false"),
@@ -197,14 +197,14 @@ def test_a_value_is_read_as_the_person_meant_it(
         ("topics: [{pattern: x}]", "topics.0.file", "is missing"),
         ("prompts: {packs: {excel: 5}}", "prompts.packs.excel", "must be text"),
         ("packs: {brave: {timeout: soon}}", "packs.brave.timeout", "must be a number"),
-        ("packs: {brave: 5}", "packs.brave", "must hold keys"),
+        ("packs: {brave: 5}", "packs.brave", "must be a section"),
         ("log: {level: loud}", "log.level", "must be 'trace', 'debug', 'info', 'warning' or 'error', not loud"),
         ('log: {file: "a\\0b"}', "log.file", "must be the path"),
         ("docs_url: example.com", "docs_url", "http://"),
         ("docs_url: 5", "docs_url", "must be text"),
         ("projects: {a: {attrs: {}}}", "projects.a.path", "is missing"),
-        ("projects: {a: [1]}", "projects.a", "must hold keys"),
-        ("projects: {a: 5}", "projects.a", "must hold keys"),
+        ("projects: {a: [1]}", "projects.a", "must be a section"),
+        ("projects: {a: 5}", "projects.a", "must be a section"),
         ("snippets: {s: {description: x}}", "snippets.s.body", "is missing"),
         ("snippets: {s: {body: x, params: {a-b: }}}", "snippets.s.params.a-b", "not a name"),
         ("snippets: {two words: {body: x}}", "snippets.two words", "not a name"),
@@ -215,7 +215,7 @@ def test_a_value_is_read_as_the_person_meant_it(
         ("aliases: {ws: brave}", "aliases.ws", '"brave" is neither a tool nor another alias'),
         ("aliases: {a-b: brave.search}", "aliases.a-b", "not a name"),
         ("aliases: {class: brave.search}", "aliases.class", "not a name"),
-        ("aliases: [brave.search]", "aliases", "must hold keys"),
+        ("aliases: [brave.search]", "aliases", "must be a section"),
         ("servers: {g: }", "servers.g", "neither command nor url"),
         ("servers: {g: {command: x, url: 'http://x'}}", "servers.g", "both command and url"),
         ("servers: {g: {command: x, headers: {a: b}}}", "servers.g", "headers belong to a url"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from typing import Any
 
 import pytest
 
@@ -61,7 +62,7 @@ async def test_code_that_expects_the_refusal_is_executed(app: App) -> None:
 
 @pytest.mark.parametrize("info", ["min", "full"])
 async def test_descriptions_begin_with_what_is_refused(app: App, info: str) -> None:
-    listed = await app.executor.call("ot.tools", {"pattern": "demo.", "info": info})
+    listed: Any = await app.executor.call("ot.tools", {"pattern": "demo.", "info": info})
     described = {tool["name"]: tool["description"] for tool in listed}
 
     assert described["demo.fail"].startswith("(Denied here by policy.deny.) ")

@@ -43,11 +43,11 @@ def test_blocks_become_values(content: list[Any], expected: Any) -> None:
 
 
 def test_resources_come_with_what_they_hold() -> None:
-    inner = {"uri": "file:///a.txt", "text": "hello", "mimeType": "text/plain"}
-    blob = {"uri": "file:///a.bin", "blob": PNG}
-    link = {"type": "resource_link", "uri": "file:///b", "name": "b", "mimeType": "text/plain"}
+    inner: Any = {"uri": "file:///a.txt", "text": "hello", "mimeType": "text/plain"}
+    blob: Any = {"uri": "file:///a.bin", "blob": PNG}
+    link: Any = {"type": "resource_link", "uri": "file:///b", "name": "b", "mimeType": "text/plain"}
 
-    result = read_result(
+    result: Any = read_result(
         {"content": [{"type": "resource", "resource": inner}, {"type": "resource", "resource": blob}, link]}
     )
 
@@ -61,13 +61,13 @@ def test_resources_come_with_what_they_hold() -> None:
 
 
 def test_structured_content_is_the_value_and_its_text_is_not_repeated() -> None:
-    result = {"structuredContent": {"a": [1]}, "content": [text('{"a": [1]}')]}
+    result: Any = {"structuredContent": {"a": [1]}, "content": [text('{"a": [1]}')]}
 
     assert read_result(result, PLAIN) == {"a": [1]}
 
 
 def test_what_is_not_text_is_kept_beside_structured_content() -> None:
-    result = {"structuredContent": {"a": 1}, "content": [text("a"), {"type": "image", "data": PNG}]}
+    result: Any = {"structuredContent": {"a": 1}, "content": [text("a"), {"type": "image", "data": PNG}]}
 
     assert read_result(result, PLAIN) == [{"a": 1}, Image(b"\x89PNG", "image/png")]
 
@@ -128,7 +128,7 @@ def test_a_failed_call_is_an_error_with_its_text(result: dict[str, Any], message
 
 
 def test_a_failure_of_our_own_servers_is_told_in_words() -> None:
-    plain = Result.failure("the lamp did not answer", "no_answer", instruction="Check its plug.").to_mcp()
+    plain: Any = Result.failure("the lamp did not answer", "no_answer", instruction="Check its plug.").to_mcp()
 
     with pytest.raises(ToolError, match=r"^the lamp did not answer\nCheck its plug\.$"):
         read_result(plain, PLAIN)

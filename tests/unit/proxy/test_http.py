@@ -222,7 +222,7 @@ async def test_a_person_logs_in_once_and_the_token_is_kept_for_their_eyes_only(
     assert issued["logins"] == 1
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert json.loads(file.read_text())["tokens"]["access_token"].startswith("access-secret")
-    assert "wants you to log in" in browser.asked[0]["message"]
+    assert "asks you to log in" in browser.asked[0]["message"]
 
 
 async def test_a_token_that_has_ended_is_renewed_without_a_person(address: Address, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -216,7 +217,7 @@ async def test_whoever_waits_for_a_server_is_told(tmp_path: Path) -> None:
     ]
     async with open_proxied(tmp_path, servers) as proxied:
 
-        async def look(arguments: dict[str, object]) -> None:
+        async def look(arguments: dict[str, Any]) -> None:
             await proxied.servers.choose("plain")[0].ask(lambda session: session.prompts())
 
         from tests.opened_executor import define

@@ -172,7 +172,7 @@ async def test_a_pinned_prompt_that_changed_is_shown_as_it_was_and_not_filled_in
         told.acceptance(told.own_file).accept()
 
         assert await fill_prompt(proxied.servers, "greet", {}, named) == [{"role": "user", "content": "Hello."}]
-    assert listed == {"greet": "Greets.", "leave": "(new, and not accepted by a person yet: it cannot be used)"}
+    assert listed == {"greet": "Greets.", "leave": "(New, and not yet accepted by a person, so it cannot be used.)"}
 
 
 async def test_a_prompt_that_a_pinned_server_does_not_list_is_not_filled_in(told: Told) -> None:

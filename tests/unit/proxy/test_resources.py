@@ -36,7 +36,7 @@ async def test_a_list_says_which_servers_could_not_be_asked_and_waits_for_none_o
         found = await list_resources(proxied.servers, patience=5)
 
     assert {item["server"] for item in found if "uri" in item} == {"notes"}
-    errors = {item["server"]: item["error"] for item in found if "error" in item}
+    errors = {str(item["server"]): item["error"] for item in found if "error" in item}
     assert sorted(errors) == ["gone", "mute"]
     assert errors["mute"] == "it did not answer within 5 s"
     assert errors["gone"] == "exited with status 127 before it was ready"

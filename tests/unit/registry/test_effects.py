@@ -116,7 +116,7 @@ def test_a_change_of_the_persons_word_is_a_change_of_the_registry() -> None:
 def test_full_listings_show_effects() -> None:
     tools = [define("git.log", declared=Effect.READS), define("git.push")]
 
-    listed = list_tools(tools, "", "full", signature_of=lambda tool: tool.signature)
+    listed: Any = list_tools(tools, "", "full", signature_of=lambda tool: tool.signature)
 
     assert [tool["effect"] for tool in listed] == ["reads", "unknown"]
 

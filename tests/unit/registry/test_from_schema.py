@@ -248,7 +248,8 @@ def test_a_parameter_may_be_called_like_a_keyword_of_json_schema() -> None:
 
     tool = define({"type": "object", "properties": {name: {"type": "string"} for name in names}})
 
-    assert list(tool.parameters["properties"]) == names
+    properties: Any = tool.parameters["properties"]
+    assert list(properties) == names
     assert bind(tool, **dict.fromkeys(names, "a")) == dict.fromkeys(names, "a")
 
 

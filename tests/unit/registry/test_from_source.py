@@ -18,7 +18,8 @@ from tests.opened_executor import write_pack
 
 def schema_of(tmp_path: Path, annotation: str, before: str = "") -> Any:
     file = write_pack(tmp_path, f"{before}\nasync def tool(*, value: {annotation}): ...\n")
-    return read_pack(file).tools["tool"].parameters["properties"]["value"]
+    properties: Any = read_pack(file).tools["tool"].parameters["properties"]
+    return properties["value"]
 
 
 @pytest.mark.parametrize(

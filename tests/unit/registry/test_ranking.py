@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -180,5 +181,5 @@ def test_a_name_counts_whole_and_in_parts() -> None:
 
 
 @pytest.mark.parametrize("schema", [{}, {"properties": None}, {"properties": {"a": 1, "b": {"description": 2}}}])
-def test_a_schema_that_makes_no_sense_has_few_words(schema: dict[str, object]) -> None:
+def test_a_schema_that_makes_no_sense_has_few_words(schema: Any) -> None:
     assert set(read_parameters(schema).values()) <= {""}

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,11 +90,11 @@ async def test_a_changed_extension_begins_afresh(tmp_path: Path) -> None:
     async with open_shapes(FolderShelf(tmp_path)) as shapes:
         shapes.note(TOOL, "local", {"old": 1})
     async with open_shapes(FolderShelf(tmp_path)) as shapes:
-        assert shapes.book.learnt(TOOL._replace(version="2")) is None
-        shapes.note(TOOL._replace(version="2"), "local", {"new": 1})
+        assert shapes.book.learnt(replace(TOOL, version="2")) is None
+        shapes.note(replace(TOOL, version="2"), "local", {"new": 1})
     async with open_shapes(FolderShelf(tmp_path)) as shapes:
         assert shapes.book.learnt(TOOL) is None
-        learnt = shapes.book.learnt(TOOL._replace(version="2"))
+        learnt = shapes.book.learnt(replace(TOOL, version="2"))
 
     assert learnt == Learnt("2", 1, shape_of({"new": 1}))
 
@@ -162,7 +163,7 @@ async def test_of_many_calls_only_few_are_looked_at(tmp_path: Path) -> None:
 async def test_of_many_tools_those_are_kept_that_were_called_last(tmp_path: Path) -> None:
     async with open_shapes(FolderShelf(tmp_path)) as shapes:
         for number in range(MOST_TOOLS + 10):
-            shapes.note(TOOL._replace(tool=f"tool{number}"), "local", 1)
+            shapes.note(replace(TOOL, tool=f"tool{number}"), "local", 1)
 
     kept = Pages(FolderShelf(tmp_path)).read("local", TOOL.place)
     assert len(kept) == MOST_TOOLS

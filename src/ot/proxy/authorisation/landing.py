@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 from urllib.parse import parse_qs, urlsplit
 
@@ -9,7 +10,7 @@ import anyio
 from mcp.client.auth import OAuthFlowError
 from mcp.shared.auth import AuthorizationCodeResult
 
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import Json, JsonObject
 from ot.proxy.team_logins import PATIENCE, TeamLogins
 
 _TURN = 0.25  # seconds between two looks at the store
@@ -49,7 +50,7 @@ class TeamLanding:
         try:
             await self._logins.begin(self._state, self._server)
         except OSError as error:
-            raise OAuthFlowError(f"nobody can log in now: {error.strerror or error}") from error
+            raise OAuthFlowError(f"login is not possible now: {error.strerror or error}") from error
 
     async def wait(self) -> AuthorizationCodeResult:
         with anyio.move_on_after(PATIENCE):
@@ -68,12 +69,15 @@ class TeamLanding:
             return None
 
 
-def read_answer(answer: JsonObject, state: str) -> AuthorizationCodeResult:
+def read_answer(answer: Mapping[str, Json], state: str) -> AuthorizationCodeResult:
     """Return the code that a browser has brought; raises OAuthFlowError if it is a refusal."""
     if "error" in answer:
         reason = answer.get("error_description") or answer["error"]
         raise OAuthFlowError(f"the login was refused: {reason}"[:_LONGEST_REFUSAL])
-    return AuthorizationCodeResult(code=answer["code"], state=state, iss=answer.get("iss"))
+    issuer = answer.get("iss")
+    return AuthorizationCodeResult(
+        code=str(answer["code"]), state=state, iss=issuer if isinstance(issuer, str) else None
+    )
 
 
 def read_query(address: str) -> dict[str, str]:

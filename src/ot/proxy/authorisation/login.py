@@ -22,7 +22,7 @@ Stored = TypeVar("Stored", bound=BaseModel)
 
 
 class Login:
-    """What is known of a login, read first by `open_login`; every value in it is a secret that `learn` is told of."""
+    """A login at one server, read by `open_login`; every value in it is a secret, and is reported to `learn`."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class Login:
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         self._hide(client_info.client_secret)
-        registration = {"port": self.port, "returns_to": self.returns_to}
+        registration: JsonObject = {"port": self.port, "returns_to": self.returns_to}
         self._content |= {"client": client_info.model_dump(mode="json", exclude_none=True), **registration}
         await self._write()
 

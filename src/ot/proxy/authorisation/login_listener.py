@@ -47,7 +47,7 @@ class LoginListener:
                 self._serve, "127.0.0.1", self._port, limit=_MAX_LINE, backlog=_MOST_VISITORS
             )
         except OSError as error:
-            raise OAuthFlowError(f"port {self._port}, to which a login returns, is taken: {error}") from error
+            raise OAuthFlowError(f"port {self._port}, which a login returns to, is in use: {error}") from error
 
     async def wait(self) -> AuthorizationCodeResult:
         """Return what the browser brings; raises OAuthFlowError if that is a refusal, or nothing in time."""
@@ -77,7 +77,7 @@ class LoginListener:
             self._visitors.pop(writer, None)
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        status, text = "400 Bad Request", "This page only receives the answer to a login."
+        status, text = "400 Bad Request", "This page only receives the result of a login."
         try:
             with anyio.move_on_after(_READ):
                 line = (await reader.readline()).decode("latin-1")

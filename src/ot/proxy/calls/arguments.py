@@ -12,20 +12,23 @@ from uuid import UUID
 
 from mcp_core.json_types import Json, JsonObject
 from ot.errors import ToolError
+from ot.values import Arguments
 
 _MAX_LEVELS = 100
-_PLAIN = frozenset({str, int, bool, type(None)})
 
 
-def plain_arguments(arguments: Mapping[str, Json]) -> JsonObject:
+def plain_arguments(arguments: Arguments) -> JsonObject:
     """Convert arguments to JSON's own types; raises a ToolError that names one which has no form there, and what to do.
 
     Dates are written in ISO form, paths and UUIDs as text, sets and tuples as lists, durations in seconds.
     """
-    return {name: value if type(value) in _PLAIN else _plain(value, name, 0) for name, value in arguments.items()}
+    return {
+        name: value if value is None or isinstance(value, (str, int)) else _plain(value, name, 0)
+        for name, value in arguments.items()
+    }
 
 
-def _plain(value: object, where: str, level: int) -> object:
+def _plain(value: object, where: str, level: int) -> Json:
     if level > _MAX_LEVELS:
         raise ToolError(f"{where[:80]} is nested more than {_MAX_LEVELS} levels deep, or contains itself")
     match value:

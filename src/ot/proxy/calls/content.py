@@ -17,6 +17,7 @@ from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import dataclass
 from ot.errors import ToolError
 from ot.registry.wrapped_results import KEY, is_wrapped
+from ot.values import ToolValue
 from ot_kernel.values import Audio, Image, Resource
 
 MAX_MESSAGE = 20_000  # characters of an error's text
@@ -40,12 +41,12 @@ def result_form(tool: Mapping[str, Json], *, json_text: bool = False) -> ResultF
     return ResultForm(wrapped=is_wrapped(schema), json_text=json_text or isinstance(schema, dict))
 
 
-def read_result(result: object, form: ResultForm = UNKNOWN_FORM) -> object:
+def read_result(result: Json, form: ResultForm = UNKNOWN_FORM) -> ToolValue:
     """Return the value of a `tools/call` result, given as plain JSON; raises ToolError if it says that the call failed.
 
     Takes time with the size of the answer: what is large should be read on a thread.
     """
-    if not isinstance(result, Mapping):
+    if not isinstance(result, dict):
         raise ToolError("the server's answer is not a result")
     content = result.get("content")
     blocks = content if isinstance(content, list) else []
@@ -63,7 +64,7 @@ def read_result(result: object, form: ResultForm = UNKNOWN_FORM) -> object:
     return values or None
 
 
-def _unwrap(structured: object) -> object:
+def _unwrap(structured: Json) -> Json:
     return structured[KEY] if isinstance(structured, dict) and list(structured) == [KEY] else structured
 
 
@@ -71,7 +72,7 @@ def _is_text(block: object) -> bool:
     return isinstance(block, dict) and block.get("type") == "text"
 
 
-def _read_message(blocks: list[object], structured: object) -> str:
+def _read_message(blocks: list[Json], structured: Json) -> str:
     texts = (block.get("text") for block in blocks if isinstance(block, dict) and _is_text(block))
     message = "\n".join(text.strip() for text in texts if isinstance(text, str) and text.strip())
     if not message and structured is not None:
@@ -81,7 +82,7 @@ def _read_message(blocks: list[object], structured: object) -> str:
     return message or _SILENT
 
 
-def _read_block(block: object, form: ResultForm) -> object:
+def _read_block(block: Json, form: ResultForm) -> ToolValue:
     if not isinstance(block, dict):
         return block
     kind = block.get("type")
@@ -94,13 +95,14 @@ def _read_block(block: object, form: ResultForm) -> object:
         return block  # not what it says it is
 
 
-def _read_text(block: JsonObject, form: ResultForm) -> object:
+def _read_text(block: JsonObject, form: ResultForm) -> ToolValue:
     text = _text(block["text"])
     if form.json_text and text.lstrip()[:1] in _JSON_BEGINS:
         try:
-            return json.loads(text)
+            value: ToolValue = json.loads(text)
         except (ValueError, RecursionError):
             return text
+        return value
     return text
 
 
@@ -109,6 +111,8 @@ _JSON_BEGINS = frozenset('{["-0123456789tfn')
 
 def _read_resource(block: JsonObject, _: ResultForm) -> Resource:
     found = block["resource"]
+    if not isinstance(found, dict):
+        raise TypeError("not a resource")
     text, blob = found.get("text"), found.get("blob")
     return Resource(
         _text(found["uri"]),
@@ -123,7 +127,7 @@ def _read_link(block: JsonObject, _: ResultForm) -> Resource:
     return Resource(_text(block["uri"]), mime_type=_mime_type(block), name=_name(block))
 
 
-_READERS: dict[str, Callable[[JsonObject, ResultForm], object]] = {
+_READERS: dict[str, Callable[[JsonObject, ResultForm], ToolValue]] = {
     "text": _read_text,
     "image": lambda block, _: Image(_decode(block["data"]), _mime_type(block)),
     "audio": lambda block, _: Audio(_decode(block["data"]), _mime_type(block)),
@@ -155,4 +159,5 @@ def _mime_type(found: JsonObject) -> str | None:
 
 
 def _name(found: JsonObject) -> str | None:
-    return next((found[key] for key in ("name", "title") if isinstance(found.get(key), str) and found[key]), None)
+    names = (found.get(key) for key in ("name", "title"))
+    return next((name for name in names if isinstance(name, str) and name), None)

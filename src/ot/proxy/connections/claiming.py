@@ -14,7 +14,7 @@ from mcp.client._transport import TransportStreams, WriteStream
 from mcp.shared.message import SessionMessage
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, JSONRPCRequest
 
-from mcp_core.json_types import JsonObject
+from ot.clients.claims import Claims
 from ot.context import current_or_none
 from ot.proxy.calls.in_flight import front_of
 from ot.proxy.transports.transport import Transport
@@ -23,8 +23,8 @@ from ot.proxy.transports.transport import Transport
 class ClaimingTransport:
     """Another transport, with other claims; `claimed` is what its handshake said, if it had one."""
 
-    def __init__(self, transport: Transport, known: Callable[[], JsonObject]) -> None:
-        self.claimed: JsonObject | None = None
+    def __init__(self, transport: Transport, known: Callable[[], Claims]) -> None:
+        self.claimed: Claims | None = None
         self._transport = transport
         self._known = known
 

@@ -43,12 +43,12 @@ class ConnectAttempt(Attempt):
         )
 
     async def _ask(self, front: Front, url: str) -> None:
-        message = f"The server {self._server} wants you to log in so that OneTool may use it."
+        message = f"The server {self._server} asks you to log in so that OneTool can use it."
         asked: JsonObject
         if front.able.can_open_urls:
             asked = {"mode": "url", "message": message, "url": url, "elicitationId": secrets.token_hex(8)}
         else:
-            schema = {"type": "object", "properties": {}}
+            schema: JsonObject = {"type": "object", "properties": {}}
             asked = {"mode": "form", "message": f"{message} Open this address: {url}", "requestedSchema": schema}
         try:
             answer = await front.request(ELICIT, asked, "")

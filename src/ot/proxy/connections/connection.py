@@ -24,6 +24,7 @@ from pydantic import ValidationError
 
 from mcp_core.distribution import DISTRIBUTION
 from mcp_core.json_types import JsonObject
+from ot.clients.claims import Claims
 from ot.context import CallContext
 from ot.errors import ToolError
 from ot.logs import LogSpan, write_log
@@ -79,7 +80,7 @@ class Connection:
         """True while it takes calls."""
         return not self.closing.is_set()
 
-    def claims_less_than(self, claims: JsonObject) -> bool:
+    def claims_less_than(self, claims: Claims) -> bool:
         """True if its handshake knew less of the clients, and it can be made again: nobody has used it since."""
         return self._claiming.claimed not in (None, claims) and not self.calls.begun
 
@@ -295,7 +296,7 @@ def _word_missing(error: MCPError) -> str:
     names += [f"the extension {name}" for name in extensions] if isinstance(extensions, dict) else []
     if not names:
         return error.error.message
-    return f"its server needs what neither OneTool nor the client at the front offers: {', '.join(names)[:300]}"
+    return f"its server requires what neither OneTool nor the client supports: {', '.join(names)[:300]}"
 
 
 def _first_problem(error: ValidationError) -> str:

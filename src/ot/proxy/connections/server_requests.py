@@ -101,13 +101,13 @@ class ServerRequests:
     ) -> JsonObject | types.ErrorData:
         found = self._find(method, params)
         if found is None:
-            return self._decline(f"{what} was asked for, and {self._why_nobody()}")
+            return self._decline(f"{what} was requested, but {self._why_nobody()}")
         call, front = found
         try:
             with call.held():
                 return await front.request(method, params, _key_of(context))
         except FrontError as error:
-            return self._decline(f"{what} was asked for, and the client refused: {error}")
+            return self._decline(f"{what} was requested, but the client refused: {error}")
 
     def _find(self, method: str, params: Mapping[str, Json]) -> tuple[CallContext, Front] | None:
         """Return the call that this is about, and its client, if that is able to answer."""
@@ -119,7 +119,7 @@ class ServerRequests:
     def _why_nobody(self) -> str:
         if len(self._calls.fronts()) > 1:
             return "several clients are calling this server, so OneTool cannot tell whom to ask"
-        return "nobody can give it: the calling client does not offer that, or no client is waiting"
+        return "no client can provide it: the calling client does not support it, or no client is waiting"
 
     def _decline(self, reason: str) -> types.ErrorData:
         write_log(logging.WARNING, "proxy.declined", server=self._server, reason=reason)

@@ -8,7 +8,7 @@ import re
 from dataclasses import asdict
 from typing import Literal
 
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import dataclass
 from ot.logs import write_log
 from ot.store.forms import FORM, check_form
@@ -76,8 +76,8 @@ def _plain(server: str) -> str:
     return _PLAIN.sub("-", server)[:60]
 
 
-def _read_offer(found: object) -> Offer:
-    found = check_form(found, _FORM)
+def _read_offer(document: Json) -> Offer:
+    found = check_form(document, _FORM)
     era: Era = "sessionless" if found["era"] == "sessionless" else "handshake"
     prompts = _read_items(found["prompts"], "prompts") if found.get("prompts") is not None else None
     tools, version = _read_items(found["tools"], "tools"), str(found.get("version", ""))

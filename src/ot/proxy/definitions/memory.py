@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from mcp_core.json_types import Json, JsonObject
-from mcp_core.quick_dataclass import dataclass
+from mcp_core.quick_dataclass import dataclass, replace
 from ot.config.models import ServerSettings
 from ot.logs import write_log
 from ot.proxy.definitions.cache import DefinitionCache, Offer
@@ -20,7 +19,7 @@ from ot.store.shelf import Shelf
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What one person's shelf remembers of servers, as one project uses them."""
+    """The records of servers on one person's shelf, as one project uses them."""
 
     project: Path
     shelf: Shelf
@@ -94,7 +93,7 @@ class ServerMemory:
         """Take over the prompts that the server lists now; of two with one name the first counts."""
         first: dict[str, JsonObject] = {}
         for prompt in prompts:
-            first.setdefault(prompt["name"], prompt)
+            first.setdefault(str(prompt["name"]), prompt)
         if (offer := self.recall()) is not None:
             self.note(replace(offer, prompts=tuple(first.values())))
 

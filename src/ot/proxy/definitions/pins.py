@@ -117,7 +117,7 @@ def definitions_of(part: Part, items: Items) -> dict[str, JsonObject]:
     """Return what is pinned of these definitions; of two with one name the first counts, as everywhere."""
     found: dict[str, JsonObject] = {}
     for item in items:
-        found.setdefault(item["name"], {key: item[key] for key in _PINNED[part] if key in item})
+        found.setdefault(str(item["name"]), {key: item[key] for key in _PINNED[part] if key in item})
     return found
 
 
@@ -127,11 +127,11 @@ def hide_unaccepted(items: Items, changes: Changes, accepted: Definitions) -> It
     What has changed is shown as it was; of what is new only the name is shown.
     """
     for item in items:
-        name = item["name"]
+        name = str(item["name"])
         if name in changes.changed and name in accepted:
             yield accepted[name]
         elif name in changes:
-            yield {"name": name, "description": "(new, and not accepted by a person yet: it cannot be used)"}
+            yield {"name": name, "description": "(New, and not yet accepted by a person, so it cannot be used.)"}
         else:
             yield item
 
@@ -157,6 +157,9 @@ def _read_definitions(found: Json) -> Definitions:
     """Read either form: the older one was the definitions themselves, of which one may be called `form`."""
     named = isinstance(found, dict) and not isinstance(found.get(FORM, {}), dict)
     accepted = check_form(found, _FORM)["accepted"] if named else found
-    if not isinstance(accepted, dict) or not all(isinstance(item, dict) for item in accepted.values()):
+    if not isinstance(accepted, dict):
         raise TypeError("it is not a mapping of definitions")
-    return accepted
+    definitions = {name: item for name, item in accepted.items() if isinstance(item, dict)}
+    if len(definitions) < len(accepted):
+        raise TypeError("it is not a mapping of definitions")
+    return definitions

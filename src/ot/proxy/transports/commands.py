@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from mcp_core.quick_dataclass import dataclass
 from ot.config.models import ServerSettings
 from ot.proxy.definitions.identity import working_folder
 from ot_confinement.own_files import files_of_command

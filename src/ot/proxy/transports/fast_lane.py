@@ -100,7 +100,7 @@ class FastLane:
                 self._give_back(line)
 
     async def _tell_cancelled(self, number: int) -> None:
-        params = {"requestId": number, "reason": "the caller is no longer waiting"}
+        params: JsonObject = {"requestId": number, "reason": "the caller is no longer waiting"}
         with anyio.move_on_after(1, shield=True):
             try:
                 await self._write(_line({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}))

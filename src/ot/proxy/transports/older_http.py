@@ -76,14 +76,14 @@ async def _read(
                 else:
                     await incoming.send(SessionMessage(message))
         if not named:
-            raise EndpointError("it named no address to post to")
+            raise EndpointError("it named no address for POST requests")
 
 
 def _own_address(url: str, named: str) -> str:
     """Return the address to post to; another machine would receive what is meant for this one, headers included."""
     address = urljoin(url, named)
     if urlsplit(address)[:2] != urlsplit(url)[:2]:
-        raise EndpointError("it named an address to post to that is not its own")
+        raise EndpointError("it named a POST address on another host")
     return address
 
 

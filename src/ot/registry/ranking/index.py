@@ -13,6 +13,7 @@ from operator import mul
 from typing import NamedTuple
 
 from mcp_core.json_types import Json
+from mcp_core.quick_dataclass import dataclass
 from ot.registry.ranking.needs import Need, split_needs
 from ot.registry.ranking.postings import NOWHERE, Occurrences, Postings, list_places, rarity, read_packs
 from ot.registry.ranking.searchable import Searchable
@@ -36,14 +37,16 @@ _MOST_MEANT = 6
 _MOST_UNKNOWN = 3  # words of a request that are looked up as misspelled
 
 
-class Hit(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Hit:
     """A find, and how well it fits: 1 is all that one could ask for."""
 
     key: str
     score: float
 
 
-class _Ranked(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Ranked:
     """Every thing's score for one need, the best of them, and how much of the need's words is found at best."""
 
     scores: list[float]

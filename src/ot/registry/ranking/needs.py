@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from mcp_core.quick_dataclass import dataclass
 from ot.registry.ranking.thesaurus import ACTIONS, CHANGING, READING
 from ot.registry.ranking.words import read_words
 
@@ -39,7 +40,8 @@ _TOKEN = re.compile(
 )
 
 
-class Word(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Word:
     """One stem of a request and how much it says; `literal` ones are data that the tool is to work on."""
 
     stem: str
@@ -47,7 +49,8 @@ class Word(NamedTuple):
     literal: bool = False
 
 
-class Need(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Need:
     """The words of one need in order; `reads` if it asks to know something, and for no change."""
 
     words: list[Word]

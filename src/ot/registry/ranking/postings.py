@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from mcp_core.quick_dataclass import dataclass
 from ot.registry.ranking.searchable import Searchable
 from ot.registry.ranking.words import Stems, read_words
 
@@ -18,7 +19,8 @@ _SATURATION = 2.0
 _LONGEST = 10_000  # characters of a text that are read
 
 
-class Postings(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Postings:
     """The occurrences of a word: positions of things, its worth there, and the most that it is worth anywhere."""
 
     positions: array[int]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from mcp_core.json_types import Json, Schema
+from mcp_core.quick_dataclass import dataclass
 from ot.registry.ranking.thesaurus import CHANGING, READING
 from ot.registry.ranking.words import Stems
 
