@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from mcp_core.distribution import with_extra
@@ -55,8 +55,10 @@ def _in_cell(text: str) -> str:
 
 
 def _call(tool: ToolDefinition) -> str:
-    required = tool.parameters.get("required", [])
-    names = (name if name in required else f"{name}=…" for name in tool.parameters["properties"])
+    required, known = (tool.parameters.get(key) or () for key in ("required", "properties"))
+    assert isinstance(required, Collection)
+    assert isinstance(known, Collection)
+    names = (name if name in required else f"{name}=…" for name in map(str, known))
     return f"{tool.name}({', '.join(names)})"
 
 

@@ -10,6 +10,7 @@ from ot.context import current
 from ot.effects import reads
 from ot.errors import ToolError
 from ot.files.allowed_files import allowed_files
+from ot_packs.code.answers import Batch
 from ot_packs.code.helper import Selection, collect, words_of
 from ot_packs.code.languages import find_language
 from ot_packs.code.rewriting import apply_rewrite, plan_rewrite
@@ -175,8 +176,8 @@ async def symbols(*, path: str, limit: int = 500) -> SymbolsResult:
     selection = Selection(tree, with_symbols=True)
     if tree.single and selection.language_of(path) is None:
         raise ToolError(f"the declarations of {path!r} are not known by the ending of its name; code.find can help")
-    found = await collect(current(), selection, "symbols_in", limit)
-    return SymbolsResult(symbols=found["found"], total=found["total"], more=found["more"], unread=found["unread"])
+    found = await collect(current(), selection, "symbols_in", Batch[Symbol], limit)
+    return SymbolsResult(symbols=found.items, total=found.total, more=found.more, unread=found.unread)
 
 
 @reads
@@ -198,9 +199,9 @@ async def find(*, pattern: str, language: str, path: str = "", limit: int = 100)
     _check_limit(limit)
     selection = await _select(path, language, pattern)
     arguments = {"pattern": pattern, "language": find_language(language).name}
-    found = await collect(current(), selection, "find_in", limit, **arguments)
-    _doubt(pattern, language, incomplete=found["incomplete"] and not found["total"])
-    return FindResult(matches=found["found"], total=found["total"], more=found["more"], unread=found["unread"])
+    found = await collect(current(), selection, "find_in", Batch[Match], limit, **arguments)
+    _doubt(pattern, language, incomplete=found.incomplete and not found.total)
+    return FindResult(matches=found.items, total=found.total, more=found.more, unread=found.unread)
 
 
 @reads
@@ -223,8 +224,10 @@ async def references(*, name: str, path: str = "", limit: int = 200) -> Referenc
     if not name or any(sign.isspace() for sign in name):
         raise ToolError(f"name must be one identifier, not {name[:60]!r}; code.search finds words")
     tree = await to_thread.run_sync(find_tree, allowed_files(), path)
-    found = await collect(current(), Selection(tree, words=(name,)), "references_in", limit, name=name)
-    return ReferencesResult(references=found["found"], total=found["total"], more=found["more"], unread=found["unread"])
+    found = await collect(
+        current(), Selection(tree, words=(name,)), "references_in", Batch[Reference], limit, name=name
+    )
+    return ReferencesResult(references=found.items, total=found.total, more=found.more, unread=found.unread)
 
 
 async def rewrite(

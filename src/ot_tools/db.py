@@ -68,15 +68,20 @@ class TableInfo(TypedDict):
     indexes: list[list[str]]
 
 
-class Schema(TypedDict):
+class Described(TypedDict):
     """Tables with their columns and keys."""
 
     tables: list[TableInfo]
     total: int
+
+
+class Schema(Described):
+    """Tables with their columns and keys, and whether there are more."""
+
     more: bool
 
 
-class Rows(TypedDict):
+class QueryRows(TypedDict):
     """Rows as dicts, and whether there are more; `cut_by` is "rows" or "bytes" then."""
 
     columns: list[str]
@@ -117,7 +122,7 @@ async def tables(*, connection: str | None = None, path: str | list[str] | None 
         [table["name"] for table in db.tables(path="shop.db")["tables"]]
     """
     _require_limit(limit)
-    found = await (await find_database(connection, path)).call("tables")
+    found = await (await find_database(connection, path)).call("tables", list[TableName])
     return {"tables": found[:limit], "total": len(found), "more": len(found) > limit}
 
 
@@ -140,7 +145,7 @@ async def schema(
         [column["name"] for column in db.schema(path="shop.db", table="orders")["tables"][0]["columns"]]
     """
     _require_limit(limit)
-    found = await (await find_database(connection, path)).call("schema", table=table, limit=limit)
+    found = await (await find_database(connection, path)).call("schema", Described, table=table, limit=limit)
     return {"tables": found["tables"], "total": found["total"], "more": found["total"] > len(found["tables"])}
 
 
@@ -152,7 +157,7 @@ async def query(
     path: str | list[str] | None = None,
     limit: int = 1000,
     write: bool = False,
-) -> Rows:
+) -> QueryRows:
     """Carry out one SQL statement: one that only reads, unless `write` is given, which asks the person.
 
     Args:
@@ -174,14 +179,13 @@ async def query(
     database = await find_database(connection, path, write=write)
     if write:
         await _ask(database, f"carry out this statement\n{sql}{_shown(params)}")
-    rows: Rows = await database.rows("query", sql=sql, params=params, limit=limit, size=size)
-    return rows
+    return await database.rows("query", QueryRows, sql=sql, params=params, limit=limit, size=size)
 
 
 @reads
 async def sample(
     *, table: str, connection: str | None = None, path: str | list[str] | None = None, limit: int = 10
-) -> Rows:
+) -> QueryRows:
     """Return some rows of a table, as they come.
 
     Args:
@@ -199,8 +203,7 @@ async def sample(
     _require_limit(limit)
     size = most_bytes()
     database = await find_database(connection, path)
-    rows: Rows = await database.rows("sample", table=table, limit=limit, size=size)
-    return rows
+    return await database.rows("sample", QueryRows, table=table, limit=limit, size=size)
 
 
 @reads
@@ -226,7 +229,7 @@ async def explain(
         db.explain(path="shop.db", sql="SELECT * FROM orders WHERE product = 1")["plan"]
     """
     database = await find_database(connection, path)
-    return {"engine": database.engine, "plan": await database.call("explain", sql=sql, params=params)}
+    return {"engine": database.engine, "plan": await database.call("explain", str, sql=sql, params=params)}
 
 
 async def load(
@@ -248,8 +251,7 @@ async def load(
     """
     database = await find_database(connection, path, write=True)
     await _ask(database, f"insert {len(rows)} rows into the table {table!r}")
-    loaded: Loaded = await database.call("load", table=table, rows=rows)
-    return loaded
+    return await database.call("load", Loaded, table=table, rows=rows)
 
 
 async def _ask(database: Database, what: str) -> None:

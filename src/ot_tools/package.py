@@ -14,7 +14,7 @@ from ot.files.allowed_files import allowed_files
 from ot_packs.package.asking import open_registries
 from ot_packs.package.lookups import build_lookups
 from ot_packs.package.project import Verdict, judge_all, read_files
-from ot_packs.package.releases import About, Choice, Declared, differences
+from ot_packs.package.releases import About, Choice, Used, differences
 
 pack = "package"
 timeout = 120
@@ -201,9 +201,9 @@ async def outdated(*, path: str = ".", indirect: bool = False, prereleases: bool
     files = allowed_files()
     texts = await to_thread.run_sync(read_files, files, path)
     async with open_registries() as client:
-        used = await client.read("read_project", files=texts, indirect=indirect)
-        packages: list[Declared] = used["packages"][:_MOST_PACKAGES]
-        verdicts = await judge_all(await build_lookups(client, files.home), packages, prereleases=prereleases)
+        used = await client.read("read_project", Used, files=texts, indirect=indirect)
+        lookups = await build_lookups(client, files.home)
+        verdicts = await judge_all(lookups, used["packages"][:_MOST_PACKAGES], prereleases=prereleases)
     behind = [_outdated(verdict) for verdict in verdicts if verdict["behind"]]
     problems: list[Problem] = [{"name": "", "reason": reason} for reason in used["problems"]]
     problems += [{"name": each["package"]["name"], "reason": each["problem"]} for each in verdicts if each["problem"]]

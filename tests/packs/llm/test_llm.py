@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -17,6 +18,7 @@ from ot.errors import ToolError
 from ot.stats.recorder import Recorder
 from ot_packs.llm.options import read_options
 from ot_packs.llm.schemas import AnswerMistakeError, read_answer, read_schema
+from tests.packs.answers import value_from
 from tests.packs.llm.asking import open_asking
 from tests.services.models import PlayedModels, data_in, question_in, speak
 from tests.services.played import Caller, play
@@ -45,7 +47,7 @@ def models(shared: PlayedModels) -> PlayedModels:
     return shared
 
 
-async def call(asking: Caller, tool: str, **arguments: Json) -> Json:
+async def call(asking: Caller, tool: str, **arguments: Any) -> Any:
     return await asking.app.executor.call(f"llm.{tool}", arguments)
 
 
@@ -207,7 +209,8 @@ def test_a_json_schema_is_taken_as_it_is(schema: dict[str, Json]) -> None:
 
 
 def test_an_object_may_have_fields_that_are_words_of_json_schema() -> None:
-    assert list(read_schema({"enum": "str", "properties": {"type": "str"}})["properties"]) == ["enum", "properties"]
+    read: Any = read_schema({"enum": "str", "properties": {"type": "str"}})
+    assert list(read["properties"]) == ["enum", "properties"]
 
 
 @pytest.mark.parametrize("answer", ['{"n": NaN}', "[" * 100_000, '{"n": 1', ""], ids=["NaN", "deep", "cut", "nothing"])
@@ -271,7 +274,7 @@ async def test_what_was_used_is_counted_with_its_price(tmp_path: Path, models: P
         recorder = asking.app.executor.recorder
         assert isinstance(recorder, Recorder)
         await anyio.to_thread.run_sync(recorder.flush)
-        stats = await asking.app.executor.call("ot.stats", {})
+        stats = await value_from(asking.app.executor, "ot.stats", {})
 
     found = {one["model"]: one for one in stats["models"]}
     assert (found["gpt-5-mini"]["requests"], found["gpt-5-mini"]["input_tokens"]) == (2, 20)
