@@ -50,5 +50,5 @@ def check_model(name: str) -> str:
 def check_tokens(tokens: object, name: str) -> int:
     """Return a number of tokens; raises ToolError if it is none."""
     if type(tokens) is not int or not 1 <= tokens <= _MOST_TOKENS:
-        raise ToolError(f"{name} is {str(tokens)[:50]}; it goes from 1 to {_MOST_TOKENS:,} tokens")
+        raise ToolError(f"{name} must be between 1 and {_MOST_TOKENS:,} tokens, not {str(tokens)[:50]}")
     return tokens

@@ -103,7 +103,7 @@ async def test_a_name_that_the_pattern_has_not_is_refused(app: App, tmp_path: Pa
     answer = await app.runner.run("code.rewrite(pattern='f($A)', replacement='g($B)', language='python', apply=True)")
 
     assert answer.is_error
-    assert "the replacement has $B, which the pattern has not; its names are $A" in answer.text
+    assert "the replacement uses $B, which is not in the pattern; the pattern's names are $A" in answer.text
     assert (tmp_path / "a.py").read_text() == "f(1)\n"
 
 
