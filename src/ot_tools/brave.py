@@ -1,9 +1,10 @@
-"""The web, searched with Brave: pages, news, pictures and videos."""
+"""The web, searched with Brave: pages, news, images and videos."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import unescape
-from typing import Literal, TypedDict
+from typing import Literal, TypedDict, TypeVar
 
 import anyio
 
@@ -12,7 +13,7 @@ from ot.context import current
 from ot.effects import reads
 from ot.errors import CallError, ToolError
 from ot.execution.wording import word_error
-from ot_packs.net.calling import Params, ServiceClient, open_service
+from ot_packs.net.calling import ServiceClient, open_service
 from ot_packs.net.service import Service
 from ot_packs.net.values import items_of, number_of, part_of, text_of, texts_of
 
@@ -36,45 +37,47 @@ _MOST_WORDS = 50
 _MOST_QUERIES = 50
 
 SafeSearch = Literal["off", "moderate", "strict"]
+Item = TypeVar("Item")
 
 
-class Result(TypedDict):
-    """A page that was found; `snippets` are further passages of it, if they were asked for."""
+class Described(TypedDict):
+    """The fields that pages, news and videos share."""
 
     title: str
     url: str
     description: str
     age: str
+
+
+class WebResult(Described):
+    """A page; `snippets` are further passages of it, if they were requested."""
+
     snippets: list[str]
 
 
-class Found(TypedDict):
-    """Pages, best first; `query` is what was searched for, after corrections."""
+class WebResults(TypedDict):
+    """Pages, best first; `query` is the query that was searched for, after corrections."""
 
     query: str
-    results: list[Result]
+    results: list[WebResult]
     more: bool
 
 
-class Article(TypedDict):
-    """A piece of news."""
+class Article(Described):
+    """A news article."""
 
-    title: str
-    url: str
-    description: str
-    age: str
     source: str
 
 
 class News(TypedDict):
-    """Pieces of news."""
+    """News articles."""
 
     query: str
     results: list[Article]
 
 
-class Picture(TypedDict):
-    """A picture: `image` is its address, `url` that of the page it stands on."""
+class ImageResult(TypedDict):
+    """An image: `image` is its address, `url` that of the page it is on."""
 
     title: str
     url: str
@@ -83,20 +86,16 @@ class Picture(TypedDict):
     source: str
 
 
-class Pictures(TypedDict):
-    """Pictures."""
+class ImageResults(TypedDict):
+    """Images."""
 
     query: str
-    results: list[Picture]
+    results: list[ImageResult]
 
 
-class Video(TypedDict):
+class Video(Described):
     """A video."""
 
-    title: str
-    url: str
-    description: str
-    age: str
     duration: str
     creator: str
     views: int
@@ -109,22 +108,19 @@ class Videos(TypedDict):
     results: list[Video]
 
 
-class Batched(TypedDict):
-    """What was found for one of many queries, or the `error`."""
+class BatchResults(WebResults):
+    """The pages for one of many queries, or the `error`."""
 
-    query: str
-    results: list[Result]
-    more: bool
     error: str | None
 
 
 @reads
-async def search(*, query: str, count: int = 10) -> Found:
-    """Search the web; `brave.web_search` has more to choose from.
+async def search(*, query: str, count: int = 10) -> WebResults:
+    """Search the web; `brave.web_search` has more options.
 
     Args:
-        query: Words, at most 50; `site:`, `"exact words"` and `-without` work.
-        count: At most so many results, from 1 to 20.
+        query: The search terms, up to 50 words; `site:`, `"exact words"` and `-without` work.
+        count: Maximum number of results, from 1 to 20.
 
     Returns:
         The `results` with `title`, `url`, `description`, `age` and `snippets`; the `query` as it was understood, and
@@ -133,9 +129,8 @@ async def search(*, query: str, count: int = 10) -> Found:
     Example:
         [page["url"] for page in brave.search(query="structured concurrency", count=5)["results"]]
     """
-    params = _params(query, count, most=20) | {"text_decorations": "false", "result_filter": "web"}
     async with open_service(_BRAVE) as service:
-        return await _find_pages(service, query, params)
+        return await _find_pages(service, query, count)
 
 
 @reads
@@ -149,37 +144,37 @@ async def web_search(
     freshness: str | None = None,
     safesearch: SafeSearch = "moderate",
     extra_snippets: bool = False,
-) -> Found:
-    """Search the web by place, language and time.
+) -> WebResults:
+    """Search the web by country, language and time.
 
     Args:
-        query: Words, at most 50; `site:`, `"exact words"` and `-without` work.
-        count: At most so many results, from 1 to 20.
-        offset: Skip so many pages of results, up to 9.
-        country: Results for a country, by its two letters: "DE".
+        query: The search terms, up to 50 words; `site:`, `"exact words"` and `-without` work.
+        count: Maximum number of results, from 1 to 20.
+        offset: Number of pages of results to skip, up to 9.
+        country: Results for a country, by its two-letter code: "DE".
         search_lang: Results in a language: "de", "en-gb".
         freshness: "pd", "pw", "pm" or "py" for the past day, week, month or year; or "2026-01-01to2026-01-31".
-        safesearch: What is left out.
-        extra_snippets: Up to five further passages of each page, if your plan has them.
+        safesearch: How strictly adult content is filtered.
+        extra_snippets: Also return up to five further passages of each page, if your plan includes them.
 
     Returns:
-        As `brave.search`.
+        The same as `brave.search`.
 
     Example:
         brave.web_search(query="python release", count=3, freshness="pm", country="US")["results"][0]["title"]
     """
-    params = _params(query, count, most=20) | {
-        "offset": _page(offset),
-        "country": country,
-        "search_lang": search_lang,
-        "freshness": freshness,
-        "safesearch": safesearch,
-        "extra_snippets": "true" if extra_snippets else None,
-        "text_decorations": "false",
-        "result_filter": "web",
-    }
     async with open_service(_BRAVE) as service:
-        return await _find_pages(service, query, params)
+        return await _find_pages(
+            service,
+            query,
+            count,
+            offset=_page(offset),
+            country=country,
+            search_lang=search_lang,
+            freshness=freshness,
+            safesearch=safesearch,
+            extra_snippets="true" if extra_snippets else None,
+        )
 
 
 @reads
@@ -196,13 +191,13 @@ async def news(
     """Search the news.
 
     Args:
-        query: Words, at most 50.
-        count: At most so many results, from 1 to 50.
-        offset: Skip so many pages of results, up to 9.
-        country: News for a country, by its two letters.
+        query: The search terms, up to 50 words.
+        count: Maximum number of results, from 1 to 50.
+        offset: Number of pages of results to skip, up to 9.
+        country: News for a country, by its two-letter code.
         search_lang: News in a language.
         freshness: As in `brave.web_search`.
-        safesearch: What is left out.
+        safesearch: How strictly adult content is filtered.
 
     Returns:
         The `results` with `title`, `url`, `description`, `age` and `source`.
@@ -210,16 +205,10 @@ async def news(
     Example:
         [(item["source"], item["title"]) for item in brave.news(query="space", freshness="pd")["results"]]
     """
-    params = _params(query, count, most=50) | {
-        "offset": _page(offset),
-        "country": country,
-        "search_lang": search_lang,
-        "freshness": freshness,
-        "safesearch": safesearch,
-    }
-    async with open_service(_BRAVE) as service:
-        answer = await service.get("news/search", params)
-    return {"query": _understood(answer, query), "results": [_article(item) for item in items_of(answer, "results")]}
+    place = {"offset": _page(offset), "country": country, "search_lang": search_lang}
+    options = {**place, "freshness": freshness, "safesearch": safesearch}
+    understood, found = await _find("news", query, count, 50, _article, **options)
+    return {"query": understood, "results": found}
 
 
 @reads
@@ -230,15 +219,15 @@ async def images(
     country: str | None = None,
     search_lang: str | None = None,
     safesearch: Literal["off", "strict"] = "strict",
-) -> Pictures:
-    """Search for pictures.
+) -> ImageResults:
+    """Search for images.
 
     Args:
-        query: Words, at most 50.
-        count: At most so many results, from 1 to 200.
-        country: Pictures for a country, by its two letters.
+        query: The search terms, up to 50 words.
+        count: Maximum number of results, from 1 to 200.
+        country: Images for a country, by its two-letter code.
         search_lang: Pages in a language.
-        safesearch: What is left out.
+        safesearch: How strictly adult content is filtered.
 
     Returns:
         The `results` with `title`, `url` of the page, the addresses of `image` and `thumbnail`, and `source`.
@@ -246,14 +235,9 @@ async def images(
     Example:
         brave.images(query="lighthouse", count=3)["results"][0]["image"]
     """
-    params = _params(query, count, most=200) | {
-        "country": country,
-        "search_lang": search_lang,
-        "safesearch": safesearch,
-    }
-    async with open_service(_BRAVE) as service:
-        answer = await service.get("images/search", params)
-    return {"query": _understood(answer, query), "results": [_picture(item) for item in items_of(answer, "results")]}
+    options = {"country": country, "search_lang": search_lang, "safesearch": safesearch}
+    understood, found = await _find("images", query, count, 200, _image, **options)
+    return {"query": understood, "results": found}
 
 
 @reads
@@ -269,10 +253,10 @@ async def videos(
     """Search for videos.
 
     Args:
-        query: Words, at most 50.
-        count: At most so many results, from 1 to 50.
-        offset: Skip so many pages of results, up to 9.
-        country: Videos for a country, by its two letters.
+        query: The search terms, up to 50 words.
+        count: Maximum number of results, from 1 to 50.
+        offset: Number of pages of results to skip, up to 9.
+        country: Videos for a country, by its two-letter code.
         search_lang: Videos in a language.
         freshness: As in `brave.web_search`.
 
@@ -282,27 +266,21 @@ async def videos(
     Example:
         brave.videos(query="how a bill becomes a law", count=2)["results"][0]["duration"]
     """
-    params = _params(query, count, most=50) | {
-        "offset": _page(offset),
-        "country": country,
-        "search_lang": search_lang,
-        "freshness": freshness,
-    }
-    async with open_service(_BRAVE) as service:
-        answer = await service.get("videos/search", params)
-    return {"query": _understood(answer, query), "results": [_video(item) for item in items_of(answer, "results")]}
+    place = {"offset": _page(offset), "country": country, "search_lang": search_lang}
+    understood, found = await _find("videos", query, count, 50, _video, **place, freshness=freshness)
+    return {"query": understood, "results": found}
 
 
 @reads
-async def batch(*, queries: list[str], count: int = 10) -> list[Batched]:
-    """Search the web for many things, as fast as your plan allows; one that fails does not stop the others.
+async def batch(*, queries: list[str], count: int = 10) -> list[BatchResults]:
+    """Run many web searches, as fast as your plan allows; one that fails does not stop the others.
 
     Args:
-        queries: At most 50.
-        count: At most so many results of each, from 1 to 20.
+        queries: Up to 50 queries.
+        count: Maximum number of results for each, from 1 to 20.
 
     Returns:
-        For each query, in its order, what `brave.search` gives, or an `error`.
+        For each query, in order, the result of `brave.search`, or an `error`.
 
     Example:
         found = brave.batch(queries=["anyio", "trio"], count=3)
@@ -310,7 +288,7 @@ async def batch(*, queries: list[str], count: int = 10) -> list[Batched]:
     """
     if len(queries) > _MOST_QUERIES:
         raise ToolError(f"{len(queries)} queries are more than {_MOST_QUERIES}: search in several calls")
-    done: dict[int, Batched] = {}
+    done: dict[int, BatchResults] = {}
     async with open_service(_BRAVE) as service, anyio.create_task_group() as tasks:
 
         async def find(index: int, query: str) -> None:
@@ -322,18 +300,17 @@ async def batch(*, queries: list[str], count: int = 10) -> list[Batched]:
     return [done[index] for index in range(len(queries))]
 
 
-async def _find_one(service: ServiceClient, query: str, count: int) -> Batched:
+async def _find_one(service: ServiceClient, query: str, count: int) -> BatchResults:
     try:
-        params = _params(query, count, most=20) | {"text_decorations": "false", "result_filter": "web"}
-        found = await _find_pages(service, query, params)
+        return {**await _find_pages(service, query, count), "error": None}
     except CallError as error:
         error.tool = error.tool or current().tool
         return {"query": query, "results": [], "more": False, "error": word_error(error)}
-    return {"query": found["query"], "results": found["results"], "more": found["more"], "error": None}
 
 
-async def _find_pages(service: ServiceClient, query: str, params: Params) -> Found:
-    answer = await service.get("web/search", params)
+async def _find_pages(service: ServiceClient, query: str, count: int, **options: str | int | None) -> WebResults:
+    fixed = {"text_decorations": "false", "result_filter": "web"}
+    answer = await service.get("web/search", {**_params(query, count, most=20), **options, **fixed})
     return {
         "query": _understood(answer, query),
         "results": [_result(item) for item in items_of(answer, "web", "results")],
@@ -341,22 +318,32 @@ async def _find_pages(service: ServiceClient, query: str, params: Params) -> Fou
     }
 
 
+async def _find(
+    kind: str, query: str, count: int, most: int, read: Callable[[Json], Item], **options: str | int | None
+) -> tuple[str, list[Item]]:
+    """Search for something other than pages; returns the query as it was understood, and the results."""
+    params = _params(query, count, most=most) | options
+    async with open_service(_BRAVE) as service:
+        answer = await service.get(f"{kind}/search", params)
+    return _understood(answer, query), [read(item) for item in items_of(answer, "results")]
+
+
 def _params(query: str, count: int, *, most: int) -> dict[str, str | int | None]:
     if not query.strip():
-        raise ToolError("query has no words")
+        raise ToolError("query is empty")
     if len(query) > _LONGEST_QUERY or len(query.split()) > _MOST_WORDS:
         raise ToolError(
-            f"query has {len(query)} characters and {len(query.split())} words; Brave Search takes at most "
-            f"{_LONGEST_QUERY} and {_MOST_WORDS}: search for less"
+            f"query has {len(query)} characters and {len(query.split())} words; Brave Search accepts up to "
+            f"{_LONGEST_QUERY} and {_MOST_WORDS}: shorten it"
         )
     if not 1 <= count <= most:
-        raise ToolError(f"count is {count}; it goes from 1 to {most}")
+        raise ToolError(f"count must be between 1 and {most}, not {count}")
     return {"q": query, "count": count}
 
 
 def _page(offset: int) -> int | None:
     if not 0 <= offset <= 9:
-        raise ToolError(f"offset is {offset}; it counts pages of results, from 0 to 9")
+        raise ToolError(f"offset must be between 0 and 9, not {offset}: it counts pages of results")
     return offset or None
 
 
@@ -364,33 +351,26 @@ def _understood(answer: Json, query: str) -> str:
     return text_of(answer, "query", "altered") or text_of(answer, "query", "original") or query
 
 
-def _plain(item: Json, key: str) -> str:
-    return unescape(text_of(item, key))
-
-
-def _result(item: Json) -> Result:
+def _described(item: Json) -> Described:
     return {
-        "title": _plain(item, "title"),
+        "title": unescape(text_of(item, "title")),
         "url": text_of(item, "url"),
-        "description": _plain(item, "description"),
+        "description": unescape(text_of(item, "description")),
         "age": text_of(item, "age") or text_of(item, "page_age"),
-        "snippets": [unescape(text) for text in texts_of(item, "extra_snippets")[:5]],
     }
+
+
+def _result(item: Json) -> WebResult:
+    return {**_described(item), "snippets": [unescape(text) for text in texts_of(item, "extra_snippets")[:5]]}
 
 
 def _article(item: Json) -> Article:
-    return {
-        "title": _plain(item, "title"),
-        "url": text_of(item, "url"),
-        "description": _plain(item, "description"),
-        "age": text_of(item, "age") or text_of(item, "page_age"),
-        "source": text_of(item, "meta_url", "netloc"),
-    }
+    return {**_described(item), "source": text_of(item, "meta_url", "netloc")}
 
 
-def _picture(item: Json) -> Picture:
+def _image(item: Json) -> ImageResult:
     return {
-        "title": _plain(item, "title"),
+        "title": unescape(text_of(item, "title")),
         "url": text_of(item, "url"),
         "image": text_of(item, "properties", "url"),
         "thumbnail": text_of(item, "thumbnail", "src"),
@@ -400,10 +380,7 @@ def _picture(item: Json) -> Picture:
 
 def _video(item: Json) -> Video:
     return {
-        "title": _plain(item, "title"),
-        "url": text_of(item, "url"),
-        "description": _plain(item, "description"),
-        "age": text_of(item, "age") or text_of(item, "page_age"),
+        **_described(item),
         "duration": text_of(item, "video", "duration"),
         "creator": text_of(item, "video", "creator"),
         "views": number_of(item, "video", "views"),

@@ -1,15 +1,14 @@
-"""Charts from rows: bars, lines, points and whatever else Vega-Lite draws, as a picture or a file."""
+"""Charts from rows: bars, lines, points and anything else Vega-Lite draws, as a picture or a file."""
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
-from mcp_core.json_types import JsonObject
 from ot.effects import idempotent
 from ot.isolate import isolated
 from ot.values import Image
 from ot_packs.chart.drawing import as_specification, draw_chart
-from ot_packs.chart.specification import Rows, encode
+from ot_packs.chart.specification import ChartRows, UsualChart, encode
 from ot_packs.pictures.written import Written
 
 pack = "chart"
@@ -32,12 +31,12 @@ def draw(
     """Draw any Vega-Lite specification.
 
     Args:
-        spec: The specification, as a dict or as JSON text. It loads nothing: `url` is refused.
+        spec: The specification, as a dict or as JSON text. It cannot load data: `url` is refused.
         rows: The data, in place of the specification's own.
-        theme: A look, such as "dark", "ggplot2" or "fivethirtyeight".
-        scale: Pixels for each unit of the specification.
-        allow_boxes: Draw boxes for letters that no installed font has; without it they are an error.
-        output: A file that ends in .png, .svg, .jpeg or .pdf; without one the picture is returned.
+        theme: A theme such as "dark", "ggplot2" or "fivethirtyeight".
+        scale: Pixels per unit of the specification.
+        allow_boxes: Draw boxes for characters that no installed font has; without it they are an error.
+        output: A .png, .svg, .jpeg or .pdf file to write; without one the picture is returned.
 
     Returns:
         The picture, or the `path`, `format` and `size` in bytes of the file.
@@ -64,17 +63,17 @@ def bar(
     title: str | None = None,
     output: str | None = None,
 ) -> Image | Written:
-    """Draw bars, one for each value of `x`, in the order of the rows.
+    """Draw a bar chart, one bar for each value of `x`, in the order of the rows.
 
     Args:
         rows: The data.
         x: The field with the bars' names.
         y: The field with their lengths.
-        color: A field that divides each bar.
-        horizontal: Bars lie, with room for long names.
-        stacked: Parts of a bar stand on each other, not side by side.
+        color: A field that divides each bar into parts.
+        horizontal: Draw horizontal bars, which leave room for long names.
+        stacked: Stack the parts of a bar; False puts them side by side.
         title: A heading.
-        output: A file that ends in .png, .svg, .jpeg or .pdf; without one the picture is returned.
+        output: A .png, .svg, .jpeg or .pdf file to write; without one the picture is returned.
 
     Returns:
         The picture, or the `path`, `format` and `size` in bytes of the file.
@@ -104,16 +103,16 @@ def line(
     title: str | None = None,
     output: str | None = None,
 ) -> Image | Written:
-    """Draw lines over numbers or times.
+    """Draw a line chart over numbers or times.
 
     Args:
         rows: The data.
-        x: The field along the bottom: numbers, or times in ISO form.
-        y: The field that is drawn.
-        color: A field with a line for each of its values.
+        x: The field for the horizontal axis: numbers, or dates and times in ISO format.
+        y: The field for the vertical axis.
+        color: A field with one line for each of its values.
         points: Mark each value on the line.
         title: A heading.
-        output: A file that ends in .png, .svg, .jpeg or .pdf; without one the picture is returned.
+        output: A .png, .svg, .jpeg or .pdf file to write; without one the picture is returned.
 
     Returns:
         The picture, or the `path`, `format` and `size` in bytes of the file.
@@ -137,15 +136,15 @@ def area(
     title: str | None = None,
     output: str | None = None,
 ) -> Image | Written:
-    """Draw areas over numbers or times, on top of each other where `color` divides them.
+    """Draw an area chart over numbers or times, stacked if `color` divides it.
 
     Args:
         rows: The data.
-        x: The field along the bottom: numbers, or times in ISO form.
-        y: The field that is drawn.
-        color: A field with an area for each of its values.
+        x: The field for the horizontal axis: numbers, or dates and times in ISO format.
+        y: The field for the vertical axis.
+        color: A field with one area for each of its values.
         title: A heading.
-        output: A file that ends in .png, .svg, .jpeg or .pdf; without one the picture is returned.
+        output: A .png, .svg, .jpeg or .pdf file to write; without one the picture is returned.
 
     Returns:
         The picture, or the `path`, `format` and `size` in bytes of the file.
@@ -168,16 +167,16 @@ def scatter(
     title: str | None = None,
     output: str | None = None,
 ) -> Image | Written:
-    """Draw a point for each row.
+    """Draw a scatter plot, one point for each row.
 
     Args:
         rows: The data.
-        x: The field along the bottom.
-        y: The field along the side.
-        color: A field that colours the points.
-        size: A field that makes points larger or smaller.
+        x: The field for the horizontal axis.
+        y: The field for the vertical axis.
+        color: A field that sets the colours of the points.
+        size: A field that sets the sizes of the points.
         title: A heading.
-        output: A file that ends in .png, .svg, .jpeg or .pdf; without one the picture is returned.
+        output: A .png, .svg, .jpeg or .pdf file to write; without one the picture is returned.
 
     Returns:
         The picture, or the `path`, `format` and `size` in bytes of the file.
@@ -193,21 +192,16 @@ def scatter(
 @idempotent
 @isolated(reads=("{fonts}",), outputs=("{output}",))
 def pie(
-    *,
-    rows: list[dict[str, Any]],
-    label: str,
-    value: str,
-    title: str | None = None,
-    output: str | None = None,
+    *, rows: list[dict[str, Any]], label: str, value: str, title: str | None = None, output: str | None = None
 ) -> Image | Written:
-    """Draw the parts of a whole as slices.
+    """Draw a pie chart: the parts of a whole as slices.
 
     Args:
         rows: The data.
         label: The field with the slices' names.
         value: The field with their sizes.
         title: A heading.
-        output: A file that ends in .png, .svg, .jpeg or .pdf; without one the picture is returned.
+        output: A .png, .svg, .jpeg or .pdf file to write; without one the picture is returned.
 
     Returns:
         The picture, or the `path`, `format` and `size` in bytes of the file.
@@ -229,15 +223,15 @@ def histogram(
     title: str | None = None,
     output: str | None = None,
 ) -> Image | Written:
-    """Draw how often values of a number occur.
+    """Draw a histogram: how often values of a number occur.
 
     Args:
         rows: The data.
         x: The field with the numbers.
-        bins: At most so many bars.
-        color: A field that divides each bar.
+        bins: Maximum number of bars.
+        color: A field that divides each bar into parts.
         title: A heading.
-        output: A file that ends in .png, .svg, .jpeg or .pdf; without one the picture is returned.
+        output: A .png, .svg, .jpeg or .pdf file to write; without one the picture is returned.
 
     Returns:
         The picture, or the `path`, `format` and `size` in bytes of the file.
@@ -254,23 +248,17 @@ def histogram(
 @idempotent
 @isolated(reads=("{fonts}",), outputs=("{output}",))
 def heatmap(
-    *,
-    rows: list[dict[str, Any]],
-    x: str,
-    y: str,
-    value: str,
-    title: str | None = None,
-    output: str | None = None,
+    *, rows: list[dict[str, Any]], x: str, y: str, value: str, title: str | None = None, output: str | None = None
 ) -> Image | Written:
-    """Draw a table of coloured cells.
+    """Draw a heatmap: a table of coloured cells.
 
     Args:
-        rows: The data, a row for each cell.
+        rows: The data, one row for each cell.
         x: The field with the columns.
         y: The field with the lines.
         value: The field with the numbers that are shown as colours.
         title: A heading.
-        output: A file that ends in .png, .svg, .jpeg or .pdf; without one the picture is returned.
+        output: A .png, .svg, .jpeg or .pdf file to write; without one the picture is returned.
 
     Returns:
         The picture, or the `path`, `format` and `size` in bytes of the file.
@@ -295,15 +283,15 @@ def box(
     title: str | None = None,
     output: str | None = None,
 ) -> Image | Written:
-    """Draw how numbers spread in each group: median, quartiles and outliers.
+    """Draw box plots: median, quartiles and outliers of the numbers in each group.
 
     Args:
         rows: The data.
         x: The field with the groups.
         y: The field with the numbers.
-        extent: How far the whiskers reach: to the ends, or 1.5 times the distance of the quartiles.
+        extent: How far the whiskers reach: to the extremes, or 1.5 times the interquartile range.
         title: A heading.
-        output: A file that ends in .png, .svg, .jpeg or .pdf; without one the picture is returned.
+        output: A .png, .svg, .jpeg or .pdf file to write; without one the picture is returned.
 
     Returns:
         The picture, or the `path`, `format` and `size` in bytes of the file.
@@ -317,6 +305,6 @@ def box(
     return _draw_usual(spec, rows, title, output)
 
 
-def _draw_usual(spec: JsonObject, rows: Rows, title: str | None, output: str | None) -> Image | Written:
-    spec |= {"width": _WIDTH, "height": _HEIGHT} | ({"title": title} if title else {})
-    return draw_chart(spec, rows, output=output)
+def _draw_usual(spec: UsualChart, rows: ChartRows, title: str | None, output: str | None) -> Image | Written:
+    size = {"width": _WIDTH, "height": _HEIGHT}
+    return draw_chart({**spec, **size, **({"title": title} if title else {})}, rows, output=output)

@@ -10,6 +10,7 @@ from ot.context import current
 from ot.effects import reads
 from ot.errors import ToolError
 from ot.files.allowed_files import allowed_files
+from ot_packs.code.answers import Batch
 from ot_packs.code.helper import Selection, collect, words_of
 from ot_packs.code.languages import find_language
 from ot_packs.code.rewriting import apply_rewrite, plan_rewrite
@@ -23,7 +24,7 @@ pack = "code"
 needs = {"ast_grep_py": "ast-grep-py>=0.51"}
 
 
-class Line(TypedDict):
+class MatchingLine(TypedDict):
     """A line of a file."""
 
     line: int
@@ -35,11 +36,11 @@ class FoundFile(TypedDict):
 
     path: str
     score: float
-    lines: list[Line]
+    lines: list[MatchingLine]
 
 
 class SearchResult(TypedDict):
-    """Files, best first; `total` of them have the words, among the `indexed` ones."""
+    """Files, best first; `total` of the `indexed` files contain the words."""
 
     files: list[FoundFile]
     total: int
@@ -48,7 +49,7 @@ class SearchResult(TypedDict):
 
 
 class Match(TypedDict):
-    """A piece of code that fits a pattern, and what its names stand for in it."""
+    """Code that matches a pattern, and the text that each of its names captured."""
 
     path: str
     line: int
@@ -68,7 +69,7 @@ class FindResult(TypedDict):
 
 
 class Symbol(TypedDict):
-    """Something that is declared; `inside` names what it is part of."""
+    """A declaration; `inside` names the declaration it is part of."""
 
     path: str
     name: str
@@ -88,7 +89,7 @@ class SymbolsResult(TypedDict):
 
 
 class Reference(TypedDict):
-    """A place where a name stands; `declares` where it is declared."""
+    """An occurrence of a name; `declares` is true where it is declared."""
 
     path: str
     line: int
@@ -128,16 +129,16 @@ class RewriteResult(TypedDict):
 async def search(*, query: str, path: str = "", limit: int = 20, offset: int = 0) -> SearchResult:
     """Search the files of a folder for words, best files first; an identifier is found by each of its parts.
 
-    The files are indexed by the first search and followed from then on; what git ignores is left out.
+    The first search indexes the files, and later ones update the index; files that git ignores are left out.
 
     Args:
-        query: Plain words or identifiers; files that have all of them, or else any.
-        path: The folder to search, relative to the project; all of the project by default.
-        limit: The most files to return.
-        offset: How many of the best files to skip.
+        query: Plain words or identifiers; finds files with all of them or, if there are none, with any of them.
+        path: The folder to search, relative to the project; the whole project by default.
+        limit: Maximum number of files to return.
+        offset: Number of files to skip.
 
     Returns:
-        files (path, score, and up to three lines), total, more, and indexed (how many files were searched).
+        files (path, score and up to three lines), total, more, and indexed (the number of files searched).
 
     Example:
         code.search(query="parse header", limit=5)
@@ -149,7 +150,7 @@ async def search(*, query: str, path: str = "", limit: int = 20, offset: int = 0
     tree = await to_thread.run_sync(find_tree, allowed_files(), path)
     found = await search_tree(current(), tree, Query(terms, limit, offset))
     files = [
-        FoundFile(path=each.path, score=each.score, lines=[Line(line=n, text=text) for n, text in each.lines])
+        FoundFile(path=each.path, score=each.score, lines=[MatchingLine(line=n, text=text) for n, text in each.lines])
         for each in found.files
     ]
     more = found.total > offset + len(files)
@@ -162,10 +163,10 @@ async def symbols(*, path: str, limit: int = 500) -> SymbolsResult:
 
     Args:
         path: A file or folder, relative to the project.
-        limit: The most declarations to return.
+        limit: Maximum number of declarations to return.
 
     Returns:
-        symbols (path, name, kind, line, end_line, and inside: what it is part of), total, more, unread.
+        symbols (path, name, kind, line, end_line, and inside: the declaration it is part of), total, more, unread.
 
     Example:
         [s["name"] for s in code.symbols(path="src/app.py")["symbols"]]
@@ -174,20 +175,20 @@ async def symbols(*, path: str, limit: int = 500) -> SymbolsResult:
     tree = await to_thread.run_sync(find_tree, allowed_files(), path)
     selection = Selection(tree, with_symbols=True)
     if tree.single and selection.language_of(path) is None:
-        raise ToolError(f"the declarations of {path!r} are not known by the ending of its name; code.find can help")
-    found = await collect(current(), selection, "symbols_in", limit)
-    return SymbolsResult(symbols=found["found"], total=found["total"], more=found["more"], unread=found["unread"])
+        raise ToolError(f"declarations cannot be listed for files named like {path!r}; use code.find instead")
+    found = await collect(current(), selection, "symbols_in", Batch[Symbol], limit)
+    return SymbolsResult(symbols=found.items, total=found.total, more=found.more, unread=found.unread)
 
 
 @reads
 async def find(*, pattern: str, language: str, path: str = "", limit: int = 100) -> FindResult:
-    """Find code by its syntax: $NAME in a pattern stands for anything, $$$NAME for any number of things.
+    """Find code by its syntax: $NAME in a pattern matches any one node, $$$NAME any number of them.
 
     Args:
-        pattern: Code such as "print($$$ARGS)"; spaces, line breaks and comments do not matter.
+        pattern: Code such as "print($$$ARGS)"; white space and comments do not matter.
         language: The language of the pattern, such as "python" or "typescript"; its files are searched.
-        path: A file or folder, relative to the project; all of the project by default.
-        limit: The most matches to return.
+        path: A file or folder, relative to the project; the whole project by default.
+        limit: Maximum number of matches to return.
 
     Returns:
         matches (path, line, column, end_line, text, and captures by name), total, more, unread.
@@ -198,23 +199,23 @@ async def find(*, pattern: str, language: str, path: str = "", limit: int = 100)
     _check_limit(limit)
     selection = await _select(path, language, pattern)
     arguments = {"pattern": pattern, "language": find_language(language).name}
-    found = await collect(current(), selection, "find_in", limit, **arguments)
-    _doubt(pattern, language, incomplete=found["incomplete"] and not found["total"])
-    return FindResult(matches=found["found"], total=found["total"], more=found["more"], unread=found["unread"])
+    found = await collect(current(), selection, "find_in", Batch[Match], limit, **arguments)
+    _doubt(pattern, language, incomplete=found.incomplete and not found.total)
+    return FindResult(matches=found.items, total=found.total, more=found.more, unread=found.unread)
 
 
 @reads
 async def references(*, name: str, path: str = "", limit: int = 200) -> ReferencesResult:
-    """Find where an identifier stands in code, not in texts or comments; things of the same name are not told apart.
+    """Find where an identifier is used in code, not in strings or comments; same-named things are not told apart.
 
     Args:
-        name: The identifier, exactly as it is written.
-        path: A file or folder, relative to the project; all of the project by default.
-        limit: The most places to return.
+        name: The identifier, spelled exactly.
+        path: A file or folder, relative to the project; the whole project by default.
+        limit: Maximum number of places to return.
 
     Returns:
-        references (path, line, column, text of the line, and declares: whether it is declared there), total, more,
-        unread.
+        references (path, line, column, text of the line, and declares: whether this is its declaration), total,
+        more, unread.
 
     Example:
         code.references(name="parse_header", limit=50)
@@ -223,21 +224,23 @@ async def references(*, name: str, path: str = "", limit: int = 200) -> Referenc
     if not name or any(sign.isspace() for sign in name):
         raise ToolError(f"name must be one identifier, not {name[:60]!r}; code.search finds words")
     tree = await to_thread.run_sync(find_tree, allowed_files(), path)
-    found = await collect(current(), Selection(tree, words=(name,)), "references_in", limit, name=name)
-    return ReferencesResult(references=found["found"], total=found["total"], more=found["more"], unread=found["unread"])
+    found = await collect(
+        current(), Selection(tree, words=(name,)), "references_in", Batch[Reference], limit, name=name
+    )
+    return ReferencesResult(references=found.items, total=found.total, more=found.more, unread=found.unread)
 
 
 async def rewrite(
     *, pattern: str, replacement: str, language: str, path: str = "", apply: bool = False
 ) -> RewriteResult:
-    """Rewrite code by its syntax, in any number of files; only with `apply` anything is written.
+    """Rewrite code by its syntax, in any number of files; files are changed only with `apply`.
 
     Args:
-        pattern: Code such as "assertEqual($A, $B)", as code.find takes it.
-        replacement: The code to put in its place, with names of the pattern: "assert $A == $B".
+        pattern: Code such as "assertEqual($A, $B)", as for code.find.
+        replacement: The code to put in its place, using the names in the pattern: "assert $A == $B".
         language: The language of both, such as "python" or "typescript".
-        path: A file or folder, relative to the project; all of the project by default.
-        apply: True writes the files, each of them whole; one that somebody changes meanwhile is left as it is.
+        path: A file or folder, relative to the project; the whole project by default.
+        apply: Write the files. A file that somebody else changes meanwhile is left as it is.
 
     Returns:
         diff (one unified diff of all files), files, matches, written, not_written (path and reason), unread.
@@ -268,7 +271,7 @@ async def _select(path: str, language: str, pattern: str) -> Selection:
 def _doubt(pattern: str, language: str, *, incomplete: bool) -> None:
     if incomplete:
         current().note(
-            f"{current().tool}: {pattern[:60]!r} alone is not complete {language} code, so it may match nothing"
+            f"{current().tool}: {pattern[:60]!r} is not complete {language} code by itself, so it may match nothing"
         )
 
 
@@ -276,4 +279,4 @@ def _check_limit(limit: int, offset: int = 0) -> None:
     if not 1 <= limit <= 1000:
         raise ToolError(f"limit must be between 1 and 1000, not {limit}")
     if offset < 0:
-        raise ToolError(f"offset must not be negative, not {offset}")
+        raise ToolError(f"offset must not be negative: {offset}")

@@ -67,12 +67,12 @@ class Documentation(TypedDict):
 
 @reads
 async def search(*, query: str, topic: str = "", limit: int = 10) -> Libraries:
-    """Find libraries by name, with the versions that are documented and the one that this project uses.
+    """Find libraries by name, with their documented versions and the version that this project uses.
 
     Args:
         query: The name of a library: "pydantic", "next.js".
-        topic: What you want to know of it; it decides which comes first.
-        limit: At most so many.
+        topic: What you want to know about it; affects the order of the results.
+        limit: Maximum number of libraries.
 
     Returns:
         The `libraries` with `id`, `name`, `description`, `versions`, the project's own `locked` version, `snippets` and
@@ -90,24 +90,24 @@ async def search(*, query: str, topic: str = "", limit: int = 10) -> Libraries:
 async def docs(
     *, library: str, topic: str, version: str | None = None, limit: int = 20_000, offset: int = 0
 ) -> Documentation:
-    """Read what a library's documentation says of a topic, with code.
+    """Read what a library's documentation says about a topic, with code examples.
 
     Args:
-        library: Its id, such as "/pydantic/pydantic", or its name: the best library of that name is taken.
+        library: Its id, such as "/pydantic/pydantic", or its name, which selects the best match.
         topic: What you want to know, in words.
-        version: A version that `context7.search` lists; "locked" is that of the project's lock file.
-        limit: At most so many characters.
-        offset: Leave out so many characters at the beginning.
+        version: A version listed by `context7.search`; "locked" is the one in the project's lock file.
+        limit: Maximum number of characters.
+        offset: Number of characters to skip.
 
     Returns:
-        `text`, of `total` characters, with `more` if some are left; the `library`, its `version`, and the version that
-        the project has `locked`.
+        `text`, and whether there is `more` of its `total` characters; the `library`, its `version`, and the version
+        that the project has `locked`.
 
     Example:
         context7.docs(library="pydantic", topic="validators", version="locked")["text"]
     """
     if not topic.strip():
-        raise ToolError("topic has no words: say what you want to know")
+        raise ToolError("topic is empty: say what you want to know")
     async with open_service(_CONTEXT7) as service:
         chosen, tag = await _choose(service, library, topic, version)
         text = await _read(service, f"{chosen['id']}/{tag}" if tag else chosen["id"], topic)
@@ -169,5 +169,5 @@ async def _read(service: ServiceClient, library: str, topic: str) -> str:
             raise ToolError(f"Context7 has no documentation of {library}; context7.search finds libraries") from error
         raise
     if not text.strip():
-        raise ToolError(f"the documentation of {library} says nothing about it; try other words")
+        raise ToolError(f"the documentation of {library} says nothing about this topic; try other words")
     return text

@@ -1,4 +1,4 @@
-"""Documents as Markdown: PDF, Word, PowerPoint, Excel, HTML, EPUB, CSV, and what pictures say about themselves."""
+"""Documents as Markdown: PDF, Word, PowerPoint, Excel, HTML, EPUB, CSV, and the metadata of pictures."""
 
 from __future__ import annotations
 
@@ -76,16 +76,16 @@ class Images(TypedDict):
 @isolated(reads=["{path}"], outputs=["{output}"])
 @idempotent
 def auto(*, path: str, pages: str | int | None = None, output: str | None = None, limit: int = 200) -> Converted:
-    """Convert a document to Markdown, by its content whatever its name is.
+    """Convert a document to Markdown; its format is detected from its content.
 
     Args:
         path: The document: PDF, Word, PowerPoint, Excel, HTML, EPUB, CSV, text or a picture.
         pages: The pages, slides, sheets or chapters to read, such as "1-3,7" or "5-"; all by default.
-        output: A file to write the Markdown to, so that it need not be returned.
-        limit: The most pages, slides, sheets or chapters to read.
+        output: A file to write the Markdown to instead of returning it.
+        limit: Maximum number of pages, slides, sheets or chapters to read.
 
     Returns:
-        The Markdown, or the file that it is in; how many units there are, and whether there are more.
+        The Markdown, or the file it was written to; the number of units, and whether there are more.
 
     Example:
         convert.auto(path="report.pdf", pages="1-3")["text"]
@@ -124,12 +124,12 @@ def auto(*, path: str, pages: str | int | None = None, output: str | None = None
 @isolated(reads=["{path}"])
 @reads
 def tables(*, path: str, pages: str | int | None = None, limit: int = 100) -> Tables:
-    """Find the tables of a document as rows of text.
+    """Extract the tables of a document as rows of text.
 
     Args:
         path: The document: PDF, Word, PowerPoint, Excel, HTML, EPUB or CSV.
         pages: The pages, slides, sheets or chapters to look at, such as "1-3,7"; all by default.
-        limit: The most tables to return.
+        limit: Maximum number of tables to return.
 
     Returns:
         The tables with their pages, and whether there are more.
@@ -154,13 +154,13 @@ def tables(*, path: str, pages: str | int | None = None, limit: int = 100) -> Ta
 @isolated(reads=["{path}"])
 @reads
 def images(*, path: str, pages: str | int | None = None, render: bool = False, limit: int = 20) -> Images:
-    """Take the pictures out of a document, or look at the pages of a PDF as pictures.
+    """Extract the pictures of a document, or render the pages of a PDF as pictures.
 
     Args:
         path: The document: PDF, Word, PowerPoint, Excel, EPUB, or a picture.
         pages: The pages of a PDF to look at, such as "1-3,7"; all by default.
-        render: Draw the pages of a PDF instead, as for scanned ones that have no text.
-        limit: The most pictures to return.
+        render: Render the pages of a PDF instead, for example of scanned ones without text.
+        limit: Maximum number of pictures to return.
 
     Returns:
         The pictures with their names and pages, and whether there are more.
@@ -174,7 +174,7 @@ def images(*, path: str, pages: str | int | None = None, render: bool = False, l
     kind, document = open_document(Path(path))
     draw = getattr(document, "rendered", None) if render else document.pictures
     if draw is None:
-        raise ToolError(f"only the pages of a PDF can be drawn, and {Path(path).name} is {kind}")
+        raise ToolError(f"only the pages of a PDF can be rendered, and {Path(path).name} is {kind}")
     found: list[DocumentImage] = []
     size = 0
     for picture in draw(choose(pages, document.total, document.total or 1).numbers):

@@ -1,7 +1,7 @@
 """Databases: SQLite, DuckDB, PostgreSQL, MariaDB, MySQL and others; CSV, Parquet and JSON files as tables.
 
-Servers are named by the person under `packs.db.connections`, so no address and no password is ever in code.
-Statements that write need `write=True`, and the person's consent.
+The person names servers under `packs.db.connections`, so code never contains addresses or passwords.
+Statements that write need `write=True` and the person's consent.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ColumnInfo(TypedDict):
 
 
 class ForeignKeyInfo(TypedDict):
-    """Columns that name a row of another table."""
+    """Columns that refer to a row of another table."""
 
     columns: list[str]
     table: str
@@ -68,15 +68,20 @@ class TableInfo(TypedDict):
     indexes: list[list[str]]
 
 
-class Schema(TypedDict):
+class Described(TypedDict):
     """Tables with their columns and keys."""
 
     tables: list[TableInfo]
     total: int
+
+
+class Schema(Described):
+    """Tables with their columns and keys, and whether there are more."""
+
     more: bool
 
 
-class Rows(TypedDict):
+class QueryRows(TypedDict):
     """Rows as dicts, and whether there are more; `cut_by` is "rows" or "bytes" then."""
 
     columns: list[str]
@@ -87,7 +92,7 @@ class Rows(TypedDict):
 
 
 class Loaded(TypedDict):
-    """The table that rows were put into."""
+    """The table that rows were inserted into."""
 
     table: str
     rows: int
@@ -95,7 +100,7 @@ class Loaded(TypedDict):
 
 
 class Plan(TypedDict):
-    """How a database would carry out a statement."""
+    """How a database would execute a statement."""
 
     engine: str
     plan: str
@@ -107,8 +112,8 @@ async def tables(*, connection: str | None = None, path: str | list[str] | None 
 
     Args:
         connection: A name under `packs.db.connections` of the configuration.
-        path: A SQLite or DuckDB file instead; or CSV, TSV, Parquet or JSON files, each of them a table by its name.
-        limit: The most tables to list.
+        path: A SQLite or DuckDB file instead; or CSV, TSV, Parquet or JSON files, each a table named after its file.
+        limit: Maximum number of tables to list.
 
     Returns:
         The tables by name, how many there are, and whether there are more than listed.
@@ -117,7 +122,7 @@ async def tables(*, connection: str | None = None, path: str | list[str] | None 
         [table["name"] for table in db.tables(path="shop.db")["tables"]]
     """
     _require_limit(limit)
-    found = await (await find_database(connection, path)).call("tables")
+    found = await (await find_database(connection, path)).call("tables", list[TableName])
     return {"tables": found[:limit], "total": len(found), "more": len(found) > limit}
 
 
@@ -131,7 +136,7 @@ async def schema(
         table: One table; all by default.
         connection: A name under `packs.db.connections` of the configuration.
         path: A database file instead, or data files.
-        limit: The most tables to describe, at most 500.
+        limit: Maximum number of tables to describe, up to 500.
 
     Returns:
         The tables, how many there are, and whether there are more than described.
@@ -140,7 +145,7 @@ async def schema(
         [column["name"] for column in db.schema(path="shop.db", table="orders")["tables"][0]["columns"]]
     """
     _require_limit(limit)
-    found = await (await find_database(connection, path)).call("schema", table=table, limit=limit)
+    found = await (await find_database(connection, path)).call("schema", Described, table=table, limit=limit)
     return {"tables": found["tables"], "total": found["total"], "more": found["total"] > len(found["tables"])}
 
 
@@ -152,16 +157,16 @@ async def query(
     path: str | list[str] | None = None,
     limit: int = 1000,
     write: bool = False,
-) -> Rows:
-    """Carry out one SQL statement: one that only reads, unless `write` is given, which asks the person.
+) -> QueryRows:
+    """Execute one SQL statement; it may only read, unless `write` is true, which asks the person first.
 
     Args:
         sql: The statement, in the dialect of the database, with `?` or `:name` for parameters.
         params: A list for `?`, a dict for `:name`; never put values into the text yourself.
         connection: A name under `packs.db.connections` of the configuration.
-        path: A database file instead; or CSV, TSV, Parquet or JSON files, each of them a table by its name.
-        limit: The most rows to return, up to a million.
-        write: True for a statement that changes something.
+        path: A database file instead; or CSV, TSV, Parquet or JSON files, each a table named after its file.
+        limit: Maximum number of rows to return, up to a million.
+        write: True for a statement that changes data.
 
     Returns:
         Columns, rows as dicts, whether there are more, and how many rows were changed.
@@ -173,22 +178,21 @@ async def query(
     size = most_bytes()
     database = await find_database(connection, path, write=write)
     if write:
-        await _ask(database, f"carry out this statement\n{sql}{_shown(params)}")
-    rows: Rows = await database.rows("query", sql=sql, params=params, limit=limit, size=size)
-    return rows
+        await _ask(database, f"execute this statement\n{sql}{_shown(params)}")
+    return await database.rows("query", QueryRows, sql=sql, params=params, limit=limit, size=size)
 
 
 @reads
 async def sample(
     *, table: str, connection: str | None = None, path: str | list[str] | None = None, limit: int = 10
-) -> Rows:
-    """Return some rows of a table, as they come.
+) -> QueryRows:
+    """Return some rows of a table, in no particular order.
 
     Args:
         table: The table's name, as `db.tables` gives it.
         connection: A name under `packs.db.connections` of the configuration.
         path: A database file instead, or data files.
-        limit: How many rows.
+        limit: Maximum number of rows to return.
 
     Returns:
         Columns, rows as dicts, and whether there are more.
@@ -199,8 +203,7 @@ async def sample(
     _require_limit(limit)
     size = most_bytes()
     database = await find_database(connection, path)
-    rows: Rows = await database.rows("sample", table=table, limit=limit, size=size)
-    return rows
+    return await database.rows("sample", QueryRows, table=table, limit=limit, size=size)
 
 
 @reads
@@ -211,7 +214,7 @@ async def explain(
     connection: str | None = None,
     path: str | list[str] | None = None,
 ) -> Plan:
-    """Show how a database would carry out a statement that reads, without carrying it out.
+    """Show how a database would execute a statement that only reads, without executing it.
 
     Args:
         sql: The statement, without EXPLAIN.
@@ -226,30 +229,29 @@ async def explain(
         db.explain(path="shop.db", sql="SELECT * FROM orders WHERE product = 1")["plan"]
     """
     database = await find_database(connection, path)
-    return {"engine": database.engine, "plan": await database.call("explain", sql=sql, params=params)}
+    return {"engine": database.engine, "plan": await database.call("explain", str, sql=sql, params=params)}
 
 
 async def load(
     *, table: str, rows: list[dict[str, Any]], connection: str | None = None, path: str | None = None
 ) -> Loaded:
-    """Insert rows into a table, all or none; a table that does not exist is made. The person is asked first.
+    """Insert rows into a table, all or none; a missing table is created. The person is asked first.
 
     Args:
         table: The table's name.
-        rows: Dicts of column names to values; a column missing in a row is NULL there.
+        rows: Dicts of column names to values; missing columns are NULL.
         connection: A name under `packs.db.connections` of the configuration.
-        path: A SQLite or DuckDB file instead; one that does not exist is made.
+        path: A SQLite or DuckDB file instead; a missing one is created.
 
     Returns:
-        The table, how many rows it got, and whether it is new.
+        The table, the number of rows inserted, and whether the table is new.
 
     Example:
         db.load(path="shop.db", table="visits", rows=[{"day": "2026-01-01", "count": 3}])
     """
     database = await find_database(connection, path, write=True)
     await _ask(database, f"insert {len(rows)} rows into the table {table!r}")
-    loaded: Loaded = await database.call("load", table=table, rows=rows)
-    return loaded
+    return await database.call("load", Loaded, table=table, rows=rows)
 
 
 async def _ask(database: Database, what: str) -> None:
@@ -263,4 +265,4 @@ def _shown(params: object) -> str:
 
 def _require_limit(limit: int) -> None:
     if not 1 <= limit <= MOST_ROWS:
-        raise ToolError(f"limit is a number from 1 to {MOST_ROWS:,}")
+        raise ToolError(f"limit must be between 1 and {MOST_ROWS:,}")

@@ -44,7 +44,7 @@ def foo(*, text: str = "foo") -> str:
     """Return a text, "foo" by default.
 
     Args:
-        text: What to answer.
+        text: The text to return.
 
     Returns:
         The text itself.
@@ -60,7 +60,7 @@ async def bar(*, text: str = "bar") -> str:
     """Return a text, "bar" by default.
 
     Args:
-        text: What to answer.
+        text: The text to return.
 
     Returns:
         The text itself.
@@ -108,10 +108,10 @@ async def sleep(*, seconds: float) -> str:
     """Wait; stops at once when cancelled.
 
     Args:
-        seconds: How long.
+        seconds: How long to wait.
 
     Returns:
-        A sentence that says how long it was.
+        A sentence with the time waited.
 
     Example:
         ot.parallel(lambda: demo.sleep(seconds=0.1), lambda: demo.sleep(seconds=0.1))
@@ -122,13 +122,13 @@ async def sleep(*, seconds: float) -> str:
 
 @reads
 def busy(*, seconds: float) -> str:
-    """Wait on a thread, like any plain tool: it cannot be stopped.
+    """Wait on a thread, like any plain tool; it cannot be stopped.
 
     Args:
-        seconds: How long.
+        seconds: How long to wait.
 
     Returns:
-        A sentence that says how long it was.
+        A sentence with the time waited.
 
     Example:
         demo.busy(seconds=0.1)
@@ -143,11 +143,11 @@ def block(*, seconds: float, path: str | None = None) -> str:
     """Wait in a separate process, which is killed when the call is cancelled.
 
     Args:
-        seconds: How long.
+        seconds: How long to wait.
         path: A file to write when the time is up; none by default.
 
     Returns:
-        A sentence that says how long it was.
+        A sentence with the time waited.
 
     Example:
         demo.block(seconds=0.1)

@@ -1,4 +1,4 @@
-"""Diagrams from text: Mermaid and Graphviz, as a picture or a file, with the line of a mistake."""
+"""Diagrams from text: Mermaid and Graphviz, as a picture or a file; mistakes are reported with their line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ needs = {"mmdr": "mmdr>=0.4", "mermaidx": "mermaidx>=0.10", "pygraphviz": "pygra
 
 
 class Check(TypedDict):
-    """Whether a source can be drawn, and where not."""
+    """The result of a check: `ok`, or the place of the mistake."""
 
     ok: bool
     language: str
@@ -37,15 +37,15 @@ def render(
     allow_boxes: bool = False,
     output: str | None = None,
 ) -> Image | Written:
-    """Draw a diagram that is written in Mermaid or in Graphviz's DOT.
+    """Draw a diagram written in Mermaid or in Graphviz's DOT.
 
     Args:
         source: The diagram; DOT begins with `graph {` or `digraph {`, everything else is Mermaid.
-        engine: The way in which Graphviz arranges nodes; Mermaid has its own.
-        width: Pixels from side to side; by default as many as the drawing asks for.
+        engine: The layout engine of Graphviz; ignored for Mermaid.
+        width: Width in pixels; by default the width of the drawing.
         background: A colour, or "transparent".
-        allow_boxes: Draw boxes for letters that no installed font has; without it they are an error.
-        output: A file that ends in .png or .svg; without one the picture is returned.
+        allow_boxes: Draw boxes for characters that no installed font has; without it they are an error.
+        output: A .png or .svg file to write; without one the picture is returned.
 
     Returns:
         The picture, or the `path`, `format` and `size` in bytes of the file.
@@ -61,13 +61,13 @@ def render(
 @reads
 @isolated(reads=("{fonts}",))
 def check(*, source: str) -> Check:
-    """Find the mistake in a diagram without drawing it for anybody.
+    """Check the source of a diagram, without returning a picture.
 
     Args:
         source: The diagram, in Mermaid or in Graphviz's DOT.
 
     Returns:
-        `ok`, the `language`, and of a mistake its `line`, the `text` of that line and the `reason`.
+        `ok`, the `language`, and for a mistake its `line`, the `text` of that line and the `reason`.
 
     Example:
         diagram.check(source="flowchart LR\\n  A --> B[open")
@@ -83,10 +83,10 @@ def check(*, source: str) -> Check:
 
 @reads
 async def kinds() -> dict[str, str]:
-    """List the kinds of diagrams that Mermaid has, each with its smallest example.
+    """List the kinds of diagrams that Mermaid supports, each with a minimal example.
 
     Returns:
-        The word that each kind begins with, and a source that can be drawn.
+        A source that can be drawn for each kind, by the word it begins with.
 
     Example:
         print(diagram.kinds()["erDiagram"])

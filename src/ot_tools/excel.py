@@ -1,6 +1,6 @@
-"""Workbooks: read windows of sheets, search them, write into them, create new ones with tables and charts.
+"""Workbooks: read and search sheets, write into them, create new ones with tables and charts.
 
-Reads .xlsx, .xlsm, .xlsb, .xls and .ods; writes .xlsx and .xlsm. Text is written as text, also where it looks like a
+Reads .xlsx, .xlsm, .xlsb, .xls and .ods; writes .xlsx and .xlsm. Text is written as text, even if it looks like a
 formula, unless formulas are asked for.
 """
 
@@ -29,7 +29,7 @@ class SheetInfo(TypedDict):
     name: str
     kind: str  # sheet, chart, macro or dialog
     visible: str  # visible, hidden or very hidden
-    range: str  # where it has anything; empty if nowhere
+    range: str  # the used cells; empty if there are none
     rows: int
     columns: int
 
@@ -42,7 +42,7 @@ class Sheets(TypedDict):
 
 
 class Window(TypedDict):
-    """Rows of a sheet. Errors are texts such as #DIV/0!; merged cells have their value in the first one."""
+    """Rows of a sheet. Errors are texts such as #DIV/0!; merged cells have their value in the first cell."""
 
     sheet: str
     range: str
@@ -53,7 +53,7 @@ class Window(TypedDict):
     merged: list[str]
 
 
-class Match(TypedDict):
+class MatchingCell(TypedDict):
     """A cell that was found."""
 
     sheet: str
@@ -61,16 +61,16 @@ class Match(TypedDict):
     value: Any
 
 
-class Matches(TypedDict):
+class MatchingCells(TypedDict):
     """Cells that were found."""
 
-    matches: list[Match]
+    matches: list[MatchingCell]
     total: int
     more: bool
 
 
 class Formula(TypedDict):
-    """A formula and the value that was computed last."""
+    """A formula and its last computed value."""
 
     sheet: str
     cell: str
@@ -86,7 +86,7 @@ class Formulas(TypedDict):
     more: bool
 
 
-class Written(TypedDict):
+class EditResult(TypedDict):
     """An edit. `uncalculated` formulas have no value until a spreadsheet program opens the workbook."""
 
     path: str
@@ -116,13 +116,13 @@ class Created(TypedDict):
 @isolated(reads=["{path}"])
 @reads
 def sheets(*, path: str) -> Sheets:
-    """List the sheets of a workbook, hidden ones too, and where each has anything.
+    """List the sheets of a workbook, including hidden ones, and the cells that each uses.
 
     Args:
-        path: The workbook: .xlsx, .xlsm, .xlsb, .xls or .ods, told by its content.
+        path: The workbook: .xlsx, .xlsm, .xlsb, .xls or .ods; the format is detected from the content.
 
     Returns:
-        The file's format, and of each sheet its name, kind, visibility, range, rows and columns.
+        The file's format, and the name, kind, visibility, range, rows and columns of each sheet.
 
     Example:
         excel.sheets(path="sales.xlsx")
@@ -157,18 +157,18 @@ def read(
     limit: int = 1000,
     offset: int = 0,
 ) -> Window:
-    """Read rows of a sheet as plain values: text, numbers, dates, booleans, None where nothing is.
+    """Read rows of a sheet as plain values: text, numbers, dates, booleans, and None for empty cells.
 
     Args:
         path: The workbook.
         sheet: The name of a sheet, or its number from 1; the first by default.
-        range: Cells such as "B2:D20", "A:C" or "1:10"; by default everything that is used.
-        header: Take the first row as the names of columns, and return rows as dicts.
-        limit: The most rows to return.
-        offset: Rows to leave out before the first.
+        range: Cells such as "B2:D20", "A:C" or "1:10"; all used cells by default.
+        header: Use the first row as column names, and return rows as dicts.
+        limit: Maximum number of rows to return.
+        offset: Number of rows to skip.
 
     Returns:
-        The rows, the range they are from, how many there are in all, and whether there are more.
+        The rows, their range, the total number of rows, and whether there are more.
 
     Example:
         excel.read(path="sales.xlsx", sheet="Sales", header=True, limit=10)["rows"]
@@ -193,17 +193,17 @@ def read(
 
 @isolated(reads=["{path}"])
 @reads
-def search(*, path: str, query: str, sheet: str | int | None = None, limit: int = 100) -> Matches:
-    """Find cells whose value contains a text, in capitals or not.
+def search(*, path: str, query: str, sheet: str | int | None = None, limit: int = 100) -> MatchingCells:
+    """Find cells whose value contains a text, ignoring case.
 
     Args:
         path: The workbook.
         query: The text to look for.
-        sheet: The sheet to look in; all of them by default.
-        limit: The most matches to return.
+        sheet: The sheet to search; all sheets by default.
+        limit: Maximum number of matches to return.
 
     Returns:
-        The cells with their sheets and values, how many there are in all, and whether there are more.
+        The cells with their sheets and values, the total number of matches, and whether there are more.
 
     Example:
         excel.search(path="sales.xlsx", query="north")
@@ -212,7 +212,7 @@ def search(*, path: str, query: str, sheet: str | int | None = None, limit: int 
     from ot_packs.excel.workbook import Workbook
 
     found, total = find_text(Workbook(Path(path)), query, sheet, limit)
-    matches: list[Match] = [{"sheet": cell.sheet, "cell": cell.cell, "value": cell.value} for cell in found]
+    matches: list[MatchingCell] = [{"sheet": cell.sheet, "cell": cell.cell, "value": cell.value} for cell in found]
     return {"matches": matches, "total": total, "more": total > len(matches)}
 
 
@@ -221,17 +221,17 @@ def search(*, path: str, query: str, sheet: str | int | None = None, limit: int 
 def formulas(
     *, path: str, sheet: str | int | None = None, range: str | None = None, limit: int = 1000, offset: int = 0
 ) -> Formulas:
-    """List the formulas of a workbook with the values that were computed last.
+    """List the formulas of a workbook with their last computed values.
 
     Args:
         path: The workbook: .xlsx or .xlsm.
-        sheet: The sheet to look in; all of them by default.
+        sheet: The sheet to search; all sheets by default.
         range: Cells of that sheet, such as "B2:D20".
-        limit: The most formulas to return.
-        offset: Formulas to leave out before the first.
+        limit: Maximum number of formulas to return.
+        offset: Number of formulas to skip.
 
     Returns:
-        The formulas with their cells and values, how many there are in all, and whether there are more.
+        The formulas with their cells and values, the total number, and whether there are more.
 
     Example:
         excel.formulas(path="sales.xlsx", sheet="Sales")
@@ -262,21 +262,21 @@ def write(
     formulas: bool = False,
     add: bool = False,
     lossy: bool = False,
-) -> Written:
-    """Write cells or rows into a workbook that exists, keeping everything else.
+) -> EditResult:
+    """Write cells or rows into an existing workbook, keeping everything else.
 
     Args:
         path: The workbook: .xlsx or .xlsm.
         sheet: The name of the sheet; the first by default.
-        cells: Values by cell, such as {"B2": 5, "B3": "text"}; {"formula": "=B2*2"} as a value is a formula.
-        rows: Rows as lists, or as dicts by the titles in the sheet's first row.
+        cells: Values by cell, such as {"B2": 5, "B3": "text"}; a value {"formula": "=B2*2"} is a formula.
+        rows: Rows as lists, or as dicts keyed by the titles in the sheet's first row.
         start: The cell where rows begin; below the last row by default.
-        formulas: Take text that begins with = for a formula.
-        add: Add the sheet if there is none of that name.
-        lossy: Write even if that loses what the library cannot keep, such as shapes or sparklines.
+        formulas: Treat text that begins with = as a formula.
+        add: Add the sheet if it does not exist.
+        lossy: Write even if this loses things that the library cannot keep, such as shapes or sparklines.
 
     Returns:
-        How many cells were written, what was lost, and how many formulas wait to be computed.
+        The number of cells written, the things that were lost, and the number of formulas without a computed value.
 
     Example:
         excel.write(path="sales.xlsx", sheet="Sales", rows=[["west", 90]])
@@ -297,19 +297,19 @@ def write(
 @isolated(outputs=["{path}"])
 @idempotent
 def create(*, path: str, sheets: list[dict[str, Any]], formulas: bool = False) -> Created:
-    """Create a workbook of one or several sheets, with tables, formats, column widths and native charts.
+    """Create a workbook with one or more sheets, tables, formats, column widths and native charts.
 
     Args:
-        path: The .xlsx file to write; one that exists is replaced.
-        sheets: Of each sheet name and rows (lists, or dicts whose keys become the header), and if wanted header (names
-            for rows that are lists), table (True for a table with filters), formats (number formats by column,
+        path: The .xlsx file to write; an existing file is replaced.
+        sheets: For each sheet its name and rows (lists, or dicts whose keys become the header), and optionally header
+            (names for rows that are lists), table (True for a table with filters), formats (number formats by column,
             {"price": "0.00"}), widths (characters by column), formulas, freeze, and charts: dicts of type (column,
             bar, line, area, pie, doughnut, scatter or radar), x and y (columns), title, x_title, y_title, stacked, at
             (a cell). A cell may be {"formula": "=A2*2"}.
         formulas: Take text that begins with = for a formula, on all sheets.
 
     Returns:
-        The path, and of each sheet its rows, columns, formulas and charts.
+        The path, and the rows, columns, formulas and charts of each sheet.
 
     Example:
         excel.create(

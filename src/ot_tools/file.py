@@ -1,4 +1,4 @@
-"""Files and folders inside the allowed folders: read by line, written whole, edited by text or by line."""
+"""Files and folders in the allowed folders: read by line, write whole files, edit by text or by line."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Lines(TypedDict):
     path: str
     lines: builtins.list[str]
     offset: int  # the number of the first of them
-    total: int | None  # lines of the file; None for one that is too long to be counted
+    total: int | None  # lines of the file; None if it is too long to count
     more: bool
     encoding: str
-    cut: NotRequired[bool]  # the only line is not whole: it is longer than one answer
+    cut: NotRequired[bool]  # the only line is longer than one answer and was cut
 
 
 class Change(TypedDict):
-    """What a call has changed."""
+    """A change to a file or folder."""
 
     path: str
     change: Literal["created", "replaced", "edited", "unchanged", "copied", "moved", "deleted"]
@@ -40,7 +40,7 @@ class Change(TypedDict):
     links_left_out: NotRequired[int]
 
 
-class Entry(TypedDict):
+class FileEntry(TypedDict):
     """A file or folder."""
 
     path: str
@@ -50,16 +50,16 @@ class Entry(TypedDict):
 
 
 class Listing(TypedDict):
-    """Some of the files and folders that there are."""
+    """Some files and folders, and how many there are."""
 
     path: str
-    entries: builtins.list[Entry]
+    entries: builtins.list[FileEntry]
     total: int
     more: bool
 
 
 class Tree(TypedDict):
-    """Folders in one another: files with their sizes, folders with what is in them."""
+    """Nested folders: files with their sizes, folders with their contents."""
 
     path: str
     tree: dict[str, object]
@@ -67,13 +67,9 @@ class Tree(TypedDict):
     more: bool
 
 
-class Info(TypedDict):
-    """What is known of a file or folder."""
+class FileInfo(FileEntry):
+    """A file or folder in detail."""
 
-    path: str
-    kind: Literal["file", "folder", "link", "other"]
-    size: int
-    modified: str
     mode: str
     target: NotRequired[str]  # of a link
     binary: NotRequired[bool]
@@ -84,16 +80,16 @@ class Info(TypedDict):
 
 @reads
 async def read(*, path: str, offset: int = 1, limit: int = 2000, encoding: str = "") -> Lines:
-    """Read lines of a text file, however long it is.
+    """Read lines of a text file of any size.
 
     Args:
-        path: The file; a relative path starts at the project.
-        offset: The first line to return; lines are counted from 1.
-        limit: How many lines to return; fewer if they have more than 4 MB.
-        encoding: For example "cp1252"; without it, UTF-8, or what the file's beginning shows.
+        path: The file; relative paths start at the project.
+        offset: The first line to return, counted from 1.
+        limit: Maximum number of lines to return; fewer if they exceed 4 MB.
+        encoding: For example "cp1252"; by default it is detected, usually UTF-8.
 
     Returns:
-        The lines without their ends, the number of all lines, and whether there are more.
+        The lines without their line ends, the total number of lines, and whether there are more.
 
     Example:
         file.read(path="README.md", limit=20)["lines"]
@@ -120,15 +116,15 @@ async def read(*, path: str, offset: int = 1, limit: int = 2000, encoding: str =
 
 @idempotent
 async def write(*, path: str, content: str, overwrite: bool = True) -> Change:
-    """Write a text file whole, as UTF-8; a file that is replaced keeps its mode, missing folders are made.
+    """Write a text file as UTF-8; a replaced file keeps its mode, missing folders are created.
 
     Args:
-        path: The file; a relative path starts at the project.
-        content: All of its text.
-        overwrite: False to refuse if there is a file already.
+        path: The file; relative paths start at the project.
+        content: The whole text.
+        overwrite: False to fail if the file exists.
 
     Returns:
-        What has changed, as a short diff.
+        The change, with a short diff.
 
     Example:
         file.write(path="notes/today.md", content="# Today")
@@ -141,14 +137,14 @@ async def edit(*, path: str, old: str, new: str, count: int = 1, encoding: str =
     """Replace text in a file; encoding, mode and line ends stay as they are.
 
     Args:
-        path: The file; a relative path starts at the project.
-        old: The text to replace, exactly as it stands there; it may have several lines.
-        new: What comes in its place; empty to remove it.
-        count: How often `old` stands there, all of which are replaced: another number changes nothing. 0: any number.
+        path: The file; relative paths start at the project.
+        old: The exact text to replace; it may have several lines.
+        new: The replacement; empty to remove the text.
+        count: How often `old` must occur; every occurrence is replaced. Any other number is an error; 0 allows any.
         encoding: As for `read`.
 
     Returns:
-        What has changed, as a short diff.
+        The change, with a short diff.
 
     Example:
         file.edit(path="setup.cfg", old="version = 1", new="version = 2")
@@ -163,14 +159,14 @@ async def edit_lines(*, path: str, start: int, end: int, new: str, encoding: str
     """Replace whole lines of a file, or insert lines; encoding, mode and line ends stay as they are.
 
     Args:
-        path: The file; a relative path starts at the project.
+        path: The file; relative paths start at the project.
         start: The first line to replace, counted from 1.
         end: The last line to replace; `start - 1` inserts before `start` instead.
-        new: The lines that come in their place; empty to remove them.
+        new: The replacement lines; empty to remove lines.
         encoding: As for `read`.
 
     Returns:
-        What has changed, as a short diff.
+        The change, with a short diff.
 
     Example:
         file.edit_lines(path="setup.cfg", start=2, end=1, new="name = demo")
@@ -187,10 +183,10 @@ async def list(*, path: str = ".", offset: int = 1, limit: int = 200) -> Listing
     Args:
         path: The folder; the project by default.
         offset: The first entry to return, counted from 1.
-        limit: How many entries to return.
+        limit: Maximum number of entries to return.
 
     Returns:
-        Names with kind, size in bytes and time of change, and how many there are.
+        Names with kind, size in bytes and modification time, and how many there are.
 
     Example:
         [entry["path"] for entry in file.list(path="src")["entries"]]
@@ -208,18 +204,18 @@ async def find(
     ignored: bool = False,
     kind: Literal["file", "folder", "any"] = "any",
 ) -> Listing:
-    """Find files and folders by a glob.
+    """Find files and folders with a glob.
 
     Args:
         query: A glob such as "*.py" (in any folder), "src/**/*.{ts,tsx}" or "docs/*".
         path: The folder to search; the project by default.
         offset: The first match to return, counted from 1.
-        limit: How many matches to return.
-        ignored: True to find also what .gitignore leaves out.
+        limit: Maximum number of matches to return.
+        ignored: Include files that .gitignore excludes.
         kind: What to find.
 
     Returns:
-        Paths seen from `path`, with kind, size and time of change, and how many there are.
+        Paths relative to `path`, with kind, size and modification time, and how many there are.
 
     Example:
         file.find(query="*.md", limit=5)["entries"]
@@ -230,16 +226,16 @@ async def find(
 
 @reads
 async def tree(*, path: str = ".", depth: int = 3, limit: int = 200, ignored: bool = False) -> Tree:
-    """Show a folder and what is in it as a tree.
+    """Show a folder and its contents as a tree.
 
     Args:
         path: The folder; the project by default.
         depth: How many levels to show.
-        limit: How many files and folders to show; those near the top come first.
-        ignored: True to show also what .gitignore leaves out.
+        limit: Maximum number of files and folders to show; those near the top come first.
+        ignored: Include files that .gitignore excludes.
 
     Returns:
-        Files with their sizes, folders, whose names end in a slash, with what is in them.
+        Files with their sizes, and folders, whose names end in a slash, with their contents.
 
     Example:
         file.tree(path="src", depth=2)
@@ -254,21 +250,21 @@ async def tree(*, path: str = ".", depth: int = 3, limit: int = 200, ignored: bo
 
 
 @reads
-async def info(*, path: str) -> Info:
-    """Tell what a file or folder is: kind, size, time of change, mode, and the encoding of text.
+async def info(*, path: str) -> FileInfo:
+    """Describe a file or folder: kind, size, modification time, mode, and the encoding of text.
 
     Args:
         path: The file or folder; a link is not followed.
 
     Returns:
-        What is known of it.
+        Its properties.
 
     Example:
         file.info(path="README.md")["size"]
     """
     files = allowed_files()
     status, target = await stoppable(lambda _: listing.look(files, path))
-    found: Info = {
+    found: FileInfo = {
         "path": path,
         "kind": listing.kind_of(status),
         "size": status.st_size,
@@ -287,13 +283,13 @@ async def info(*, path: str) -> Info:
 
 
 async def copy(*, path: str, output: str, overwrite: bool = False, recursive: bool = False) -> Change:
-    """Copy a file, or a folder with all that is in it; missing folders on the way are made.
+    """Copy a file, or a folder with its contents; missing parent folders are created.
 
     Args:
         path: What to copy; a link is followed.
         output: The path of the copy itself.
         overwrite: True to replace a file.
-        recursive: True to copy a folder; links in it are left out.
+        recursive: True to copy a folder; links in it are skipped.
 
     Returns:
         What was copied.
@@ -311,10 +307,10 @@ async def copy(*, path: str, output: str, overwrite: bool = False, recursive: bo
 
 
 async def move(*, path: str, output: str, overwrite: bool = False) -> Change:
-    """Move or rename a file or folder; missing folders on the way are made.
+    """Move or rename a file or folder; missing parent folders are created.
 
     Args:
-        path: What to move; of a link, the link itself.
+        path: What to move; a link is moved itself.
         output: Its new path.
         overwrite: True to replace a file.
 
@@ -334,11 +330,11 @@ async def delete(*, path: str, recursive: bool = False) -> Change:
     """Delete a file or an empty folder.
 
     Args:
-        path: What to delete; of a link, the link itself.
-        recursive: True to delete a folder with all that is in it.
+        path: What to delete; a link is deleted itself.
+        recursive: True to delete a folder with its contents.
 
     Returns:
-        What was deleted; of a text file, its lines.
+        What was deleted; for a text file, its lines.
 
     Example:
         file.delete(path="draft.md")
@@ -372,7 +368,7 @@ async def _page(path: str, search: listing.Search, offset: int, limit: int) -> L
     _require(offset >= 1, "offset must be 1 or more: entries are counted from 1")
     _require(limit >= 0, "limit must be 0 or more")
     page = await stoppable(lambda check: search(offset=offset, limit=limit, check=check))
-    entries: builtins.list[Entry] = [
+    entries: builtins.list[FileEntry] = [
         {
             "path": name,
             "kind": listing.kind_of(status),

@@ -1,4 +1,4 @@
-"""Pages as Firecrawl reads them: scraped, mapped, crawled, and turned into data."""
+"""Web pages through Firecrawl: scrape, map and crawl sites, and extract data from pages."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _MOST_PAGES = 1000
 _MOST_LINKS = 5000
 
 
-class Scraped(TypedDict):
-    """A page; `html` is there if it was asked for."""
+class CrawledPage(TypedDict):
+    """A page, with a part of its text."""
 
     url: str
     title: str
@@ -41,12 +41,17 @@ class Scraped(TypedDict):
     text: str
     total: int
     more: bool
+
+
+class ScrapedPage(CrawledPage):
+    """A scraped page; `html` is set if it was requested."""
+
     html: str
     links: list[str]
     warning: str
 
 
-class Link(TypedDict):
+class SitePage(TypedDict):
     """A page of a site."""
 
     url: str
@@ -54,46 +59,35 @@ class Link(TypedDict):
     description: str
 
 
-class Mapped(TypedDict):
+class SiteMap(TypedDict):
     """The pages of a site."""
 
-    links: list[Link]
-    total: int
-    more: bool
-
-
-class Page(TypedDict):
-    """A page of a crawl, with the beginning of its text."""
-
-    url: str
-    title: str
-    status: int
-    text: str
+    links: list[SitePage]
     total: int
     more: bool
 
 
 class Crawl(TypedDict):
-    """A crawl: `status` is scraping, completed, failed or cancelled; `pages` are some of the `completed` ones."""
+    """A crawl: `status` is scraping, completed, failed or cancelled; `pages` are some of the `completed` pages."""
 
     id: str
     status: str
     completed: int
     total: int
     credits: int
-    pages: list[Page]
+    pages: list[CrawledPage]
     more: bool
 
 
 class Cancelled(TypedDict):
-    """Whether a crawl was cancelled: one that is over cannot be."""
+    """The result of cancelling a crawl: one that has ended cannot be cancelled."""
 
     id: str
     cancelled: bool
 
 
 class Extracted(TypedDict):
-    """What was found in pages; `data` has the shape of the schema."""
+    """The data extracted from pages; `data` follows the schema."""
 
     status: str
     data: Any
@@ -110,20 +104,20 @@ async def scrape(
     wait_for: int = 0,
     limit: int = 20_000,
     offset: int = 0,
-) -> Scraped:
-    """Read a page with Firecrawl, also one that is made by scripts.
+) -> ScrapedPage:
+    """Read a page with Firecrawl, including pages built by scripts.
 
     Args:
         url: The page.
-        formats: Markdown by default; "summary" takes the place of the text.
-        only_main_content: Without menus and footers.
-        wait_for: Milliseconds that the page is given to build itself.
-        limit: At most so many characters of text.
-        offset: Leave out so many characters of text at the beginning.
+        formats: The formats to return; Markdown by default. "summary" replaces the text.
+        only_main_content: Leave out menus and footers.
+        wait_for: Milliseconds to wait for the page to render.
+        limit: Maximum number of characters of text.
+        offset: Number of characters of text to skip.
 
     Returns:
-        `text`, of `total` characters, with `more` if some are left; `title`, `status`, `url` after redirects; `html`
-        and `links` if they were asked for.
+        `text`, and whether there is `more` of its `total` characters; `title`, `status`, `url` after redirects; `html`
+        and `links` if they were requested.
 
     Example:
         firecrawl.scrape(url="https://pages.example/guide", formats=["markdown", "links"])["title"]
@@ -132,7 +126,7 @@ async def scrape(
         "url": _checked(url),
         "formats": formats or ["markdown"],
         "onlyMainContent": only_main_content,
-        **({"waitFor": wait_for} if wait_for > 0 else {}),
+        **_given(waitFor=max(wait_for, 0)),
     }
     async with open_service(_FIRECRAWL) as service:
         answer = succeeded(await service.post("scrape", body, repeatable=True))
@@ -154,15 +148,15 @@ async def map(
     sitemap: Literal["include", "skip", "only"] = "include",
     include_subdomains: bool = True,
     limit: int = 100,
-) -> Mapped:
+) -> SiteMap:
     """List the pages of a site, without reading them.
 
     Args:
         url: The site.
-        search: Those that have to do with these words come first.
-        sitemap: Whether the site's sitemaps are used, and nothing else.
-        include_subdomains: Also pages of subdomains.
-        limit: At most so many, up to 5,000.
+        search: Pages related to these words come first.
+        sitemap: Whether to use the site's sitemaps, ignore them, or use nothing else.
+        include_subdomains: Include pages of subdomains.
+        limit: Maximum number of pages, up to 5,000.
 
     Returns:
         The `links` with `url`, `title` and `description`, their `total`, and whether there may be `more`.
@@ -176,12 +170,12 @@ async def map(
         "limit": most,
         "sitemap": sitemap,
         "includeSubdomains": include_subdomains,
-        **({"search": search} if search else {}),
+        **_given(search=search),
     }
     async with open_service(_FIRECRAWL) as service:
         answer = succeeded(await service.post("map", body, repeatable=True))
     found = items_of(answer, "links")
-    links: list[Link] = [
+    links: list[SitePage] = [
         {"url": text_of(item, "url"), "title": text_of(item, "title"), "description": text_of(item, "description")}
         for item in found[:most]
     ]
@@ -201,17 +195,17 @@ async def crawl(
     """Read many pages of a site. If the call is cancelled, so is the crawl.
 
     Args:
-        url: Where it begins.
-        limit: At most so many pages, up to 1,000; each costs a credit.
-        include_paths: Only paths that fit one of these regular expressions: "docs/.*".
-        exclude_paths: No paths that fit one of these.
-        max_depth: At most so many links away from where it begins.
-        characters: At most so many characters of each page.
+        url: The page to start from.
+        limit: Maximum number of pages, up to 1,000; each costs a credit.
+        include_paths: Only paths that match one of these regular expressions: "docs/.*".
+        exclude_paths: Skip paths that match one of these.
+        max_depth: Maximum number of links away from the start.
+        characters: Maximum number of characters of each page.
         wait: False returns at once, with the `id` for `firecrawl.status`.
 
     Returns:
         `pages` with `url`, `title`, `status` and `text`; `status`, `completed` of `total`, `credits`, and the `id`. A
-        crawl that takes longer than the call may is returned as it stands, and goes on.
+        crawl that takes longer than the call may is returned unfinished, and continues.
 
     Example:
         [page["title"] for page in firecrawl.crawl(url="https://pages.example", limit=3)["pages"]]
@@ -221,8 +215,7 @@ async def crawl(
         "url": _checked(url),
         "limit": most,
         "scrapeOptions": {"formats": ["markdown"], "onlyMainContent": True},
-        **({"includePaths": include_paths} if include_paths else {}),
-        **({"excludePaths": exclude_paths} if exclude_paths else {}),
+        **_given(includePaths=include_paths, excludePaths=exclude_paths),
         **({"maxDiscoveryDepth": max_depth} if max_depth is not None else {}),
     }
     async with open_service(_FIRECRAWL) as service:
@@ -236,16 +229,16 @@ async def crawl(
 
 @reads
 async def status(*, id: str, limit: int = 20, offset: int = 0, characters: int = 5_000) -> Crawl:
-    """Look how far a crawl is, and read pages of it.
+    """Check the progress of a crawl, and read its pages.
 
     Args:
-        id: The id that `firecrawl.crawl` gave.
-        limit: At most so many pages, up to 1,000.
-        offset: Leave out so many pages at the beginning.
-        characters: At most so many characters of each page.
+        id: The id returned by `firecrawl.crawl`.
+        limit: Maximum number of pages, up to 1,000.
+        offset: Number of pages to skip.
+        characters: Maximum number of characters of each page.
 
     Returns:
-        As `firecrawl.crawl`; `more` says whether there are pages after these.
+        The same as `firecrawl.crawl`; `more` says whether there are more pages.
 
     Example:
         job = firecrawl.crawl(url="https://pages.example", limit=3, wait=False)["id"]
@@ -258,13 +251,13 @@ async def status(*, id: str, limit: int = 20, offset: int = 0, characters: int =
 
 @idempotent
 async def cancel(*, id: str) -> Cancelled:
-    """Cancel a crawl at Firecrawl.
+    """Cancel a crawl.
 
     Args:
-        id: The id that `firecrawl.crawl` gave.
+        id: The id returned by `firecrawl.crawl`.
 
     Returns:
-        Whether it was `cancelled`; one that is over is not.
+        Whether it was `cancelled`; a crawl that has ended cannot be.
 
     Example:
         job = firecrawl.crawl(url="https://pages.example", limit=3, wait=False)["id"]
@@ -284,16 +277,16 @@ async def cancel(*, id: str) -> Cancelled:
 async def extract(
     *, urls: list[str], prompt: str = "", schema: dict[str, Any] | None = None, web_search: bool = False
 ) -> Extracted:
-    """Have Firecrawl take data out of pages.
+    """Extract data from pages.
 
     Args:
         urls: Pages, or whole sites with "/*" at the end.
         prompt: What you want, in words.
         schema: The JSON Schema of what you want.
-        web_search: Also follow leads that a search finds.
+        web_search: Also use pages found by a web search.
 
     Returns:
-        `data` in the shape of the schema, its `sources`, and the `status`.
+        `data` that follows the schema, its `sources`, and the `status`.
 
     Example:
         wanted = {"type": "object", "properties": {"price": {"type": "number"}}}
@@ -306,15 +299,14 @@ async def extract(
     body = {
         "urls": [_checked(url) for url in urls],
         "showSources": True,
-        **({"prompt": prompt} if prompt.strip() else {}),
+        **_given(prompt=prompt.strip() and prompt, enableWebSearch=web_search),
         **({"schema": schema} if schema is not None else {}),
-        **({"enableWebSearch": True} if web_search else {}),
     }
     async with open_service(_FIRECRAWL) as service:
         job = await begin(service, "extract", body)
         state = await follow(service, "extract", job)
     if text_of(state, "status") != "completed":
-        reason = text_of(state, "error", limit=300) or "it is not done, and the time of this call is over"
+        reason = text_of(state, "error", limit=300) or "it has not finished within the time of this call"
         raise ToolError(f"the extraction {job} is {text_of(state, 'status') or 'lost'}: {reason}")
     return {
         "status": "completed",
@@ -342,7 +334,7 @@ def _describe(job: str, state: Json, documents: list[dict[str, Json]], character
     }
 
 
-def _page(document: Json, url: str, *, offset: int, limit: int) -> Page:
+def _page(document: Json, url: str, *, offset: int, limit: int) -> CrawledPage:
     text = text_of(document, "markdown", limit=_LARGEST) or text_of(document, "summary", limit=_LARGEST)
     part = text[offset : offset + limit]
     facts = part_of(document, "metadata")
@@ -354,6 +346,11 @@ def _page(document: Json, url: str, *, offset: int, limit: int) -> Page:
         "total": len(text),
         "more": offset + len(part) < len(text),
     }
+
+
+def _given(**options: object) -> dict[str, object]:
+    """Return the options that are set to something."""
+    return {name: value for name, value in options.items() if value}
 
 
 def _checked(url: str) -> str:

@@ -1,4 +1,4 @@
-"""Git repositories: their state, their history, who wrote what; and, if the person agrees, small changes."""
+"""Git repositories: status, history and blame; and, if the person agrees, small changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MOST_PATCH = 1024 * 1024  # bytes
 _LONGEST_LINE = 2000  # bytes of a line of a file
 
 
-class Change(TypedDict):
+class StatusEntry(TypedDict):
     path: str
     staged: str  # "added", "modified", "deleted", "renamed", ...; empty if not staged
     unstaged: str  # the same for the working tree, or "untracked", or "in conflict"
@@ -44,7 +44,7 @@ class Status(TypedDict):
     ahead: int
     behind: int
     stashes: int
-    changes: list[Change]
+    changes: list[StatusEntry]
     total: int
     more: bool
 
@@ -84,7 +84,7 @@ class Shown(TypedDict):
     diff: Diff
 
 
-class Line(TypedDict):
+class BlameLine(TypedDict):
     line: int
     text: str
     commit: str  # empty for a line that is not committed
@@ -95,7 +95,7 @@ class Line(TypedDict):
 
 
 class Blame(TypedDict):
-    lines: list[Line]
+    lines: list[BlameLine]
     more: bool
 
 
@@ -119,16 +119,16 @@ class Branches(TypedDict):
 
 @reads
 async def status(*, path: str = ".", limit: int = 200) -> Status:
-    """Tell what has changed in a working tree since the last commit, and how its branch stands to its upstream.
+    """Show what has changed in a working tree since the last commit, and its branch compared with its upstream.
 
-    Submodules are not looked into.
+    Submodules are not inspected.
 
     Args:
-        path: A file or folder; the project's folder, and the top of a repository, stand for all of it.
-        limit: Changes to return at most.
+        path: A file or folder; the project's folder, or the top of a repository, means the whole repository.
+        limit: Maximum number of changes to return.
 
     Returns:
-        The branch, and the files that differ, by paths that every other tool takes.
+        The branch, and the changed files, with paths that every other tool accepts.
 
     Example:
         git.status()["changes"]
@@ -150,20 +150,20 @@ async def log(
     limit: int = 50,
     offset: int = 0,
 ) -> Log:
-    """List commits, the newest first.
+    """List commits, newest first.
 
     Args:
         path: Only commits that changed this file or folder.
-        revision: Where to begin: a branch, a tag, a commit, or a range such as "main..topic".
-        query: Only commits with this text in their message; upper and lower case are the same.
-        author: Only commits whose author's name or address contains this text.
+        revision: Where to start: a branch, a tag, a commit, or a range such as "main..topic".
+        query: Only commits with this text in their message, ignoring case.
+        author: Only commits whose author's name or email contains this text.
         since: Only commits after this date, such as "2026-01-31" or "two weeks ago".
         until: Only commits before this date.
-        limit: Commits to return at most.
-        offset: Commits to leave out at the beginning.
+        limit: Maximum number of commits to return.
+        offset: Number of commits to skip.
 
     Returns:
-        The commits; `more` is true if there are others after them.
+        The commits, and whether there are `more`.
 
     Example:
         [c["subject"] for c in git.log(limit=5)["commits"]]
@@ -183,24 +183,24 @@ async def log(
 async def diff(
     *, path: str = ".", base: str = "", head: str = "", staged: bool = False, context: int = 3, limit: int = 2000
 ) -> Diff:
-    """Compare the working tree with what is staged, or with a commit, or two commits with each other.
+    """Compare the working tree with the index or a commit, or two commits with each other.
 
     Args:
         path: Only this file or folder.
-        base: The commit to compare with; what is staged if empty.
+        base: The commit to compare with; the index if empty.
         head: The commit to compare `base` with; the working tree if empty.
-        staged: Compare what is staged with `base`, or with the last commit, instead of the working tree.
-        context: Unchanged lines around each change.
-        limit: Lines of the patch to return at most.
+        staged: Compare the index, instead of the working tree, with `base` or the last commit.
+        context: Number of unchanged lines around each change.
+        limit: Maximum number of lines of the patch to return.
 
     Returns:
-        Each file with the number of its added and deleted lines, and the patch.
+        Each file with its numbers of added and deleted lines, and the patch.
 
     Example:
         [(f["path"], f["added"], f["deleted"]) for f in git.diff(base="HEAD")["files"]]
     """
     if head and (staged or not base):
-        raise ToolError("head= needs base=, and has nothing to do with what is staged")
+        raise ToolError("head= needs base=, and cannot be combined with staged=")
     subject = await _find(path)
     git = await _open(subject.repository, files=not head)
     options = (*DIFF_OPTIONS, *FORMAT, f"--unified={checked(context)}", *(["--cached"] if staged else []))
@@ -212,12 +212,12 @@ async def diff(
 
 @reads
 async def show(*, revision: str = "HEAD", path: str = ".", limit: int = 2000) -> Shown:
-    """Show one commit: its message, and what it changed; of a merge, what it changed on its first parent.
+    """Show one commit: its message and its changes; for a merge, those compared with its first parent.
 
     Args:
         revision: A commit, branch or tag.
-        path: Only what it changed in this file or folder.
-        limit: Lines of the patch to return at most.
+        path: Only changes to this file or folder.
+        limit: Maximum number of lines of the patch to return.
 
     Returns:
         The commit, its files and its patch.
@@ -240,17 +240,17 @@ async def show(*, revision: str = "HEAD", path: str = ".", limit: int = 2000) ->
 async def blame(
     *, path: str, revision: str = "", lines: list[int] | None = None, offset: int = 1, limit: int = 1000
 ) -> Blame:
-    """Tell for each line of a file who wrote it, and in which commit.
+    """Show who wrote each line of a file, and in which commit.
 
     Args:
         path: The file.
-        revision: The commit in which to look at it; the working tree if empty.
+        revision: The commit to look at; the working tree if empty.
         lines: Only the lines with these numbers, instead of `offset` and `limit`.
         offset: The number of the first line.
-        limit: Lines to return at most.
+        limit: Maximum number of lines to return.
 
     Returns:
-        The lines; `commit` and `author` are empty for what is not committed.
+        The lines; `commit` and `author` are empty for uncommitted ones.
 
     Example:
         [(b["line"], b["author"]) for b in git.blame(path="README.md", limit=3)["lines"]]
@@ -269,15 +269,15 @@ async def blame(
 
 @reads
 async def branches(*, path: str = ".", remote: bool = False, limit: int = 100) -> Branches:
-    """List branches, those with the latest commits first.
+    """List branches, most recent commits first.
 
     Args:
         path: A file or folder of the repository.
-        remote: Also those of other repositories, as they were fetched last.
-        limit: Branches to return at most.
+        remote: Include remote branches, as last fetched.
+        limit: Maximum number of branches to return.
 
     Returns:
-        The branches; `track` says how each stands to its upstream.
+        The branches; `track` compares each with its upstream.
 
     Example:
         [b["name"] for b in git.branches()["branches"]]
@@ -291,22 +291,22 @@ async def branches(*, path: str = ".", remote: bool = False, limit: int = 100) -
 
 @idempotent
 async def add(*, paths: list[str]) -> Status:
-    """Stage files for the next commit: new, changed and deleted ones. The person is asked first.
+    """Stage new, changed and deleted files for the next commit. The person is asked first.
 
     Args:
         paths: Files and folders of one repository.
 
     Returns:
-        The state afterwards, of these paths.
+        The status of these paths afterwards.
 
     Example:
         git.add(paths=["notes.txt"])
     """
     if not 0 < len(paths) <= _MOST_PATHS:
-        raise ToolError(f"paths= names 1 to {_MOST_PATHS} files or folders")
+        raise ToolError(f"paths= must have 1 to {_MOST_PATHS} files or folders")
     subjects = [await _find(path) for path in paths]
     if len({subject.repository for subject in subjects}) > 1:
-        raise ToolError("paths= names files of several repositories")
+        raise ToolError("paths= has files of several repositories")
     git = await _open(subjects[0].repository, files=True)
     names = [subject.name for subject in subjects]
     await stage(git, names)
@@ -314,9 +314,9 @@ async def add(*, paths: list[str]) -> Status:
 
 
 async def commit(*, message: str, path: str = ".") -> Commit:
-    """Commit what is staged. The person is asked first, and shown the message and the files.
+    """Commit the staged changes. The person is asked first, and shown the message and the files.
 
-    Hooks of the repository do not run, and the commit is not signed.
+    Hooks do not run, and the commit is not signed.
 
     Args:
         message: The message; its first line is the subject.
@@ -334,15 +334,15 @@ async def commit(*, message: str, path: str = ".") -> Commit:
 
 
 async def switch(*, branch: str, create: bool = False, path: str = ".") -> Status:
-    """Check out another branch. The person is asked first; changes that are in the way make it fail.
+    """Check out another branch. The person is asked first; conflicting local changes make it fail.
 
     Args:
-        branch: The name of a branch of this repository.
-        create: Make the branch first, at the commit that is checked out.
+        branch: The name of a branch.
+        create: Create the branch first, at the current commit.
         path: A file or folder of the repository.
 
     Returns:
-        The state afterwards.
+        The status afterwards.
 
     Example:
         git.switch(branch="topic", create=True)["branch"]
@@ -356,17 +356,16 @@ async def switch(*, branch: str, create: bool = False, path: str = ".") -> Statu
 async def stash(
     *, action: Literal["push", "pop", "apply", "drop"] = "push", message: str = "", number: int = 0, path: str = "."
 ) -> Status:
-    """Put changes of tracked files aside, or bring them back. The person is asked first.
+    """Stash changes of tracked files, or restore them. The person is asked first.
 
     Args:
-        action: "push" puts them aside; "pop" brings them back and forgets them, "apply" only brings them back, and
-            "drop" only forgets them.
-        message: Words to keep with what is put aside.
-        number: Which of those put aside to bring back or to forget; 0 is the latest.
+        action: "push" stashes changes, "pop" restores and drops a stash, "apply" restores it, "drop" drops it.
+        message: A description of the stash.
+        number: The stash to restore or drop; 0 is the latest.
         path: A file or folder of the repository.
 
     Returns:
-        The state afterwards.
+        The status afterwards.
 
     Example:
         git.stash(action="push", message="half done")["stashes"]
@@ -448,7 +447,7 @@ def _diff_of(comparison: Comparison, subject: Subject) -> Diff:
     }
 
 
-def _line_of(line: BlamedLine) -> Line:
+def _line_of(line: BlamedLine) -> BlameLine:
     return {
         "line": line.number,
         "text": line.text,

@@ -37,7 +37,7 @@ _MOST_SOURCES = 100
 
 
 class Source(TypedDict):
-    """A page that was found; `number` is how passages name it."""
+    """A page that was found; passages refer to it by `number`."""
 
     number: int
     title: str
@@ -45,14 +45,14 @@ class Source(TypedDict):
 
 
 class Passage(TypedDict):
-    """A part of the answer, and the numbers of the sources that say so."""
+    """A part of the answer, and the numbers of the sources that support it."""
 
     text: str
     sources: list[int]
 
 
 class Tokens(TypedDict):
-    """What the answer has cost."""
+    """The number of tokens that the answer took."""
 
     input: int
     output: int
@@ -74,25 +74,25 @@ class Grounded(TypedDict):
 
 @reads
 async def search(*, query: str, context: str = "", model: str | None = None) -> Grounded:
-    """Have a question answered from a web search, with the sources of every passage.
+    """Answer a question from a web search, with the sources of every passage.
 
     Args:
         query: The question.
-        context: What the answer is for, or should look at: "for a team that uses Django 5".
-        model: A model of Gemini that can search, instead of the configured one.
+        context: Background for the answer: "for a team that uses Django 5".
+        model: A Gemini model that can search, instead of the configured one.
 
     Returns:
         The `answer`; `sources` with `number`, `title` and `url`; `passages` of the answer with the numbers of their
-        `sources`; the `queries` that were searched for; whether it is `grounded` in any, and `complete`; the `tokens`.
+        `sources`; the `queries` that were searched for; whether it is `grounded` in them, and `complete`; the `tokens`.
 
     Example:
         seen = ground.search(query="Which Python releases still get security fixes?")
         [(source["number"], source["title"]) for source in seen["sources"]]
     """
     if not query.strip():
-        raise ToolError("query has no words")
+        raise ToolError("query is empty")
     if len(query) + len(context) > _LONGEST_QUESTION:
-        raise ToolError(f"query and context have more than {_LONGEST_QUESTION:,} characters: ask for less at once")
+        raise ToolError(f"query and context have more than {_LONGEST_QUESTION:,} characters: shorten them")
     name = _checked_model(model)
     question = f"{query}\n\nContext: {context}" if context.strip() else query
     body = {"contents": [{"role": "user", "parts": [{"text": question}]}], "tools": [{"googleSearch": {}}]}

@@ -1,4 +1,4 @@
-"""Models that work on data: transform it, answer for each item of a list, extract values that fit a schema."""
+"""Models that work on data: transform it, answer for each item of a list, extract values that match a schema."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _SHOWN = 300  # characters of an answer that does not fit
 
 
 class Failure(TypedDict):
-    """An item that was not answered, by its number from 0."""
+    """An item without an answer, by its index."""
 
     index: int
     error: str
 
 
-class Mapped(TypedDict):
-    """An answer for each item, in their order; None for those in `failed`."""
+class MappedAnswers(TypedDict):
+    """An answer for each item, in order; None for those in `failed`."""
 
     answers: list[str | None]
     failed: list[Failure]
@@ -42,16 +42,16 @@ class Mapped(TypedDict):
 
 @reads
 async def transform(*, input: Any, prompt: str, model: str | None = None, max_tokens: int | None = None) -> str:
-    """Have a model do something with a value: summarise, translate, classify, rewrite.
+    """Have a model process a value: summarise, translate, classify, rewrite.
 
     Args:
-        input: A text, or any other value, which is written as JSON; at most 400,000 characters.
+        input: A text, or any other value, which is sent as JSON; up to 400,000 characters.
         prompt: What to do with it.
         model: A model of the configured provider, instead of the configured one.
-        max_tokens: The most that the model may write.
+        max_tokens: Maximum number of tokens that the model may write.
 
     Returns:
-        The model's answer. It is data that a model wrote from data of others: check it before you act on it.
+        The model's answer. A model wrote it from other people's data: check it before you act on it.
 
     Example:
         results = [{"title": "Tea", "text": "Grown on hills."}, {"title": "Coffee", "text": "Grown in shade."}]
@@ -65,18 +65,18 @@ async def transform(*, input: Any, prompt: str, model: str | None = None, max_to
 @reads
 async def map(
     *, items: list[Any], prompt: str, parallel: int = 8, model: str | None = None, max_tokens: int | None = None
-) -> Mapped:
-    """Have a model do the same with each item of a list, several at once.
+) -> MappedAnswers:
+    """Have a model process each item of a list, several at a time.
 
     Args:
-        items: At most 1000 values, as for `transform`; 4,000,000 characters together.
+        items: Up to 1,000 values, as for `transform`; 4,000,000 characters in total.
         prompt: What to do with each.
-        parallel: How many are asked for at once, up to 32.
+        parallel: Number of requests at a time, up to 32.
         model: A model of the configured provider, instead of the configured one.
-        max_tokens: The most that the model may write for an item.
+        max_tokens: Maximum number of tokens that the model may write for an item.
 
     Returns:
-        `answers` in the order of the items, and `failed` with the `index` and `error` of items without an answer.
+        `answers` in the order of the items, and `failed` with the `index` and `error` of each item without an answer.
 
     Example:
         pages = ["Tea is grown on hills.", "Coffee is grown in shade."]
@@ -84,13 +84,13 @@ async def map(
     """
     instruction = _checked_prompt(prompt, max_tokens)
     if not 1 <= parallel <= _MOST_PARALLEL:
-        raise ToolError(f"parallel is {parallel}; it goes from 1 to {_MOST_PARALLEL}")
+        raise ToolError(f"parallel must be between 1 and {_MOST_PARALLEL}, not {parallel}")
     if len(items) > _MOST_ITEMS:
-        raise ToolError(f"there are {len(items):,} items; at most {_MOST_ITEMS:,} are answered in one call")
+        raise ToolError(f"there are {len(items):,} items; one call accepts up to {_MOST_ITEMS:,}")
     texts = [write_value(item, f"items[{number}]") for number, item in enumerate(items)]
     size = sum(len(text) for text in texts)
     if size > _LONGEST_ITEMS:
-        raise ToolError(f"the items have {size:,} characters; at most {_LONGEST_ITEMS:,} go into one call")
+        raise ToolError(f"the items have {size:,} characters; one call accepts up to {_LONGEST_ITEMS:,}")
     if not texts:
         return {"answers": [], "failed": []}
     async with open_asker(model=model, max_tokens=max_tokens) as asker:
@@ -107,19 +107,19 @@ async def extract(
     model: str | None = None,
     max_tokens: int | None = None,
 ) -> Any:
-    """Have a model extract values that fit a schema from a text or another value.
+    """Have a model extract values that match a schema from a text or another value.
 
-    What it answers is checked. If that does not fit, it is told what is wrong and asked once more.
+    The answer is checked. If it does not match, the model is told what is wrong and asked once more.
 
     Args:
-        input: A text, or any other value, which is written as JSON; at most 400,000 characters.
-        schema: A JSON Schema, or a short form: {"name": "str", "age": "int?", "tags": ["str"]}, where ? may be null.
-        prompt: What else the model should know.
+        input: A text, or any other value, which is sent as JSON; up to 400,000 characters.
+        schema: A JSON Schema, or a short form: {"name": "str", "age": "int?", "tags": ["str"]}, where ? allows null.
+        prompt: Further instructions for the model.
         model: A model of the configured provider, instead of the configured one.
-        max_tokens: The most that the model may write.
+        max_tokens: Maximum number of tokens that the model may write.
 
     Returns:
-        A value that fits the schema.
+        A value that matches the schema.
 
     Example:
         text = "Ada Lovelace was born in 1815."
@@ -144,22 +144,22 @@ async def extract(
         return read_answer(answer, wanted)
     except AnswerMistakeError as mistake:
         raise ToolError(
-            f"the model's answer does not fit the schema, even after it was told what was wrong: {mistake}. It "
+            f"the model's answer does not match the schema, even after it was told what was wrong: {mistake}. It "
             f"answered {answer[:_SHOWN]!r}. Try a simpler schema, or another model"
         ) from mistake
 
 
 def _checked_prompt(prompt: str, max_tokens: int | None) -> str:
     if not prompt.strip():
-        raise ToolError("prompt has no words")
+        raise ToolError("prompt is empty")
     if len(prompt) > _LONGEST_PROMPT:
-        raise ToolError(f"prompt has {len(prompt):,} characters, at most {_LONGEST_PROMPT:,}: put the data into input")
+        raise ToolError(f"prompt has {len(prompt):,} characters, more than {_LONGEST_PROMPT:,}: pass data as input")
     if max_tokens is not None:
         check_tokens(max_tokens, "max_tokens")
     return prompt
 
 
-def _describe(found: list[str | CallError]) -> Mapped:
+def _describe(found: list[str | CallError]) -> MappedAnswers:
     errors = [one for one in found if isinstance(one, CallError)]
     if len(errors) == len(found):
         raise errors[0]

@@ -1,4 +1,4 @@
-"""Notes that outlive a run: written, found by their words, read and deleted, from any project."""
+"""Notes that outlive a run: write, search, read and delete them, from any project."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class NotePage(TypedDict):
     more: bool
 
 
-class Written(TypedDict):
-    """The note that was written; `replaced` if it took the place of an earlier one."""
+class WrittenNote(TypedDict):
+    """The note that was written; `replaced` if it replaced an earlier one."""
 
     id: int
     title: str
@@ -72,7 +72,7 @@ class Written(TypedDict):
     replaced: bool
 
 
-class Deleted(TypedDict):
+class DeletedNote(TypedDict):
     """The note that was deleted."""
 
     id: int
@@ -83,18 +83,18 @@ class Deleted(TypedDict):
 @idempotent
 async def write(
     *, title: str, content: Any = None, tags: builtins.list[str] | None = None, handle: str = "", replace: bool = False
-) -> Written:
-    """Keep a note for later runs, of this project and of others.
+) -> WrittenNote:
+    """Write a note for later runs, in this project and others.
 
     Args:
-        title: Its title, which no other note of this project has.
+        title: A title that no other note of this project has.
         content: Text, or plain data: lists, dicts, numbers.
         tags: Words to list notes by, such as ["decision", "billing"].
-        handle: A stored result to take as content instead, by the handle that an answer gave.
-        replace: True writes over the note of this project that has the title.
+        handle: The handle of a stored result to use as the content instead.
+        replace: Replace the note of this project that has this title.
 
     Returns:
-        id, title, project, and replaced: whether there was one of this title.
+        id, title, project, and replaced: whether there was a note with this title.
 
     Example:
         notes.write(title="How to deploy", content="make release, then tag", tags=["release"])
@@ -106,9 +106,7 @@ async def write(
         content = await _load(handle)
     text = content if isinstance(content, str) else _as_json(content)
     if len(text) > LONGEST_CONTENT:
-        raise ToolError(
-            f"the note has {len(text):,} characters; at most {LONGEST_CONTENT:,} are kept: shorten or split it"
-        )
+        raise ToolError(f"the note has {len(text):,} characters, more than {LONGEST_CONTENT:,}: shorten or split it")
     draft = Draft(
         project=_project(),
         title=_checked_title(title),
@@ -118,7 +116,7 @@ async def write(
         read_before=frozenset(context.caller.memory.read),
     )
     note, replaced = await _with_store(lambda store: store.write(draft, replace=replace))
-    return Written(id=note.number, title=note.title, project=note.project, replaced=replaced)
+    return WrittenNote(id=note.number, title=note.title, project=note.project, replaced=replaced)
 
 
 @reads
@@ -126,11 +124,11 @@ async def search(*, query: str, tag: str = "", here: bool = False, limit: int = 
     """Search notes of all projects for words, best first.
 
     Args:
-        query: Plain words; notes that have all of them, or else any.
+        query: Plain words; finds notes with all of them or, if there are none, with any of them.
         tag: Only notes with this tag.
-        here: True for notes of this project only.
-        limit: The most notes to return.
-        offset: How many of the best notes to skip.
+        here: Only notes of this project.
+        limit: Maximum number of notes to return.
+        offset: Number of notes to skip.
 
     Returns:
         notes (id, title, tags, project, created, changed, characters, excerpt), total, more.
@@ -147,13 +145,13 @@ async def search(*, query: str, tag: str = "", here: bool = False, limit: int = 
 
 @reads
 async def list(*, tag: str = "", here: bool = False, limit: int = 50, offset: int = 0) -> NotePage:
-    """List notes of all projects, those changed last first.
+    """List notes of all projects, most recently changed first.
 
     Args:
         tag: Only notes with this tag.
-        here: True for notes of this project only.
-        limit: The most notes to return.
-        offset: How many notes to skip.
+        here: Only notes of this project.
+        limit: Maximum number of notes to return.
+        offset: Number of notes to skip.
 
     Returns:
         notes (id, title, tags, project, created, changed, characters), total, more.
@@ -167,11 +165,11 @@ async def list(*, tag: str = "", here: bool = False, limit: int = 50, offset: in
 
 @reads
 async def read(*, title: str = "", id: int = 0) -> Note:
-    """Read a note: that of this project with a title, or else the only one of another project; or any by its id.
+    """Read a note by its title, from this project or else from the only other one that has it; or by its id.
 
     Args:
-        title: Its title, exactly.
-        id: Its number instead, as notes.search and notes.list give it.
+        title: Its exact title.
+        id: Its id instead, as returned by notes.search and notes.list.
 
     Returns:
         id, title, tags, project, created, changed, and the content as it was given.
@@ -198,12 +196,12 @@ async def read(*, title: str = "", id: int = 0) -> Note:
     )
 
 
-async def delete(*, title: str = "", id: int = 0) -> Deleted:
-    """Delete a note for good: that of this project with a title, or any by its id.
+async def delete(*, title: str = "", id: int = 0) -> DeletedNote:
+    """Delete a note permanently: one of this project by its title, or any by its id.
 
     Args:
-        title: Its title, exactly.
-        id: Its number instead, as notes.search and notes.list give it.
+        title: Its exact title.
+        id: Its id instead, as returned by notes.search and notes.list.
 
     Returns:
         id, title and project of the note that was deleted.
@@ -222,18 +220,18 @@ async def delete(*, title: str = "", id: int = 0) -> Deleted:
         return note
 
     note = await _with_store(forget)
-    return Deleted(id=note.number, title=note.title, project=note.project)
+    return DeletedNote(id=note.number, title=note.title, project=note.project)
 
 
 def _project() -> str:
-    """Return the project whose notes these are: of what replicas share, one of many people has a single one."""
+    """Return the project that new notes belong to; a person of a shared server has a single one."""
     context = current()
     own = context.part(PersonOverlay)
     return str(context.project) if own.link is None else project_of(Owner(own.principal, context.project))
 
 
 async def _with_store(use: Callable[[Notes], Made]) -> Made:
-    """Use the notes on a thread, to the end: what was begun is not left half done."""
+    """Use the notes on a thread, without interruption: nothing is left half done."""
     context = current()
     own = context.part(PersonOverlay)
 
@@ -252,7 +250,7 @@ async def _with_store(use: Callable[[Notes], Made]) -> Made:
 
 
 async def _load(handle: str) -> object:
-    """Load a stored result; whoever does has read what its writer had read."""
+    """Load a stored result; its reader counts as having read what its writer had read."""
     stored = await current().part(ResultReader).load(handle)
     size = await to_thread.run_sync(stored.size)
     if size > 4 * LONGEST_CONTENT:
@@ -264,14 +262,14 @@ def _as_json(content: object) -> str:
     try:
         return json.dumps(content, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ToolError(f"a note holds text or plain data (lists, dicts, numbers), and not this: {error}") from error
+        raise ToolError(f"a note holds only text or plain data (lists, dicts, numbers): {error}") from error
 
 
 def _encodable(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ToolError(f"the note has half a character at {error.start}, which no file can hold") from error
+        raise ToolError(f"the note has an unpaired surrogate at {error.start}, which cannot be encoded") from error
     return text
 
 
@@ -284,7 +282,7 @@ def _checked_title(title: str) -> str:
 def _checked_tags(tags: Iterable[str]) -> builtins.list[str]:
     found = [*dict.fromkeys(tag.strip() for tag in tags)]
     if len(found) > _MOST_TAGS or not all(tag.isprintable() and 1 <= len(tag) <= _LONGEST_TAG for tag in found):
-        raise ToolError(f"a note has up to {_MOST_TAGS} tags of 1 to {_LONGEST_TAG} characters")
+        raise ToolError(f"a note has at most {_MOST_TAGS} tags of 1 to {_LONGEST_TAG} characters")
     return found
 
 
@@ -292,7 +290,7 @@ def _choice(*, tag: str, here: bool, limit: int, offset: int) -> Choice:
     if not 1 <= limit <= 1000:
         raise ToolError(f"limit must be between 1 and 1000, not {limit}")
     if offset < 0:
-        raise ToolError(f"offset must not be negative, not {offset}")
+        raise ToolError(f"offset must not be negative: {offset}")
     return Choice(_project() if here else "", tag, limit, offset)
 
 
@@ -318,15 +316,15 @@ def _only(found: builtins.list[Summary], title: str, number: int) -> Summary:
     if not title and not number:
         raise ToolError("say which note: by its title, or by its id")
     if not found:
-        raise ToolError(f"there is no note {number or repr(title)}; notes.search finds notes by their words")
+        raise ToolError(f"there is no note {number or repr(title)}; notes.search finds notes by words")
     if len(found) > 1:
         others = ", ".join(f"{note.number} ({note.project})" for note in found)
-        raise ToolError(f"several projects have a note {title!r}; take one by its id: {others}")
+        raise ToolError(f"several projects have a note {title!r}; choose one by its id: {others}")
     return found[0]
 
 
 def _mark(found: Iterable[Summary]) -> None:
-    """Whoever reads a note has read what its writer had read."""
+    """Record that the reader of notes has read what their writers had read."""
     for note in found:
         current().caller.memory.note(note.read_before)
 

@@ -92,7 +92,7 @@ async def packs(*, pattern: str = "", info: Literal["list", "min", "full"] = "mi
 
     Args:
         pattern: Only packs whose name contains this, ignoring case.
-        info: "list" for names only, "min" with source, number of tools and description, "full" with all about them.
+        info: "list" for names only, "min" with source, number of tools and description, "full" with all details.
 
     Returns:
         The packs by name.
@@ -146,8 +146,8 @@ async def help(*, query: str | list[str] = "", info: Literal["list", "min", "ful
     """Find the right tool, or explain one tool, pack, $snippet or alias.
 
     Args:
-        query: A name, or what you want to do, in plain words; a list asks several things at once; without a query you
-        get an overview.
+        query: A name, or what you want to do in plain words; a list asks several things at once; without a query you
+            get an overview.
         info: "list" for names only, "min" with descriptions, "full" for everything.
 
     Returns:
@@ -166,7 +166,7 @@ async def help(*, query: str | list[str] = "", info: Literal["list", "min", "ful
 
 
 def _signatures() -> SignatureOf:
-    """Return how tools are shown to whoever calls."""
+    """Return the function that writes the signatures of tools for the caller."""
     context = current()
     return partial(context.part(Shapes).signature, principal=context.caller.principal)
 
@@ -281,7 +281,7 @@ async def result(
     Args:
         handle: The handle from the answer, such as "k7w2m9x4qd".
         offset: The first line to return, counted from 1; with search, counted among the matching lines.
-        limit: The most lines to return.
+        limit: Maximum number of lines to return.
         search: Only lines that match this regular expression.
         fuzzy: Search for similar lines instead, most similar first.
         path: Only part of a structure (or of JSON text): "items[*].id", "rows[-1]", 'meta["a key"]'.
@@ -323,7 +323,7 @@ async def load(*, handle: str) -> Any:
 
 @idempotent
 async def keep(*, name: str, value: Any) -> dict[str, Any]:
-    """Keep a value under a name for later runs, in place of what had that name before.
+    """Keep a value under a name for later runs, replacing any earlier value of that name.
 
     It is kept for this project, for as long as a stored result. Values of any size can be kept, up to 64 MB as text.
 
@@ -359,17 +359,17 @@ async def kept(*, name: str = "") -> Any:
 
 @reads
 async def wait(*, run: str, seconds: float = 45) -> RunAnswer:
-    """Wait for a run that goes on after its client was answered, and give its answer.
+    """Wait for a run that continues after its client was answered, and return its answer.
 
-    Questions of the run are asked here, which takes none of the seconds.
+    Questions of the run are asked here; the time for that does not count.
 
     Args:
         run: The id from the answer, such as "r7k2m9xqd".
-        seconds: How long to wait for its end, 60 at most.
+        seconds: How long to wait for its end, up to 60.
 
     Returns:
-        run, running, is_error, text and attachments: the answer of the run, or what it printed since and what it does
-        while it is still running.
+        run, running, is_error, text and attachments: the answer of the run, or, while it is running, what it has
+        printed since and what it is doing.
 
     Example:
         ot.wait(run="r7k2m9xqd", seconds=45)
@@ -386,7 +386,7 @@ async def wait(*, run: str, seconds: float = 45) -> RunAnswer:
 
 @idempotent
 async def stop(*, run: str) -> str:
-    """End a run that goes on after its client was answered.
+    """Stop a run that continues after its client was answered.
 
     Args:
         run: The id from the answer, such as "r7k2m9xqd".
@@ -402,14 +402,14 @@ async def stop(*, run: str) -> str:
 
 @reads
 async def runs(*, limit: int = 20) -> list[dict[str, Any]]:
-    """List the latest runs of this project that the journal has, the newest last.
+    """List the latest runs of this project in the journal, newest last.
 
     Args:
-        limit: How many, at most.
+        limit: Maximum number of runs.
 
     Returns:
-        For each: run, began, seconds, outcome (value, nothing, error or cancelled; empty while it goes on, or if its
-        server was killed), error, the run that it resumed, and the beginning of its command.
+        For each: run, began, seconds, outcome (value, nothing, error or cancelled; empty while it is running, or if
+        its server was killed), error, the run that it resumed, and the beginning of its command.
 
     Example:
         ot.runs(limit=5)
@@ -423,17 +423,17 @@ async def runs(*, limit: int = 20) -> list[dict[str, Any]]:
 
 @reads
 async def resume(*, run: str, unknown: Literal["tell", "repeat", "skip"] = "tell") -> dict[str, Any]:
-    """Go on from an earlier run: calls that equal one of its successful calls are answered without being made again.
+    """Continue from an earlier run: calls equal to its successful ones are answered without being made again.
 
-    It is the first statement of the corrected code. Calls that only read are made again after a new side effect.
+    Use it as the first statement of the corrected code. Calls that only read are made again after a new side effect.
 
     Args:
-        run: The name of the run, as its answer gives it.
-        unknown: What to do about a call of which nobody knows whether it had its side effect: "tell" raises an error
-            that names it, "repeat" makes it again, "skip" goes on without it, and it gives None.
+        run: The id of the run, from its answer.
+        unknown: What to do about a call that may or may not have had its side effect: "tell" raises an error that
+            names it, "repeat" makes it again, "skip" continues without it, with None as its result.
 
     Returns:
-        The run, how many of its calls can be answered, how many of them had side effects, and unknown ones.
+        The run, how many of its calls can be answered, how many of those had side effects, and the unknown ones.
 
     Example:
         ot.resume(run="r7k2m9xqd")
@@ -461,7 +461,7 @@ async def config() -> dict[str, Any]:
 
 
 async def notify(*, topic: str, message: str) -> str:
-    """Leave a message: it is appended to the file configured for its topic.
+    """Leave a message, which is appended to the file configured for its topic.
 
     Args:
         topic: The subject, such as "notes" or "build:failed"; `topics` in the configuration names its file.
@@ -511,4 +511,4 @@ async def parallel(*calls: Any) -> list[Any]:
     Example:
         ot.parallel(lambda: ot.packs(), lambda: proj.list())
     """
-    raise ToolError("it takes functions, which exist only inside a run: call it from the code of a run")
+    raise ToolError("it takes functions, which exist only inside a run: call it from code in a run")

@@ -1,4 +1,4 @@
-"""Packages of Python and npm: their versions, what changed between two, and which of a project's are outdated."""
+"""Python and npm packages: their versions, the changes between two, and a project's outdated packages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ot.files.allowed_files import allowed_files
 from ot_packs.package.asking import open_registries
 from ot_packs.package.lookups import build_lookups
 from ot_packs.package.project import Verdict, judge_all, read_files
-from ot_packs.package.releases import About, Choice, Declared, differences
+from ot_packs.package.releases import About, Choice, Used, differences
 
 pack = "package"
 timeout = 120
@@ -24,7 +24,7 @@ _MOST_PACKAGES = 400  # of one project
 
 
 class Release(TypedDict):
-    """A version; `requires` is the Python or Node that it runs on, `withdrawn` why it was yanked or deprecated."""
+    """A version; `requires` is the Python or Node it runs on, `withdrawn` says why it was yanked or deprecated."""
 
     version: str
     released: str
@@ -34,7 +34,7 @@ class Release(TypedDict):
 
 
 class Dependency(TypedDict):
-    """What one release needs and the other needs otherwise; None where it does not need it."""
+    """A dependency that differs between two releases; None where a release does not need it."""
 
     name: str
     extra: str
@@ -43,7 +43,7 @@ class Dependency(TypedDict):
 
 
 class Changes(TypedDict):
-    """What lies between two releases; `dependencies` is None if the registry does not tell them."""
+    """The changes between two releases; `dependencies` is None if the registry does not list them."""
 
     since: str
     to: str
@@ -53,7 +53,7 @@ class Changes(TypedDict):
 
 
 class Package(TypedDict):
-    """A package, as the registry that answered has it."""
+    """A package, as described by the registry that answered."""
 
     name: str
     registry: str
@@ -70,7 +70,7 @@ class Package(TypedDict):
 
 
 class Outdated(TypedDict):
-    """A package that a project uses; `wanted` is the newest that the project's own range allows."""
+    """A package that a project uses; `wanted` is the newest version that the project's range allows."""
 
     kind: str
     name: str
@@ -86,14 +86,14 @@ class Outdated(TypedDict):
 
 
 class Problem(TypedDict):
-    """A package or a file that nothing can be said of, and why."""
+    """A package or file that could not be checked, and why."""
 
     name: str
     reason: str
 
 
 class Report(TypedDict):
-    """The packages of a project that are behind, of as many as were `checked`."""
+    """The outdated packages of a project, among those that were `checked`."""
 
     packages: list[Outdated]
     total: int
@@ -112,21 +112,21 @@ async def pypi(
     prereleases: bool = False,
     limit: int = 20,
 ) -> Package:
-    """Look up a Python package in the indexes that pip and uv are configured with.
+    """Look up a Python package in the indexes that pip and uv are configured to use.
 
     Args:
         name: Its name: "httpx".
-        version: Only versions that fit: ">=2,<3", or "2.1".
-        since: A version that you have: tells what changed up to the newest that fits.
+        version: Only versions that match: ">=2,<3", or "2.1".
+        since: A version that you have: shows what changed from it to the newest matching one.
         python: Only releases that run on this Python: "3.11".
-        prereleases: Take pre-releases for the newest too.
-        limit: At most so many versions.
+        prereleases: Include pre-releases.
+        limit: Maximum number of versions.
 
     Returns:
-        The `newest` release, the newest `matching` one, and the fitting `versions`, newest first, of a `total`: each
-        with `released`, `requires` (the Python) and why it is `withdrawn`. Of the matching one `summary`, `license`
-        and `links`, with `changelog` and `repository` if it names them. With `since` the `changes`: how many
-        `releases`, `requires` before and after, and the `dependencies` that differ.
+        The `newest` release, the newest `matching` one, and the matching `versions`, newest first, of a `total`: each
+        with `released`, `requires` (the Python) and why it is `withdrawn`. For the matching one `summary`, `license`
+        and `links`, with `changelog` and `repository` if known. With `since` the `changes`: the number of `releases`,
+        `requires` before and after, and the `dependencies` that differ.
 
     Example:
         seen = package.pypi(name="httpx", version="<1", since="0.27.0")
@@ -152,19 +152,19 @@ async def npm(
     dates: bool = False,
     limit: int = 20,
 ) -> Package:
-    """Look up an npm package in the registries that npm is configured with, also by scope.
+    """Look up an npm package in the registries that npm is configured to use, including those of scopes.
 
     Args:
         name: Its name: "react", "@types/node".
         version: Only versions in this range: "^18", or a tag: "next".
-        since: A version that you have: tells what changed up to the newest that fits.
-        prereleases: Take pre-releases for the newest too.
-        dates: Also say when versions were released, for which the registry's whole document is read.
-        limit: At most so many versions.
+        since: A version that you have: shows what changed from it to the newest matching one.
+        prereleases: Include pre-releases.
+        dates: Also return release dates, which takes the registry's full document.
+        limit: Maximum number of versions.
 
     Returns:
-        What `package.pypi` gives; `requires` is the Node that a version runs on, `withdrawn` why it is deprecated. The
-        `tags` lead to versions; `newest` is the one tagged as latest.
+        The same as `package.pypi`; `requires` is the Node that a version runs on, `withdrawn` why it is deprecated.
+        The `tags` map to versions; `newest` is the one tagged as latest.
 
     Example:
         seen = package.npm(name="react", version="^18", since="18.2.0")
@@ -182,17 +182,17 @@ async def npm(
 
 @reads
 async def outdated(*, path: str = ".", indirect: bool = False, prereleases: bool = False, limit: int = 100) -> Report:
-    """List the packages that a project uses and that have newer versions, or were withdrawn.
+    """List packages that a project uses and that have newer versions, or were withdrawn.
 
     Args:
         path: A folder, or one of pyproject.toml, requirements*.txt and package.json, with the lock files beside it.
-        indirect: Also those that only the lock files name.
-        prereleases: Take pre-releases for the newest too.
-        limit: At most so many packages.
+        indirect: Include packages that only the lock files name.
+        prereleases: Include pre-releases.
+        limit: Maximum number of packages.
 
     Returns:
         `packages`, of a `total`, with the range that is `asked`, the `current` version, the newest that is `wanted` by
-        that range, the `newest` of all, when that was `released`, what it `requires`, and why the current one is
+        that range, the `newest` of all, when it was `released`, what it `requires`, and why the current one is
         `withdrawn`; how many were `checked`, and `problems` with their reasons.
 
     Example:
@@ -201,15 +201,15 @@ async def outdated(*, path: str = ".", indirect: bool = False, prereleases: bool
     files = allowed_files()
     texts = await to_thread.run_sync(read_files, files, path)
     async with open_registries() as client:
-        used = await client.read("read_project", files=texts, indirect=indirect)
-        packages: list[Declared] = used["packages"][:_MOST_PACKAGES]
-        verdicts = await judge_all(await build_lookups(client, files.home), packages, prereleases=prereleases)
+        used = await client.read("read_project", Used, files=texts, indirect=indirect)
+        lookups = await build_lookups(client, files.home)
+        verdicts = await judge_all(lookups, used["packages"][:_MOST_PACKAGES], prereleases=prereleases)
     behind = [_outdated(verdict) for verdict in verdicts if verdict["behind"]]
     problems: list[Problem] = [{"name": "", "reason": reason} for reason in used["problems"]]
     problems += [{"name": each["package"]["name"], "reason": each["problem"]} for each in verdicts if each["problem"]]
     if len(used["packages"]) > _MOST_PACKAGES:
         left = len(used["packages"]) - _MOST_PACKAGES
-        problems.append({"name": "", "reason": f"{left} packages were not looked up: name one file as path"})
+        problems.append({"name": "", "reason": f"{left} packages were not looked up: pass one file as path"})
     return {
         "packages": behind[:limit],
         "total": len(behind),
@@ -228,7 +228,7 @@ def _since_of(choice: Choice) -> str:
 
 
 async def _optional(reading: Awaitable[About | None]) -> About | None:
-    """Return what a release says of itself; where that cannot be had, the rest of the answer stands without it."""
+    """Return the metadata of a release; if it cannot be read, the rest of the answer is given without it."""
     try:
         return await reading
     except CallError as error:

@@ -1,4 +1,4 @@
-"""Search the files of a project with ripgrep: matching lines, how many there are, and where."""
+"""Search the files of a project with ripgrep: matching lines, their number, and the files that have them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from ot.files.allowed_files import AllowedFiles, allowed_files
 from ot.processes.run_program import Take
 from ot.workers.pack_program import pack_program
 from ot_packs.ripgrep.listings import CountReader, FileReader
-from ot_packs.ripgrep.matches import Match as FoundMatch
-from ot_packs.ripgrep.matches import MatchReader
+from ot_packs.ripgrep.matches import Match, MatchReader
 from ot_packs.ripgrep.program import find_searched, run_ripgrep
 
 pack = "ripgrep"
@@ -26,34 +25,34 @@ _LONGEST = 10_000  # characters of what is searched for
 _MOST_CONTEXT = 100  # lines
 
 
-class Match(TypedDict):
+class MatchingLine(TypedDict):
     path: str
     line: int
     column: int  # of the first match in the line, in characters from 1; 0 if the line is longer than a megabyte
-    text: str  # the line; of a long one what stands around its match, with "…" for the rest
+    text: str  # the line; of a long one the part around its match, with "…" for the rest
     before: list[str]
     after: list[str]
 
 
-class Matches(TypedDict):
-    matches: list[Match]
+class SearchResult(TypedDict):
+    matches: list[MatchingLine]
     total: int | None  # matching lines; None if the search was ended at its limit
     more: bool
 
 
-class Counted(TypedDict):
+class FileCount(TypedDict):
     path: str
     count: int
 
 
-class Counts(TypedDict):
+class CountResult(TypedDict):
     total: int  # matching lines in all files
     files: int
-    by_file: list[Counted]
+    by_file: list[FileCount]
     more: bool
 
 
-class Files(TypedDict):
+class FileList(TypedDict):
     paths: list[str]
     total: int
     more: bool
@@ -70,22 +69,22 @@ async def search(
     limit: int = 100,
     literal: bool = False,
     everything: bool = False,
-) -> Matches:
+) -> SearchResult:
     """Find the lines that match a regular expression, or contain a text.
 
     Args:
-        query: A regular expression as Rust has them: "(?i)" at its beginning takes upper and lower case for the same,
-            "\\b" is the border of a word; there is no look-around, and there are no back-references.
+        query: A regular expression in Rust's syntax: "(?i)" at the start ignores case, "\\b" is a word boundary; there
+            are no look-arounds and no back-references.
         path: The folder or file to search.
-        glob: Only files whose path from there matches, such as "*.py" or "src/**"; "!*.md" leaves files out.
+        glob: Only files whose relative path matches, such as "*.py" or "src/**"; "!*.md" excludes files.
         type: Only files of a type that ripgrep knows, such as "py", "js" or "md".
-        context: Lines to return before and after each match.
-        limit: Matches to return at most; the search ends with them.
-        literal: Take the query as plain text.
-        everything: Search hidden files too, and those that .gitignore names. Binary files are never searched.
+        context: Number of lines to return before and after each match.
+        limit: Maximum number of matches to return; the search stops there.
+        literal: Treat the query as plain text.
+        everything: Also search hidden files and those that .gitignore excludes. Binary files are never searched.
 
     Returns:
-        The matches, by path and line. If there are more than `limit`, it is left to chance which ones these are.
+        The matches, by path and line. If there are more than `limit`, which ones are returned is arbitrary.
 
     Example:
         [(m["path"], m["line"]) for m in ripgrep.search(query="TODO|FIXME", glob="*.py")["matches"]]
@@ -114,20 +113,20 @@ async def count(
     limit: int = 100,
     literal: bool = False,
     everything: bool = False,
-) -> Counts:
-    """Count the lines that match, in all files and in each.
+) -> CountResult:
+    """Count the matching lines, in total and in each file.
 
     Args:
         query: A regular expression, as for ripgrep.search.
         path: The folder or file to search.
-        glob: Only files whose path from there matches.
+        glob: Only files whose relative path matches.
         type: Only files of a type that ripgrep knows.
-        limit: Files to name at most; all are counted.
-        literal: Take the query as plain text.
-        everything: Search hidden files too, and those that .gitignore names.
+        limit: Maximum number of files to name; all are counted.
+        literal: Treat the query as plain text.
+        everything: Also search hidden files and those that .gitignore excludes.
 
     Returns:
-        The number of matching lines and of files, and the files with most of them.
+        The numbers of matching lines and files, and the files with the most matches.
 
     Example:
         ripgrep.count(query="import", type="py")["total"]
@@ -137,7 +136,7 @@ async def count(
     await _run(path, words + _selection(glob, type, everything=everything), reader.take)
     reader.end()
     files = allowed_files()
-    by_file: list[Counted] = [{"path": files.short(Path(found)), "count": lines} for found, lines in reader.counts]
+    by_file: list[FileCount] = [{"path": files.short(Path(found)), "count": lines} for found, lines in reader.counts]
     return {"total": reader.total, "files": reader.files, "by_file": by_file, "more": reader.files > len(by_file)}
 
 
@@ -151,20 +150,20 @@ async def files(
     limit: int = 1000,
     literal: bool = False,
     everything: bool = False,
-) -> Files:
-    """List the files that would be searched, or those with a line that matches.
+) -> FileList:
+    """List the files that would be searched, or those with a matching line.
 
     Args:
         path: The folder to search.
         query: A regular expression, as for ripgrep.search; all files if empty.
-        glob: Only files whose path from there matches.
+        glob: Only files whose relative path matches.
         type: Only files of a type that ripgrep knows.
-        limit: Files to return at most.
-        literal: Take the query as plain text.
-        everything: Also hidden files, and those that .gitignore names.
+        limit: Maximum number of files to return.
+        literal: Treat the query as plain text.
+        everything: Include hidden files and those that .gitignore excludes.
 
     Returns:
-        The first files by their paths, and how many there are.
+        The first files in order of their paths, and how many there are.
 
     Example:
         ripgrep.files(glob="*.md")["paths"]
@@ -183,7 +182,7 @@ async def _run(path: str, words: Sequence[str], take: Take) -> bool:
 
 def _pattern(query: str, *, literal: bool) -> list[str]:
     if not 0 < len(query) <= _LONGEST or "\0" in query or "\n" in query:
-        raise ToolError(f"query= is one line of text, of 1 to {_LONGEST:,} characters and no null character")
+        raise ToolError(f"query= must be one line of 1 to {_LONGEST:,} characters without null characters")
     return [f"--regexp={query}", *(["--fixed-strings"] if literal else [])]
 
 
@@ -191,7 +190,7 @@ def _selection(glob: str | Sequence[str], type: str | Sequence[str], *, everythi
     globs = [f"--glob={each}" for each in ([glob] if isinstance(glob, str) else glob) if each]
     types = [f"--type={each}" for each in ([type] if isinstance(type, str) else type) if each]
     if any("\0" in word for word in (*globs, *types)) or sum(map(len, (*globs, *types))) > _LONGEST:
-        raise ToolError(f"glob= and type= have at most {_LONGEST:,} characters, and no null character")
+        raise ToolError(f"glob= and type= must have at most {_LONGEST:,} characters and no null characters")
     return [*globs, *types, *(["--hidden", "--no-ignore"] if everything else [])]
 
 
@@ -201,7 +200,7 @@ def _checked(limit: int) -> int:
     return limit
 
 
-def _match_of(match: FoundMatch, files: AllowedFiles) -> Match:
+def _match_of(match: Match, files: AllowedFiles) -> MatchingLine:
     return {
         "path": files.short(Path(match.path)),
         "line": match.line,

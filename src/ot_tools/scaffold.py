@@ -1,4 +1,4 @@
-"""New extensions and skills: files to start from, written where they belong."""
+"""New extensions and skills: starter files, written to the right place."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ pack = "scaffold"
 async def extension(*, name: str) -> dict[str, str]:
     """Write a working extension and its test into the project's .onetool/tools; existing files are never overwritten.
 
-    The person is asked first, and the pack can be called from the next run on. If nobody can be asked, it has to wait
-    until the person trusts it. The same goes for later changes to its file, which take effect without a restart.
+    The person is asked first, and the pack can be called from the next run on. If nobody can be asked, it waits until
+    the person trusts it. The same goes for later changes to its file, which take effect without a restart.
 
     Args:
-        name: The new pack's name, which comes before the dot in code: letters, digits and underscores.
+        name: The new pack's name, the part before the dot: letters, digits and underscores.
 
     Returns:
         The file of the pack, the file of its test, and a call to try, or the command that the person has to type.
@@ -39,7 +39,7 @@ async def extension(*, name: str) -> dict[str, str]:
     """
     context = current()
     if context.part(SkillLoader).own is not None:
-        raise ToolError("extensions come from whoever looks after this server; scaffold.skill keeps code of yours")
+        raise ToolError("extensions are installed by the administrator; scaffold.skill keeps your own code")
     extensions = context.part(ExtensionLoader)
     tools = context.project / FOLDER / TOOLS
     taken = [known.name for known in context.registry.packs()]
@@ -74,16 +74,16 @@ async def skill(
     """Keep code that worked as a skill: a function in the project's .onetool/skills, called as skills.NAME(...).
 
     The person is shown the whole file first, and the skill can be called from the next run on. If nobody can be asked,
-    it has to wait until the person trusts it. An existing skill is never overwritten.
+    it waits until the person trusts it. An existing skill is never overwritten.
 
     Args:
-        name: What stands after the dot: letters, digits and underscores.
-        code: Code as in a run, in which the parameters are names; its last expression is the value.
-        description: One line that says what it does; ot.help finds it by that.
-        parameters: What it takes, as between the brackets of a function: "repo: str, days: int = 7".
-        arguments: What each parameter means, by its name.
+        name: The part after the dot: letters, digits and underscores.
+        code: Code as in a run, which uses the parameters as names; its last expression is the value.
+        description: One line that says what it does; ot.help searches it.
+        parameters: Its parameters, as in a function definition: "repo: str, days: int = 7".
+        arguments: What each parameter means, by name.
         returns: What it returns.
-        example: A call of it; by default one with every parameter.
+        example: An example call; by default one with every parameter.
 
     Returns:
         The file, and a call to try, or the command that the person has to type.
@@ -115,7 +115,7 @@ async def skill(
 
 
 async def _keep_own(context: CallContext, loader: SkillLoader, own: Shelf, new: NewSkill) -> dict[str, str]:
-    """Keep a skill of one of many people, who sees all of it: nothing of it is a file that they could open."""
+    """Keep a skill for a person of a shared server, who is shown all of it: they cannot open its file."""
     try:
         text = await anyio.to_thread.run_sync(write_text, new, own.folder)
         shown = show_text(text, visible)
@@ -131,7 +131,7 @@ async def _keep_own(context: CallContext, loader: SkillLoader, own: Shelf, new: 
 
 
 async def _ask(context: CallContext, question: str, *, own: bool) -> bool:
-    """Ask the person; False where nobody can be asked, and the project's trust can wait for them."""
+    """Ask the person; False if nobody can be asked and the files can wait for the project to be trusted."""
     try:
         agreed = await context.ask(question)
     except ConsentError:

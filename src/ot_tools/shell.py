@@ -1,4 +1,4 @@
-"""Programs of the person's machine, run by a list of words: only those that the person allows, and after asking.
+"""Programs on the person's machine, run with a list of arguments: only those that the person allows, after asking.
 
 The pack is off unless `packs.shell.enabled` is true; `packs.shell.allow` names the commands.
 """
@@ -30,32 +30,32 @@ _MOST_PRINTED = 256 * 1024 * 1024  # bytes of each stream, after which the progr
 _ANSWERING = 0.5  # seconds that are left for the answer when the time of the call is nearly over
 
 
-class Ended(TypedDict):
-    """A program that has ended, and all that it started with it."""
+class EndedProgram(TypedDict):
+    """A program that has ended, with everything it started."""
 
     argv: list[str]
     cwd: str
-    status: int | None  # 0 is success; above 128 a signal ended it; None if its time was over
+    status: int | None  # 0 is success; above 128 a signal ended it; None if it timed out
     timed_out: bool
     stdout: str
     stderr: str
-    cut: bool  # of long output, the middle is left out
+    cut: bool  # the middle of long output was left out
 
 
-async def run(*, argv: list[str], cwd: str = ".", timeout: float = 60, limit: int = 100_000) -> Ended:
-    """Run a program without a shell, and wait for its end; the person is asked first.
+async def run(*, argv: list[str], cwd: str = ".", timeout: float = 60, limit: int = 100_000) -> EndedProgram:
+    """Run a program without a shell, and wait for it to end; the person is asked first.
 
-    It gets no input and none of the person's secrets in its environment. When it ends, or its time is over, everything
-    that it has started is ended too.
+    It gets no input, and none of the person's secrets in its environment. When it ends or times out, everything that
+    it started is ended too.
 
     Args:
-        argv: The program and its arguments, each a word of its own: no quoting, no pipes, no variables.
+        argv: The program and its arguments as separate strings: no quoting, no pipes, no variables.
         cwd: The folder to run it in; the project by default.
-        timeout: Seconds that it may take.
-        limit: Bytes to return of each of its outputs; of a longer one, the beginning and the end.
+        timeout: Maximum number of seconds it may take.
+        limit: Maximum number of bytes of each output stream; of a longer one, the beginning and the end.
 
     Returns:
-        Its status and its outputs.
+        Its exit status and its output.
 
     Example:
         shell.run(argv=["ls", "-l"])["stdout"]
@@ -100,7 +100,7 @@ async def _ask(context: CallContext, argv: list[str], program: Path, cwd: Path) 
 async def _run(
     program: Path, words: list[str], folder: int, timeout: float, out: Captured, err: Captured
 ) -> Finished | None:
-    """Run a program in an open folder; None if its time was over."""
+    """Run a program in an open folder; None if it timed out."""
 
     def take(data: bytes) -> bool:
         out.take(data)

@@ -1,4 +1,4 @@
-"""Pages of the open internet: fetched, read as Markdown, many at once; never the person's own network."""
+"""Web pages: fetch them as Markdown, many at once; the person's own network is out of reach."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Link(TypedDict):
     url: str
 
 
-class Fetched(TypedDict):
+class FetchedPage(TypedDict):
     """A page, or a part of it."""
 
     url: str
@@ -43,7 +43,7 @@ class Fetched(TypedDict):
     kept: bool
 
 
-class Item(TypedDict):
+class BatchPage(TypedDict):
     """One of many pages; `error` says why there is no text."""
 
     asked: str
@@ -63,8 +63,8 @@ class Links(TypedDict):
     more: bool
 
 
-class Answered(TypedDict):
-    """The answer to a plain request; `body` is JSON as a value, text, or bytes."""
+class Response(TypedDict):
+    """The response to a plain request; `body` is a JSON value, text, or bytes."""
 
     url: str
     status: int
@@ -72,7 +72,7 @@ class Answered(TypedDict):
     body: Any
 
 
-class Listed(TypedDict):
+class ListedPage(TypedDict):
     """A page in a sitemap."""
 
     url: str
@@ -80,9 +80,9 @@ class Listed(TypedDict):
 
 
 class Sitemap(TypedDict):
-    """The pages that a site lists."""
+    """The pages that a site lists in its sitemaps."""
 
-    pages: list[Listed]
+    pages: list[ListedPage]
     more: bool
 
 
@@ -94,19 +94,19 @@ async def fetch(
     section: str | None = None,
     offset: int = 0,
     limit: int = 20_000,
-) -> Fetched:
-    """Fetch a page and read its main part.
+) -> FetchedPage:
+    """Fetch a page and return its main content.
 
     Args:
-        url: An address of the open internet.
+        url: A public address.
         format: Markdown with code blocks, tables and links; plain text; or the page's own HTML.
-        section: Only the part below the heading with these words.
-        offset: Leave out so many characters at the beginning.
-        limit: At most so many characters.
+        section: Only the section whose heading contains these words.
+        offset: Number of characters to skip.
+        limit: Maximum number of characters.
 
     Returns:
-        `text`, of `total` characters, with `more` if some are left; `url` after redirects, `title`, the first 50
-        `links`, `metadata`, and whether it was `kept` from an earlier fetch.
+        `text`, and whether there is `more` of its `total` characters; `url` after redirects, `title`, the first 50
+        `links`, `metadata`, and whether it was `kept` (cached) from an earlier fetch.
 
     Example:
         web.fetch(url="https://docs.example.com/guide", section="Installation")["text"]
@@ -134,17 +134,17 @@ async def fetch_many(
     format: Literal["markdown", "text", "html"] = "markdown",
     limit: int = 5_000,
     parallel: int = 8,
-) -> list[Item]:
-    """Fetch many pages side by side; a page that fails does not stop the others. `robots.txt` is respected.
+) -> list[BatchPage]:
+    """Fetch many pages in parallel; a page that fails does not stop the others. `robots.txt` is respected.
 
     Args:
-        urls: At most 200 addresses.
+        urls: Up to 200 addresses.
         format: As in `web.fetch`.
-        limit: At most so many characters of each page.
-        parallel: At most so many at the same time.
+        limit: Maximum number of characters of each page.
+        parallel: Maximum number of pages fetched at the same time.
 
     Returns:
-        For each address, in its order, what `web.fetch` gives, or an `error`.
+        For each address, in order, the result of `web.fetch`, or an `error`.
 
     Example:
         pages = web.fetch_many(urls=["https://docs.example.com/a", "https://docs.example.com/b"])
@@ -152,7 +152,7 @@ async def fetch_many(
     """
     if len(urls) > _MOST_PAGES:
         raise ToolError(f"{len(urls)} addresses are more than {_MOST_PAGES}: fetch them in several calls")
-    items: dict[int, Item] = {}
+    items: dict[int, BatchPage] = {}
     async with open_fetcher() as fetcher:
         turns = anyio.Semaphore(min(max(parallel, 1), 20))
 
@@ -173,9 +173,9 @@ async def links(*, url: str, query: str | None = None, limit: int = 200) -> Link
     """List the links of a page, each address once.
 
     Args:
-        url: An address of the open internet.
-        query: Only links with this text in their words or their address.
-        limit: At most so many.
+        url: A public address.
+        query: Only links with this text in their label or address, ignoring case.
+        limit: Maximum number of links.
 
     Returns:
         The `links` with `text` and `url`, their `total`, and whether there are `more`.
@@ -199,19 +199,19 @@ async def request(
     json: Any = None,
     form: dict[str, str] | None = None,
     text: str | None = None,
-) -> Answered:
-    """Make a plain HTTP request; an answer of any status is returned.
+) -> Response:
+    """Make a plain HTTP request; the response is returned whatever its status.
 
     Args:
-        method: The method.
-        url: An address of the open internet.
-        headers: Headers of the request.
-        json: A value that is sent as JSON.
-        form: Fields that are sent as a form.
-        text: Text that is sent as it is.
+        method: The HTTP method.
+        url: A public address.
+        headers: Request headers.
+        json: A value to send as JSON.
+        form: Fields to send as a form.
+        text: Text to send as it is.
 
     Returns:
-        `status`, `headers`, `url` after redirects, and `body`: a value if it is JSON, else text, else bytes.
+        `status`, `headers`, `url` after redirects, and `body`: a value if it is JSON, otherwise text or bytes.
 
     Example:
         web.request(method="POST", url="https://api.example.com/items", json={"name": "pear"})["status"]
@@ -224,11 +224,11 @@ async def request(
 
 @reads
 async def sitemap(*, url: str, limit: int = 1000) -> Sitemap:
-    """List the pages that a site names in its sitemaps.
+    """List the pages in the sitemaps of a site.
 
     Args:
         url: The site, or one of its sitemaps.
-        limit: At most so many pages.
+        limit: Maximum number of pages.
 
     Returns:
         The `pages` with `url` and when they were `changed`, and whether there are `more`.
@@ -241,12 +241,12 @@ async def sitemap(*, url: str, limit: int = 1000) -> Sitemap:
     return {"pages": pages, "more": more}
 
 
-async def _fetch_item(fetcher: Fetcher, url: str, format: Literal["markdown", "text", "html"], limit: int) -> Item:
-    item: Item = {"asked": url, "url": url, "title": "", "text": "", "total": 0, "more": False, "error": None}
+async def _fetch_item(fetcher: Fetcher, url: str, format: Literal["markdown", "text", "html"], limit: int) -> BatchPage:
+    item: BatchPage = {"asked": url, "url": url, "title": "", "text": "", "total": 0, "more": False, "error": None}
     try:
         fetcher.check(url)
         if not await fetcher.robots.allow(url):
-            raise ToolError(f"{url[:200]} is closed to programs by the site's robots.txt")
+            raise ToolError(f"{url[:200]} is disallowed by the site's robots.txt")
         answer, _ = await fetcher.get(url)
         page = await fetcher.read(answer, format)
         text, total, more = cut(page["text"], None, 0, limit)

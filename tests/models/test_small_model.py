@@ -84,4 +84,4 @@ async def test_the_pack_llm_says_what_is_wrong_with_its_values_in_the_form_of_op
     async with open_caller(tmp_path, packs={}, secrets={}, ai=asking("openai", f"{small_model}/v1")) as caller:
         nonsense = await caller.mistake('llm.extract(input="Ada, born in 1815", schema={"born": "int"})')
 
-    assert "does not fit the schema, even after it was told what was wrong" in nonsense
+    assert "does not match the schema, even after it was told what was wrong" in nonsense

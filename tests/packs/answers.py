@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
 
 from ot.app import App
 from ot.clients.caller import Caller, Choice
+from ot.execution.tool_executor import ToolExecutor
 
 
 async def agree(question: str, choices: Sequence[Choice]) -> Choice:
@@ -20,6 +21,11 @@ async def value_of(app: App, code: str) -> Any:
     answer = await app.runner.run(code, caller=Caller(ask=agree))
     assert not answer.is_error, answer.text
     return yaml.safe_load(answer.text)
+
+
+async def value_from(executor: ToolExecutor, tool: str, arguments: Mapping[str, Any]) -> Any:
+    """The value of a tool that is called by name."""
+    return await executor.call(tool, arguments)
 
 
 async def refusal_of(app: App, code: str) -> str:

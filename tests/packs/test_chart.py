@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
@@ -144,9 +145,9 @@ async def test_a_chart_that_failed_does_not_fail_the_next(studio: Studio) -> Non
 
 async def test_an_endless_chart_ends_with_its_time(studio: Studio) -> None:
     data = {"sequence": {"start": 0, "stop": 1_000_000_000}}
-    spec = {"mark": "bar", "data": data, "encoding": {"x": {"field": "data"}}}
+    arguments: Any = {"spec": {"mark": "bar", "data": data, "encoding": {"x": {"field": "data"}}}}
 
     with pytest.raises(ToolTimeoutError):
-        await studio.app.executor.call("chart.draw", {"spec": spec}, caller=Caller(timeout=3))
+        await studio.app.executor.call("chart.draw", arguments, caller=Caller(timeout=3))
 
     await studio.draw('chart.bar(rows=[{"a": "x", "n": 1}], x="a", y="n")')

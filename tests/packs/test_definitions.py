@@ -32,6 +32,10 @@ def tool(request: pytest.FixtureRequest) -> ToolDefinition:
     return found
 
 
+def properties_of(tool: ToolDefinition) -> Any:
+    return tool.parameters["properties"]
+
+
 def test_there_are_built_in_packs() -> None:
     assert {tool.pack for tool in DEFINITIONS} >= {"demo", "ot", "proj"}
 
@@ -41,7 +45,7 @@ def test_the_definition_agrees_with_the_imported_function(tool: ToolDefinition) 
     parameters = signature.parameters.values()
     named = [p for p in parameters if p.kind is not p.VAR_KEYWORD]
 
-    properties = tool.parameters["properties"]
+    properties = properties_of(tool)
     assert list(properties) == [p.name for p in named]
     assert tool.parameters.get("required", []) == [
         p.name for p in named if p.default is p.empty and p.kind is not p.VAR_POSITIONAL
@@ -91,13 +95,13 @@ def test_every_tool_says_what_it_does_what_it_takes_and_how_it_is_called(tool: T
     assert tool.docs.summary
     assert tool.docs.returns
     assert tool.name in tool.docs.example
-    assert set(tool.docs.arguments) == set(tool.parameters["properties"])
+    assert set(tool.docs.arguments) == set(properties_of(tool))
     ast.parse(tool.docs.example)
 
 
 def test_every_parameter_has_a_schema_of_its_own_unless_it_takes_anything(tool: ToolDefinition) -> None:
     function = function_of(tool)
-    for name, schema in tool.parameters["properties"].items():
+    for name, schema in properties_of(tool).items():
         assert {"type", "anyOf", "enum"} & set(schema) or inspect.signature(function).parameters[
             name
         ].annotation == "Any"
@@ -115,7 +119,7 @@ IN_OTHER_WORDS = {
 
 
 def test_what_is_cut_says_how_much_there_is_and_that_there_is_more(tool: ToolDefinition) -> None:
-    if "limit" not in tool.parameters["properties"] or tool.name in IN_OTHER_WORDS:
+    if "limit" not in properties_of(tool) or tool.name in IN_OTHER_WORDS:
         return
     given = get_type_hints(function_of(tool))["return"]
 

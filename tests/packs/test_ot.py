@@ -12,6 +12,7 @@ from ot.errors import ToolError
 from ot.shapes.shapes import Shapes
 from ot.store.shelf import FolderShelf
 from tests.opened_executor import open_executor
+from tests.packs.answers import value_from
 from tests.proxied import Proxied, open_proxied
 
 
@@ -26,19 +27,19 @@ async def engine(tmp_path: Path) -> AsyncIterator[Proxied]:
 
 async def test_the_version_is_the_installed_one() -> None:
     async with open_executor() as opened:
-        assert await opened.executor.call("ot.version", {}) == version("onetool-run")
+        assert await value_from(opened.executor, "ot.version", {}) == version("onetool-run")
 
 
 async def test_tools_are_listed_with_their_descriptions_and_found_by_part_of_their_name(engine: Proxied) -> None:
-    everything = await engine.executor.call("ot.tools", {})
-    some = await engine.executor.call("ot.tools", {"pattern": "DEMO.UP"})
+    everything = await value_from(engine.executor, "ot.tools", {})
+    some = await value_from(engine.executor, "ot.tools", {"pattern": "DEMO.UP"})
 
     assert [tool["name"] for tool in everything] == [tool.name for tool in engine.registry.definitions()]
     assert some == [{"name": "demo.upper", "description": "Write a text in capital letters."}]
 
 
 async def test_packs_are_listed_with_their_source_and_size(engine: Proxied) -> None:
-    packs = await engine.executor.call("ot.packs", {"pattern": "proj"})
+    packs = await value_from(engine.executor, "ot.packs", {"pattern": "proj"})
 
     description = 'The configured projects, as paths: `proj.onetool / "src"`.'
     assert packs == [{"name": "proj", "source": "local", "tool_count": 2, "description": description}]
@@ -51,8 +52,8 @@ async def test_parallel_belongs_to_a_run() -> None:
 
 
 async def test_tools_are_listed_in_three_degrees_of_detail(engine: Proxied) -> None:
-    names = await engine.executor.call("ot.tools", {"pattern": "demo.up", "info": "list"})
-    full = await engine.executor.call("ot.tools", {"pattern": "demo.up", "info": "full"})
+    names = await value_from(engine.executor, "ot.tools", {"pattern": "demo.up", "info": "list"})
+    full = await value_from(engine.executor, "ot.tools", {"pattern": "demo.up", "info": "full"})
 
     assert names == ["demo.upper"]
     assert full[0]["signature"] == "demo.upper(*, text: str) -> str"

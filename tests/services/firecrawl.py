@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mcp_core.json_types import Json
 from tests.services.played import PlayedService, Reply, Request
 
@@ -62,9 +64,9 @@ class PlayedFirecrawl(PlayedService):
         if not self.endless and not skip:
             state["done"] = min(state["done"] + 2, state["total"])
         over = state["done"] >= state["total"] and not self.endless
-        found: list[Json] = [document(f"https://pages.example/{n}", None) for n in range(skip, state["done"])][:AT_ONCE]
+        found = [document(f"https://pages.example/{n}", None) for n in range(skip, state["done"])][:AT_ONCE]
         following = skip + AT_ONCE
-        value: dict[str, Json] = {
+        value: dict[str, Any] = {
             "success": True,
             "status": "cancelled" if job in self.cancelled else "completed" if over else "scraping",
             "total": state["total"],
@@ -86,14 +88,14 @@ class PlayedFirecrawl(PlayedService):
         return Reply(200, {"success": True, "status": "completed", "data": {"price": 4.5}, "sources": sources})
 
 
-def document(url: str, formats: Json) -> dict[str, Json]:
+def document(url: str, formats: object) -> dict[str, Any]:
     """A page as the service gives it."""
     wanted = formats if isinstance(formats, list) else ["markdown"]
-    whole: dict[str, Json] = {
+    whole: dict[str, Any] = {
         "markdown": f"# {url}\n\nWords.",
         "html": f"<h1>{url}</h1>",
         "links": [f"{url}/more"],
         "summary": "Short.",
     }
-    facts: Json = {"title": f"Title of {url}", "sourceURL": url, "url": url, "statusCode": 200, "creditsUsed": 1}
+    facts = {"title": f"Title of {url}", "sourceURL": url, "url": url, "statusCode": 200, "creditsUsed": 1}
     return {kind: whole[str(kind)] for kind in wanted if str(kind) in whole} | {"metadata": facts}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from typing import Any
 
 from anyio.abc import SocketStream
 
@@ -86,7 +87,7 @@ def answer_by_the_rules(question: str) -> str:
     return json.dumps(_fitting(json.loads(found[0])))
 
 
-def _fitting(schema: dict[str, Json]) -> Json:
+def _fitting(schema: dict[str, Any]) -> Any:
     kind = schema.get("type")
     kind = kind[0] if isinstance(kind, list) else kind
     if kind == "object":

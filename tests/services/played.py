@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import anyio
@@ -26,7 +27,7 @@ class Request:
     path: str
     query: dict[str, str]
     headers: dict[str, str]
-    body: Json
+    body: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Reply:
     """An answer: JSON, or a text or bytes as they stand."""
 
     status: int
-    value: Json | bytes
+    value: Any
     headers: dict[str, str] = field(default_factory=dict)
 
     def encode(self) -> bytes:
@@ -142,7 +143,7 @@ class Caller(Asking):
 
 @asynccontextmanager
 async def open_caller(
-    folder: Path, *, packs: dict[str, Json], secrets: dict[str, str], ai: dict[str, Json] | None = None
+    folder: Path, *, packs: Mapping[str, Any], secrets: dict[str, str], ai: Mapping[str, Any] | None = None
 ) -> AsyncIterator[Caller]:
     config = json.dumps({"packs": packs} | ({"ai": ai} if ai else {}))
     async with open_engine(folder / "project", config=config, secrets=secrets, demo=False) as app:

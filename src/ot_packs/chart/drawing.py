@@ -7,10 +7,9 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 
-from mcp_core.json_types import Json, JsonObject
 from ot.errors import ToolError
 from ot.values import Image
-from ot_packs.chart.specification import MAX_PIXELS, Rows, fill_in, texts_of
+from ot_packs.chart.specification import MAX_PIXELS, ChartRows, fill_in, texts_of
 from ot_packs.pictures.fonts import require_fonts
 from ot_packs.pictures.written import Written, format_of, write_picture
 
@@ -19,8 +18,8 @@ _NO_ADDRESS: list[str] = []  # or Vega would load what a specification names
 
 
 def draw_chart(
-    spec: Mapping[str, Json],
-    rows: Rows | None,
+    spec: Mapping[str, object],
+    rows: ChartRows | None,
     *,
     theme: str | None = None,
     scale: float = 1.0,
@@ -36,7 +35,7 @@ def draw_chart(
     return write_picture(picture, output, form) if output else Image(picture, "image/png")
 
 
-def _draw(spec: JsonObject, theme: str | None) -> str:
+def _draw(spec: dict[str, object], theme: str | None) -> str:
     """Return the chart as SVG; raises ToolError."""
     import vl_convert
 
@@ -79,7 +78,7 @@ def _reason(text: str) -> str:
     return " ".join(lines[1:] or lines)[:500]
 
 
-def as_specification(spec: Mapping[str, Json] | str) -> Mapping[str, Json]:
+def as_specification(spec: Mapping[str, object] | str) -> Mapping[str, object]:
     """Return a specification that may have been given as JSON text; raises ToolError."""
     if not isinstance(spec, str):
         return spec

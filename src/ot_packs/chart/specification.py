@@ -8,12 +8,13 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from typing import TypedDict
 
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import Json
 from mcp_core.nearest_names import likeness, nearest
 from ot.errors import ToolError
 
-Rows = Sequence[Mapping[str, object]]
+ChartRows = Sequence[Mapping[str, object]]
 
 MAX_ROWS = 100_000
 MAX_PIXELS = 40_000_000
@@ -26,10 +27,17 @@ _MARKS = (
 _GENERATED = ("transform", "params", "repeat", "facet")  # what can make fields that are not in the rows
 
 
-def encode(mark: str, rows: Rows, **channels: str | None) -> JsonObject:
+class UsualChart(TypedDict):
+    """The specification of one of the usual charts."""
+
+    mark: dict[str, Json]
+    encoding: dict[str, dict[str, Json]]
+
+
+def encode(mark: str, rows: ChartRows, **channels: str | None) -> UsualChart:
     """Build the specification of a usual chart, whose channels show fields of the rows."""
     columns = _columns(rows)
-    encoding = {
+    encoding: dict[str, dict[str, Json]] = {
         channel: {"field": _escape(field), "title": field, "type": _kind_of(rows, field, columns)}
         for channel, field in channels.items()
         if field is not None
@@ -37,7 +45,7 @@ def encode(mark: str, rows: Rows, **channels: str | None) -> JsonObject:
     return {"mark": {"type": mark}, "encoding": encoding}
 
 
-def fill_in(spec: Mapping[str, Json], rows: Rows | None) -> JsonObject:
+def fill_in(spec: Mapping[str, object], rows: ChartRows | None) -> dict[str, object]:
     """Return a checked specification with its rows; raises ToolError with the mistake and its place."""
     if not any(view in spec for view in _VIEWS):
         raise ToolError(f"this is not a Vega-Lite specification: it has none of {', '.join(_VIEWS)}")
@@ -52,7 +60,7 @@ def fill_in(spec: Mapping[str, Json], rows: Rows | None) -> JsonObject:
     return filled
 
 
-def texts_of(spec: Json) -> Iterator[str]:
+def texts_of(spec: object) -> Iterator[str]:
     """Yield every text in a specification, its rows included."""
     match spec:
         case str():
@@ -66,7 +74,7 @@ def texts_of(spec: Json) -> Iterator[str]:
                 yield from texts_of(value)
 
 
-def _walk(value: Json, place: str) -> Iterator[tuple[str, JsonObject]]:
+def _walk(value: object, place: str) -> Iterator[tuple[str, Mapping[str, object]]]:
     if isinstance(value, dict):
         yield place, value
         for key, inner in value.items():
@@ -77,7 +85,7 @@ def _walk(value: Json, place: str) -> Iterator[tuple[str, JsonObject]]:
             yield from _walk(inner, f"{place}[{index}]")
 
 
-def _check_part(place: str, part: JsonObject) -> None:
+def _check_part(place: str, part: Mapping[str, object]) -> None:
     if "url" in part:
         raise ToolError(f"{place}.url: a chart loads nothing; fetch the data in the run and pass it as rows")
     mark = part.get("mark")
@@ -92,7 +100,7 @@ def _check_part(place: str, part: JsonObject) -> None:
         raise ToolError(f"{place}.mark: a chart loads no pictures, so that the mark image has nothing to draw")
 
 
-def _check_fields(spec: JsonObject) -> None:
+def _check_fields(spec: Mapping[str, object]) -> None:
     """Refuse fields that no row has, where the rows are known and nothing in the specification makes new ones."""
     data = spec.get("data")
     rows = data.get("values") if isinstance(data, dict) else None
@@ -110,11 +118,11 @@ def _check_fields(spec: JsonObject) -> None:
             )
 
 
-def _columns(rows: Rows) -> list[str]:
+def _columns(rows: ChartRows) -> list[str]:
     return list(dict.fromkeys(str(name) for row in rows for name in row))
 
 
-def _kind_of(rows: Rows, field: str, columns: Sequence[str]) -> str:
+def _kind_of(rows: ChartRows, field: str, columns: Sequence[str]) -> str:
     values = [row[field] for row in rows if row.get(field) is not None]
     if not values and field not in columns and rows:
         raise ToolError(f"no row has {field!r}{_meant(field, columns)}; the rows have {', '.join(columns)}")

@@ -7,22 +7,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from anyio import to_thread
 
-from mcp_core.json_types import JsonObject
 from ot.context import CallContext
 from ot.files.version import Version
 from ot.isolate import IsolateHost
 from ot.registry.definitions import Touches
+from ot_packs.code.answers import Batch, Item
 from ot_packs.code.languages import Language, language_of
 from ot_packs.code.source_files import Sources, SourceTree
+from ot_packs.helper_results import as_declared
 
 _MODULE = "ot_packs.code.matching"
 _BATCH = 512 * 1024  # characters: a message that does not keep others waiting
 _METAVARIABLE = re.compile(r"\$+\w*")
 _WORD = re.compile(r"\w{2,}")
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +62,13 @@ def words_of(pattern: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_WORD.findall(_METAVARIABLE.sub(" ", pattern))))
 
 
-Answers = AsyncIterator[tuple[dict[str, Source], JsonObject]]
+async def ask(
+    context: CallContext, selection: Selection, function: str, result: type[Result], **arguments: object
+) -> AsyncIterator[tuple[dict[str, Source], Result]]:
+    """Call a function of `matching`, which returns a `result`, with all sources; yields each batch with its answer.
 
-
-async def ask(context: CallContext, selection: Selection, function: str, **arguments: object) -> Answers:
-    """Call a function of `matching` with all sources; yields each batch, by path, with what it says of it.
-
-    It is called at least once, so that mistakes in its arguments show. Raises ToolError.
+    The sources of a batch are yielded by path. The function is called at least once, so that mistakes in its arguments
+    show. Raises ToolError.
     """
     host = context.part(IsolateHost)
     libraries = context.registry.pack(context.registry.get(context.tool).pack).libraries
@@ -75,7 +79,8 @@ async def ask(context: CallContext, selection: Selection, function: str, **argum
             batch, last = await to_thread.run_sync(_read_batch, walk, selection)
             sources = [(source.path, source.text, source.language) for source in batch.values()]
             call = {**arguments, "sources": sources}
-            yield batch, await host.run(_MODULE, function, call, touches=Touches(), libraries=libraries)
+            answer = await host.run(_MODULE, function, call, touches=Touches(), libraries=libraries)
+            yield batch, as_declared(answer, result)
             done += len(batch)
             await context.progress(done, None, f"{done} files read")
     finally:
@@ -99,16 +104,34 @@ def _read_batch(walk: Sources, selection: Selection) -> tuple[dict[str, Source],
     return batch, True
 
 
+@dataclass(slots=True)
+class Collected(Generic[Item]):
+    """The answers for all batches, added up."""
+
+    items: list[Item] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+    total: int = 0
+    incomplete: bool = False
+
+    @property
+    def more(self) -> bool:
+        """True if there are more than were wanted."""
+        return self.total > len(self.items)
+
+
 async def collect(
-    context: CallContext, selection: Selection, function: str, limit: int, **arguments: object
-) -> JsonObject:
-    """Ask for a list of which at most `limit` are wanted, and add up what every batch says."""
-    found: list[JsonObject] = []
-    unread: list[str] = []
-    total, incomplete = 0, False
-    async for _, answer in ask(context, selection, function, limit=limit, **arguments):
-        found += answer["found"][: limit - len(found)]
-        unread += answer["unread"]
-        total += answer["total"]
-        incomplete = answer.get("incomplete", False)
-    return {"found": found, "unread": unread, "total": total, "more": total > len(found), "incomplete": incomplete}
+    context: CallContext,
+    selection: Selection,
+    function: str,
+    batch: type[Batch[Item]],
+    limit: int,
+    **arguments: object,
+) -> Collected[Item]:
+    """Ask for a list of items, of which at most `limit` are wanted."""
+    found = Collected[Item]()
+    async for _, answer in ask(context, selection, function, batch, limit=limit, **arguments):
+        found.items += answer["found"][: limit - len(found.items)]
+        found.unread += answer["unread"]
+        found.total += answer["total"]
+        found.incomplete = answer["incomplete"]
+    return found

@@ -167,7 +167,7 @@ def find_language(name: str) -> Language:
     if found is None:
         near = nearest(name.lower(), _BY_ANY_NAME)[0]
         raise ToolError(
-            f"{name[:40]!r} is no language that can be parsed; nearest: {near}. All: {', '.join(LANGUAGES)}"
+            f"{name[:40]!r} is not a supported language; the nearest is {near}. Supported languages: {', '.join(LANGUAGES)}"
         )
     return found
 

@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from ast_grep_py import SgNode, SgRoot
 
-from mcp_core.json_types import JsonObject
 from ot.errors import ToolError
+from ot_packs.code.answers import Batch, ChangedFile, Item, Rewritten
 from ot_packs.code.languages import FUNCTION, LANGUAGES, METHOD
 from ot_packs.code.patches import Edit, apply_edits, write_patch
 from ot_packs.code.templates import Template
@@ -35,28 +35,28 @@ class _UnreadableError(Exception):
     """The library could not go on."""
 
 
-def find_in(*, sources: Sequence[Source], pattern: str, language: str, limit: int) -> JsonObject:
+def find_in(*, sources: Sequence[Source], pattern: str, language: str, limit: int) -> Batch[dict[str, object]]:
     """Find a pattern; returns up to `limit` matches, the number of all, and files that could not be read."""
     check_pattern(pattern, language)
     names = _METAVARIABLE.findall(pattern)
 
-    def look(root: SgNode, source: Source) -> Iterator[JsonObject]:
+    def look(root: SgNode, source: Source) -> Iterator[dict[str, object]]:
         for node in root.find_all(pattern=pattern):
             yield {**_place(source, node), "captures": _captures(node, names)}
 
-    return {**_collect(sources, look, limit), "incomplete": _is_incomplete(pattern, language)}
+    return _collect(sources, look, limit, incomplete=_is_incomplete(pattern, language))
 
 
-def symbols_in(*, sources: Sequence[Source], limit: int) -> JsonObject:
+def symbols_in(*, sources: Sequence[Source], limit: int) -> Batch[dict[str, object]]:
     """List what is declared, in the order of the text."""
     return _collect(sources, _declared, limit)
 
 
-def references_in(*, sources: Sequence[Source], name: str, limit: int) -> JsonObject:
+def references_in(*, sources: Sequence[Source], name: str, limit: int) -> Batch[dict[str, object]]:
     """Find where an identifier stands in code, and not in a text or a comment."""
     expression = f"^{_escape(name)}$"
 
-    def look(root: SgNode, source: Source) -> Iterator[JsonObject]:
+    def look(root: SgNode, source: Source) -> Iterator[dict[str, object]]:
         lines = source[1].split("\n")
         for node in _named(root, expression):
             place = node.range().start
@@ -71,7 +71,7 @@ def references_in(*, sources: Sequence[Source], name: str, limit: int) -> JsonOb
     return _collect(sources, look, limit)
 
 
-def rewrite_in(*, sources: Sequence[Source], pattern: str, replacement: str, language: str) -> JsonObject:
+def rewrite_in(*, sources: Sequence[Source], pattern: str, replacement: str, language: str) -> Rewritten:
     """Replace every match; returns path, number of matches, new text and diff of each file that changes."""
     check_pattern(pattern, language)
     template = Template(replacement, {name for _, name in _METAVARIABLE.findall(pattern)})
@@ -79,7 +79,7 @@ def rewrite_in(*, sources: Sequence[Source], pattern: str, replacement: str, lan
     def look(root: SgNode, source: Source) -> Iterator[Edit]:
         return _replace(root, pattern, template, source[1])
 
-    changed: list[JsonObject] = []
+    changed: list[ChangedFile] = []
     unread: list[str] = []
     for path, text, known in sources:
         edits = _read((path, text, known), look, unread)
@@ -104,17 +104,21 @@ def _is_incomplete(pattern: str, language: str) -> bool:
 
 
 def _collect(
-    sources: Sequence[Source], look: Callable[[SgNode, Source], Iterator[JsonObject]], limit: int
-) -> JsonObject:
+    sources: Sequence[Source],
+    look: Callable[[SgNode, Source], Iterator[Item]],
+    limit: int,
+    *,
+    incomplete: bool = False,
+) -> Batch[Item]:
     """Look through all sources; what is over the limit is counted only."""
-    found: list[JsonObject] = []
+    found: list[Item] = []
     total = 0
     unread: list[str] = []
     for source in sources:
         here = _read(source, look, unread)
         total += len(here)
         found += here[: limit - len(found)]
-    return {"found": found, "total": total, "unread": unread}
+    return {"found": found, "total": total, "unread": unread, "incomplete": incomplete}
 
 
 def _read(source: Source, look: Callable[[SgNode, Source], Iterator[Made]], unread: list[str]) -> list[Made]:
@@ -137,7 +141,7 @@ def _guarded(call: Callable[[], Made]) -> Made:
         raise _UnreadableError(str(error)) from None
 
 
-def _place(source: Source, node: SgNode) -> JsonObject:
+def _place(source: Source, node: SgNode) -> dict[str, object]:
     place = node.range()
     return {
         "path": source[0],
@@ -172,7 +176,7 @@ def _captured(node: SgNode, name: str, *, several: bool) -> Sequence[SgNode]:
 # -- declarations
 
 
-def _declared(root: SgNode, source: Source) -> Iterator[JsonObject]:
+def _declared(root: SgNode, source: Source) -> Iterator[dict[str, object]]:
     kinds = LANGUAGES[source[2]].symbols
     inside: list[tuple[int, str, str]] = []  # declarations around this one: where each ends, its name, its kind
     for node in root.find_all(any=[{"kind": kind} for kind in kinds]):

@@ -10,6 +10,7 @@ from ot.context import CallContext
 from ot.errors import PathError, ToolError
 from ot.execution.wording import word_error
 from ot.files.version import Version
+from ot_packs.code.answers import Rewritten
 from ot_packs.code.helper import Selection, ask
 from ot_packs.code.source_files import SourceTree
 
@@ -48,7 +49,7 @@ async def plan_rewrite(context: CallContext, selection: Selection, pattern: str,
     plan, size = Plan(), 0
     assert selection.language is not None
     arguments = {"pattern": pattern, "replacement": replacement, "language": selection.language.name}
-    async for batch, answer in ask(context, selection, "rewrite_in", **arguments):
+    async for batch, answer in ask(context, selection, "rewrite_in", Rewritten, **arguments):
         for changed in answer["changed"]:
             path = changed["path"]
             plan.changes.append(Change(path, changed["text"], batch[path].version))

@@ -25,7 +25,7 @@ class Template:
         for name, _ in self.names:
             if name not in known:
                 raise ToolError(
-                    f"the replacement has ${name}, which the pattern has not; its names are "
+                    f"the replacement uses ${name}, which is not in the pattern; the pattern's names are "
                     f"{', '.join(f'${each}' for each in sorted(known)) or 'none'}"
                 )
 

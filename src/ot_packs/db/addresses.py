@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from mcp_core.json_types import JsonObject
 from ot.errors import ToolError
 from ot_packs.db.encryption import Encryption, read_encryption
 
@@ -49,11 +49,11 @@ class ServerAddress:
             return self.host
         return f"{self.host}/.s.PGSQL.{self.port}"
 
-    def to_json(self) -> JsonObject:
+    def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def server_from(values: JsonObject) -> ServerAddress:
+def server_from(values: Mapping[str, Any]) -> ServerAddress:
     """Read what `to_json` wrote."""
     return ServerAddress(**{**values, "encryption": Encryption(**values["encryption"])})
 
@@ -74,7 +74,7 @@ class OtherAddress:
     password: str | None = field(default=None, repr=False)
     place: tuple[str, int] | None = None  # None where its driver connects by itself, in a process that is not confined
 
-    def to_json(self) -> JsonObject:
+    def to_json(self) -> dict[str, str | None]:
         return {"url": self.url, "password": self.password}
 
 

@@ -17,17 +17,18 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
-from mcp_core.json_types import JsonObject
 from ot.context import current
 from ot.errors import CallError, ToolError
 from ot.files.allowed_files import AllowedFiles, allowed_files
 from ot.isolate.connection import ConnectionLostError, ConnectionTarget
 from ot.isolate.host import IsolateHost
 from ot.registry.definitions import Libraries, Touches
-from ot.values import Rows, ToolValue
+from ot.values import Rows
 from ot_packs.db.addresses import FileAddress, OtherAddress, ServerAddress, find_connection
 from ot_packs.db.dialects import dialect_of
+from ot_packs.db.rows import GivenRows
 from ot_packs.db.written_file import READ_BY_DUCKDB, WrittenFile
+from ot_packs.helper_results import Result, as_declared
 
 PACK = "db"
 HELPER = "ot_packs.db.helper"
@@ -55,26 +56,28 @@ class Database:
     server: ServerAddress | None = None
     other: OtherAddress | None = None
 
-    async def call(self, function: str, **arguments: ToolValue) -> ToolValue:
+    async def call(self, function: str, result: type[Result], **arguments: object) -> Result:
         """Call a function of the helper; cancelled, what the server does for it is cancelled too."""
         token = f"onetool-{secrets.token_hex(8)}"
         try:
-            return await self._run(function, token, arguments)
+            return as_declared(await self._run(function, token, arguments), result)
         except ConnectionLostError:
             if self.write:
                 raise
-            return await self._run(function, token, arguments)
+            return as_declared(await self._run(function, token, arguments), result)
         except anyio.get_cancelled_exc_class():
             await self._stop(token)
             raise
 
-    async def rows(self, function: str, **arguments: ToolValue) -> ToolValue:
-        """Call a function that gives rows; many of them stay by column until they are in a run."""
-        found = await self.call(function, **arguments)
-        packed, count = found.pop("packed"), found.pop("count")
-        return {**found, "rows": Rows(found["columns"], packed, count)} if packed else found
+    async def rows(self, function: str, result: type[Result], **arguments: object) -> Result:
+        """Call a function that returns rows; many of them stay by column until they are in a run, as a list."""
+        given = await self.call(function, GivenRows, **arguments)
+        found = {name: value for name, value in given.items() if name not in ("packed", "count")}
+        if given["packed"]:
+            found["rows"] = Rows(given["columns"], given["packed"], given["count"])
+        return as_declared(found, result)
 
-    async def _run(self, function: str, token: str, arguments: Mapping[str, ToolValue]) -> ToolValue:
+    async def _run(self, function: str, token: str, arguments: Mapping[str, object]) -> object:
         target = {
             "engine": self.engine,
             "write": self.write,
@@ -93,7 +96,7 @@ class Database:
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(file.settle)
 
-    async def _call(self, function: str, arguments: Mapping[str, ToolValue], touches: Touches | None) -> ToolValue:
+    async def _call(self, function: str, arguments: Mapping[str, object], touches: Touches | None) -> object:
         return (
             await current()
             .part(IsolateHost)
@@ -111,7 +114,7 @@ class Database:
     async def _written_file(self) -> WrittenFile:
         blank = b""
         if self.engine == "duckdb" and not await anyio.Path(self.files[0]).exists():
-            blank = await self._call("blank", {}, Touches(reads=READ_BY_DUCKDB))
+            blank = as_declared(await self._call("blank", {}, Touches(reads=READ_BY_DUCKDB)), bytes)
         opener = os.open if self.outside else allowed_files().open
         return WrittenFile(self.files[0], self.engine, opener, blank=blank)
 
@@ -142,7 +145,7 @@ def _target_of(server: ServerAddress) -> ConnectionTarget:
     return ConnectionTarget(place, _account(server.to_json()))
 
 
-def _account(address: JsonObject) -> str:
+def _account(address: Mapping[str, object]) -> str:
     return hashlib.sha256(json.dumps(address, sort_keys=True).encode()).hexdigest()
 
 
@@ -156,7 +159,7 @@ async def excess_rights(host: IsolateHost, server: ServerAddress, libraries: Lib
         "server": server.to_json(),
         "other": None,
     }
-    held: list[str] = await host.run(
+    held = await host.run(
         HELPER,
         "rights",
         {"target": target, "files": []},
@@ -164,7 +167,7 @@ async def excess_rights(host: IsolateHost, server: ServerAddress, libraries: Lib
         libraries=libraries,
         connection=_target_of(server),
     )
-    return held
+    return as_declared(held, list[str])
 
 
 async def find_database(connection: str | None, path: Paths | None, *, write: bool = False) -> Database:

@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 
 from ot.errors import ToolError
-from ot_packs.db.rows import Limits, Rows, collect, unique
+from ot_packs.db.rows import Limits, StatementRows, collect, unique
 from ot_packs.db.session import Column, ForeignKey, Table
 from ot_packs.db.statements import Engine, NotReadableError, Params, Statement
 
@@ -105,20 +105,20 @@ class DuckdbSession:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
 
-    def read(self, statement: Statement, params: Params, limits: Limits) -> Rows:
+    def read(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
         text, values = _bound(statement, params)
         kinds = [found.type for found in duckdb.extract_statements(text)]
         if kinds != [duckdb.StatementType.SELECT]:
             raise NotReadableError(f"DuckDB takes this for {', '.join(kind.name for kind in kinds)}, not for a SELECT")
         return self._fetch(text, values, limits)
 
-    def write(self, statement: Statement, params: Params, limits: Limits) -> Rows:
+    def write(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
         text, values = _bound(statement, params)
         self._connection.begin()
         rows = self._fetch(text, values, limits)
         self._commit()
         if rows.columns == ["Count"]:
-            return Rows(changed=int(str(rows.rows[0][0])))
+            return StatementRows(changed=int(str(rows.rows[0][0])))
         return rows
 
     def explain(self, statement: Statement, params: Params) -> str:
@@ -180,10 +180,10 @@ class DuckdbSession:
         self._connection.commit()
         self._connection.execute("FORCE CHECKPOINT")
 
-    def _fetch(self, text: str, values: list[object], limits: Limits) -> Rows:
+    def _fetch(self, text: str, values: list[object], limits: Limits) -> StatementRows:
         cursor = self._connection.execute(text, values)
         if not cursor.description:
-            return Rows()
+            return StatementRows()
         return collect([column[0] for column in cursor.description], cursor.fetchmany, limits)
 
 

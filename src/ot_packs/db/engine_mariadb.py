@@ -19,7 +19,7 @@ from pymysql.cursors import SSCursor
 from ot.errors import ToolError
 from ot_packs.db.addresses import ServerAddress
 from ot_packs.db.encryption import OFF, trusting
-from ot_packs.db.rows import Limits, Row, Rows, collect
+from ot_packs.db.rows import Limits, Row, StatementRows, collect
 from ot_packs.db.session import Column, ForeignKey, Table
 from ot_packs.db.statements import Engine, Params, Statement
 
@@ -96,7 +96,7 @@ class MariadbSession:
             else:
                 self.execute(f"SET SESSION max_execution_time = {max(1, int(min(seconds, 4_000_000) * 1000))}")
 
-    def read(self, statement: Statement, params: Params, limits: Limits) -> Rows:
+    def read(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
         text = self._bound(statement, params)
         with _worded():
             self.execute(f"SET SESSION sql_select_limit = {limits.rows + 1}")
@@ -106,7 +106,7 @@ class MariadbSession:
             finally:
                 self._roll_back()
 
-    def write(self, statement: Statement, params: Params, limits: Limits) -> Rows:
+    def write(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
         text = self._bound(statement, params)
         with _worded():
             self.execute("SET SESSION sql_select_limit = DEFAULT")
@@ -228,12 +228,12 @@ class MariadbSession:
             cursor.execute(text)
             return list(cursor.fetchall())
 
-    def _collect(self, text: str, limits: Limits) -> Rows:
+    def _collect(self, text: str, limits: Limits) -> StatementRows:
         cursor = self._connection.cursor()
         changed = cursor.execute(self._mark + text)
         if cursor.description is None:
             cursor.close()
-            return Rows(changed=changed)
+            return StatementRows(changed=changed)
         documents = [place for place, column in enumerate(cursor.description) if str(column[1]) == str(FIELD_TYPE.JSON)]
         rows = collect(
             [column[0] for column in cursor.description],

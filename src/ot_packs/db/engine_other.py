@@ -21,7 +21,7 @@ from sqlalchemy.pool import StaticPool
 from ot.errors import ToolError
 from ot.isolate.connection import VARIABLE
 from ot_packs.db.line_socket import use_line
-from ot_packs.db.rows import Limits, Row, Rows, collect
+from ot_packs.db.rows import Limits, Row, StatementRows, collect
 from ot_packs.db.session import Column, ForeignKey, Table
 from ot_packs.db.statements import Params, Statement
 
@@ -79,11 +79,11 @@ class OtherSession:
     def excess(self) -> list[str]:
         return []
 
-    def read(self, statement: Statement, params: Params, limits: Limits) -> Rows:
+    def read(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
         with self._transaction(readonly=True):
             return self._fetch(*_bound(statement, params), limits, stream=True)
 
-    def write(self, statement: Statement, params: Params, limits: Limits) -> Rows:
+    def write(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
         with self._transaction(readonly=False):
             return self._fetch(*_bound(statement, params), limits, stream=False)
 
@@ -140,11 +140,11 @@ class OtherSession:
             self._connection.execute(text, lines)
         return len(lines)
 
-    def _fetch(self, text: str, values: dict[str, object], limits: Limits, *, stream: bool) -> Rows:
+    def _fetch(self, text: str, values: dict[str, object], limits: Limits, *, stream: bool) -> StatementRows:
         options = {"stream_results": stream}  # by a cursor in the database, which is for statements that read
         result = self._connection.execute(sqlalchemy.text(text), values, execution_options=options)
         if not result.returns_rows:
-            return Rows(changed=result.rowcount if result.rowcount >= 0 else None)
+            return StatementRows(changed=result.rowcount if result.rowcount >= 0 else None)
         with result:
             return collect(result.keys(), lambda count: [_plain(row) for row in result.fetchmany(count)], limits)
 

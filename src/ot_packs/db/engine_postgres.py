@@ -17,7 +17,7 @@ import asyncpg
 from ot.errors import ToolError
 from ot_packs.db.addresses import ServerAddress
 from ot_packs.db.encryption import OFF, PREFER, Encryption, trusting
-from ot_packs.db.rows import Limits, Row, Rows, collect
+from ot_packs.db.rows import Limits, Row, StatementRows, collect
 from ot_packs.db.session import Column, ForeignKey, Table
 from ot_packs.db.statements import Engine, Params, Statement
 
@@ -113,10 +113,10 @@ class PostgresSession:
                 )
             )
 
-    def read(self, statement: Statement, params: Params, limits: Limits) -> Rows:
+    def read(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
         return self._in_transaction(statement, params, limits, readonly=True)
 
-    def write(self, statement: Statement, params: Params, limits: Limits) -> Rows:
+    def write(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
         return self._in_transaction(statement, params, limits, readonly=False)
 
     def explain(self, statement: Statement, params: Params) -> str:
@@ -208,7 +208,7 @@ class PostgresSession:
     def _run(self, work: Any) -> Any:
         return self._loop.run_until_complete(work)
 
-    def _in_transaction(self, statement: Statement, params: Params, limits: Limits, *, readonly: bool) -> Rows:
+    def _in_transaction(self, statement: Statement, params: Params, limits: Limits, *, readonly: bool) -> StatementRows:
         text, values = _bound(statement, params)
         transaction = self._connection.transaction(readonly=readonly)
         with _worded():
@@ -222,12 +222,12 @@ class PostgresSession:
             self._run(transaction.rollback() if readonly else transaction.commit())
         return rows
 
-    def _collect(self, text: str, values: list[object], limits: Limits) -> Rows:
+    def _collect(self, text: str, values: list[object], limits: Limits) -> StatementRows:
         prepared = self._run(self._connection.prepare(text))
         columns = prepared.get_attributes()
         if not columns:
             self._run(prepared.fetch(*values))
-            return Rows(changed=_count_in(prepared.get_statusmsg()))
+            return StatementRows(changed=_count_in(prepared.get_statusmsg()))
         convert = _converter([column.type.name for column in columns])
         cursor = self._run(_opened(prepared, values))
 
@@ -235,7 +235,7 @@ class PostgresSession:
             return convert(self._run(cursor.fetch(count)))
 
         rows = collect([column.name for column in columns], fetch, limits)
-        return Rows(rows.columns, rows.rows, rows.more, rows.cut_by, _count_in(prepared.get_statusmsg()))
+        return StatementRows(rows.columns, rows.rows, rows.more, rows.cut_by, _count_in(prepared.get_statusmsg()))
 
     async def _explain(self, text: str, values: list[object]) -> Any:
         async with self._connection.transaction(readonly=True):

@@ -14,7 +14,7 @@ from urllib.parse import quote as url_quote
 from uuid import UUID
 
 from ot.errors import ToolError
-from ot_packs.db.rows import Limits, Rows, collect
+from ot_packs.db.rows import Limits, StatementRows, collect
 from ot_packs.db.session import Column, ForeignKey, Table
 from ot_packs.db.statements import Engine, Params, Statement
 
@@ -61,15 +61,15 @@ class SqliteSession:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def read(self, statement: Statement, params: Params, limits: Limits) -> Rows:
+    def read(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
         return self._fetch(*_bound(statement, params), limits)
 
-    def write(self, statement: Statement, params: Params, limits: Limits) -> Rows:
+    def write(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
         before = self._connection.total_changes
         with self._transaction():
             rows = self._fetch(*_bound(statement, params), limits)
         changed = self._connection.total_changes - before
-        return Rows(rows.columns, rows.rows, rows.more, rows.cut_by, changed)
+        return StatementRows(rows.columns, rows.rows, rows.more, rows.cut_by, changed)
 
     def explain(self, statement: Statement, params: Params) -> str:
         text, values = _bound(statement, params)
@@ -146,10 +146,10 @@ class SqliteSession:
             self._connection.executemany(f"INSERT INTO {target} ({names}) VALUES ({places})", counted())
         return count
 
-    def _fetch(self, text: str, values: list[object], limits: Limits) -> Rows:
+    def _fetch(self, text: str, values: list[object], limits: Limits) -> StatementRows:
         cursor = self._connection.execute(text, values)
         if cursor.description is None:
-            return Rows()
+            return StatementRows()
         return collect([column[0] for column in cursor.description], cursor.fetchmany, limits)
 
     @contextmanager

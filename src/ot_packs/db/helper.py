@@ -8,14 +8,13 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from difflib import get_close_matches
 from itertools import chain
-from typing import TypedDict
 from uuid import UUID
 
 from ot.errors import ToolError
 from ot.values import pack_column
 from ot_packs.db.opening import Target, open_target
 from ot_packs.db.reading import refuse_denied_functions, require_reading
-from ot_packs.db.rows import Limits, Rows
+from ot_packs.db.rows import GivenRows, Limits, StatementRows
 from ot_packs.db.session import ServerSession, Session, Table
 from ot_packs.db.statements import Engine, NotReadableError, Params, Statement, read_statement
 
@@ -24,19 +23,7 @@ _FEW = 5000  # values
 _NEVER = frozenset({"COPY", "LOAD", "ATTACH", "DETACH", "INSTALL", "EXPORT", "IMPORT", "SET", "PRAGMA", "VACUUM"})
 
 
-class Given(TypedDict):
-    """The rows of a statement; many of them by column."""
-
-    columns: list[str]
-    rows: list[dict[str, object]]
-    packed: list[tuple[str, object]]
-    count: int
-    more: bool
-    cut_by: str
-    changed: int | None
-
-
-def query(target: Target, files: list[str], sql: str, params: Params, limit: int, size: int) -> Given:
+def query(target: Target, files: list[str], sql: str, params: Params, limit: int, size: int) -> GivenRows:
     """Carry out a statement: one that only reads, unless the target is open for writing."""
     statement = read_statement(sql, target["engine"])
     if target["write"]:
@@ -56,7 +43,7 @@ def explain(target: Target, files: list[str], sql: str, params: Params) -> str:
         return session.explain(statement, params)
 
 
-def sample(target: Target, files: list[str], table: str, limit: int, size: int) -> Given:
+def sample(target: Target, files: list[str], table: str, limit: int, size: int) -> GivenRows:
     """Return some rows of a table."""
     with open_target(target, files) as session:
         found = _find(session, table)
@@ -124,7 +111,7 @@ def require_one_change(statement: Statement) -> None:
 # -- tables and values
 
 
-def _given(rows: Rows) -> Given:
+def _given(rows: StatementRows) -> GivenRows:
     """Return few rows as they are; of many, looking at every value on its way would take longer than the database."""
     names = rows.columns
     many = len(rows.rows) * len(names) > _FEW

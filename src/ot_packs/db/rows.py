@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 _FIRST_CHUNK = 64  # rows; after that as many as a chunk of bytes holds
 _MOST_IN_CHUNK = 10_000
@@ -24,7 +24,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class StatementRows:
     """What a statement gave: its columns, its rows as far as the limits go, and how many it changed."""
 
     columns: list[str] = field(default_factory=list)
@@ -34,7 +34,19 @@ class Rows:
     changed: int | None = None
 
 
-def collect(columns: Iterable[str], fetch: Callable[[int], Sequence[Row]], limits: Limits) -> Rows:
+class GivenRows(TypedDict):
+    """The rows of a statement on their way out of the helper process: few as dicts, many `packed` by column."""
+
+    columns: list[str]
+    rows: list[dict[str, object]]
+    packed: list[tuple[str, object]]
+    count: int
+    more: bool
+    cut_by: str
+    changed: int | None
+
+
+def collect(columns: Iterable[str], fetch: Callable[[int], Sequence[Row]], limits: Limits) -> StatementRows:
     """Fetch rows in chunks, `fetch(n)` gives at most n of them, until they end or a limit is reached."""
     names = unique(columns)
     rows: list[Row] = []
@@ -48,18 +60,18 @@ def collect(columns: Iterable[str], fetch: Callable[[int], Sequence[Row]], limit
         if size > limits.bytes:
             return _cut_to_bytes(names, rows, limits)
         if len(part) < wanted:
-            return Rows(names, rows)
+            return StatementRows(names, rows)
         chunk = max(1, min(_MOST_IN_CHUNK, _CHUNK_BYTES * len(part) // max(1, added)))
-    return Rows(names, rows[: limits.rows], more=True, cut_by="rows")
+    return StatementRows(names, rows[: limits.rows], more=True, cut_by="rows")
 
 
-def _cut_to_bytes(names: list[str], rows: list[Row], limits: Limits) -> Rows:
+def _cut_to_bytes(names: list[str], rows: list[Row], limits: Limits) -> StatementRows:
     size = 0
     for count, row in enumerate(rows):
         size += size_of([row])
         if size > limits.bytes or count >= limits.rows:
-            return Rows(names, rows[:count], more=True, cut_by="bytes" if size > limits.bytes else "rows")
-    return Rows(names, rows)
+            return StatementRows(names, rows[:count], more=True, cut_by="bytes" if size > limits.bytes else "rows")
+    return StatementRows(names, rows)
 
 
 def size_of(rows: Sequence[Row]) -> int:

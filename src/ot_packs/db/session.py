@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from ot_packs.db.rows import Limits, Rows
+from ot_packs.db.rows import Limits, StatementRows
 from ot_packs.db.statements import Params, Statement
 
 
@@ -51,11 +51,11 @@ class Session(Protocol):
 
     dialect: str
 
-    def read(self, statement: Statement, params: Params, limits: Limits) -> Rows:
+    def read(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
         """Carry out a statement that was found to read, in the engine's own read-only mode as well."""
         ...
 
-    def write(self, statement: Statement, params: Params, limits: Limits) -> Rows:
+    def write(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
         """Carry out any statement, as one transaction."""
         ...
 

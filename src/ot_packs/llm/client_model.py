@@ -51,4 +51,5 @@ class ClientModel:
 
 def _words_of(content: Json) -> str:
     blocks = content if isinstance(content, list) else [content]
-    return "".join(block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str))
+    texts = [block.get("text") for block in blocks if isinstance(block, dict)]
+    return "".join(text for text in texts if isinstance(text, str))

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mcp_core.json_types import Json
 from ot.config.providers import find_providers
 from ot.errors import ToolError
 
@@ -26,20 +25,19 @@ class Options:
     rate: float
 
 
-def read_options(config: Mapping[str, Json]) -> Options:
+def read_options(config: Mapping[str, object]) -> Options:
     """Read `packs.llm`; raises ToolError with the key that is wrong."""
     provider, model = config.get("provider"), config.get("model")
-    if provider is not None and provider not in find_providers():
+    if provider is not None and not (isinstance(provider, str) and provider in find_providers()):
         raise ToolError(f"packs.llm.provider must be {' or '.join(find_providers())}")
     if model is not None and not (isinstance(model, str) and _MODEL_NAME.fullmatch(model)):
         raise ToolError("packs.llm.model is not the name of a model")
     tokens = config.get("max_tokens")
-    if tokens is not None:
-        check_tokens(tokens, "packs.llm.max_tokens")
+    checked = check_tokens(tokens, "packs.llm.max_tokens") if tokens is not None else None
     rate = config.get("rate", _RATE)
     if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate < math.inf:
         raise ToolError("packs.llm.rate is not a number of requests a second, such as 1 or 0.5")
-    return Options(provider, model, tokens, float(rate))
+    return Options(provider, model, checked, float(rate))
 
 
 def check_model(name: str) -> str:
@@ -49,6 +47,8 @@ def check_model(name: str) -> str:
     return name
 
 
-def check_tokens(tokens: object, name: str) -> None:
+def check_tokens(tokens: object, name: str) -> int:
+    """Return a number of tokens; raises ToolError if it is none."""
     if type(tokens) is not int or not 1 <= tokens <= _MOST_TOKENS:
-        raise ToolError(f"{name} is {str(tokens)[:50]}; it goes from 1 to {_MOST_TOKENS:,} tokens")
+        raise ToolError(f"{name} must be between 1 and {_MOST_TOKENS:,} tokens, not {str(tokens)[:50]}")
+    return tokens

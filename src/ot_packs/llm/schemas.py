@@ -82,7 +82,7 @@ def _expand(form: object, depth: int) -> JsonObject:
     if isinstance(form, list) and len(form) == 1:
         return {"type": "array", "items": _expand(form[0], depth + 1)}
     if isinstance(form, Mapping) and form:
-        fields = {str(name): _expand(inner, depth + 1) for name, inner in form.items()}
+        fields: JsonObject = {str(name): _expand(inner, depth + 1) for name, inner in form.items()}
         return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
     raise _not_a_form(form)
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from mcp_core.json_types import Json
 from ot.errors import KeyRefusedError, ToolError
 
 
@@ -37,7 +36,7 @@ class ServiceOptions:
     rate: float
 
 
-def read_service_options(service: Service, config: Mapping[str, Json]) -> ServiceOptions:
+def read_service_options(service: Service, config: Mapping[str, object]) -> ServiceOptions:
     """Read `packs.NAME`; raises ToolError with the key that is wrong."""
     base_url = config.get("base_url", service.base_url)
     if not isinstance(base_url, str) or not _is_address(base_url):

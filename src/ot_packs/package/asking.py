@@ -11,7 +11,6 @@ from urllib.parse import urljoin
 import anyio
 import httpx2
 
-from mcp_core.json_types import Json
 from ot.context import CallContext, current
 from ot.errors import CallError, ServiceUnavailableError, ToolError
 from ot.isolate import IsolateHost
@@ -19,6 +18,7 @@ from ot.registry.definitions import Touches
 from ot.services.rate_limits import RateLimits
 from ot.services.trusted_roots import trusted_roots
 from ot.text.redaction import Redactor
+from ot_packs.helper_results import Result, as_declared
 from ot_packs.net.addresses import Allowed
 from ot_packs.net.bounded import Answer, AnswerTooLargeError, ask
 from ot_packs.net.guarded import AGENT, GuardedClient
@@ -57,16 +57,17 @@ class RegistryClient:
         repetition = Repetition(registry.url, pace, float(rate), self._context, rate_key="packs.package.rate")
         return await repetition.repeat(lambda: self._attempt(registry, url, accept))
 
-    async def read(self, function: str, **arguments: object) -> Json:
+    async def read(self, function: str, result: type[Result], **arguments: object) -> Result:
         """Have a function of reading.py called in a helper process, which has no files and no network."""
         async with self._reading:
-            return await self._context.part(IsolateHost).run(
+            read = await self._context.part(IsolateHost).run(
                 "ot_packs.package.reading",
                 function,
                 arguments,
                 touches=Touches(),
                 libraries=self._context.registry.pack("package").libraries,
             )
+        return as_declared(read, result)
 
     async def _attempt(self, registry: Registry, url: str, accept: str) -> Answer | None:
         try:

@@ -61,8 +61,9 @@ class Lookups:
             answer = await self._client.get(registry, f"{registry.url}/{plain_name(name)}/", accept=_SIMPLE)
             if answer is None:
                 continue
-            found: Index = await self._client.read(
+            found = await self._client.read(
                 "read_index",
+                Index,
                 body=_text(answer),
                 url=answer.url,
                 name=name,
@@ -79,8 +80,7 @@ class Lookups:
         """Read what a release says of itself; None if the index does not offer it apart from the files."""
         address = index["metadata"].get(version)
         answer = await self._client.get(registry, address) if address else None
-        about: About | None = await self._client.read("read_about", text=_text(answer)) if answer else None
-        return about
+        return await self._client.read("read_about", About, text=_text(answer)) if answer else None
 
     async def find_npm(
         self,
@@ -102,9 +102,8 @@ class Lookups:
         answer = await self._client.get(registry, f"{registry.url}/{_path(name)}", accept=accept)
         if answer is None:
             raise _missing("npm", name, [registry.url])
-        document: Document = await self._client.read(
-            "read_document", body=_text(answer), version=version, since=since, prereleases=prereleases, limit=limit
-        )
+        options = {"version": version, "since": since, "prereleases": prereleases, "limit": limit}
+        document = await self._client.read("read_document", Document, body=_text(answer), **options)
         return registry, document
 
     async def about_npm(self, registry: Registry, name: str, document: Document, version: str) -> About | None:
@@ -113,8 +112,7 @@ class Lookups:
         if about is not None and about["summary"]:
             return about
         answer = await self._client.get(registry, f"{registry.url}/{_path(name)}/{quote(version, safe='')}")
-        read: About | None = await self._client.read("read_manifest", body=_text(answer)) if answer else about
-        return read
+        return await self._client.read("read_manifest", About, body=_text(answer)) if answer else about
 
 
 async def build_lookups(client: RegistryClient, home: Path) -> Lookups:

@@ -9,7 +9,6 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from typing import TypedDict
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
@@ -19,7 +18,7 @@ from ot_packs.lock_formats import READERS, Locked
 from ot_packs.net.values import items_of, part_of, text_of, texts_of
 from ot_packs.package.npm_settings import read_npmrc
 from ot_packs.package.registries import is_public, plain_address
-from ot_packs.package.releases import Declared
+from ot_packs.package.releases import Declared, Used
 
 ELSEWHERE = "it does not come from a registry"
 NPM_LOCKS = ("package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml")
@@ -29,13 +28,6 @@ _ELSEWHERE = re.compile(
     r"(?:file|link|workspace|portal|patch|git[\w+]*|github|gitlab|bitbucket|https?):|^[\w.-]+/[\w.-]+(?:#|$)"
 )
 _POETRY = re.compile(r"([\^~])(\d+(?:\.\d+)*)$")
-
-
-class Used(TypedDict):
-    """Everything that the files of a project say."""
-
-    packages: list[Declared]
-    problems: list[str]
 
 
 def read_project(*, files: dict[str, str], indirect: bool) -> Used:

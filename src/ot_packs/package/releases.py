@@ -62,6 +62,13 @@ class Declared(TypedDict):
     problem: str
 
 
+class Used(TypedDict):
+    """Everything that the files of a project say of its packages."""
+
+    packages: list[Declared]
+    problems: list[str]
+
+
 class Index(Choice):
     """What an index of Python packages says, and where the metadata of the releases that matter can be had."""
 

@@ -7,8 +7,7 @@ import json
 import os
 import re
 from dataclasses import dataclass, field
-
-from mcp_core.json_types import JsonObject
+from typing import Literal, NotRequired, TypedDict
 
 LONGEST_TEXT = 500  # characters that are shown of a line
 _BEFORE_MATCH = 100  # characters before a match far into its line
@@ -18,6 +17,34 @@ _LINE_NUMBER = re.compile(rb'"\},"line_number":(\d+),')
 _OVERLAP = 64  # bytes in which that may begin
 _LONGEST_ESCAPE = 12  # bytes: a pair of \\uXXXX
 _MOST_TEXT = 8 * 1024 * 1024  # characters of one answer
+
+
+class _Text(TypedDict, total=False):
+    """What ripgrep writes as text, or as Base64 if it is not UTF-8."""
+
+    text: str
+    bytes: str
+
+
+class _Submatch(TypedDict):
+    start: int
+
+
+class _Line(TypedDict):
+    """A line that matches, or one around it."""
+
+    path: _Text
+    lines: _Text
+    line_number: int
+    submatches: list[_Submatch]
+
+
+class _Message(TypedDict):
+    """A line of ripgrep's output; `binary` is what the end of a file says of it."""
+
+    type: Literal["begin", "end", "match", "context", "summary"]
+    data: NotRequired[_Line]
+    binary: NotRequired[bool]
 
 
 @dataclass(slots=True)
@@ -55,16 +82,16 @@ class MatchReader:
             self._read(message)
         return not self.full
 
-    def _read(self, message: JsonObject) -> None:
-        kind, data = message["type"], message["data"]
+    def _read(self, message: _Message) -> None:
+        kind = message["type"]
         if kind == "begin":
             self._of_file, self._lines = [], []
-        elif kind == "end" and data["binary_offset"] is None:
+        elif kind == "end" and not message["binary"]:
             self.matches += self._of_file
         elif kind in ("match", "context"):
-            self._add(kind, data)
+            self._add(kind, message["data"])
 
-    def _add(self, kind: str, data: JsonObject) -> None:
+    def _add(self, kind: str, data: _Line) -> None:
         number = data["line_number"]
         raw = _bytes(data["lines"]).rstrip(b"\r\n")
         start = data["submatches"][0]["start"] if data["submatches"] else None
@@ -89,7 +116,7 @@ class _Messages:
         self._long = False
         self._number = 0
 
-    def feed(self, data: bytes) -> list[JsonObject]:
+    def feed(self, data: bytes) -> list[_Message]:
         *ended, begun = data.split(b"\n")
         found = []
         for end in ended:
@@ -109,24 +136,24 @@ class _Messages:
         self._long = True
         del self._begun[_HEAD:-_OVERLAP]
 
-    def _finish(self) -> JsonObject:
+    def _finish(self) -> _Message:
         text, number = bytes(self._begun), self._number
         long, self._begun, self._long, self._number = self._long, bytearray(), False, 0
         return _beginning(text, number) if long else _read_message(text)
 
 
-def _read_message(text: bytes) -> JsonObject:
+def _read_message(text: bytes) -> _Message:
     """Return a message; of those about a file, which are two of three, what is needed of them."""
     if text.startswith(b'{"type":"begin"'):
-        return {"type": "begin", "data": {}}
+        return {"type": "begin"}
     if text.startswith(b'{"type":"end"'):
         # Nothing in the path can pass for this: its quotes are escaped.
-        return {"type": "end", "data": {"binary_offset": None if b'"binary_offset":null' in text else 0}}
-    message: JsonObject = json.loads(text.decode())
+        return {"type": "end", "binary": b'"binary_offset":null' not in text}
+    message: _Message = json.loads(text.decode())
     return message
 
 
-def _beginning(text: bytes, number: int) -> JsonObject:
+def _beginning(text: bytes, number: int) -> _Message:
     """Return a message whose line is cut: what came after the number of the line is lost."""
     head, lines, rest = text[:_HEAD].partition(b'"lines":{"')
     form, separator, content = rest.partition(b'":"')
@@ -136,12 +163,11 @@ def _beginning(text: bytes, number: int) -> JsonObject:
         escape = content.rfind(b"\\", -_LONGEST_ESCAPE)
         content = (content if escape < 0 else content[:escape]).rstrip(b"\\")
     whole = head + lines + form + separator + content + b'"},"line_number":%d,"submatches":[]}}' % number
-    message: JsonObject = json.loads(whole.decode(errors="ignore"))
+    message: _Message = json.loads(whole.decode(errors="ignore"))
     return message
 
 
-def _bytes(value: JsonObject) -> bytes:
-    """Return what ripgrep writes as text, or as Base64 if it is not UTF-8."""
+def _bytes(value: _Text) -> bytes:
     return value["text"].encode() if "text" in value else base64.b64decode(value["bytes"])
 
 

@@ -13,11 +13,11 @@ import anyio
 from anyio import to_thread
 
 from mcp_core.atomic_write import write_file
-from mcp_core.json_types import Json
 from ot.context import CallContext, current
 from ot.errors import ToolError
 from ot.isolate import IsolateHost
 from ot.registry.definitions import Touches
+from ot_packs.helper_results import as_declared
 from ot_packs.net.addresses import Allowed, read_target
 from ot_packs.net.bounded import Answer, ask
 from ot_packs.net.guarded import AGENT, GuardedClient
@@ -47,21 +47,25 @@ _TEXT = ("application/json", "application/xml", "application/javascript", "appli
 class Options:
     """The settings of the pack."""
 
-    allow: tuple[str, ...] = ()
-    max_size: int = 10_000_000
-    cache_size: int = 100_000_000
+    allow: tuple[str, ...]
+    max_size: int  # bytes
+    cache_size: int  # bytes
 
 
-def read_options(config: Mapping[str, Json]) -> Options:
+def read_options(config: Mapping[str, object]) -> Options:
     """Read `packs.web`; raises ToolError with the key that is wrong."""
     allow = config.get("allow", [])
     if not isinstance(allow, list | tuple) or not all(isinstance(entry, str) for entry in allow):
         raise ToolError("packs.web.allow is not a list of hosts, hosts with ports, or networks")
-    sizes = {key: config.get(key, default) for key, default in (("max_size", 10_000_000), ("cache_size", 100_000_000))}
-    for key, value in sizes.items():
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise ToolError(f"packs.web.{key} is not a number of bytes")
-    return Options(tuple(allow), **sizes)
+    sizes = (_read_size(config, "max_size", 10_000_000), _read_size(config, "cache_size", 100_000_000))
+    return Options(tuple(allow), *sizes)
+
+
+def _read_size(config: Mapping[str, object], key: str, default: int) -> int:
+    value = config.get(key, default)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ToolError(f"packs.web.{key} is not a number of bytes")
+    return value
 
 
 class Converted(TypedDict):
@@ -147,13 +151,14 @@ class Fetcher:
         if kind not in _HTML:
             return {"title": "", "text": _as_text(answer, kind), "links": [], "metadata": {}}
         html, charset = decode_page(answer.body, answer.charset)
-        page: Page = await self._context.part(IsolateHost).run(
+        read = await self._context.part(IsolateHost).run(
             "ot_packs.web.page",
             "read_page",
             {"html": html, "url": answer.url, "plain": form == "text"},
             touches=Touches(),
             libraries=self._context.registry.pack("web").libraries,
         )
+        page = as_declared(read, Page)
         page["metadata"]["charset"] = charset
         return page | {"text": html} if form == "html" else page
 
@@ -162,7 +167,7 @@ class Fetcher:
         file = self._context.state / f"document-{secrets.token_hex(8)}"
         try:
             await to_thread.run_sync(write_file, file, answer.body)
-            document: Converted = await self._context.part(IsolateHost).run(
+            read = await self._context.part(IsolateHost).run(
                 "ot_tools.convert",
                 "auto",
                 {"path": str(file)},
@@ -171,6 +176,7 @@ class Fetcher:
             )
         finally:
             file.unlink(missing_ok=True)
+        document = as_declared(read, Converted)
         about = {"format": document["format"], document["unit"] + "s": str(document["total"])}
         return {"title": document["title"], "text": document["text"], "links": [], "metadata": about}
 

@@ -16,7 +16,7 @@ class Described(TypedDict):
     """The headers and the body of an answer."""
 
     headers: dict[str, str]
-    body: Json
+    body: Json | bytes
 
 
 def encode_body(value: Json, form: dict[str, str] | None, text: str | None) -> tuple[bytes | None, dict[str, str]]:
@@ -36,13 +36,14 @@ def describe_answer(answer: Answer) -> Described:
     return {"headers": headers, "body": _body(answer)}
 
 
-def _body(answer: Answer) -> Json:
+def _body(answer: Answer) -> Json | bytes:
     kind = answer.media_type
     if kind == "application/json" or kind.endswith("+json"):
         try:
-            return json.loads(answer.body)
+            value: Json = json.loads(answer.body)
         except (ValueError, RecursionError):
             return decode_page(answer.body, answer.charset)[0]  # what it says it is, it is not
+        return value
     if kind.startswith("text/") or kind.endswith("xml") or not answer.body:
         return decode_page(answer.body, answer.charset)[0]
     return answer.body

@@ -69,18 +69,18 @@ async def test_a_batch_keeps_its_order_and_names_what_failed(caller: Caller) -> 
         'print([[item["query"], len(item["results"]), item["error"]] for item in found])'
     )
 
-    assert seen.splitlines()[0] == str([["a", 1, None], ["", 0, "brave.batch: query has no words"], ["c", 1, None]])
+    assert seen.splitlines()[0] == str([["a", 1, None], ["", 0, "brave.batch: query is empty"], ["c", 1, None]])
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ('query=" "', "query has no words"),
+        ('query=" "', "query is empty"),
         ('query="x" * 401', "401 characters"),
         ('query="x " * 51', "51 words"),
-        ('query="x", count=21', "count is 21; it goes from 1 to 20"),
-        ('query="x", count=0', "count is 0"),
-        ('query="x", offset=10', "from 0 to 9"),
+        ('query="x", count=21', "count must be between 1 and 20, not 21"),
+        ('query="x", count=0', "count must be between 1 and 20, not 0"),
+        ('query="x", offset=10', "offset must be between 0 and 9"),
     ],
 )
 async def test_what_brave_would_refuse_is_not_sent(

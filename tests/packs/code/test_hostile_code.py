@@ -19,6 +19,7 @@ from ot_packs.code.rewriting import Change, Plan, apply_rewrite
 from ot_packs.code.source_files import find_tree
 from tests.availability import require_program
 from tests.engine import open_engine
+from tests.packs.answers import value_from
 
 pytestmark = pytest.mark.anyio
 
@@ -84,8 +85,10 @@ async def test_odd_sources_are_survived(app: App, tmp_path: Path, text: str) -> 
     file = tmp_path / "project" / "odd.py"
     file.write_bytes(text.encode())
 
-    found = await app.executor.call(
-        "code.rewrite", {"pattern": "steal($A)", "replacement": "kept($A)", "language": "python", "apply": True}
+    found = await value_from(
+        app.executor,
+        "code.rewrite",
+        {"pattern": "steal($A)", "replacement": "kept($A)", "language": "python", "apply": True},
     )
 
     count = text.count("steal")

@@ -13,6 +13,7 @@ import yaml
 
 from ot.app import App
 from tests.engine import open_engine
+from tests.packs.answers import value_from
 
 pytestmark = pytest.mark.anyio
 
@@ -102,7 +103,7 @@ async def test_a_name_that_the_pattern_has_not_is_refused(app: App, tmp_path: Pa
     answer = await app.runner.run("code.rewrite(pattern='f($A)', replacement='g($B)', language='python', apply=True)")
 
     assert answer.is_error
-    assert "the replacement has $B, which the pattern has not; its names are $A" in answer.text
+    assert "the replacement uses $B, which is not in the pattern; the pattern's names are $A" in answer.text
     assert (tmp_path / "a.py").read_text() == "f(1)\n"
 
 
@@ -122,11 +123,11 @@ async def test_an_edit_over_200_files_is_one_diff_that_git_applies(app: App, tmp
         "path": "source",
     }
 
-    shown = await app.executor.call("code.rewrite", rewrite)
+    shown = await value_from(app.executor, "code.rewrite", rewrite)
     untouched = [(source / file.relative_to(copy)).read_text() == file.read_text() for file in copy.rglob("*.py")]
     git = ["git", "apply", "-p2", "--directory=copy", "-"]
     subprocess.run(git, cwd=tmp_path, input=shown["diff"].encode(), check=True)
-    applied = await app.executor.call("code.rewrite", {**rewrite, "apply": True})
+    applied = await value_from(app.executor, "code.rewrite", {**rewrite, "apply": True})
 
     assert (shown["files"], shown["matches"], shown["written"]) == (200, 400, [])
     assert (len(untouched), all(untouched)) == (201, True)

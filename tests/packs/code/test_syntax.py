@@ -140,7 +140,7 @@ async def test_a_pattern_that_is_half_a_piece_of_code_is_doubted_below_the_answe
     answer = await app.runner.run("code.find(pattern='print(', language='python')")
 
     assert not answer.is_error
-    assert "'print(' alone is not complete python code" in answer.text
+    assert "'print(' is not complete python code by itself" in answer.text
 
 
 @pytest.mark.parametrize("language", LANGUAGES.values(), ids=LANGUAGES)

@@ -285,7 +285,7 @@ def test_what_cannot_be_converted_is_told_with_the_way_out(tmp_path: Path) -> No
     for path, sentence in [(archive, "unpack it"), (old, "save it as .docx"), (binary, "cannot be converted")]:
         with pytest.raises(ToolError, match=sentence):
             convert.auto(path=str(path))
-    with pytest.raises(ToolError, match="only the pages of a PDF can be drawn"):
+    with pytest.raises(ToolError, match="only the pages of a PDF can be rendered"):
         convert.images(path=str(picture), render=True)
     with pytest.raises(ToolError, match="there is no file"):
         convert.auto(path=str(tmp_path / "nothing.pdf"))

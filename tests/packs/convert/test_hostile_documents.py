@@ -14,6 +14,7 @@ import pytest
 from ot.errors import CallError, PathError, ToolError
 from tests.confine.pages import pages
 from tests.opened_executor import Opened, open_executor
+from tests.packs.answers import value_from
 from tests.packs.convert.documents import BODY, make_docx, make_epub, make_pptx, make_zip
 from tests.packs.convert.pdfs import Text, make_pdf, prose, stream_of, write_pdf
 from tests.packs.excel.workbooks import changed, make, png, unfolding
@@ -164,28 +165,28 @@ async def test_a_hostile_document_is_refused_with_a_sentence(
     harm(bad)
 
     with pytest.raises(CallError, match=HOSTILE[harm]):
-        await opened.executor.call("convert.auto", {"path": bad.name if bad.exists() else f"{bad.name}.csv"})
+        await value_from(opened.executor, "convert.auto", {"path": bad.name if bad.exists() else f"{bad.name}.csv"})
 
 
 async def test_the_server_goes_on_after_all_of_it(opened: Opened, project: Path) -> None:
     (project / "good.pdf").write_bytes(make_pdf([[Text(72, 700, "still here")]]))
 
-    assert "still here" in (await opened.executor.call("convert.auto", {"path": "good.pdf"}))["text"]
+    assert "still here" in (await value_from(opened.executor, "convert.auto", {"path": "good.pdf"}))["text"]
 
 
 async def test_a_huge_picture_in_a_pdf_is_not_unfolded(opened: Opened, project: Path) -> None:
     pdf_of_a_huge_picture(project / "huge.pdf")
 
-    assert (await opened.executor.call("convert.auto", {"path": "huge.pdf"}))["total"] == 1
+    assert (await value_from(opened.executor, "convert.auto", {"path": "huge.pdf"}))["total"] == 1
     with pytest.raises(ToolError, match="30000 by 30000 pixels large, which is refused"):
-        await opened.executor.call("convert.images", {"path": "huge.pdf"})
+        await value_from(opened.executor, "convert.images", {"path": "huge.pdf"})
 
 
 async def test_a_page_of_any_size_is_drawn_small(opened: Opened, project: Path) -> None:
     wide = make_pdf([prose(3)]).replace(b"/MediaBox [0 0 595 842]", b"/MediaBox [0 0 9999999 99]")
     (project / "wide.pdf").write_bytes(wide)
 
-    found = await opened.executor.call("convert.images", {"path": "wide.pdf", "render": True})
+    found = await value_from(opened.executor, "convert.images", {"path": "wide.pdf", "render": True})
 
     width, height = struct.unpack(">II", found["images"][0]["image"].data[16:24])
     assert width <= 1601
@@ -195,8 +196,8 @@ async def test_a_page_of_any_size_is_drawn_small(opened: Opened, project: Path) 
 async def test_ten_thousand_pages_are_bounded_by_what_is_asked_for(opened: Opened, project: Path) -> None:
     (project / "long.pdf").write_bytes(write_pdf([b"BT /F1 10 Tf 72 700 Td (page) Tj ET"] * 10_000, compress=False))
 
-    found = await opened.executor.call("convert.auto", {"path": "long.pdf"})
-    last = await opened.executor.call("convert.auto", {"path": "long.pdf", "pages": "9999-"})
+    found = await value_from(opened.executor, "convert.auto", {"path": "long.pdf"})
+    last = await value_from(opened.executor, "convert.auto", {"path": "long.pdf", "pages": "9999-"})
 
     assert (found["total"], found["read"], found["more"]) == (10_000, 200, True)
     assert (last["read"], last["more"]) == (2, False)
@@ -207,7 +208,7 @@ async def test_a_picture_may_say_that_it_is_huge(opened: Opened, project: Path) 
     data = png()
     (project / "huge.png").write_bytes(data[:16] + header + struct.pack(">I", zlib.crc32(b"IHDR" + header)) + data[33:])
 
-    assert "| width | 1000000 |" in (await opened.executor.call("convert.auto", {"path": "huge.png"}))["text"]
+    assert "| width | 1000000 |" in (await value_from(opened.executor, "convert.auto", {"path": "huge.png"}))["text"]
 
 
 async def test_pictures_that_lie_elsewhere_are_neither_read_nor_fetched(opened: Opened, project: Path) -> None:
@@ -228,12 +229,12 @@ async def test_pictures_that_lie_elsewhere_are_neither_read_nor_fetched(opened: 
                 project / "linked.docx", body=picture + BODY, parts={"word/_rels/document.xml.rels": related.encode()}
             )
 
-            found = await opened.executor.call("convert.auto", {"path": "linked.docx"})
+            found = await value_from(opened.executor, "convert.auto", {"path": "linked.docx"})
 
             assert found["text"].startswith("![outside]")
             assert [
                 each["name"]
-                for each in (await opened.executor.call("convert.images", {"path": "linked.docx"}))["images"]
+                for each in (await value_from(opened.executor, "convert.images", {"path": "linked.docx"}))["images"]
             ] == ["image1.png"]
 
 
@@ -260,7 +261,7 @@ async def test_damage_anywhere_ends_with_a_sentence(opened: Opened, project: Pat
         (project / f"broken.{kind}").write_bytes(broken)
         for tool in ("auto", "tables", "images"):
             with suppress(ToolError):  # not every damage is to something that is needed
-                await opened.executor.call(f"convert.{tool}", {"path": f"broken.{kind}"})
+                await value_from(opened.executor, f"convert.{tool}", {"path": f"broken.{kind}"})
 
 
 async def test_files_outside_of_the_project_are_out_of_reach(opened: Opened, project: Path, tmp_path: Path) -> None:
@@ -269,9 +270,9 @@ async def test_files_outside_of_the_project_are_out_of_reach(opened: Opened, pro
 
     for tool in ("auto", "tables", "images"):
         with pytest.raises(PathError):
-            await opened.executor.call(f"convert.{tool}", {"path": str(tmp_path / "other.pdf")})
+            await value_from(opened.executor, f"convert.{tool}", {"path": str(tmp_path / "other.pdf")})
     with pytest.raises(PathError):
-        await opened.executor.call("convert.auto", {"path": "good.pdf", "output": str(tmp_path / "out.md")})
+        await value_from(opened.executor, "convert.auto", {"path": "good.pdf", "output": str(tmp_path / "out.md")})
     assert not (tmp_path / "out.md").exists()
 
 
@@ -279,6 +280,6 @@ async def test_files_outside_of_the_project_are_out_of_reach(opened: Opened, pro
 async def test_the_name_of_a_file_does_not_matter(opened: Opened, project: Path, name: str) -> None:
     (project / name).write_bytes(make_pdf([[Text(72, 700, "really a PDF")]]))
 
-    found = await opened.executor.call("convert.auto", {"path": name})
+    found = await value_from(opened.executor, "convert.auto", {"path": name})
 
     assert (found["format"], "really a PDF" in found["text"]) == ("pdf", True)

@@ -13,6 +13,7 @@ import pytest
 
 from ot.errors import CallError, PathError, ToolError
 from tests.opened_executor import Opened, open_executor
+from tests.packs.answers import value_from
 from tests.packs.excel.workbooks import SHEET, changed, make, unfolding, with_sheet
 
 pytestmark = pytest.mark.anyio
@@ -161,7 +162,7 @@ async def test_a_hostile_file_is_refused_with_a_sentence(
     harm(book, project / "bad.xlsx")
 
     with pytest.raises(ToolError, match=HOSTILE[harm]):
-        await opened.executor.call("excel.read", {"path": "bad.xlsx"})
+        await value_from(opened.executor, "excel.read", {"path": "bad.xlsx"})
 
 
 @pytest.mark.parametrize(
@@ -175,10 +176,10 @@ async def test_a_hostile_file_is_not_edited_either(
     before = bad.read_bytes()
 
     with pytest.raises(ToolError, match=HOSTILE[harm]):
-        await opened.executor.call("excel.write", {"path": "bad.xlsx", "cells": {"A1": 1}})
+        await value_from(opened.executor, "excel.write", {"path": "bad.xlsx", "cells": {"A1": 1}})
 
     assert bad.read_bytes() == before
-    assert (await opened.executor.call("excel.read", {"path": "good.xlsx"}))["total"] == 5
+    assert (await value_from(opened.executor, "excel.read", {"path": "good.xlsx"}))["total"] == 5
 
 
 async def test_a_sheet_that_says_it_is_huge_is_read_as_what_it_is(opened: Opened, book: Path, project: Path) -> None:
@@ -188,7 +189,7 @@ async def test_a_sheet_that_says_it_is_huge_is_read_as_what_it_is(opened: Opened
         lambda data: data.replace(b'<dimension ref="A1:B5"/>', b'<dimension ref="A1:XFD1048576"/>'),
     )
 
-    assert (await opened.executor.call("excel.read", {"path": "huge.xlsx"}))["range"] == "A1:B5"
+    assert (await value_from(opened.executor, "excel.read", {"path": "huge.xlsx"}))["range"] == "A1:B5"
 
 
 FAR = b'<row r="1048576"><c r="XFD1048576"><f>3+4</f><v>7</v></c></row></sheetData>'
@@ -197,11 +198,11 @@ FAR = b'<row r="1048576"><c r="XFD1048576"><f>3+4</f><v>7</v></c></row></sheetDa
 async def test_a_cell_in_the_last_corner_costs_no_memory(opened: Opened, book: Path, project: Path) -> None:
     with_sheet(book, project / "far.xlsx", lambda data: data.replace(b"</sheetData>", FAR))
 
-    sheet = (await opened.executor.call("excel.sheets", {"path": "far.xlsx"}))["sheets"][0]
-    window = await opened.executor.call("excel.read", {"path": "far.xlsx", "range": "A2:C3"})
-    whole = await opened.executor.call("excel.read", {"path": "far.xlsx"})
-    found = await opened.executor.call("excel.search", {"path": "far.xlsx", "query": "7"})
-    listed = await opened.executor.call("excel.formulas", {"path": "far.xlsx"})
+    sheet = (await value_from(opened.executor, "excel.sheets", {"path": "far.xlsx"}))["sheets"][0]
+    window = await value_from(opened.executor, "excel.read", {"path": "far.xlsx", "range": "A2:C3"})
+    whole = await value_from(opened.executor, "excel.read", {"path": "far.xlsx"})
+    found = await value_from(opened.executor, "excel.search", {"path": "far.xlsx", "query": "7"})
+    listed = await value_from(opened.executor, "excel.formulas", {"path": "far.xlsx"})
 
     assert sheet["range"] == "A1:XFD1048576"
     assert window["rows"] == [[1, 2, None], [2, 4, None]]
@@ -229,9 +230,9 @@ async def test_a_sheet_that_no_memory_holds_ends_the_helper_and_nothing_else(
         archive.writestr("META-INF/manifest.xml", "<manifest/>")
 
     with pytest.raises(CallError, match="memory"):
-        await opened.executor.call("excel.read", {"path": "bad.ods"})
+        await value_from(opened.executor, "excel.read", {"path": "bad.ods"})
 
-    assert (await opened.executor.call("excel.read", {"path": "good.xlsx"}))["total"] == 5
+    assert (await value_from(opened.executor, "excel.read", {"path": "good.xlsx"}))["total"] == 5
 
 
 async def test_a_link_to_another_file_is_not_followed(opened: Opened, book: Path, project: Path) -> None:
@@ -244,7 +245,7 @@ async def test_a_link_to_another_file_is_not_followed(opened: Opened, book: Path
     changed(book, project / "linked.xlsx", change)
 
     with pytest.raises(ToolError, match="damaged"):
-        await opened.executor.call("excel.read", {"path": "linked.xlsx"})
+        await value_from(opened.executor, "excel.read", {"path": "linked.xlsx"})
 
 
 async def test_files_outside_of_the_project_are_out_of_reach(
@@ -262,7 +263,7 @@ async def test_files_outside_of_the_project_are_out_of_reach(
     }
     for tool, arguments in calls.items():
         with pytest.raises(PathError):
-            await opened.executor.call(f"excel.{tool}", {"path": str(elsewhere), **arguments})
+            await value_from(opened.executor, f"excel.{tool}", {"path": str(elsewhere), **arguments})
 
 
 @pytest.mark.parametrize(
@@ -275,4 +276,4 @@ async def test_noise_anywhere_is_a_damaged_file(opened: Opened, book: Path, proj
     edit: dict[str, object] = {"cells": {"A1": 1}}
     for tool, arguments in {"read": {}, "write": edit}.items():
         with suppress(ToolError):  # a part that a library does not need may be anything
-            await opened.executor.call(f"excel.{tool}", {"path": "bad.xlsx", **arguments})
+            await value_from(opened.executor, f"excel.{tool}", {"path": "bad.xlsx", **arguments})

@@ -61,7 +61,7 @@ async def test_another_model_is_asked(tmp_path: Path, gemini: PlayedGemini) -> N
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ('query=" "', "query has no words"),
+        ('query=" "', "query is empty"),
         ('query="x" * 100_001', "more than 100,000 characters"),
         ('query="blocked"', "Gemini gave no answer (SAFETY)"),
         ('query="x", model="../files"', "is not the name of a model"),

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -17,6 +18,7 @@ from ot.errors import ToolError
 from ot.stats.recorder import Recorder
 from ot_packs.llm.options import read_options
 from ot_packs.llm.schemas import AnswerMistakeError, read_answer, read_schema
+from tests.packs.answers import value_from
 from tests.packs.llm.asking import open_asking
 from tests.services.models import PlayedModels, data_in, question_in, speak
 from tests.services.played import Caller, play
@@ -45,7 +47,7 @@ def models(shared: PlayedModels) -> PlayedModels:
     return shared
 
 
-async def call(asking: Caller, tool: str, **arguments: Json) -> Json:
+async def call(asking: Caller, tool: str, **arguments: Any) -> Any:
     return await asking.app.executor.call(f"llm.{tool}", arguments)
 
 
@@ -78,13 +80,13 @@ async def test_any_value_is_written_as_json(asking: Caller, models: PlayedModels
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ('input="x", prompt=" "', "prompt has no words"),
-        ('input="x", prompt="y" * 50_001', "put the data into input"),
+        ('input="x", prompt=" "', "prompt is empty"),
+        ('input="x", prompt="y" * 50_001', "pass data as input"),
         ('input=" ", prompt="y"', "input is empty"),
         ('input="x" * 400_001, prompt="y"', "Cut it into pieces, have each answered with llm.map(items=pieces"),
         ('input=[b"x"], prompt="y"', "input holds bytes, which cannot be sent"),
         ('input="x", prompt="y", model="../x"', "is not the name of a model"),
-        ('input="x", prompt="y", max_tokens=0', "max_tokens is 0; it goes from 1 to"),
+        ('input="x", prompt="y", max_tokens=0', "max_tokens must be between 1 and"),
     ],
 )
 async def test_what_cannot_be_asked_is_told_before_anybody_is_asked(
@@ -159,8 +161,8 @@ async def test_items_for_which_there_is_no_time_are_named(tmp_path: Path, models
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ('items=["x"], prompt="y", parallel=0', "parallel is 0; it goes from 1 to 32"),
-        ('items=["x"] * 1001, prompt="y"', "there are 1,001 items; at most 1,000"),
+        ('items=["x"], prompt="y", parallel=0', "parallel must be between 1 and 32, not 0"),
+        ('items=["x"] * 1001, prompt="y"', "there are 1,001 items; one call accepts up to 1,000"),
         ('items=["x" * 390_000] * 11, prompt="y"', "the items have 4,290,000 characters"),
         ('items=["x", ""], prompt="y"', "items[1] is empty"),
     ],
@@ -207,7 +209,8 @@ def test_a_json_schema_is_taken_as_it_is(schema: dict[str, Json]) -> None:
 
 
 def test_an_object_may_have_fields_that_are_words_of_json_schema() -> None:
-    assert list(read_schema({"enum": "str", "properties": {"type": "str"}})["properties"]) == ["enum", "properties"]
+    read: Any = read_schema({"enum": "str", "properties": {"type": "str"}})
+    assert list(read["properties"]) == ["enum", "properties"]
 
 
 @pytest.mark.parametrize("answer", ['{"n": NaN}', "[" * 100_000, '{"n": 1', ""], ids=["NaN", "deep", "cut", "nothing"])
@@ -243,7 +246,7 @@ async def test_what_does_not_fit_twice_is_an_error_with_the_mistake(asking: Call
     models.says = lambda _: "I am a teapot"
     message = await asking.mistake('llm.extract(input="x", schema={"n": "int"})')
 
-    assert "does not fit the schema, even after it was told what was wrong: the answer is not JSON" in message
+    assert "does not match the schema, even after it was told what was wrong: the answer is not JSON" in message
     assert "I am a teapot" in message
     assert len(models.requests) == 2
 
@@ -271,7 +274,7 @@ async def test_what_was_used_is_counted_with_its_price(tmp_path: Path, models: P
         recorder = asking.app.executor.recorder
         assert isinstance(recorder, Recorder)
         await anyio.to_thread.run_sync(recorder.flush)
-        stats = await asking.app.executor.call("ot.stats", {})
+        stats = await value_from(asking.app.executor, "ot.stats", {})
 
     found = {one["model"]: one for one in stats["models"]}
     assert (found["gpt-5-mini"]["requests"], found["gpt-5-mini"]["input_tokens"]) == (2, 20)
@@ -284,7 +287,7 @@ async def test_what_was_used_is_counted_with_its_price(tmp_path: Path, models: P
     [
         ({"provider": "nobody"}, "packs.llm.provider must be anthropic or ollama or openai"),
         ({"model": 7}, "packs.llm.model is not the name of a model"),
-        ({"max_tokens": "many"}, "packs.llm.max_tokens is many"),
+        ({"max_tokens": "many"}, "packs.llm.max_tokens must be"),
         ({"rate": 0}, "packs.llm.rate is not a number of requests a second"),
     ],
     ids=str,

@@ -141,7 +141,7 @@ async def test_notes_are_the_persons_and_know_their_project(app: App, tmp_path: 
     (third / ".onetool").mkdir(parents=True)
     async with open_app(load_config(environ={}, cwd=third, home=tmp_path / "home")) as there:
         ambiguous = await there.runner.run("notes.read(title='shared')")
-        assert "several projects have a note 'shared'; take one by its id: " in ambiguous.text
+        assert "several projects have a note 'shared'; choose one by its id: " in ambiguous.text
 
 
 async def test_a_stored_result_becomes_a_note(app: App) -> None:
@@ -166,12 +166,12 @@ async def test_a_stored_result_becomes_a_note(app: App) -> None:
         ("notes.write(title='', content='a')", "a title has 1 to 200"),
         ("notes.write(title='a\\nb', content='a')", "on one line"),
         ("notes.write(title='x' * 201, content='a')", "a title has 1 to 200"),
-        ("notes.write(title='t', content='x' * 1_000_001)", "at most 1,000,000 are kept"),
+        ("notes.write(title='t', content='x' * 1_000_001)", "more than 1,000,000"),
         ("notes.write(title='t', content={1, 2})", "text or plain data"),
         ("notes.write(title='t', content=float('nan'))", "text or plain data"),
-        ("notes.write(title='t', content='\\ud800')", "half a character"),
-        ("notes.write(title='t', content='a', tags=[''])", "up to 20 tags"),
-        ("notes.write(title='t', content='a', tags=[str(n) for n in range(21)])", "up to 20 tags"),
+        ("notes.write(title='t', content='\\ud800')", "an unpaired surrogate"),
+        ("notes.write(title='t', content='a', tags=[''])", "at most 20 tags"),
+        ("notes.write(title='t', content='a', tags=[str(n) for n in range(21)])", "at most 20 tags"),
         ("notes.search(query='!!')", "no words"),
         ("notes.list(limit=0)", "limit must be between"),
         ("notes.list(offset=-1)", "offset must not be negative"),

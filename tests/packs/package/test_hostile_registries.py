@@ -14,6 +14,7 @@ import pytest
 from mcp_core.json_types import Json
 from ot.app import App
 from tests.engine import open_engine
+from tests.packs.answers import value_from
 from tests.raw_http import Answering
 from tests.services.configured import configure, write
 from tests.services.npm import PlayedNpm
@@ -213,7 +214,7 @@ async def test_a_project_cannot_name_the_registry_that_gets_a_token(
         write(home, ".npmrc", f"registry={npm.address}\n//127.0.0.1:{npm.port}/:_authToken={TOKEN}\n")
         write(project, ".npmrc", f"@corp:registry={evil.address}\n//127.0.0.1:{evil.port}/:_authToken=${{TOKEN}}\n")
         write(project, "package.json", json.dumps({"dependencies": {"@corp/inner": "^1.0.0", "react": "^18"}}))
-        seen = await app.executor.call("package.outdated", {})
+        seen = await value_from(app.executor, "package.outdated", {})
 
     assert [each["name"] for each in seen["packages"]] == ["react"]
     [problem] = seen["problems"]
@@ -252,7 +253,7 @@ async def test_an_index_that_only_a_project_names_is_not_asked(
         (project / "pyproject.toml").write_text('[project]\ndependencies = ["inner-tool"]\n')
     async with play(PlayedPypi()) as evil:
         (project / file).write_text(FROM_ELSEWHERE[file].format(evil=f"http://me:secret@127.0.0.1:{evil.port}/simple"))
-        seen = await caller.app.executor.call("package.outdated", {"path": str(project)})
+        seen = await value_from(caller.app.executor, "package.outdated", {"path": str(project)})
 
     assert [each["name"] for each in seen["problems"]] == ["inner-tool"]
     assert f"from {evil.index}, which was not asked" in seen["problems"][0]["reason"]
@@ -300,7 +301,7 @@ async def test_files_of_a_project_that_make_no_sense_are_told(caller: Caller, pr
         "yarn.lock",
     ):
         (project / name).write_text(text)
-    seen = await caller.app.executor.call("package.outdated", {"path": str(project), "indirect": True})
+    seen = await value_from(caller.app.executor, "package.outdated", {"path": str(project), "indirect": True})
 
     assert seen["packages"] == []
     assert seen["problems"]

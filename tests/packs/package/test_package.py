@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from mcp_core.json_types import JsonObject
 from tests.services.configured import configure
 from tests.services.npm import PlayedNpm
 from tests.services.played import Caller, open_caller, play
@@ -29,7 +29,7 @@ def folder_of(person: Path, name: str) -> Path:
     return folder
 
 
-async def call(caller: Caller, tool: str, **arguments: object) -> JsonObject:
+async def call(caller: Caller, tool: str, **arguments: Any) -> Any:
     value = await caller.app.executor.call(f"package.{tool}", arguments)
     assert isinstance(value, dict)
     return value

@@ -108,7 +108,7 @@ async def test_files_lists_what_would_be_searched_or_what_matches(app: App) -> N
         ("query=''", "of 1 to 10,000 characters"),
         ("query='a' * 200_000", "of 1 to 10,000 characters"),
         ("query='a', glob=['b'] * 200_000", "at most 10,000 characters"),
-        (r"query='a\nb'", "one line of text"),
+        (r"query='a\nb'", "must be one line of"),
         (r"query=r'a\nb'", "within one line only"),
         ("query='a', type='nonsense'", "unrecognized file type: nonsense; use glob="),
         ("query='a', glob='['", "unclosed character class"),

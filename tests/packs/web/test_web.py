@@ -148,7 +148,7 @@ async def test_many_pages_respect_the_rules_of_the_site_and_ask_for_them_once(re
     urls = [reader.site.page(path, "text", "text/plain") for path in ("/open/a", "/private/a", "/open/b")]
     seen = await reader.run(f'[p["error"] for p in web.fetch_many(urls={urls!r})]')
 
-    assert "closed to programs by the site" in seen
+    assert "disallowed by the site" in seen
     assert len(reader.site.asked("/robots.txt")) == 1
     assert not reader.site.asked("/private/a")
 
