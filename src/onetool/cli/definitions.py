@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Never
 
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
@@ -29,7 +29,7 @@ from ot.workers.extension import Extension
 
 
 def read_registry(loaded: LoadedConfig) -> ToolRegistry:
-    """Read every definition for a command that calls nothing: no process is started."""
+    """Read every definition; no process is started."""
     return read_definitions(loaded)[0]
 
 
@@ -47,7 +47,7 @@ def read_extensions(loaded: LoadedConfig) -> dict[str, Extension]:
 
 @asynccontextmanager
 async def open_definitions(loaded: LoadedConfig) -> AsyncIterator[tuple[ToolRegistry, Servers]]:
-    """Read every definition; servers can be asked for theirs, and none is connected by itself."""
+    """Read every definition, with servers that are connected on demand."""
     registry, places, _ = _read_own(loaded)
     async with open_servers(
         loaded.config.servers, registry=registry, places=places, host=proxy_host(loaded, os.environ), ahead=False
@@ -56,7 +56,7 @@ async def open_definitions(loaded: LoadedConfig) -> AsyncIterator[tuple[ToolRegi
 
 
 def _read_own(loaded: LoadedConfig) -> tuple[ToolRegistry, PackPlaces, dict[str, Extension]]:
-    """Read what needs no server."""
+    """Read the definitions that need no server."""
     extensions: dict[str, Extension] = {}
 
     def function_of(extension: Extension, tool: str) -> ToolFunction:
@@ -74,12 +74,12 @@ def _read_own(loaded: LoadedConfig) -> tuple[ToolRegistry, PackPlaces, dict[str,
 
 
 def name_unseen_servers(loaded: LoadedConfig) -> Iterator[str]:
-    """Yield a line about the servers whose tools nobody knows yet, for a listing from which they are missing."""
+    """Yield a line about servers whose tools are not known yet, and so are missing from a list."""
     registry = ToolRegistry()
     servers = show_servers(registry, PackPlaces(registry), loaded)
     unseen = [server.name for server in servers.choose() if not server.memory.known]
     if unseen:
-        yield f"(not listed, since nothing has connected to them yet: {', '.join(unseen)}; `onetool check` does)"
+        yield f"(not listed, because they have not been connected yet: {', '.join(unseen)}; run `onetool check`)"
 
 
 def read_skills(loaded: LoadedConfig) -> SkillLoader:
@@ -89,7 +89,7 @@ def read_skills(loaded: LoadedConfig) -> SkillLoader:
 
 
 def _without_worker(extension: Extension, tool: str) -> ToolFunction:
-    async def call(arguments: dict[str, Any]) -> Any:
+    async def call(_: dict[str, Any]) -> Never:
         raise NotImplementedError(f"{extension.pack}.{tool}: this command starts no workers")
 
     return call

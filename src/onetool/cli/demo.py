@@ -1,4 +1,4 @@
-"""`onetool demo`: a client and the server, talking."""
+"""`onetool demo`: a session between a client and the server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import anyio
 from onetool.cli import FAILED, OK
 from onetool.demo import show_session
 
-EPILOG = "Starts the real server, connects to it with the official MCP client, and shows what they say."
+EPILOG = "Starts the server, connects to it with the official MCP client, and shows the requests and answers."
 
 
 def main(options: Namespace) -> int:

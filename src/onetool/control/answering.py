@@ -80,7 +80,7 @@ async def open_control(
             write_log(logging.WARNING, "control.listen", error=str(error))
             yield
             return
-        facts = {"pid": os.getpid(), "project": str(loaded.project), "over": over, "since": time.time()}
+        facts: JsonObject = {"pid": os.getpid(), "project": str(loaded.project), "over": over, "since": time.time()}
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_accept, listener, facts, _answers_of(controlled, loaded, make_link))
             yield
@@ -104,7 +104,7 @@ def _answers_of(
             text, reloaded = await controlled.reload(), True
         except ConfigError as error:
             text, reloaded = f"The configuration was not reloaded: {word_error(error)}", False
-        return loaded.redactor.value({"reloaded": reloaded, "text": text})
+        return {"reloaded": reloaded, "text": loaded.redactor.text(text)}
 
     async def servers() -> Json:
         return _of_each(controlled, lambda app: app.servers.status())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from mcp_core.json_types import JsonObject
 from onetool.dashboard.address import Address
 from onetool.dashboard.pages import HEADERS
 from onetool.dashboard.tickets import Kind, Tickets
@@ -58,18 +58,18 @@ class Logins:
         self._address.drop_cookie(response, _LOGIN)
         return response
 
-    async def send_away(self, to: str, facts: JsonObject) -> Response:
+    async def send_away(self, to: str, facts: Mapping[str, str]) -> Response:
         """Send a browser to the issuer, with what has to be known when it comes back."""
         response = RedirectResponse(to, status_code=303, headers=HEADERS)
         ticket = await self._tickets.issue(Kind.LOGIN, facts, seconds=LOGIN_SECONDS)
         self._address.set_cookie(response, _LOGIN, ticket, seconds=LOGIN_SECONDS)
         return response
 
-    async def come_back(self, request: Request) -> JsonObject | None:
+    async def come_back(self, request: Request) -> dict[str, str] | None:
         """Return what was known of a login when it began; None where this browser began none."""
         ticket = self._address.read_cookie(request.headers.get("cookie", ""), _LOGIN)
         found = await self._tickets.take(Kind.LOGIN, ticket) if ticket else None
-        return None if found is None else found.facts
+        return None if found is None else {name: str(value) for name, value in found.facts.items()}
 
     async def find(self, request: Request) -> Session | None:
         """Return the session of a request."""

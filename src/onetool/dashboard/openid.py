@@ -65,17 +65,17 @@ class OpenIdLogin:
         # Strangers may begin logins: an issuer that is slow must not take the threads that others need.
         self._threads = anyio.CapacityLimiter(_AT_ONCE)
 
-    async def begin(self, path: str) -> tuple[str, JsonObject]:
+    async def begin(self, path: str) -> tuple[str, dict[str, str]]:
         """Return where to send the browser, and what has to be known when it comes back. Raises LoginError."""
         metadata = await self._discover()
-        facts: JsonObject = {name: secrets.token_urlsafe(32) for name in ("state", "nonce", "verifier")}
-        groups = self._auth.groups_claim
+        facts = {name: secrets.token_urlsafe(32) for name in ("state", "nonce", "verifier")}
+        groups, scopes = self._auth.groups_claim, metadata.get("scopes_supported")
         challenge = base64.urlsafe_b64encode(hashlib.sha256(facts["verifier"].encode()).digest()).rstrip(b"=").decode()
         asked = {
             "response_type": "code",
             "client_id": self._auth.client_id or "",
             "redirect_uri": self._callback,
-            "scope": f"{_SCOPE} {groups}" if groups in (metadata.get("scopes_supported") or ()) else _SCOPE,
+            "scope": f"{_SCOPE} {groups}" if isinstance(scopes, list) and groups in scopes else _SCOPE,
             "state": facts["state"],
             "nonce": facts["nonce"],
             "code_challenge": challenge,
@@ -84,7 +84,7 @@ class OpenIdLogin:
         where = _endpoint(metadata, "authorization_endpoint")
         return f"{where}{'&' if '?' in where else '?'}{urlencode(asked)}", {**facts, "path": path}
 
-    async def finish(self, facts: JsonObject, query: Mapping[str, str]) -> Person:
+    async def finish(self, facts: Mapping[str, str], query: Mapping[str, str]) -> Person:
         """Return who has come back; raises LoginError."""
         if not hmac.compare_digest(query.get("state", "").encode(), facts["state"].encode()):
             raise LoginError("This login was begun elsewhere.")
@@ -98,7 +98,7 @@ class OpenIdLogin:
             tokens = await anyio.to_thread.run_sync(self._redeem, metadata, code, verifier, limiter=self._threads)
             claims = await self._verify(str(tokens.get("id_token", "")), facts["nonce"])
             if self._auth.groups_claim not in claims and "userinfo_endpoint" in metadata:
-                asked = metadata, tokens, claims["sub"]
+                asked = metadata, tokens, str(claims["sub"])
                 claims = {**await anyio.to_thread.run_sync(self._ask, *asked, limiter=self._threads), **claims}
             return read_person(claims, issuer=self.issuer, groups_claim=self._auth.groups_claim)
         except (httpx2.HTTPError, ValueError, RefusedError) as error:

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from mcp_core.distribution import DISTRIBUTION
-from onetool.chat.clean_text import clean, one_line
+from onetool.console.clean_text import clean, one_line
 from ot.stats.report import TEMPLATES as CHARTS
 from ot.stats.wording import compact, duration, percent, precise, size
 from ot.text.output import escape_surrogates

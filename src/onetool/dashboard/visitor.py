@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import Json, JsonObject
+from onetool.console.caller import make_caller
 from ot.app import App
 from ot.clients.caller import Caller
 from ot.clients.person import LOCAL, Person
@@ -35,7 +37,7 @@ class Visitor:
 
     @property
     def caller(self) -> Caller:
-        return Caller(client=CLIENT, principal=self.person.principal)
+        return make_caller(CLIENT, principal=self.person.principal)
 
     @property
     def form_token(self) -> str:
@@ -53,13 +55,15 @@ def describe_person(person: Person) -> JsonObject:
         "issuer": person.issuer,
         "subject": person.subject,
         "name": person.name,
-        "groups": sorted(person.groups),
+        "groups": [*sorted(person.groups)],
     }
 
 
-def read_person(facts: JsonObject) -> Person:
+def read_person(facts: Mapping[str, Json]) -> Person:
     """Read a person from a ticket."""
-    return Person(facts["issuer"], facts["subject"], facts["name"], frozenset(facts["groups"]))
+    issuer, subject, name = (str(facts[key]) for key in ("issuer", "subject", "name"))
+    groups = facts["groups"]
+    return Person(issuer, subject, name, frozenset(map(str, groups if isinstance(groups, list) else ())))
 
 
 def word_principal(principal: str) -> str:

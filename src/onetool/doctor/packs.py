@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import anyio
 
-from onetool.chat.clean_text import show_seconds
+from onetool.console.clean_text import show_seconds
 from onetool.doctor.finding import Finding, Light, edit, green, red, yellow
 from onetool.trust.trial_starts import Start, Trial, try_starts
 from ot.config.loader import LoadedConfig

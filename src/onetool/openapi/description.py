@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mcp_core.json_pointers import look_up
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import Json, JsonObject
 from ot.config.yaml_reader import read_yaml
 from ot.errors import ConfigError
 
@@ -114,7 +114,7 @@ def mapping_of(value: object) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def list_of(value: object) -> list[object]:
+def list_of(value: object) -> list[Json]:
     """Return a list, an empty one for anything else."""
     return value if isinstance(value, list) else []
 

@@ -27,25 +27,26 @@ class TokenVerifier:
 
     async def verify(self, token: str) -> Person:
         """Return whose token it is; raises RefusedError."""
-        header = self._read_header(token)
-        key = await self._keys.find(header.get("kid"))
-        claims = self._read_claims(token, key, header["alg"])
+        algorithm, key_id = self._read_header(token)
+        claims = self._read_claims(token, await self._keys.find(key_id), algorithm)
         if "cnf" in claims:
             raise RefusedError("This token is bound to a key of its client, so it is not accepted as a bearer token.")
         return read_person(claims, issuer=self._issuer, groups_claim=self._groups_claim)
 
-    def _read_header(self, token: str) -> JsonObject:
+    def _read_header(self, token: str) -> tuple[str, str | None]:
+        """Return the algorithm that signed a token, and the id of the key."""
         try:
             header: JsonObject = jwt.get_unverified_header(token)
         except (jwt.PyJWTError, UnicodeEncodeError):
             raise RefusedError(
                 f"This token is no JWT, so it cannot be checked here. {self._way_out}, in the form of a JWT."
             ) from None
-        if not isinstance(header.get("alg"), str) or header["alg"] not in ALGORITHMS:
+        algorithm, key_id = header.get("alg"), header.get("kid")
+        if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
             raise RefusedError("This token is not signed with a public key, so anybody could have made it.")
         if str(header.get("typ", "jwt")).lower() not in _KINDS:
             raise RefusedError(f"This is a JWT, but no access token. {self._way_out}.")
-        return header
+        return algorithm, key_id if isinstance(key_id, str) else None
 
     def _read_claims(self, token: str, key: jwt.PyJWK, algorithm: str) -> JsonObject:
         try:
@@ -82,7 +83,7 @@ def read_person(claims: JsonObject, *, issuer: str, groups_claim: str) -> Person
     subject = str(claims["sub"])
     if not 0 < len(subject) <= _LONGEST_SUBJECT:
         raise RefusedError(f"The claim sub of this token has {len(subject)} characters, not 1 to {_LONGEST_SUBJECT}.")
-    name = next((claims[key] for key in _NAMES if isinstance(claims.get(key), str)), subject)
+    name = next((text for key in _NAMES if isinstance(text := claims.get(key), str)), subject)
     return Person(issuer, subject, name, read_groups(claims.get(groups_claim)))
 
 

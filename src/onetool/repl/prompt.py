@@ -13,8 +13,8 @@ from prompt_toolkit.filters import Condition
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import PygmentsLexer
 
-from onetool.chat.clean_text import one_line
-from onetool.chat.prompt import Prompt
+from onetool.console.clean_text import one_line
+from onetool.console.prompt import Prompt
 from onetool.repl.completion import Completion
 from onetool.repl.whole_code import indentation_after, is_whole
 

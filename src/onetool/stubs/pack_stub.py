@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mcp_core.json_types import Json
-from onetool.chat.clean_text import clean
+from onetool.console.clean_text import clean
 from onetool.stubs.classes import Classes, Names
 from onetool.stubs.schema_types import SchemaTypes
 from onetool.stubs.shape_types import type_of_shape

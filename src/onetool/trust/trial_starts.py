@@ -12,9 +12,8 @@ from typing import Literal, Protocol
 import anyio
 import anyio.to_thread
 
-from mcp_core.json_types import JsonObject
+from onetool.console.caller import make_caller
 from ot.app import worker_host
-from ot.clients.caller import Caller
 from ot.config.loader import LoadedConfig
 from ot.errors import ServerUnavailableError, WorkerStartError
 from ot.execution.tool_executor import ToolExecutor
@@ -61,9 +60,9 @@ class Trial:
     failure: str = ""
     last_words: tuple[str, ...] = ()
 
-    def as_json(self) -> JsonObject:
+    def as_json(self) -> dict[str, object]:
         """Return it for a program to read."""
-        facts: JsonObject = {**asdict(self), **asdict(self.start), "seconds": round(self.seconds, 3)}
+        facts = {**asdict(self), **asdict(self.start), "seconds": round(self.seconds, 3)}
         del facts["start"]
         return facts
 
@@ -137,7 +136,7 @@ class _Parts:
             watcher.tell(start, message.removeprefix(f"{start.name}: "))
 
         first = next(iter(self.registry.pack(start.name).tools))
-        context = self.executor.context_for(f"{start.name}.{first}", Caller(progress=tell))
+        context = self.executor.context_for(f"{start.name}.{first}", make_caller(progress=tell))
         await self.workers.start(self.extensions[start.name], context)
 
     def _tools_of(self, start: Start) -> Collection[ToolDefinition]:
