@@ -81,9 +81,9 @@ def status_of(error: BaseException) -> int:
     """Report an error that a person can act on, and return the exit status; any other is raised again."""
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
-    if not isinstance(error, Exception):
-        raise error
     if not isinstance(error, BrokenPipeError | BaseExceptionGroup):
+        if not isinstance(error, Exception):
+            raise error
         from onetool.cli.mistakes import report_mistake  # start-up path: `onetool --help` needs nothing of the engine
 
         return report_mistake(error)

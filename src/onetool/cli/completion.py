@@ -60,14 +60,6 @@ def _arguments_of(memory: Memory, command: str) -> Arguments:
 
 
 def _read_names(config: Path | None) -> Names:
-    # Most presses of TAB need none of this, which takes a second.
-    from onetool.cli.definitions import read_registry
-    from onetool.cli.start import load
+    from onetool.cli.definitions import read_names  # takes a second, and most presses of TAB do not need it
 
-    loaded = load(argparse.Namespace(config=config), tolerant=True)
-    registry = read_registry(loaded)
-    return Names(
-        tools=sorted(tool.name for tool in registry.definitions()),
-        packs=sorted(pack.name for pack in registry.packs()),
-        servers=sorted(loaded.config.servers),
-    )
+    return read_names(config)

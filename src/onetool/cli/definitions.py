@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+from argparse import Namespace
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, Never
 
+from onetool.cli.start import load
+from onetool.completion.names import Names
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.isolate import IsolateHost
@@ -71,6 +75,17 @@ def _read_own(loaded: LoadedConfig) -> tuple[ToolRegistry, PackPlaces, dict[str,
     load_extensions(registry, places, loaded, function_of)
     load_skills(registry, places, loaded)
     return registry, places, extensions
+
+
+def read_names(config: Path | None) -> Names:
+    """Read the names for completion."""
+    loaded = load(Namespace(config=config), tolerant=True)
+    registry = read_registry(loaded)
+    return Names(
+        tools=sorted(tool.name for tool in registry.definitions()),
+        packs=sorted(pack.name for pack in registry.packs()),
+        servers=sorted(loaded.config.servers),
+    )
 
 
 def name_unseen_servers(loaded: LoadedConfig) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from argparse import ArgumentParser, Namespace
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from ot.config.personal import for_team
 from ot.config.team import AuthSettings
 from ot.kernel.zygote_process import launch_zygote
 
-UseLink = Callable[[str], Awaitable[None]]
+UseLink = Callable[[str], Coroutine[None, None, None]]
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""What the door knows of logins at an issuer, without the libraries that they need."""
+"""The parts of OpenID logins that need no extra library."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import NamedTuple, NotRequired, Protocol, TypedDict
 
 from mcp_core.json_types import Json
+from ot.clients.person import Person
 from ot.store.ended_sessions import EndedSessions
 from ot.store.sealing import Sealer, SealError
 
@@ -139,3 +140,20 @@ def new_ticket() -> str:
 def digest_of(ticket: str) -> str:
     """Return what is kept of a ticket."""
     return hashlib.sha256(ticket.encode(errors="surrogatepass")).hexdigest()
+
+
+def describe_person(person: Person) -> Facts:
+    """Describe a person for a ticket."""
+    return {
+        "issuer": person.issuer,
+        "subject": person.subject,
+        "name": person.name,
+        "groups": [*sorted(person.groups)],
+    }
+
+
+def read_person(facts: Facts) -> Person:
+    """Read a person from a ticket."""
+    issuer, subject, name = (str(facts[key]) for key in ("issuer", "subject", "name"))
+    groups = facts["groups"]
+    return Person(issuer, subject, name, frozenset(map(str, groups if isinstance(groups, list) else ())))
