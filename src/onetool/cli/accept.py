@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Sequence
 
 from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.named_server import add_server_argument, find_server
-from onetool.cli.printing import at_terminal, complain, confirm, say
+from onetool.cli.printing import complain, confirm, say
 from onetool.cli.start import load
 from onetool.console.clean_text import count_of
 from ot.parts.known_tools import proxy_host
@@ -49,7 +50,7 @@ def main(options: Namespace) -> int:
             say(f"  {line}")
     counted = count_differences(differences)
     if not options.yes and not confirm(f"Accept {counted} as shown?"):
-        hint = "" if at_terminal() else ": there is no terminal to ask on; --yes accepts the changes above"
+        hint = "" if sys.stdin.isatty() else ": there is no terminal to ask on; --yes accepts the changes above"
         complain(f"onetool: nothing was accepted{hint}")
         return FAILED
     acceptance.accept()

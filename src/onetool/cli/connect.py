@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -55,36 +56,57 @@ def main(options: Namespace) -> int:
         project = places.project if options.project or client == "project" else None
         if options.remove:
             _remove(client, system, project)
+        elif options.only_show:
+            _show_entry(options, client, system, places, project)
         else:
-            _connect(options, client, system, places, project)
+            connect_client(client, system, places, config=options.config, project=project)
     return OK
 
 
 def _remove(client: str, system: System, project: Path | None) -> None:
     connection = plan_removal(client, system, project=project)
+    for line in show_difference(connection):
+        say_visibly(line)
     if connection.changes:
         _write(connection, client)
     else:
         say_visibly(f"OneTool is not in {near(connection.original.file)}.")
 
 
-def _connect(options: Namespace, client: str, system: System, places: Places, project: Path | None) -> None:
-    arguments, word = arguments_for(options.config, system, places, shared=project is not None)
-    if options.only_show:
-        file, text = show_entry(client, system, project=project, arguments=arguments)
-        complain(f"for {near(file)}:")
-        say(text.rstrip("\n"))
-        return
+def _show_entry(options: Namespace, client: str, system: System, places: Places, project: Path | None) -> None:
+    arguments, _ = _arguments_for(options.config, system, places, shared=project is not None)
+    file, text = show_entry(client, system, project=project, arguments=arguments)
+    complain(f"for {near(file)}:")
+    say(text.rstrip("\n"))
+
+
+def connect_client(
+    client: str,
+    system: System,
+    places: Places,
+    *,
+    config: Path | None,
+    project: Path | None,
+    agrees: Callable[[Path], bool] = lambda _: True,
+) -> bool:
+    """Add OneTool to a client's file, if the person `agrees` to the difference that is shown; False if they do not."""
+    arguments, note = _arguments_for(config, system, places, shared=project is not None)
     connection = plan_connection(client, system, project=project, arguments=arguments)
-    if connection.changes:
-        _write(connection, client)
-    else:
-        tell_connected(connection, arguments)
-    if word:
-        say_visibly(word)
+    for line in show_difference(connection):
+        say_visibly(line)
+    if not connection.changes:
+        _tell_connected(connection, arguments)
+    if note:
+        say_visibly(note)
+    if not connection.changes:
+        return True
+    if not agrees(connection.original.file):
+        return False
+    _write(connection, client)
+    return True
 
 
-def arguments_for(config: Path | None, system: System, places: Places, *, shared: bool) -> tuple[list[str], str]:
+def _arguments_for(config: Path | None, system: System, places: Places, *, shared: bool) -> tuple[list[str], str]:
     """Return the arguments with which a client's OneTool finds the configuration of this folder, and a note about it.
 
     In a file that the project shares, only a named file: the client starts OneTool in the project.
@@ -101,7 +123,7 @@ def named_file(config: Path | None, system: System) -> Path | None:
     return absolute(text, folder=Path.cwd(), home=system.home) if text else None
 
 
-def tell_connected(connection: Connection, arguments: list[str]) -> None:
+def _tell_connected(connection: Connection, arguments: list[str]) -> None:
     """Say that OneTool is already there, and how it is started if that uses another configuration."""
     say_visibly(f"OneTool is already in {near(connection.original.file)}.")
     there = connection.entry.get("args")
@@ -111,14 +133,7 @@ def tell_connected(connection: Connection, arguments: list[str]) -> None:
 
 
 def _write(connection: Connection, client: str) -> None:
-    for line in show_difference(connection):
-        say_visibly(line)
     tell_written(connection.original.file, connection.write(), removed=not connection.text)
-    tell_restart(client)
-
-
-def tell_restart(client: str) -> None:
-    """Say that a client has to read its file again."""
     who = "the clients that read it" if client == "project" else CLIENTS[client]
     say_visibly(f"Restart {who} to apply the change.")
 

@@ -11,13 +11,13 @@ from itertools import groupby
 from pathlib import Path
 
 from onetool.cli import FAILED, OK
-from onetool.cli.connect import arguments_for, named_file, near, tell_connected, tell_restart, tell_written
+from onetool.cli.connect import connect_client, named_file, near, tell_written
 from onetool.cli.printing import at_terminal, complain, confirm, say_visibly, visible
 from onetool.cli.start import load
 from onetool.cli.trials import show_starts
 from onetool.console.clean_text import count_of
 from onetool.foreign.clients import CLIENTS, System
-from onetool.foreign.connecting import is_connected, plan_connection, show_difference
+from onetool.foreign.connecting import is_connected
 from onetool.foreign.importing import NEW, Decision, Plan, carry_out, changed_text, make_plan
 from onetool.foreign.survey import Survey, survey
 from onetool.foreign.taking_out import Removal, plan_removals, put_back, take_out
@@ -180,7 +180,7 @@ def _leave_to_the_project(plan: Plan) -> list[str]:
     if not theirs:
         return []
     names = visible(", ".join(theirs))
-    if confirm(f"These come with the project, and would be started as you: {names}. Import them?"):
+    if at_terminal() and confirm(f"These come with the project, and would be started as you: {names}. Import them?"):
         return []
     complain(f"onetool: {names}: not imported, because they come with the project; --yes imports them")
     return theirs
@@ -233,23 +233,15 @@ def _difference(plan: Plan) -> Iterator[str]:
 
 
 def _connect(options: Namespace, system: System, places: Places) -> int:
+    def agrees(file: Path) -> bool:
+        if options.dry_run:
+            say_visibly("Nothing was written: this is a dry run.")
+        elif options.yes or (at_terminal() and confirm(f"Write this to {near(file)}?")):
+            return True
+        else:
+            complain("onetool: nothing was written; --yes writes it")
+        return False
+
     project = places.project if options.project or options.connect == "project" else None
-    arguments, word = arguments_for(options.config, system, places, shared=project is not None)
-    connection = plan_connection(options.connect, system, project=project, arguments=arguments)
-    file = connection.original.file
-    if not connection.changes:
-        tell_connected(connection, arguments)
-        return OK
-    for line in show_difference(connection):
-        say_visibly(line)
-    if word:
-        say_visibly(word)
-    if options.dry_run:
-        say_visibly("Nothing was written: this is a dry run.")
-        return OK
-    if not options.yes and not confirm(f"Write this to {near(file)}?"):
-        complain("onetool: nothing was written; --yes writes it")
-        return FAILED
-    tell_written(file, connection.write())
-    tell_restart(options.connect)
-    return OK
+    done = connect_client(options.connect, system, places, config=options.config, project=project, agrees=agrees)
+    return OK if done or options.dry_run else FAILED

@@ -72,8 +72,8 @@ def at_terminal() -> bool:
 
 
 def confirm(question: str) -> bool:
-    """Ask the person at the terminal; without a terminal, or for any answer but yes, return False."""
-    if not at_terminal():
+    """Ask the person at the terminal; if stdin is not one, or the answer is not yes, return False."""
+    if not sys.stdin.isatty():
         return False
     sys.stdout.write(f"{question} [y/N] ")
     sys.stdout.flush()

@@ -19,7 +19,7 @@ from onetool.front.late_app import LateApps, ServedApps, open_late_app, open_lat
 from onetool.front.server import own_definition
 from onetool.http.connections import count_open_files_allowed
 from onetool.http.server import Site, find_address, serve_http
-from onetool.people.opening import open_people
+from onetool.people.people import build_people
 from onetool.replicas.draining import Draining
 from onetool.telemetry_setup import build_telemetry, sending_telemetry
 from ot.clients.claims import KnownClients
@@ -59,7 +59,7 @@ def serve_listener(
             reached = Endpoint(over, None if dashboard is None else dashboard.make_link)
             replicas = await stack.enter_async_context(_open_replicas(loaded, link, address, draining))
             backing = SharedBackend(link, None if replicas is None else replicas.detached)
-            people = await stack.enter_async_context(open_people(loaded, link))
+            people = build_people(loaded, link)
             apps = await stack.enter_async_context(open_served(loaded, launched, telemetry, reached, backing))
             if dashboard is not None and use_link is not None:
                 tasks = await stack.enter_async_context(anyio.create_task_group())

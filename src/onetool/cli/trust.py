@@ -81,7 +81,7 @@ def _trust(trust: ProjectTrust, *, yes: bool) -> bool:
     say_visibly(f"{trust.folder}:")
     _show_changes(trust, files, found)
     say_visibly(_SAYS)
-    if not yes and not confirm(f"Trust {visible(str(trust.project))}?"):
+    if not yes and not (at_terminal() and confirm(f"Trust {visible(str(trust.project))}?")):
         complain("onetool: nothing was trusted; --yes trusts it without asking")
         return False
     _accept(trust, files, found)

@@ -11,8 +11,7 @@ from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
 from onetool.dashboard.address import Address
-from onetool.dashboard.logins import RENEWED_AFTER, SESSION_SECONDS, Logins, Session
-from onetool.dashboard.openid_names import CALLBACK, LoginError
+from onetool.dashboard.logins import CALLBACK, RENEWED_AFTER, SESSION_SECONDS, LoginError, Logins, Session
 from onetool.dashboard.pages import HEADERS, Pages
 from onetool.dashboard.tickets import LONGEST, Tickets
 from onetool.dashboard.views import VIEWS

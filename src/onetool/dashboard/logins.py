@@ -18,6 +18,13 @@ RENEWED_AFTER = 1800.0  # seconds until the issuer has to confirm a person again
 LOGIN_SECONDS = 600.0
 _SESSION, _LOGIN = "session", "login"
 
+CALLBACK = "/login/callback"
+"""The path to which the issuer sends a browser back."""
+
+
+class LoginError(Exception):
+    """A login failed; the text is for the person."""
+
 
 class Session(NamedTuple):
     """A browser that is logged in."""

@@ -18,7 +18,7 @@ import jwt
 
 from mcp_core.json_types import JsonObject
 from onetool.dashboard.address import Address
-from onetool.dashboard.openid_names import CALLBACK, LoginError
+from onetool.dashboard.logins import CALLBACK, LoginError
 from onetool.people.issuer_keys import ALGORITHMS, IssuerKeys, discover
 from onetool.people.refusal import RefusedError
 from onetool.people.tokens import read_person

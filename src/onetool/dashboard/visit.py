@@ -118,9 +118,7 @@ async def read_form(request: Request, origins: frozenset[str]) -> dict[str, str]
     """Return the fields of a form that one of our own pages sent; raises RefusedFormError."""
     origin = request.headers.get("origin")
     if origin not in origins:
-        raise RefusedFormError(
-            f"Forms are accepted only from pages of this server, not from {origin or 'elsewhere'}."
-        )
+        raise RefusedFormError(f"Forms are accepted only from pages of this server, not from {origin or 'elsewhere'}.")
     if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM:
         raise RefusedFormError(f"A form must be sent as {_FORM}.")
     body = b""

@@ -17,7 +17,7 @@ _LONGEST_SUBJECT = 255  # characters, as OpenID Connect has it: everything that 
 
 
 class TokenVerifier:
-    """Recognises people by tokens of one issuer for one audience."""
+    """Authenticates people by tokens of one issuer for one audience."""
 
     def __init__(self, keys: IssuerKeys, *, issuer: str, audience: str, groups_claim: str) -> None:
         self._keys = keys
@@ -39,13 +39,13 @@ class TokenVerifier:
             header: JsonObject = jwt.get_unverified_header(token)
         except (jwt.PyJWTError, UnicodeEncodeError):
             raise RefusedError(
-                f"This token is no JWT, so it cannot be checked here. {self._way_out}, in the form of a JWT."
+                f"This token is not a JWT, so it cannot be verified here. {self._way_out}, in the form of a JWT."
             ) from None
         algorithm, key_id = header.get("alg"), header.get("kid")
         if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
-            raise RefusedError("This token is not signed with a public key, so anybody could have made it.")
+            raise RefusedError("This token is not signed with a public key, so anyone could have made it.")
         if str(header.get("typ", "jwt")).lower() not in _KINDS:
-            raise RefusedError(f"This is a JWT, but no access token. {self._way_out}.")
+            raise RefusedError(f"This JWT is not an access token. {self._way_out}.")
         return algorithm, key_id if isinstance(key_id, str) else None
 
     def _read_claims(self, token: str, key: jwt.PyJWK, algorithm: str) -> JsonObject:
@@ -62,11 +62,13 @@ class TokenVerifier:
         except jwt.ExpiredSignatureError:
             raise RefusedError("This token has expired. Get a new one, or log in again.") from None
         except jwt.ImmatureSignatureError:
-            raise RefusedError("This token is not valid yet: the clock of its issuer, or ours, is wrong.") from None
+            raise RefusedError(
+                "This token is not valid yet: the clock of its issuer, or of this server, is wrong."
+            ) from None
         except jwt.InvalidAudienceError:
             raise RefusedError(f"This token was made for another server. {self._way_out}.") from None
         except jwt.InvalidIssuerError:
-            raise RefusedError(f"This token is of another issuer. {self._way_out}.") from None
+            raise RefusedError(f"This token comes from another issuer. {self._way_out}.") from None
         except jwt.MissingRequiredClaimError as error:
             raise RefusedError(f"This token lacks the claim {error.claim}. {self._way_out}.") from None
         except (jwt.PyJWTError, TypeError):  # the latter where the key is of another kind than the token says

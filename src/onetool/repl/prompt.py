@@ -37,7 +37,7 @@ def open_prompt(state: Path, *, say: Callable[[str], None], complete: Callable[[
 
 
 class _CodeCompleter(Completer):
-    """What definitions say, for prompt_toolkit."""
+    """Completes code from definitions, for prompt_toolkit."""
 
     def __init__(self, complete: Callable[[str], list[Completion]]) -> None:
         self._complete = complete

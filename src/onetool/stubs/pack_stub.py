@@ -28,7 +28,7 @@ _LONGEST_SIGNATURE = 50_000
 
 @dataclass(frozen=True, slots=True)
 class KnownResult:
-    """What is known of a tool's result: its schema, or the shape of what came back."""
+    """The known type of a tool's result: its schema, or the shape of earlier results."""
 
     schema: Json = None
     name: str = ""  # that its author has given it
