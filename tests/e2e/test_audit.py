@@ -120,7 +120,7 @@ def test_calls_are_chosen_by_tool_and_time(home: Path, arguments: list[str], cou
 
 
 def test_before_anything_was_called_there_is_nothing_to_show(tmp_path: Path) -> None:
-    assert onetool(tmp_path, "audit").stdout == "Nothing that was called with effect is in the log.\n"
+    assert onetool(tmp_path, "audit").stdout == "No calls with side effects are in the log.\n"
     assert onetool(tmp_path, "audit", "--verify").returncode == 0
 
 

@@ -183,7 +183,7 @@ def test_an_argument_without_an_equals_sign_is_a_mistake_of_usage(onetool: OneTo
     finished = onetool("call", "demo.upper", "hello")
 
     assert finished.returncode == 2
-    assert "'hello' is not of the form key=value" in finished.stderr
+    assert "'hello' does not have the form key=value" in finished.stderr
 
 
 # configuration
@@ -296,7 +296,7 @@ def test_init_leaves_a_file_that_is_there_alone(onetool: OneTool, tmp_path: Path
 
     assert (refused.returncode, finished.returncode) == (2, 0)
     assert f"onetool trust {tmp_path}" in refused.stderr
-    assert "stays as it is" in finished.stdout
+    assert "was not changed" in finished.stdout
     assert (tmp_path / ".onetool" / "onetool.yaml").read_text() == "docs_url: https://example.com/\n"
 
 

@@ -60,8 +60,8 @@ def test_a_home_in_good_order_has_no_red(tmp_path: Path) -> None:
     assert [line for line in lines if line in AREAS] == AREAS
     assert any(line.startswith("  ok   plain: ") and " tool" in line for line in lines)
     assert any(line.startswith("  ok   own: 1 tool after ") for line in lines)
-    assert any("Cursor has OneTool: " in line for line in lines)
-    assert any(line.endswith("landlock holds runs") or line.startswith("  note landlock") for line in lines)
+    assert any("Cursor starts OneTool: " in line for line in lines)
+    assert any(line.endswith("landlock confines runs") or line.startswith("  note landlock") for line in lines)
     assert lines[-1].endswith(" 0 red")
     assert "\x1b" not in finished.stdout
 

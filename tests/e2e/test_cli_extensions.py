@@ -143,9 +143,9 @@ def test_check_notes_what_somebody_arranged_and_finds_nothing_wrong_with_it(onet
 
     assert finished.returncode == 0
     assert [line for line in finished.stdout.splitlines()[:-1] if not line.startswith(("runs: ", "tool"))] == [
-        f"note: pack json: the name belongs to Python itself; {json} is reached as json_",
+        f"note: pack json: the name belongs to Python itself; {json} is available as json_",
         f"note: pack letters: the name belongs to {near}; {far} is not loaded",
-        f"note: pack scaffold: the name belongs to {scaffold}; the built-in pack is reached as scaffold_builtin",
+        f"note: pack scaffold: the name belongs to {scaffold}; the built-in pack is available as scaffold_builtin",
         "extension json_: not confined",
         "extension letters: not confined",
         "extension scaffold: not confined",
@@ -183,7 +183,7 @@ def test_locks_are_listed_checked_and_upgraded(onetool: OneTool, tmp_path: Path)
     again = onetool("lock", "things")
 
     (lock,) = (tmp_path / "home" / ".onetool" / "state" / "locks").glob("*/things_tools.py.lock")
-    assert unlocked.stdout == "things: not locked yet; its first call does that\n"
+    assert unlocked.stdout == "things: not locked yet; the first call locks it\n"
     assert called.stdout == "1.0\n", called.stderr
     assert listed.stdout == f"things: thing 1.0 ({lock})\n"
     assert "note: dependencies are locked of: things; onetool lock lists and upgrades them" in checked.stdout
@@ -280,7 +280,7 @@ def test_a_pack_from_a_description_is_checked_and_reaches_its_service(onetool: O
 
     assert written.stdout.splitlines() == [
         "wrote .onetool/tools/corner_shop/corner_shop_tools.py",
-        "1 tool, listed by: onetool tools 'corner_shop.*'",
+        "1 tool; list them with: onetool tools 'corner_shop.*'",
         "put CORNER_SHOP_KEY (an API key) into secrets.yaml",
     ]
     assert (again.returncode, "a pack with this name already exists" in again.stderr) == (2, True)

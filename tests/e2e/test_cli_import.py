@@ -186,7 +186,7 @@ def test_a_name_that_nobody_knows_is_a_failure(place: Place) -> None:
     finished = place.run("nobody")
 
     assert finished.returncode == 1
-    assert "no client knows a server 'nobody'" in finished.stderr
+    assert "no client has a server 'nobody'" in finished.stderr
 
 
 def test_a_broken_file_is_one_line_and_the_others_are_taken(place: Place) -> None:
@@ -284,7 +284,7 @@ def test_servers_that_come_with_the_project_are_left_out_where_nobody_can_be_ask
     finished = place.run_unsure("--offline")
 
     assert finished.returncode == 1
-    assert "theirs: left out, since they come with the project" in finished.stderr
+    assert "theirs: not imported, because they come with the project" in finished.stderr
     assert set(place.known_servers()) == {"mine"}
 
 
@@ -311,7 +311,7 @@ def test_only_what_works_and_is_provided_to_the_last_secret_is_taken_out(place: 
     finished = place.run_unsure("--global", "--take-out")
 
     assert finished.returncode == 1
-    assert "works: taken out of" in finished.stdout
+    assert "works: removed from" in finished.stdout
     assert set(json.loads(file.read_text())["mcpServers"]) == {"fails", "other"}
     assert place.run_unsure("--undo").returncode == 0
     renewed = {**working, "env": {"API_TOKEN": "ghp_zyxwvutsrqponmlk9876"}}
@@ -326,7 +326,7 @@ def test_what_a_client_has_in_all_projects_is_not_taken_out_for_one(place: Place
 
     finished = place.run("--take-out")
 
-    assert "mine: left in the client, which has them in all projects" in finished.stdout
+    assert "mine: left in the client, which uses them in all projects" in finished.stdout
     assert json.loads(file.read_text()) == servers(mine={"command": "mine"})
     assert json.loads(shared.read_text()) == servers()
 
@@ -338,7 +338,7 @@ def test_a_person_is_asked_before_servers_are_taken_out(place: Place, answer: st
     command = preloaded_command("onetool", "import", "--global")
 
     with in_terminal(command, cwd=place.project, env=environment_of(place.home)) as terminal:
-        terminal.wait_for(lambda text: "Take them out of ~/.cursor/mcp.json? [y/N]" in text)
+        terminal.wait_for(lambda text: "Remove them from ~/.cursor/mcp.json? [y/N]" in text)
         terminal.type(f"{answer}\n")
         status = terminal.wait_for_exit()
 

@@ -111,9 +111,9 @@ def test_without_a_running_server_that_is_said(tmp_path: Path) -> None:
 
     assert (reloaded.returncode, reloaded.stdout) == (
         0,
-        "No server of yours is running; the next one reads the configuration when it starts.\n",
+        "None of your servers is running; the next one reads the configuration when it starts.\n",
     )
-    assert servers.stdout.startswith("No server of yours is running; seen from here")
+    assert servers.stdout.startswith("None of your servers is running; as seen from here")
     assert "  paper  not connected" in servers.stdout
     assert "  own  not started" in workers.stdout
     assert (seen["pid"], [each["state"] for each in seen["servers"]]) == (None, ["disabled", "not connected"])

@@ -63,7 +63,7 @@ def person(tmp_path: Path) -> Person:
 
 
 def test_a_run_is_listed_and_shown_whole(person: Person) -> None:
-    assert person.onetool("runs").stdout == "The journal has no run of this project.\n"
+    assert person.onetool("runs").stdout == "The journal has no runs of this project.\n"
     ran = person.onetool("run", CODE)
     assert ran.returncode == 0, ran.stderr
 
@@ -89,7 +89,7 @@ def test_a_replay_makes_no_call_and_finds_everything_as_it_was(person: Person) -
     replayed = person.onetool("replay", run["run"])
 
     assert replayed.returncode == 0, replayed.stdout
-    assert replayed.stdout == f"Run {run['run']} gives the same again: 3 calls, and the answer.\n"
+    assert replayed.stdout == f"Run {run['run']} is the same as before: 3 calls, and the answer.\n"
     assert person.lines == ["a", "b"]
     assert len(person.runs()) == 1  # what is only played is no run
 

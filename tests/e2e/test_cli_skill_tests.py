@@ -30,7 +30,7 @@ def test_a_run_becomes_a_skill_whose_example_is_played_from_its_calls(person: Pe
     tested = person.onetool("skills", "test")
 
     assert saved.returncode == 0, saved.stderr
-    assert tested.stdout == "add_two: 2 calls, as they were\n"
+    assert tested.stdout == "add_two: 2 calls, as recorded\n"
     assert person.lines == ["a", "b"]
     assert person.onetool("run", "skills.add_two()").stdout == "3\n5\n"  # it is trusted, and makes its calls
     assert person.lines == ["a", "b", "a", "b"]
@@ -48,7 +48,7 @@ def test_what_has_changed_since_is_said(person: Person) -> None:
 
     assert (changed.returncode, changed.stdout.splitlines()) == (
         0,
-        ["add_two: 2 calls, as they were", "    own.add has changed since"],
+        ["add_two: 2 calls, as recorded", "    own.add has changed since"],
     )
     assert gone.returncode == 1
     assert "    own.add is gone" in gone.stdout.splitlines()
@@ -83,7 +83,7 @@ def test_calls_are_recorded_anew_when_a_person_asks_for_it(person: Person) -> No
     assert without.returncode == 1
     assert "nothing is recorded" in without.stdout
     assert recorded.stdout == "add_two: recorded 2 calls\n"
-    assert again.stdout == "add_two: 2 calls, as they were\n"
+    assert again.stdout == "add_two: 2 calls, as recorded\n"
     assert person.lines == ["a", "b", "a", "b"]
     assert person.onetool("trust", "--yes").stdout.count("add_two") == 0  # what was recorded is trusted
 

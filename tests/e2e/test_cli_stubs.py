@@ -126,7 +126,7 @@ def test_a_type_checker_finds_what_is_wrong_with_run_code(tmp_path: Path) -> Non
     assert sorted(set(found)) == [("page.py", 4)] + [("wrong.py", line) for line in range(2, WRONG.count("\n") + 1)], (
         checked.stdout
     )
-    assert "gone has no stubs, since its tools are not known: " in done.stderr
+    assert "gone has no stubs, because its tools are not known: " in done.stderr
     assert "import list as ls" in (tmp_path / "onetool_stubs/__builtins__.pyi").read_text()
     assert all(ast.parse(Path(stub).read_text()) for stub in stubs)
     assert not [stub for stub in stubs if Path(stub).stat().st_mode & 0o022]

@@ -131,7 +131,7 @@ def test_everything_that_it_would_do_is_shown(place: Place) -> None:
     assert "not-to-be-shown" not in shown
     assert "\x1b" not in shown
     assert "--yes" in finished.stderr
-    assert place.onetool("trust", "--list").stdout == "You have trusted no project.\n"
+    assert place.onetool("trust", "--list").stdout == "You have not trusted any project.\n"
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_trust_is_listed_and_revoked(place: Place, tmp_path: Path) -> None:
     assert place.onetool("trust", "--revoke").returncode == 1
     assert place.onetool("trust", "--yes", str(place.project), cwd=tmp_path).returncode == 0
     assert place.onetool("trust", "--revoke", str(place.project), cwd=tmp_path).returncode == 0
-    assert place.onetool("trust", "--list").stdout == "You have trusted no project.\n"
+    assert place.onetool("trust", "--list").stdout == "You have not trusted any project.\n"
 
 
 def test_where_there_is_no_project_there_is_nothing_to_trust(place: Place, tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_nobody_is_followed_without_a_terminal(place: Place) -> None:
 
     assert finished.returncode == 2
     assert "needs a terminal" in finished.stderr
-    assert place.onetool("trust", "--list").stdout == "You have trusted no project.\n"
+    assert place.onetool("trust", "--list").stdout == "You have not trusted any project.\n"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give folders away")

@@ -125,7 +125,7 @@ class Person:
         place, key, _ = CLIENTS[client]
         text = (self.home / place).read_text()
         node = None if place.endswith(".toml") else parse_jsonc(text)
-        document = tomllib.loads(text) if node is None else node.value
+        document: Any = tomllib.loads(text) if node is None else node.value
         return dict(document.get(key, {}))
 
     def run_through(self, client: str, code: str) -> str:

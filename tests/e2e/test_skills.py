@@ -71,4 +71,4 @@ def test_a_person_sees_their_skills_and_what_is_wrong_with_others(tmp_path: Path
     assert shown[:2] == (0, f"# ~/.onetool/skills/shout.py\n{(home / '.onetool/skills/shout.py').read_text()}")
     assert (missing[0], missing[2]) == (1, "There is no skill 'shuot'. Skills: shout\n")
     assert [(each["name"], each["example"]) for each in described] == [("shout", 'skills.shout(text="hey")')]
-    assert "code that runs confined, with all your tools, when a run calls skills.theirs()" in trust[1]
+    assert "code that runs confined, with access to all your tools, when a run calls skills.theirs()" in trust[1]

@@ -19,7 +19,7 @@ ROWS, COLUMNS = 24, 80
 WAIT = 60.0  # seconds
 LOADED = (
     "anthropic",
-    *("onetool.cli.chat", "onetool.chat.prompt", "onetool.chat.live_display", "rich.console"),
+    *("onetool.cli.chat", "onetool.console.prompt", "onetool.chat.live_display", "rich.console"),
     *("onetool.cli.repl", "onetool.repl.prompt", "onetool.repl.display"),
     *("ot.ai.providers.anthropic.client", "ot.ai.providers.ollama.client"),
 )

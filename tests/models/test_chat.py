@@ -211,7 +211,7 @@ def test_commands_and_history(chat: Chat, server: ScriptedServer, tmp_path: Path
         terminal.wait_for_prompt(6)
         terminal.type("/clear\n/cost\n")
         text = terminal.wait_for_prompt(8)
-        assert "A new conversation." in text
+        assert "Started a new conversation." in text
         assert "1 request, 0 tokens in, 0 out; no price is known (ai.prices)" in text
         terminal.type("\x1b[A\x1b[A\x1b[A\n")  # the third line from below
         terminal.wait_for_prompt(9)
@@ -303,7 +303,7 @@ def test_what_cannot_be_kept_is_answered_nevertheless(pipe: Pipe, server: Script
     done = pipe(b"hello")
 
     assert (done.returncode, done.stdout) == (0, b"Hi.\n")
-    assert done.stderr == b"What is said from here on is not kept: File exists.\n"
+    assert done.stderr == b"This conversation is not saved from here on: File exists.\n"
 
 
 @pytest.fixture

@@ -16,14 +16,14 @@ from tests.models.terminal import Terminal, in_terminal
 TIMES = 5
 PROGRAM = """
 from pathlib import Path
-from onetool.chat.commands import Leaving
-from onetool.chat.prompt import Prompt
+from onetool.console.engine_events import ExitRequested
+from onetool.console.prompt import Prompt
 
 prompt = Prompt(Path("state"), say=lambda text: print(text, flush=True))
 for number in range(20):
     try:
         text = prompt.ask()
-    except Leaving:
+    except ExitRequested:
         print(f"left {number}.", flush=True)
     else:
         print(f"heard {number}: {text!r}", flush=True)

@@ -147,4 +147,4 @@ def test_without_a_terminal_it_names_the_command_that_needs_none(tmp_path: Path)
     done = run_preloaded("repl", cwd=tmp_path, env=environment(tmp_path), stdin="1 + 1\n", also=LOADED)
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "onetool repl: there is no terminal here; onetool run - runs the code on stdin\n"
+    assert done.stderr == "onetool repl: this is not a terminal; use onetool run - to run code from stdin\n"

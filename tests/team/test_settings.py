@@ -32,7 +32,7 @@ def test_secrets_and_settings_are_kept_in_a_browser_and_no_value_is_shown_again(
         page.get_by_label("Value").fill(VALUE)
         page.keyboard.press("Enter")
 
-        expect(page.get_by_role("status").first).to_have_text("The secret is kept. Your next run has it.")
+        expect(page.get_by_role("status").first).to_have_text("The secret is saved. Your next run can use it.")
         assert VALUE not in page.content()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert "BRAVE_API_KEY" not in browsers.log_in("bob").get("/settings").text
@@ -46,7 +46,7 @@ def test_secrets_and_settings_are_kept_in_a_browser_and_no_value_is_shown_again(
         expect(page.get_by_role("alert")).to_contain_text("line 2: aliases.shout: must be text")
         page.get_by_role("textbox", name="Settings").fill("aliases:\n  shout: demo.upper\n")
         page.get_by_role("button", name="Save").click()
-        expect(page.get_by_role("status").first).to_have_text("Your settings are saved. Your next run has them.")
+        expect(page.get_by_role("status").first).to_have_text("Your settings are saved. They apply to your next run.")
         expect(page.get_by_role("textbox", name="Settings")).to_have_value("aliases:\n  shout: demo.upper\n")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         chromium.close()

@@ -1,11 +1,12 @@
-"""The commands of the chat itself: words that begin with a slash."""
+"""The commands of the chat itself, which begin with a slash."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from onetool.chat.clean_text import one_line
 from onetool.chat.conversation import Conversation
+from onetool.console.clean_text import count_of, one_line
+from onetool.console.engine_events import ExitRequested
 from ot.ai import ToolLoop, Totals
 
 HELP = """\
@@ -17,12 +18,8 @@ HELP = """\
 Ctrl-C stops an answer. A line that ends with \\ continues on the next one."""
 
 
-class Leaving(Exception):  # noqa: N818 - a wish, not an error
-    """The person wants to end the conversation."""
-
-
-def obey(words: str, conversation: Conversation, say: Callable[[str], None]) -> None:
-    """Carry out a command; explain an unknown one."""
+def run_command(words: str, conversation: Conversation, say: Callable[[str], None]) -> None:
+    """Run a command, or explain an unknown one."""
     name = words.split(maxsplit=1)[0].lower()
     match name:
         case "/help" | "/?":
@@ -31,11 +28,11 @@ def obey(words: str, conversation: Conversation, say: Callable[[str], None]) -> 
             say(conversation.see(_list_tools))
         case "/clear":
             conversation.see(lambda client: client.memory.clear())
-            say("A new conversation.")
+            say("Started a new conversation.")
         case "/cost":
             say(conversation.see(lambda client: word_totals(client.totals)))
         case "/exit" | "/quit":
-            raise Leaving
+            raise ExitRequested
         case _:
             say(f"There is no {one_line(name, 40)}. Commands: /help, /tools, /clear, /cost, /exit.")
 
@@ -51,9 +48,9 @@ def word_totals(totals: dict[tuple[str, str], Totals]) -> str:
     """Return one line for each model that was asked."""
     lines = []
     for (provider, model), total in totals.items():
-        cost = f"${total.cost:.4f}" if total.cost is not None else "no price is known (ai.prices)"
+        cost = f"${total.cost:.4f}" if total.cost is not None else "price unknown (ai.prices)"
         cached = f", {total.cache_read_tokens:,} from its cache" if total.cache_read_tokens else ""
         sent = total.input_tokens + total.cache_read_tokens + total.cache_write_tokens
-        requests = "1 request" if total.requests == 1 else f"{total.requests} requests"
+        requests = count_of(total.requests, "request")
         lines.append(f"{provider} {model}: {requests}, {sent:,} tokens in{cached}, {total.output_tokens:,} out; {cost}")
     return "\n".join(lines) or "Nothing yet."

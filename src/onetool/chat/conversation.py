@@ -1,4 +1,4 @@
-"""The assistant as the main thread sees it; see `onetool.chat.desk`."""
+"""The assistant as the main thread sees it; see `onetool.console.engine_events`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import TypeVar
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from onetool.chat.desk import Desk, Question
 from onetool.chat.kept_conversations import KeptConversation
+from onetool.console.caller import make_caller
+from onetool.console.engine_events import EngineEvents, Question
 from ot.ai import Event, ToolLoop
 from ot.app import open_app, open_assistant
 from ot.clients.caller import Caller
@@ -26,14 +27,14 @@ T = TypeVar("T")
 class Conversation:
     """The assistant as the main thread sees it."""
 
-    def __init__(self, portal: BlockingPortal, client: ToolLoop, desk: Desk[Event]) -> None:
+    def __init__(self, portal: BlockingPortal, client: ToolLoop, events: EngineEvents[Event]) -> None:
         self._portal = portal
         self._client = client
-        self._desk = desk
+        self._events = events
 
     def reply(self, text: str) -> Generator[Event | Question | None]:
-        """Yield what happens while the model answers, as `Desk.follow` does; raises ModelError."""
-        return self._desk.follow(self._portal, partial(self._answer, text))
+        """Yield events while the model answers, as `EngineEvents.follow` does; raises ModelError."""
+        return self._events.follow(self._portal, partial(self._answer, text))
 
     def see(self, look: Callable[[ToolLoop], T]) -> T:
         """Look at the client, on its own thread."""
@@ -49,18 +50,18 @@ class Conversation:
 def open_conversation(
     loaded: LoadedConfig, settings: AiSettings, *, launched: ZygoteProcess, may_ask: bool, kept: KeptConversation
 ) -> Iterator[Conversation]:
-    """Start the engine and the client; with `may_ask`, questions come among the events.
+    """Start the engine and the model's client, which continues the `kept` conversation.
 
-    The client knows what was said before, and what is said is `kept`.
+    With `may_ask`, questions come among the events.
     """
-    desk: Desk[Event] = Desk()
-    caller = Caller(ask=desk.ask if may_ask else None, memory=kept.memory, client=CLIENT)
+    events: EngineEvents[Event] = EngineEvents()
+    caller = make_caller(CLIENT, ask=events.ask if may_ask else None, memory=kept.memory)
     with (
         start_blocking_portal("asyncio") as portal,
         portal.wrap_async_context_manager(_open(loaded, settings, launched, caller)) as client,
     ):
         portal.call(client.go_on, kept.earlier, kept)
-        yield Conversation(portal, client, desk)
+        yield Conversation(portal, client, events)
 
 
 @asynccontextmanager

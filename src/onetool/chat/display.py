@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Protocol, TextIO
 
-from onetool.chat.clean_text import one_line, show_call, show_seconds, write_encodable
+from onetool.console.clean_text import one_line, show_call, show_seconds, write_encodable
 from ot.ai import Event, Finished, Retrying, TextDelta, ToolEnded, ToolStarted
 
 NOTES = {

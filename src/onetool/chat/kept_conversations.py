@@ -1,4 +1,4 @@
-"""Conversations that are kept: the one being had, and those that a person may go on with."""
+"""Saved conversations: the current one, and earlier ones that a person may continue."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DAY = 24 * 3600.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """A conversation of before."""
+    """An earlier conversation."""
 
     id: str
     written: float
@@ -36,11 +36,16 @@ class Earlier:
     def exchanges(self) -> list[Exchange]:
         return self.restored.exchanges
 
-    def describe(self) -> JsonObject:
-        """Return what a list tells of it."""
+    @property
+    def last(self) -> str:
+        """When something was last said."""
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(self.written))
+
+    def describe(self) -> dict[str, object]:
+        """Return what a list says about it."""
         return {
             "id": self.id,
-            "last": time.strftime("%Y-%m-%d %H:%M", time.localtime(self.written)),
+            "last": self.last,
             "provider": self.restored.provider,
             "model": self.restored.model,
             "questions": len(self.exchanges),
@@ -72,13 +77,13 @@ class ConversationShelf:
             if wanted in ("", one.id):
                 return one
         if wanted:
-            fix = "onetool chat --list shows those there are"
+            fix = "onetool chat --list shows all of them"
             raise ConfigError(f"there is no conversation {wanted} in this folder", fix=fix)
-        raise ConfigError("there is no conversation here yet", fix="begin one with onetool chat")
+        raise ConfigError("there is no conversation here yet", fix="start one with onetool chat")
 
     @contextmanager
     def keeping(self, settings: AiSettings, earlier: Earlier | None) -> Iterator[KeptConversation]:
-        """Keep what is said from now on, at the end of an earlier conversation or of a new one.
+        """Save what is said from now on, at the end of an earlier conversation or in a new one.
 
         Raises ConfigError where another process has that conversation open.
         """
@@ -106,21 +111,21 @@ class ConversationShelf:
 
 
 class KeptConversation:
-    """The conversation that is being had. What cannot be kept stops nothing: `problem` says so."""
+    """The current conversation. If it cannot be saved, it goes on, and `problem` says why."""
 
     def __init__(self, begin: Callable[[], OpenConversation | None], redactor: Redactor, settings: AiSettings) -> None:
         self._begin = begin
         self._settings = settings
         self._lines = Lines(redactor, self._append)
         self._opened: OpenConversation | None = begin()
-        self._told: tuple[str, str] | None = None  # the model that the file names last
+        self._told: tuple[str, str] | None = None  # the model named last in the file
         self._marks: set[str] = set()  # the guarded tools that it names
         self.memory = ClientMemory()  # of the client that has this conversation
         self.earlier: list[Exchange] = []
         self.problem = ""
 
     def go_on(self, opened: OpenConversation | None, restored: Restored) -> None:
-        """Add to a conversation of before."""
+        """Continue an earlier conversation."""
         self._opened = opened
         self._told = restored.provider, restored.model
         self._marks = set(restored.read)
@@ -128,7 +133,7 @@ class KeptConversation:
         self.earlier = restored.exchanges
 
     def question(self, text: str) -> None:
-        """Keep what the person said, and before it who answers, if that is news."""
+        """Save what the person said, and before it which model answers, if that has changed."""
         provider = self._settings.provider
         answers = provider, self._settings.section(provider).model
         if self._told != answers:
@@ -137,18 +142,18 @@ class KeptConversation:
         self._lines.question(text)
 
     def turn(self, message: AssistantMessage) -> None:
-        """Keep a turn that asks for calls."""
+        """Save a turn that asks for calls."""
         self._lines.turn(message)
 
     def results(self, message: ToolMessage) -> None:
-        """Keep what came of its calls; before it, what these have read that is guarded."""
+        """Save the results of its calls, and before them the guarded data that these have read."""
         if self.memory.read != self._marks:
             self._marks = set(self.memory.read)
             self._lines.read(self._marks)
         self._lines.results(message)
 
     def answer(self, message: AssistantMessage) -> None:
-        """Keep an answer."""
+        """Save an answer."""
         self._lines.answer(message)
 
     def clear(self) -> None:
@@ -157,7 +162,7 @@ class KeptConversation:
         self._opened, self._told, self._marks = self._begin(), None, set()
 
     def close(self) -> None:
-        """Let others go on with it."""
+        """Let other processes continue it."""
         if self._opened is not None:
             self._opened.close()
 
@@ -169,4 +174,4 @@ class KeptConversation:
         except OSError as error:
             self.close()
             self._opened = None
-            self.problem = f"What is said from here on is not kept: {error.strerror}."
+            self.problem = f"This conversation is not saved from here on: {error.strerror}."

@@ -16,9 +16,9 @@ from rich.segment import Segment
 from rich.spinner import Spinner
 from rich.text import Text
 
-from onetool.chat.clean_text import clean, show_call, show_seconds
 from onetool.chat.display import NOTES, describe_end, describe_retry
 from onetool.chat.markdown_blocks import MarkdownBlocks
+from onetool.console.clean_text import clean, show_call, show_seconds
 from ot.ai import Event, Finished, Retrying, TextDelta, ToolEnded, ToolStarted
 
 _INTERVAL = 0.08  # seconds between two drawings

@@ -26,35 +26,35 @@ COMMANDS = {
     "help": "find a tool by what you want to do, or explain a tool, a pack or a command",
     "call": "call one tool",
     "results": "list the stored results, or show one",
-    "servers": "list the MCP servers behind OneTool, and how they are",
-    "workers": "list the processes that serve extensions, and how they are",
-    "logs": "show what went wrong lately, or the traceback behind an incident",
-    "reload": "have the servers that are running read the configuration again",
+    "servers": "list the MCP servers behind OneTool, and their state",
+    "workers": "list the processes that serve extensions, and their state",
+    "logs": "show recent warnings and errors, or the traceback behind an incident",
+    "reload": "tell running servers to read the configuration again",
     "skills": "list the skills that runs can call, or show one",
-    "dashboard": "open the dashboard: live runs, servers, results, figures and errors in a browser",
-    "stats": "show what was called, how it went and what it saved",
-    "runs": "list the runs of this project that the journal has, or show one",
-    "replay": "run the code of a run again, with every call answered from its journal",
-    "audit": "show what was called with effect, or check that the log of it is whole",
+    "dashboard": "open the dashboard in a browser: live runs, servers, results, statistics and errors",
+    "stats": "show how often tools were called, how that went and what it saved",
+    "runs": "list this project's runs in the journal, or show one",
+    "replay": "run the code of a run again, with every call answered from the journal",
+    "audit": "show the calls that had side effects, or verify the audit log",
     "stubs": "write type stubs of every pack, for editors and type checkers",
-    "doctor": "look at everything that OneTool stands on, and say what to do about it",
-    "check": "start every server and extension, and look for mistakes",
-    "trust": "look at what a project's .onetool would do, and trust it",
-    "keys": "make, list and revoke API keys, with which machines use a team's server",
+    "doctor": "check everything that OneTool depends on, and suggest fixes",
+    "check": "start every server and extension, and report mistakes",
+    "trust": "review what a project's .onetool would do, and trust it",
+    "keys": "create, list and revoke the API keys that give machines access to a team's server",
     "init": "write a configuration file to start from",
     "import": "import servers from other MCP clients, or add OneTool to one",
-    "connect": "add OneTool to another MCP client, or take it out",
+    "connect": "add OneTool to another MCP client, or remove it",
     "login": "log in to a server that asks for it",
-    "seal": "make and replace the keys that seal secrets and logins of people",
+    "seal": "create and rotate the keys that encrypt people's secrets and logins",
     "accept": "review what a server has changed about itself, and accept it",
     "new": "write a first extension and a test for it",
     "lock": "list the versions that extensions are locked to, or upgrade them",
-    "fetch": "install the libraries that packs need, before a call waits for them",
+    "fetch": "install the libraries that packs need, so that no call waits for them",
     "sdk-path": "print the folder to put on PYTHONPATH when you run an extension by hand",
-    "completion": "print what makes a shell complete commands, options and tools",
+    "completion": "print a script that makes your shell complete commands, options and tools",
     "chat": "chat with a model that can use every tool",
     "listen": "talk to a model that can use every tool",
-    "demo": "watch a client and the server talk",
+    "demo": "show a session between a client and the server",
 }
 
 _MODULES = {"import": "import_"}
@@ -68,25 +68,29 @@ INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return the exit status: 0, 1 if the run failed, 2 for a mistake in usage or configuration."""
+    """Run one command and return the exit status: 0, 1 if it failed, 2 for a mistake in usage or configuration."""
     try:
         return _dispatch(sys.argv[1:] if argv is None else list(argv))
-    except BaseException as error:  # noqa: BLE001 - it is raised again where it is none of those with a status
+    except BaseException as error:  # noqa: BLE001 - raised again unless it has an exit status
         return status_of(error)
     finally:
-        gc.freeze()  # the interpreter would look through everything for garbage before it ends
+        gc.freeze()  # otherwise the interpreter searches everything for garbage before it ends
 
 
 def status_of(error: BaseException) -> int:
-    """Return the exit status for an error, worded where it is a person's; any other is raised again."""
+    """Report an error that a person can act on, and return the exit status; any other is raised again."""
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     if not isinstance(error, BrokenPipeError | BaseExceptionGroup):
-        return _word_mistake(error)
-    # Whoever read our output has gone, which Rich tells by SystemExit; a task group wraps either.
+        if not isinstance(error, Exception):
+            raise error
+        from onetool.cli.mistakes import report_mistake  # start-up path: `onetool --help` needs nothing of the engine
+
+        return report_mistake(error)
+    # The reader of our output has gone, which Rich reports as SystemExit; a task group wraps either.
     if isinstance(error, BaseExceptionGroup) and error.split((BrokenPipeError, SystemExit))[1] is not None:
         raise error
-    # What Python would flush at exit has nowhere to go either.
+    # Python could not flush its output at exit either.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return FAILED
 
@@ -102,7 +106,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def parse_command(arguments: list[str]) -> tuple[ModuleType, argparse.Namespace] | None:
-    """Load the chosen command and read its options; None where somebody at a terminal has chosen none."""
+    """Load the chosen command and read its options; None if a person at a terminal has chosen none."""
     head, rest = _split_at_command(arguments)
     chosen = _build_table_parser().parse_args(head)
     at_terminal = sys.stdin is not None and sys.stdin.isatty()
@@ -116,7 +120,7 @@ def parse_command(arguments: list[str]) -> tuple[ModuleType, argparse.Namespace]
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """Look for no garbage meanwhile, nor later in what is imported: it stays for good."""
+    """Collect no garbage meanwhile, nor later in what is imported, which stays for good."""
     gc.disable()
     try:
         yield
@@ -177,7 +181,7 @@ def _build_command_parser(command: str, *, epilog: str | None) -> argparse.Argum
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Asks for the width by itself: argparse makes one for each argument, and loads archives of all kinds for that."""
+    """Finds the width itself: argparse makes a formatter for each argument, and loads all of shutil for that."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=_terminal_width() - 2)
@@ -189,9 +193,9 @@ class _TableFormatter(_Formatter, argparse.RawDescriptionHelpFormatter):
 
 def _terminal_width() -> int:
     """Return the columns of the terminal, as `shutil.get_terminal_size` does."""
-    told = os.environ.get("COLUMNS", "")
-    if told.isdecimal() and int(told):
-        return int(told)
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
     try:
         return os.get_terminal_size().columns or _USUAL_WIDTH
     except OSError:
@@ -206,23 +210,3 @@ class _ShowVersion(argparse.Action):
 
         sys.stdout.write(f"onetool {installed_version()}\n")
         parser.exit()
-
-
-def _word_mistake(error: BaseException) -> int:
-    """Report a mistake in the configuration, or a store that is gone, in one line for any command."""
-    if not isinstance(error, Exception):
-        raise error
-    from onetool.cli.printing import complain  # start-up path: `onetool --help` needs nothing of the engine
-    from ot.errors import ConfigError
-    from ot.store.unavailable import StoreUnavailableError
-
-    match error:
-        case ConfigError():
-            from ot.execution.wording import word_error
-
-            complain(f"onetool: {word_error(error)}")
-            return USAGE
-        case StoreUnavailableError():
-            complain(f"onetool: {error.reason}. Try again once the database answers (store in the configuration).")
-            return FAILED
-    raise error

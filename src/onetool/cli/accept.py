@@ -1,4 +1,4 @@
-"""`onetool accept SERVER`: look at what a server says otherwise than before, and accept it as it is now."""
+"""`onetool accept SERVER`: review what a server has changed about itself, and accept it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.named_server import add_server_argument, find_server
 from onetool.cli.printing import complain, confirm, say
 from onetool.cli.start import load
+from onetool.console.clean_text import count_of
 from ot.parts.known_tools import proxy_host
 from ot.proxy import Acceptance
 from ot.proxy.definitions.acceptance import Difference
 from ot.proxy.definitions.pins import Part
 
 EPILOG = (
-    "What a server says when it is seen for the first time is accepted automatically; this is for what changes later: "
-    "its title, its instructions, its tools and its prompts."
+    "What a server offers when it is first connected is accepted automatically. This command is for later changes to "
+    "its title, instructions, tools and prompts."
 )
 _KINDS: dict[Part, str] = {"words": "its ", "tools": "", "prompts": "prompt "}
 
@@ -36,11 +37,11 @@ def main(options: Namespace) -> int:
         return USAGE
     acceptance = Acceptance(options.server, settings, proxy_host(loaded, os.environ).records)
     if not acceptance.seen:
-        say(f"{options.server} has not been connected yet; what it offers then is accepted automatically.")
+        say(f"{options.server} has not been connected yet; what it offers at first is accepted automatically.")
         return OK
     differences = acceptance.differences()
     if not differences:
-        say(f"Nothing has changed: {options.server} is as it was accepted.")
+        say(f"Nothing has changed since {options.server} was accepted.")
         return OK
     for difference in differences:
         name = f"{_KINDS[difference.part]}{ascii(difference.name)[1:-1]}"
@@ -48,8 +49,9 @@ def main(options: Namespace) -> int:
         for line in difference.lines:
             say(f"  {line}")
     counted = count_differences(differences)
-    if not options.yes and not _ask(counted):
-        complain("onetool: nothing was accepted")
+    if not options.yes and not confirm(f"Accept {counted} as shown?"):
+        hint = "" if sys.stdin.isatty() else ": there is no terminal to ask on; --yes accepts the changes above"
+        complain(f"onetool: nothing was accepted{hint}")
         return FAILED
     acceptance.accept()
     say(f"Accepted {counted} of {options.server}.")
@@ -57,15 +59,8 @@ def main(options: Namespace) -> int:
 
 
 def count_differences(differences: Sequence[Difference]) -> str:
-    """Count what differs, in words."""
+    """Return how many parts differ, such as "the title, 2 tools and 1 prompt"."""
     words = [f"the {each.name}" for each in differences if each.part == "words"]
     counts = Counter(each.part for each in differences if each.part != "words")
-    things = [*words, *(f"{count} {part if count > 1 else part[:-1]}" for part, count in counts.items())]
+    things = [*words, *(count_of(count, part.removesuffix("s")) for part, count in counts.items())]
     return " and ".join(filter(None, (", ".join(things[:-1]), things[-1])))
-
-
-def _ask(counted: str) -> bool:
-    if not sys.stdin.isatty():
-        complain("onetool: there is no terminal to ask at; --yes accepts the changes above")
-        return False
-    return confirm(f"Accept {counted} as shown?")

@@ -1,4 +1,4 @@
-"""`onetool audit`: what was called with effect, by whom and by whose leave; or whether the log of it is whole."""
+"""`onetool audit`: the calls that had side effects, who made and who allowed them; or a check of the log itself."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from onetool.cli import FAILED, OK
-from onetool.cli.printing import add_json_argument, complain, say, say_json, word_table
+from onetool.cli.printing import add_json_argument, complain, say, say_json, say_table
 from onetool.cli.start import load
+from onetool.console.clean_text import count_of
 from ot.audit.calls import AuditedCall, read_calls, whole_entries
 from ot.audit.log import AUDIT_FOLDER
 from ot.audit.reading import Chain, Finding, find_chains
@@ -25,23 +26,23 @@ from ot.store.opening import POSTGRES
 
 EPILOG = (
     "Calls that only read are not logged. The newest call comes last. "
-    "Exit status of --verify: 0 if every line is as it was written, else 1; lines cut from the end are not noticed."
+    "Exit status of --verify: 0 if every line is unchanged, else 1; it cannot detect lines cut off at the end."
 )
 
 _PERSON, _WIDTH_OF_PERSON = "person", 80
 _HEADINGS = ("time", "client", "run", "tool", "outcome", "took", "allowed or refused by", "arguments in bytes")
 _WIDTHS = (19, 24, 8, 60, 24, 9, 100, 100)  # characters at most
-_RUN_NUMBER = 2**31 - 1  # what lies above it is the server's
+_RUN_NUMBER = 2**31 - 1  # the bits above it identify the server
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--verify", action="store_true", help="check the whole log for lines changed or removed")
+    parser.add_argument("--verify", action="store_true", help="check the log for lines that were changed or removed")
     add_json_argument(parser)
     parser.add_argument(
-        "--since", type=read_time, metavar="TIME", help="show calls from then on: 2026-11-30, or with T18:00"
+        "--since", type=read_time, metavar="TIME", help="show calls since then: 2026-11-30 or 2026-11-30T18:00"
     )
-    parser.add_argument("--all", action="store_true", help="read the logs of all people whom a team's server serves")
-    parser.add_argument("--tool", default="*", metavar="NAME", help="show only this tool, pack, or pattern of either")
+    parser.add_argument("--all", action="store_true", help="include everyone who uses a team's server")
+    parser.add_argument("--tool", default="*", metavar="NAME", help="show only this tool or pack, or a pattern")
 
 
 def main(options: Namespace) -> int:
@@ -58,7 +59,7 @@ def main(options: Namespace) -> int:
 
 @contextmanager
 def _open_folders(options: Namespace) -> Iterator[Sequence[Path]]:
-    """Give the folder of this machine, unless everybody's are asked for, or the configuration names a database."""
+    """Open the log folder of this machine, or those of everyone, or the one in the configured database."""
     try:
         loaded: LoadedConfig | None = load(options, tolerant=True)
     except ConfigError:
@@ -77,11 +78,13 @@ def _open_folders(options: Namespace) -> Iterator[Sequence[Path]]:
 
 
 def read_time(text: str) -> str:
-    """Read a time that a person typed, in their time zone unless it names one; return it as the log writes times."""
+    """Return a time that a person typed, by default in their time zone, as the log writes times."""
     try:
         return datetime.fromisoformat(text).astimezone(UTC).isoformat(timespec="milliseconds")
     except (ValueError, OverflowError) as error:
-        raise ArgumentTypeError(f"{text!r} is no time such as 2026-11-30 or 2026-11-30T18:00") from error
+        raise ArgumentTypeError(
+            f"{text!r} is not a date or time; write, for example, 2026-11-30 or 2026-11-30T18:00"
+        ) from error
 
 
 # -- calls
@@ -92,29 +95,21 @@ def _show(chains: Sequence[Chain], options: Namespace) -> int:
     chosen = [call for call in calls if _is_chosen(call, options.tool, options.since or "")]
     if options.json:
         say_json([asdict(call) for call in chosen])
+    elif not chosen:
+        say("No calls with side effects are in the log.")
+    elif options.all:
+        rows = [(call.person or LOCAL, *_word_call(call)) for call in chosen]
+        say_table(rows, (_WIDTH_OF_PERSON, *_WIDTHS), (_PERSON, *_HEADINGS))
     else:
-        for line in _word_table(chosen, people=options.all):
-            say(line)
+        say_table(map(_word_call, chosen), _WIDTHS, _HEADINGS)
     if findings:
-        complain(f"onetool: the log is not whole ({_count(findings, 'finding')}); onetool audit --verify names them")
+        found = count_of(len(findings), "finding")
+        complain(f"onetool: the log has been damaged or changed ({found}); see onetool audit --verify")
     return OK
 
 
 def _is_chosen(call: AuditedCall, tool: str, since: str) -> bool:
     return call.time >= since and (fnmatchcase(call.tool, tool) or fnmatchcase(call.tool, f"{tool}.*"))
-
-
-def _word_table(calls: Sequence[AuditedCall], *, people: bool) -> Iterator[str]:
-    if not calls:
-        yield "Nothing that was called with effect is in the log."
-        return
-    rows = [_HEADINGS, *(_word_call(call) for call in calls)]
-    if people:
-        names = [_PERSON, *(call.person or LOCAL for call in calls)]
-        rows, widths = [(name, *row) for name, row in zip(names, rows, strict=True)], (_WIDTH_OF_PERSON, *_WIDTHS)
-        yield from word_table(rows, widths)
-        return
-    yield from word_table(rows, _WIDTHS)
 
 
 def _word_call(call: AuditedCall) -> tuple[str, ...]:
@@ -137,7 +132,7 @@ def _local_time(text: str) -> str:
         return "?"
 
 
-# -- whether it is whole
+# -- verification
 
 
 def _verify(chains: Sequence[Chain], *, as_json: bool) -> int:
@@ -150,10 +145,6 @@ def _verify(chains: Sequence[Chain], *, as_json: bool) -> int:
     for finding in findings:
         place = f"{finding.file}:{finding.line}" if finding.line else finding.file
         say(f"{'note: ' if finding.harmless else ''}{place}: {finding.reason}")
-    verdict = f"{_count(problems, 'problem')} found" if problems else "OK: every line is as it was written"
-    say(f"{verdict} ({_count(chains, 'chain')}, {precise(lines)} whole lines)")
+    verdict = f"{count_of(len(problems), 'problem')} found" if problems else "OK: every line is as it was written"
+    say(f"{verdict} ({count_of(len(chains), 'chain')}, {precise(lines)} whole lines)")
     return FAILED if problems else OK
-
-
-def _count(items: Sequence[object], noun: str) -> str:
-    return f"{precise(len(items))} {noun}{'' if len(items) == 1 else 's'}"

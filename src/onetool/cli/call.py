@@ -7,12 +7,13 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 import anyio
 
-from mcp_core.json_types import Json, Schema
+from mcp_core.json_types import Json
 from onetool.cli import FAILED, OK
 from onetool.cli.printing import complain, print_answer, progress_for_person
 from onetool.cli.start import load
+from onetool.console.caller import make_caller
 from ot.app import open_app
-from ot.clients.caller import Caller, Notes
+from ot.clients.caller import Notes
 from ot.config.loader import LoadedConfig
 from ot.errors import CallError
 from ot.execution.wording import word_error
@@ -21,7 +22,7 @@ from ot.text.output import render
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("tool", metavar="PACK.TOOL", help="its full name, such as ot.help")
+    parser.add_argument("tool", metavar="PACK.TOOL", help="the tool's full name, such as ot.help")
     parser.add_argument(
         "arguments",
         nargs="*",
@@ -46,9 +47,10 @@ async def _call(loaded: LoadedConfig, name: str, texts: list[tuple[str, str]]) -
         try:
             await app.servers.catch_up(name)
             definition = app.registry.get(name)
-            properties = definition.parameters.get("properties", {})
-            arguments = {key: read_value(text, properties.get(definition.own_name(key), {})) for key, text in texts}
-            caller = Caller(notes=notes, progress=progress_for_person())
+            properties = definition.parameters.get("properties")
+            known = properties if isinstance(properties, dict) else {}
+            arguments = {key: read_value(text, known.get(definition.own_name(key))) for key, text in texts}
+            caller = make_caller(notes=notes, progress=progress_for_person())
             rendered = render(await app.executor.call(name, arguments, caller=caller))
         except CallError as error:
             return Answer(word_error(error), is_error=True)
@@ -59,15 +61,16 @@ def split_argument(text: str) -> tuple[str, str]:
     """Cut `key=value` at the first equals sign."""
     key, separator, value = text.partition("=")
     if not separator or not key:
-        raise ArgumentTypeError(f"{text!r} is not of the form key=value")
+        raise ArgumentTypeError(f"{text!r} does not have the form key=value")
     return key, value
 
 
-def read_value(text: str, schema: Schema) -> Json:
+def read_value(text: str, schema: Json) -> Json:
     """Read a value by the schema of its parameter: text stays text, anything else is read as JSON if it is JSON."""
-    if schema.get("type") == "string":
+    if isinstance(schema, dict) and schema.get("type") == "string":
         return text
     try:
-        return json.loads(text)
+        value: Json = json.loads(text)
     except ValueError:
         return text
+    return value

@@ -1,4 +1,4 @@
-"""`onetool chat`: talk to a model that has every tool."""
+"""`onetool chat`: talk to a model that can use every tool."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from mcp_core.json_types import JsonObject
-from onetool.chat.clean_text import one_line
-from onetool.chat.commands import Leaving, obey
+from onetool.chat.commands import run_command
 from onetool.chat.conversation import Conversation, open_conversation
-from onetool.chat.desk import Question
 from onetool.chat.display import Display, PlainDisplay
 from onetool.chat.kept_conversations import ConversationShelf, Earlier, KeptConversation
 from onetool.cli import FAILED, INTERRUPTED, OK, USAGE
-from onetool.cli.printing import complain, say, say_json, word_table
+from onetool.cli.printing import add_json_argument, complain, say, say_json, say_table
 from onetool.cli.start import load
+from onetool.console.clean_text import count_of, one_line
+from onetool.console.engine_events import ExitRequested, Question
 from ot.ai import ToolLoop
 from ot.app import launch
 from ot.config.loader import LoadedConfig
@@ -29,7 +28,7 @@ from ot.errors import MissingExtraError, ModelError
 from ot.execution.wording import word_error
 
 if TYPE_CHECKING:
-    from onetool.chat.prompt import Prompt
+    from onetool.console.prompt import Prompt
 
 STOPPED = "Stopped."
 _RECALLED = 300  # characters of the last question and of its answer
@@ -37,18 +36,18 @@ WIDTHS = (9, 16, 40, 14, 60)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--provider", choices=[*find_providers()], help="who answers (default: ai.provider)")
-    parser.add_argument("--model", metavar="M", help="which of its models (default: the configured one)")
+    parser.add_argument("--provider", choices=[*find_providers()], help="the model's provider (default: ai.provider)")
+    parser.add_argument("--model", metavar="M", help="the model (default: the configured one)")
     parser.add_argument(
         "--continue",
         nargs="?",
         const="",
         metavar="ID",
         dest="earlier",
-        help="go on with a conversation of this folder (default: the last one), and with its model",
+        help="continue a conversation of this folder (default: the last one), with its model",
     )
     parser.add_argument("--list", action="store_true", help="list the conversations of this folder")
-    parser.add_argument("--json", action="store_true", help="print the list as JSON")
+    add_json_argument(parser, "print the list as JSON")
 
 
 def main(options: Namespace) -> int:
@@ -59,7 +58,7 @@ def main(options: Namespace) -> int:
     earlier = shelf.find(options.earlier) if options.earlier is not None else None
     settings = choose_again(loaded.config.ai, earlier, options.provider, options.model)
     if loaded.config.log.file is None:
-        logging.disable(logging.ERROR)  # a person sees what went wrong with a call where the call is shown
+        logging.disable(logging.ERROR)  # errors are shown where the call is shown
     at_terminal = sys.stdin.isatty()
     try:
         with (
@@ -75,24 +74,23 @@ def main(options: Namespace) -> int:
 
 
 def _list(found: Iterable[Earlier], *, as_json: bool) -> int:
-    described = [one.describe() for one in found]
+    conversations = list(found)
     if as_json:
-        say_json(described)
-    elif not described:
-        complain("There is no conversation in this folder yet; onetool chat begins one.")
+        say_json([one.describe() for one in conversations])
+    elif not conversations:
+        complain("There is no conversation in this folder yet; onetool chat starts one.")
     else:
-        for line in word_table([_row(one) for one in described], WIDTHS):
-            say(line)
+        say_table(map(_row, conversations), WIDTHS)
     return OK
 
 
-def _row(one: JsonObject) -> list[str]:
-    questions = "1 question" if one["questions"] == 1 else f"{one['questions']} questions"
-    return [one["id"], one["last"], f"{one['provider']} {one['model']}", questions, one["first"]]
+def _row(one: Earlier) -> tuple[str, ...]:
+    model = f"{one.restored.provider} {one.restored.model}"
+    return one.id, one.last, model, count_of(len(one.exchanges), "question"), one.exchanges[0].question
 
 
 def choose_again(settings: AiSettings, earlier: Earlier | None, provider: str | None, model: str | None) -> AiSettings:
-    """Return the settings for whoever answered in an earlier conversation, unless the command line asks for others."""
+    """Return the settings for the model of an earlier conversation, unless the command line names another."""
     known = earlier.restored if earlier is not None and earlier.restored.provider in find_providers() else None
     if known is not None and provider in (None, known.provider):
         provider, model = known.provider, model or known.model
@@ -100,7 +98,7 @@ def choose_again(settings: AiSettings, earlier: Earlier | None, provider: str | 
 
 
 def choose(settings: AiSettings, provider: str | None, model: str | None) -> AiSettings:
-    """Return the settings with the changes that the command line asks for."""
+    """Return the settings with the provider and model that the command line names."""
     provider = provider or settings.provider
     changes: dict[str, object] = {"provider": provider}
     if settings.failover == provider:
@@ -111,7 +109,7 @@ def choose(settings: AiSettings, provider: str | None, model: str | None) -> AiS
 
 
 def _answer_once(conversation: Conversation, kept: KeptConversation) -> int:
-    """Answer one question, which is all of stdin; only its answer goes to stdout."""
+    """Answer the question on stdin; only the answer goes to stdout."""
     try:
         text = sys.stdin.buffer.read().decode()
     except UnicodeDecodeError as error:
@@ -133,10 +131,10 @@ def _answer_once(conversation: Conversation, kept: KeptConversation) -> int:
 
 def _talk(conversation: Conversation, loaded: LoadedConfig, kept: KeptConversation, earlier: Earlier | None) -> int:
     try:
-        from onetool.chat.prompt import Prompt
+        from onetool.console.prompt import Prompt
     except ImportError as error:
         provider = conversation.see(lambda client: client.model.provider)
-        raise MissingExtraError(provider, provider) from error  # it comes with every provider's library
+        raise MissingExtraError(provider, provider) from error  # prompt_toolkit comes with every provider's library
 
     display, write = _open_display()
     write(conversation.see(greet))
@@ -147,10 +145,10 @@ def _talk(conversation: Conversation, loaded: LoadedConfig, kept: KeptConversati
         try:
             text = prompt.ask()
             if text.startswith("/"):
-                obey(text, conversation, write)
+                run_command(text, conversation, write)
             else:
                 _show(conversation, text, display, prompt)
-        except Leaving:
+        except ExitRequested:
             return OK
         except KeyboardInterrupt:
             display.end(STOPPED)
@@ -162,28 +160,24 @@ def _talk(conversation: Conversation, loaded: LoadedConfig, kept: KeptConversati
 
 
 def recall(earlier: Earlier) -> str:
-    """Say which conversation goes on, and how it ended."""
-    told, last = earlier.describe(), earlier.exchanges[-1]
+    """Say which conversation continues, and how it ended."""
+    last, questions = earlier.exchanges[-1], count_of(len(earlier.exchanges), "question")
     answer = last.answer.text if last.answer is not None else ""
-    questions = "1 question" if told["questions"] == 1 else f"{told['questions']} questions"
-    return "\n".join(
-        [
-            f"Conversation {told['id']} of {told['last']}, {questions}. It ended with:",
-            f"  you: {one_line(last.question, _RECALLED)}",
-            f"  {told['provider']}: {one_line(answer, _RECALLED)}",
-        ]
+    return (
+        f"Conversation {earlier.id} of {earlier.last}, {questions}. It ended with:\n"
+        f"  you: {one_line(last.question, _RECALLED)}\n"
+        f"  {earlier.restored.provider}: {one_line(answer, _RECALLED)}"
     )
 
 
 def greet(client: ToolLoop) -> str:
-    """Return the first line: who answers, with how many tools."""
-    count = len(client.offered())
-    tools = "1 tool" if count == 1 else f"{count} tools"
+    """Return the first line: the model, and how many tools it has."""
+    tools = count_of(len(client.offered()), "tool")
     return f"{client.model.provider} {client.model.name}, {tools}. /help shows commands."
 
 
 def _show(conversation: Conversation, text: str, display: Display, prompt: Prompt | None) -> None:
-    """Show one answer as it comes; whatever ends it early ends the calls that it makes."""
+    """Show one answer as it comes; if it is interrupted, its calls are too."""
     display.begin()
     with closing(conversation.reply(text)) as happenings:
         for happening in happenings:

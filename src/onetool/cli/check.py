@@ -1,6 +1,7 @@
 """`onetool check`: every mistake that can be found, one line each, and every server and extension started once.
 
-Offline, the one thing it connects to is the databases that are configured, to advise on their roles."""
+Even offline it connects to the configured databases, to advise on their roles.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +10,6 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mcp_core.json_types import JsonObject
 from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.accept import count_differences
 from onetool.cli.confinement import describe_confinement, find_confinement_mistakes
@@ -39,14 +39,14 @@ from ot.workers.pack_environment import LibraryState, state_of
 from ot.workers.uv_program import PreparationError
 
 EPILOG = (
-    "Every server and extension is started side by side, and ended again. Exit status: 0 if nothing is wrong, 1 if "
+    "All servers and extensions are started at the same time, then stopped. Exit status: 0 if nothing is wrong, 1 if "
     "something could not be started, 2 if there is a mistake."
 )
 
 
 @dataclass
 class Findings:
-    """Everything that a check finds; `problems` are mistakes, `notes` are none."""
+    """Everything that a check finds; `problems` are mistakes, `notes` are not."""
 
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Findings:
 
     @property
     def status(self) -> int:
-        """The exit status that tells of the worst."""
+        """The exit status for the worst finding."""
         failed = any(trial.failure for trial in self.trials)
         return USAGE if self.problems else FAILED if failed else OK
 
@@ -67,7 +67,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--import",
         dest="closely",
         action="store_true",
-        help="start extensions only, and look closely at their annotations, imports and dependencies",
+        help="start extensions only, and check their annotations, imports and dependencies",
     )
     add_json_argument(parser)
 
@@ -130,13 +130,13 @@ def _find_notes(loaded: LoadedConfig, registry: ToolRegistry, locked: Sequence[s
     yield from advise_on_roles(loaded, registry)
     missing = [pack for pack, state in _library_states(loaded, registry) if state is LibraryState.MISSING]
     if missing:
-        yield f"libraries are not fetched yet of: {', '.join(missing)}; onetool fetch installs them now"
+        yield f"libraries not installed yet: {', '.join(missing)}; onetool fetch installs them now"
     if locked:
-        yield f"dependencies are locked of: {', '.join(locked)}; onetool lock lists and upgrades them"
+        yield f"locked dependencies: {', '.join(locked)}; onetool lock lists and upgrades them"
 
 
 def _is_off_or_broken(loaded: LoadedConfig, name: str) -> bool:
-    """True for a server that is switched off, or of which it is known without a start that it cannot work."""
+    """True for a server that is switched off, or that is known not to work without starting it."""
     server = loaded.config.servers[name]
     return not server.enabled or bool(find_mistake(server, environ=os.environ, project=loaded.project))
 
@@ -150,7 +150,7 @@ def _count(registry: ToolRegistry) -> str:
     return f"{len(registry.packs())} packs, {len(registry.definitions())} tools"
 
 
-def _as_json(found: Findings, loaded: LoadedConfig, registry: ToolRegistry) -> JsonObject:
+def _as_json(found: Findings, loaded: LoadedConfig, registry: ToolRegistry) -> dict[str, object]:
     return {
         "ok": found.status == OK,
         "problems": found.problems,
@@ -170,20 +170,20 @@ def _find_pack_problems(registry: ToolRegistry) -> Iterator[str]:
 
 
 def find_lost_packs(registry: ToolRegistry) -> Iterator[str]:
-    """Yield a sentence about each pack that cannot be reached, because another one has its name."""
+    """Yield a sentence about each pack that cannot be used, because another one has its name."""
     for collision in registry.collisions:
         if _is_mistake(collision):
             yield word_collision(collision)
 
 
 def _is_mistake(collision: NameCollision) -> bool:
-    """True if someone loses a pack unintentionally."""
+    """True if a pack is hidden unintentionally."""
     return collision.reachable_as is None and not collision.intended
 
 
 def word_collision(collision: NameCollision) -> str:
     """A sentence about a name that two packs claim."""
-    fate = "is not loaded" if collision.reachable_as is None else f"is reached as {collision.reachable_as}"
+    fate = "is not loaded" if collision.reachable_as is None else f"is available as {collision.reachable_as}"
     return f"pack {collision.name}: the name belongs to {collision.kept_by}; {collision.other} {fate}"
 
 
@@ -197,7 +197,7 @@ def _find_changed_servers(loaded: LoadedConfig) -> Iterator[str]:
 
 
 def _read_locks(loaded: LoadedConfig, extensions: Mapping[str, Extension]) -> tuple[list[str], list[str]]:
-    """Return what is wrong with locks, and the packs that are locked."""
+    """Return the problems with locks, and the packs that are locked."""
     problems, locked = [], []
     for pack, extension in sorted(extensions.items()):
         installer = installer_of(loaded, extension)
@@ -223,11 +223,11 @@ def _find_untrusted(loaded: LoadedConfig) -> Iterator[str]:
     for line in (*found.refused, *loaded.untrusted.broken):
         yield f"{FOLDER}/{line}"
     for refusal in loaded.refused:
-        yield f"{refusal.key} of the project is left out: {refusal.reason}"
+        yield f"{refusal.key} of the project is ignored: {refusal.reason}"
 
 
 def find_setting_problems(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:
-    """Yield what is wrong with settings that fit, held against the packs, programs and folders that there are."""
+    """Yield mistakes in valid settings: packs, programs and folders that do not exist."""
     config = loaded.config
     yield from find_idle_rules(config.policy, registry, config.servers)
     for name, project in config.projects.items():

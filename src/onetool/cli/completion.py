@@ -1,4 +1,4 @@
-"""`onetool completion SHELL`: what makes a shell complete `onetool`, and the answer whenever it asks."""
+"""`onetool completion SHELL`: the script that makes a shell complete `onetool`, and its answers."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from ot.errors import ConfigError
 
 EPILOG = (
     "bash: put `source <(onetool completion bash)` into ~/.bashrc. zsh: the same with zsh into ~/.zshrc, after "
-    "compinit. fish: onetool completion fish > ~/.config/fish/completions/onetool.fish. Names of tools come from what "
-    "is known already; no server is started."
+    "compinit. fish: onetool completion fish > ~/.config/fish/completions/onetool.fish. Tool names come from what "
+    "is already known; no server is started."
 )
 _MEMORY = "completion.json"
 
@@ -43,7 +43,7 @@ def main(options: argparse.Namespace) -> int:
 
     try:
         found = Completion(COMMANDS, partial(_arguments_of, memory), names).complete(words)
-    except ConfigError:  # who presses TAB wants no lecture; the command itself will say it
+    except ConfigError:  # the command itself will report it
         return OK
     for each in found:
         sys.stdout.write(f"{each.word}\t{each.about}\n" if each.about else f"{each.word}\n")
@@ -54,21 +54,12 @@ def _arguments_of(memory: Memory, command: str) -> Arguments:
     folder = Path(__file__).parent
     module = folder / f"{command.replace('-', '_')}.py"
     file = module if module.exists() else folder / f"{command}_.py"
-    found: Arguments = memory.recall(
+    return memory.recall(
         f"arguments {command}", stamp_of([file, folder]), lambda: describe_arguments(load_command(command)[1])
     )
-    return found
 
 
 def _read_names(config: Path | None) -> Names:
-    # Most presses of TAB need none of this, which takes a second.
-    from onetool.cli.definitions import read_registry
-    from onetool.cli.start import load
+    from onetool.cli.definitions import read_names  # takes a second, and most presses of TAB do not need it
 
-    loaded = load(argparse.Namespace(config=config), tolerant=True)
-    registry = read_registry(loaded)
-    return Names(
-        tools=sorted(tool.name for tool in registry.definitions()),
-        packs=sorted(pack.name for pack in registry.packs()),
-        servers=sorted(loaded.config.servers),
-    )
+    return read_names(config)

@@ -1,4 +1,4 @@
-"""Lines of `onetool check` about the confinement of runs and of what is started, and what is wrong there."""
+"""Lines of `onetool check` about the confinement of runs and processes, and mistakes in it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def describe_confinement(loaded: LoadedConfig, registry: ToolRegistry) -> Iterat
 
 
 def find_confinement_mistakes(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:
-    """Headers that cannot be read, paths that do not exist, and bounds that this system cannot hold."""
+    """Yield headers that cannot be read, paths that do not exist, and limits that this system cannot enforce."""
     confined = {
         f"servers.{name}.confine": server.confine
         for name, server in loaded.config.servers.items()
@@ -49,7 +49,7 @@ def find_confinement_mistakes(loaded: LoadedConfig, registry: ToolRegistry) -> I
     for name, settings in confined.items():
         for path in (*settings.read, *settings.write):
             if not path.exists():
-                yield f"{name}: {path} does not exist, so it opens nothing"
+                yield f"{name}: {path} does not exist, so it has no effect"
     for hosts in sorted({bool(settings.hosts) for settings in confined.values()}):
         problem = find_confinement_problem(Confine(hosts=("example.com",) if hosts else ()))
         if problem:
@@ -58,7 +58,7 @@ def find_confinement_mistakes(loaded: LoadedConfig, registry: ToolRegistry) -> I
 
 
 def _extensions(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[tuple[str, ConfineSettings | str | None]]:
-    """The bounds of each extension, or what is wrong with them."""
+    """Yield the limits of each extension, or the mistake in them."""
     files = {
         tool.pack: tool.file
         for tool in registry.definitions()
@@ -86,5 +86,5 @@ def _words(confine: ConfineSettings | None) -> str:
 def _words_of_tool(touches: Touches) -> str:
     shown = ConfineSettings.model_construct(
         read=touches.reads, write=(*touches.writes, *touches.outputs), hosts=touches.hosts
-    )  # places that stand for arguments are not paths
+    )  # a placeholder for an argument is not a path
     return f"confined to {shown.describe()}"

@@ -1,15 +1,16 @@
-"""`onetool connect CLIENT`: OneTool added to the configuration of another client, or taken out of it."""
+"""`onetool connect CLIENT`: OneTool added to the configuration of another client, or removed from it."""
 
 from __future__ import annotations
 
 import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
 from mcp_core.nearest_names import nearest
 from onetool.cli import OK, USAGE
-from onetool.cli.printing import add_json_argument, complain, say, say_json, visible, word_table
+from onetool.cli.printing import add_json_argument, complain, say, say_json, say_table, say_visibly
 from onetool.foreign.clients import CLIENTS, System
 from onetool.foreign.connecting import (
     Connection,
@@ -25,8 +26,8 @@ from ot.config.paths import CONFIG_FILE, Places, absolute, find_places
 from ot.config.project_trust import project_trust
 
 EPILOG = (
-    "Without CLIENT it lists the clients and says which have OneTool. Everything else in a client's file stays as it "
-    "is, and the old file is kept beside it. Exit status: 0; 2 for a usage or configuration error."
+    "Without CLIENT, lists the clients and which of them have OneTool. Everything else in a client's file stays as it "
+    "is, and a backup is kept beside it. Exit status: 0; 2 for a usage or configuration error."
 )
 _WIDTHS = (15, 60, 120)
 
@@ -34,10 +35,8 @@ _WIDTHS = (15, 60, 120)
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("clients", nargs="*", type=_client, metavar="CLIENT", help=", ".join(CLIENTS))
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--remove", action="store_true", help="take OneTool out of the client's configuration")
-    what.add_argument(
-        "--print", action="store_true", dest="only_show", help="only show what would be written and where"
-    )
+    what.add_argument("--remove", action="store_true", help="remove OneTool from the client's configuration")
+    what.add_argument("--print", action="store_true", dest="only_show", help="only show what would be written where")
     parser.add_argument("--project", action="store_true", help="write the project's file, not your own")
     add_json_argument(parser)
 
@@ -57,39 +56,60 @@ def main(options: Namespace) -> int:
         project = places.project if options.project or client == "project" else None
         if options.remove:
             _remove(client, system, project)
+        elif options.only_show:
+            _show_entry(options, client, system, places, project)
         else:
-            _connect(options, client, system, places, project)
+            connect_client(client, system, places, config=options.config, project=project)
     return OK
 
 
 def _remove(client: str, system: System, project: Path | None) -> None:
     connection = plan_removal(client, system, project=project)
+    for line in show_difference(connection):
+        say_visibly(line)
     if connection.changes:
         _write(connection, client)
     else:
-        tell(f"OneTool is not in {near(connection.original.file)}.")
+        say_visibly(f"OneTool is not in {near(connection.original.file)}.")
 
 
-def _connect(options: Namespace, client: str, system: System, places: Places, project: Path | None) -> None:
-    arguments, word = arguments_for(options.config, system, places, shared=project is not None)
-    if options.only_show:
-        file, text = show_entry(client, system, project=project, arguments=arguments)
-        complain(visible(f"for {near(file)}:"))
-        say(text.rstrip("\n"))
-        return
+def _show_entry(options: Namespace, client: str, system: System, places: Places, project: Path | None) -> None:
+    arguments, _ = _arguments_for(options.config, system, places, shared=project is not None)
+    file, text = show_entry(client, system, project=project, arguments=arguments)
+    complain(f"for {near(file)}:")
+    say(text.rstrip("\n"))
+
+
+def connect_client(
+    client: str,
+    system: System,
+    places: Places,
+    *,
+    config: Path | None,
+    project: Path | None,
+    agrees: Callable[[Path], bool] = lambda _: True,
+) -> bool:
+    """Add OneTool to a client's file, if the person `agrees` to the difference that is shown; False if they do not."""
+    arguments, note = _arguments_for(config, system, places, shared=project is not None)
     connection = plan_connection(client, system, project=project, arguments=arguments)
-    if connection.changes:
-        _write(connection, client)
-    else:
-        tell_connected(connection, arguments)
-    if word:
-        tell(word)
+    for line in show_difference(connection):
+        say_visibly(line)
+    if not connection.changes:
+        _tell_connected(connection, arguments)
+    if note:
+        say_visibly(note)
+    if not connection.changes:
+        return True
+    if not agrees(connection.original.file):
+        return False
+    _write(connection, client)
+    return True
 
 
-def arguments_for(config: Path | None, system: System, places: Places, *, shared: bool) -> tuple[list[str], str]:
-    """Return the arguments by which a client's OneTool finds the configuration that applies here, and a word about it.
+def _arguments_for(config: Path | None, system: System, places: Places, *, shared: bool) -> tuple[list[str], str]:
+    """Return the arguments with which a client's OneTool finds the configuration of this folder, and a note about it.
 
-    In a file that the project shares, only what was named: its client starts it in the project.
+    In a file that the project shares, only a named file: the client starts OneTool in the project.
     """
     named = named_file(config, system)
     trust = project_trust(places.project, system.home)
@@ -103,49 +123,34 @@ def named_file(config: Path | None, system: System) -> Path | None:
     return absolute(text, folder=Path.cwd(), home=system.home) if text else None
 
 
-def tell_connected(connection: Connection, arguments: list[str]) -> None:
-    """Say that OneTool is there already, and how it is started if that leads to another configuration."""
-    tell(f"OneTool is already in {near(connection.original.file)}.")
+def _tell_connected(connection: Connection, arguments: list[str]) -> None:
+    """Say that OneTool is already there, and how it is started if that uses another configuration."""
+    say_visibly(f"OneTool is already in {near(connection.original.file)}.")
     there = connection.entry.get("args")
     if arguments and (not isinstance(there, list) or there[-len(arguments) :] != arguments):
-        tell(f"It is started there as `{near(connection.command)}`, without {' '.join(arguments)}.")
-        tell("`--remove` takes that entry out, so that another can be written.")
+        say_visibly(f"It is started there as `{near(connection.command)}`, without {' '.join(arguments)}.")
+        say_visibly("Use `--remove` first to replace that entry.")
 
 
 def _write(connection: Connection, client: str) -> None:
-    for line in show_difference(connection):
-        tell(line)
     tell_written(connection.original.file, connection.write(), removed=not connection.text)
-    tell_restart(client)
+    who = "the clients that read it" if client == "project" else CLIENTS[client]
+    say_visibly(f"Restart {who} to apply the change.")
 
 
-def tell_restart(client: str) -> None:
-    """Say that a client has to read its file again."""
-    tell(
-        "Restart the clients that read it."
-        if client == "project"
-        else f"Restart {CLIENTS[client]} to have it read that."
-    )
-
-
-def tell_written(file: Path, backup: Path | None, *, removed: bool = False) -> None:
+def tell_written(file: Path, backup: Path | None = None, *, removed: bool = False) -> None:
     """Say that a file was written, and where its copy is."""
-    tell(f"{'removed' if removed else 'wrote'} {near(file)}" + (f" (backup: {backup.name})" if backup else ""))
-
-
-def tell(text: str) -> None:
-    """Write a line; what others wrote into their files may not move the cursor of this terminal."""
-    say(visible(text))
+    say_visibly(f"{'removed' if removed else 'wrote'} {near(file)}" + (f" (backup: {backup.name})" if backup else ""))
 
 
 def near(text: object) -> str:
-    """Return a text with its paths as a person would type them here."""
+    """Return a text with paths shortened: relative to this folder, or with ~."""
     return str(text).replace(f"{Path.cwd()}{os.sep}", "").replace(f"{Path.home()}{os.sep}", f"~{os.sep}")
 
 
 def _list(options: Namespace, system: System) -> int:
     if options.remove or options.only_show or options.project:
-        complain("onetool connect: which CLIENT?")
+        complain("onetool connect: name the CLIENT")
         return USAGE
     found = list(survey_connections(system))
     if options.json:
@@ -155,6 +160,5 @@ def _list(options: Namespace, system: System) -> int:
     for each in found:
         state = each.problem or (f"connected: {near(each.command)}" if each.command else "not connected")
         rows.append((each.client, near(each.file), state if each.installed else "not found on this machine"))
-    for line in word_table(rows, _WIDTHS):
-        say(line)
+    say_table(rows, _WIDTHS)
     return OK

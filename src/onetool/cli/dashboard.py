@@ -1,4 +1,4 @@
-"""`onetool dashboard`: open the dashboard in a browser, at a server that runs or at one that is started for it."""
+"""`onetool dashboard`: open the dashboard of a running server, or of one that is started for it, in a browser."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from onetool.http.listening_address import bind_address
 from ot.config.loader import LoadedConfig
 
 EPILOG = (
-    "The link logs in whoever opens it first, once, within five minutes. A server that is reached over HTTP has a "
-    "dashboard; where none of yours runs, one is started on this machine until Ctrl-C. It shows the runs of all your "
-    "servers of this project."
+    "The link works once, within five minutes. Servers over HTTP have a dashboard; if none of yours is running, one is "
+    "started on this machine until you press Ctrl-C. It shows the runs of all your servers of this project."
 )
 
 
@@ -36,7 +35,7 @@ def main(options: Namespace) -> int:
     async def open_soon(link: str) -> None:
         await anyio.to_thread.run_sync(lambda: _open(link, browser=not options.no_browser))
 
-    complain("onetool: no server of yours has a dashboard, so one is started; Ctrl-C ends it")
+    complain("onetool: none of your running servers has a dashboard; starting one. Press Ctrl-C to stop it.")
     return serve_with_token(loaded, bind_address("127.0.0.1:0"), use_link=open_soon)
 
 
@@ -49,6 +48,6 @@ def choose_link(told: Sequence[ControlReply], loaded: LoadedConfig) -> str | Non
 def _open(link: str, *, browser: bool) -> None:
     import webbrowser  # only this command and a login need it
 
-    say(f"Open the dashboard once with this link:\n{link}")
+    say(f"Open the dashboard with this link, which works once:\n{link}")
     if browser:
         webbrowser.open(link)

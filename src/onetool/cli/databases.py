@@ -1,4 +1,4 @@
-"""The databases that a configuration names: mistakes in their addresses, and roles that may do more than they need."""
+"""Databases in the configuration: mistakes in their addresses, and roles with more rights than they need."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ot_packs.db.database import PACK, excess_rights
 
 
 def find_connection_mistakes(loaded: LoadedConfig) -> Iterator[str]:
-    """Yield what is wrong with the addresses themselves."""
+    """Yield mistakes in the addresses."""
     for name, entry in _connections(loaded).items():
         try:
             read_connection(name, entry)
@@ -29,9 +29,9 @@ def find_connection_mistakes(loaded: LoadedConfig) -> Iterator[str]:
 
 
 def advise_on_roles(loaded: LoadedConfig, registry: ToolRegistry) -> list[str]:
-    """Return what the roles of connections may do that reading has no need of; connects to each server.
+    """Return the rights of each connection's role that reading does not need; connects to each server.
 
-    The libraries that this takes may be in an environment of their own; they are not fetched for it.
+    The libraries for this may be in an environment of their own; they are not installed for it.
     """
     servers = dict(_servers(loaded))
     if not servers:
@@ -40,7 +40,7 @@ def advise_on_roles(loaded: LoadedConfig, registry: ToolRegistry) -> list[str]:
     assert libraries is not None
     state = state_folder(loaded.home)
     if state_of(state, libraries) is LibraryState.MISSING:
-        return [f"{key}: its role is looked at once `onetool fetch {PACK}` has been run" for key in servers]
+        return [f"{key}: run `onetool fetch {PACK}` to have its role checked" for key in servers]
     return anyio.run(_advise_on_all, servers, libraries, state)
 
 
@@ -63,8 +63,8 @@ async def _advise_on(key: str, address: ServerAddress, host: IsolateHost, librar
     try:
         held = await excess_rights(host, address, libraries)
     except CallError as error:
-        return f"{key} cannot be looked at: {word_error(error)}"
-    return f"{key}: its role {', '.join(held)}; use a role that may only read what you want read" if held else ""
+        return f"{key} cannot be checked: {word_error(error)}"
+    return f"{key}: its role {', '.join(held)}; use a role that can only read what you need" if held else ""
 
 
 def _servers(loaded: LoadedConfig) -> Iterator[tuple[str, ServerAddress]]:

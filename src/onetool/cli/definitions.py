@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+from argparse import Namespace
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, Never
 
+from onetool.cli.start import load
+from onetool.completion.names import Names
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.isolate import IsolateHost
@@ -29,7 +33,7 @@ from ot.workers.extension import Extension
 
 
 def read_registry(loaded: LoadedConfig) -> ToolRegistry:
-    """Read every definition for a command that calls nothing: no process is started."""
+    """Read every definition; no process is started."""
     return read_definitions(loaded)[0]
 
 
@@ -47,7 +51,7 @@ def read_extensions(loaded: LoadedConfig) -> dict[str, Extension]:
 
 @asynccontextmanager
 async def open_definitions(loaded: LoadedConfig) -> AsyncIterator[tuple[ToolRegistry, Servers]]:
-    """Read every definition; servers can be asked for theirs, and none is connected by itself."""
+    """Read every definition, with servers that are connected on demand."""
     registry, places, _ = _read_own(loaded)
     async with open_servers(
         loaded.config.servers, registry=registry, places=places, host=proxy_host(loaded, os.environ), ahead=False
@@ -56,7 +60,7 @@ async def open_definitions(loaded: LoadedConfig) -> AsyncIterator[tuple[ToolRegi
 
 
 def _read_own(loaded: LoadedConfig) -> tuple[ToolRegistry, PackPlaces, dict[str, Extension]]:
-    """Read what needs no server."""
+    """Read the definitions that need no server."""
     extensions: dict[str, Extension] = {}
 
     def function_of(extension: Extension, tool: str) -> ToolFunction:
@@ -73,13 +77,24 @@ def _read_own(loaded: LoadedConfig) -> tuple[ToolRegistry, PackPlaces, dict[str,
     return registry, places, extensions
 
 
+def read_names(config: Path | None) -> Names:
+    """Read the names for completion."""
+    loaded = load(Namespace(config=config), tolerant=True)
+    registry = read_registry(loaded)
+    return Names(
+        tools=sorted(tool.name for tool in registry.definitions()),
+        packs=sorted(pack.name for pack in registry.packs()),
+        servers=sorted(loaded.config.servers),
+    )
+
+
 def name_unseen_servers(loaded: LoadedConfig) -> Iterator[str]:
-    """Yield a line about the servers whose tools nobody knows yet, for a listing from which they are missing."""
+    """Yield a line about servers whose tools are not known yet, and so are missing from a list."""
     registry = ToolRegistry()
     servers = show_servers(registry, PackPlaces(registry), loaded)
     unseen = [server.name for server in servers.choose() if not server.memory.known]
     if unseen:
-        yield f"(not listed, since nothing has connected to them yet: {', '.join(unseen)}; `onetool check` does)"
+        yield f"(not listed, because they have not been connected yet: {', '.join(unseen)}; run `onetool check`)"
 
 
 def read_skills(loaded: LoadedConfig) -> SkillLoader:
@@ -89,7 +104,7 @@ def read_skills(loaded: LoadedConfig) -> SkillLoader:
 
 
 def _without_worker(extension: Extension, tool: str) -> ToolFunction:
-    async def call(arguments: dict[str, Any]) -> Any:
+    async def call(_: dict[str, Any]) -> Never:
         raise NotImplementedError(f"{extension.pack}.{tool}: this command starts no workers")
 
     return call

@@ -1,16 +1,171 @@
-"""`onetool demo`: a client and the server, talking."""
+"""`onetool demo`: a session between the official MCP client and the server, which runs as a subprocess."""
 
 from __future__ import annotations
 
+import json
+import os
+import sys
+import tempfile
+import time
 from argparse import Namespace
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from shutil import which
+from statistics import median
+from typing import TextIO
 
 import anyio
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp_types import TextContent
+from rich.console import Console
+from rich.panel import Panel
+from rich.syntax import Syntax
+from rich.text import Text
 
 from onetool.cli import FAILED, OK
-from onetool.demo import show_session
+from ot.config.paths import CONFIG_FILE, SECRETS_FILE
 
-EPILOG = "Starts the real server, connects to it with the official MCP client, and shows what they say."
+EPILOG = "Starts the server, connects to it with the official MCP client, and shows the requests and answers."
+REPEATED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One run of the session; `fails` is True if it is meant to show an error."""
+
+    title: str
+    command: str
+    fails: bool = False
+
+
+STEPS = (
+    Step("Python in, one answer out", "squares = [n * n for n in range(10)]\nprint(squares)\nsum(squares)"),
+    Step(
+        "Tools are called in code: a loop costs no round trips to the model",
+        'words = "one tool to call them all".split()\n[demo.upper(text=word) for word in words]',
+    ),
+    Step("All tools can be listed", 'ot.tools(pattern="demo.u")'),
+    Step(
+        "Mistakes are found before anything runs, all at once, with a fix",
+        'name = demo.uper(text="hello")\ndemo.upper(txt=name)',
+        fails=True,
+    ),
+    Step(
+        "Code runs in its own confined process",
+        'import socket\nsocket.create_connection(("example.com", 80))',
+        fails=True,
+    ),
+)
 
 
 def main(options: Namespace) -> int:
-    return OK if anyio.run(show_session, options.config and options.config.absolute()) else FAILED
+    return OK if anyio.run(_show_session, options.config and options.config.absolute()) else FAILED
+
+
+async def _show_session(config: Path | None) -> bool:
+    """Show the session on stdout; True if every step went as expected."""
+    console = Console(highlight=False)
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as log:
+        started = time.perf_counter()
+        async with _connect(Path(folder), config, log) as client:
+            _show_connection(console, client, time.perf_counter() - started)
+            await _show_cost(console, client)
+            outcomes = [await _show_step(console, client, step) for step in STEPS]
+            await _show_timing(console, client)
+    console.print(f"\n{_next_step(which('onetool'))}")
+    return all(outcomes)
+
+
+def _next_step(installed: str | None) -> str:
+    if installed is None:
+        return "Put onetool on your PATH: [bold]uv tool install .[/] or [bold]pipx install .[/]"
+    return "Next: [bold]onetool import[/] imports the servers of your MCP clients"
+
+
+@asynccontextmanager
+async def _connect(folder: Path, config: Path | None, log: TextIO) -> AsyncIterator[Client]:
+    """Start the server on its defaults, or on `config`, away from any other configuration."""
+    file = _write_configuration(folder, config)
+    surroundings = {name: value for name, value in os.environ.items() if not name.startswith("ONETOOL_")}
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "onetool", "serve", "--config", str(file)],
+        env=surroundings | {"HOME": str(folder)},
+        cwd=folder,
+    )
+    try:
+        async with Client(stdio_client(server, errlog=log)) as client:
+            yield client
+    except Exception:
+        log.seek(0)
+        sys.stderr.write(log.read())
+        raise
+
+
+def _write_configuration(folder: Path, config: Path | None) -> Path:
+    """Write a file that switches the pack `demo` on, over everything that `config` says."""
+    file = folder / CONFIG_FILE
+    included = f"include: [{json.dumps(str(config))}]\n" if config else ""
+    file.write_text(f"{included}packs: {{demo: {{enabled: true}}}}\n")
+    if config is not None and (config.parent / SECRETS_FILE).exists():
+        (folder / SECRETS_FILE).symlink_to(config.parent / SECRETS_FILE)
+    return file
+
+
+def _show_connection(console: Console, client: Client, seconds: float) -> None:
+    server = client.server_info
+    name = f"{server.name} {server.version}" if server else "a server without a name"
+    console.print(
+        f"[bold]{name}[/] over stdio, MCP {client.protocol_version}: started and connected in {seconds * 1000:.0f} ms"
+    )
+
+
+async def _show_cost(console: Console, client: Client) -> None:
+    listing = (await client.list_tools()).tools
+    text = (client.instructions or "") + "".join(
+        tool.model_dump_json(by_alias=True, exclude_none=True, exclude_unset=True) for tool in listing
+    )
+    names = ", ".join(tool.name for tool in listing)
+    console.print(f"What a model sees: the tool [bold]{names}[/], {_describe_tokens(text)}\n")
+
+
+def _describe_tokens(text: str) -> str:
+    if find_spec("splintr") is None:  # comes with the tests, not with the program
+        return f"about {len(text) // 4} tokens (estimated)"
+    tokenizer = import_module("splintr").Tokenizer.from_pretrained("o200k_base")
+    return f"{len(tokenizer.encode(text))} tokens (o200k)"
+
+
+async def _show_step(console: Console, client: Client, step: Step) -> bool:
+    started = time.perf_counter()
+    result = await client.call_tool("run", {"command": step.command})
+    elapsed = time.perf_counter() - started
+    answer = "".join(block.text for block in result.content if isinstance(block, TextContent))
+    console.print(f"[bold]{step.title}[/]")
+    console.print(Syntax(step.command, "python", theme="ansi_dark", background_color="default", padding=(0, 2)))
+    console.print(
+        Panel(
+            Text(answer),
+            title=f"{'error' if result.is_error else 'answer'} in {elapsed * 1000:.1f} ms",
+            title_align="left",
+            border_style="red" if result.is_error else "green",
+        )
+    )
+    return bool(result.is_error) == step.fails
+
+
+async def _show_timing(console: Console, client: Client) -> None:
+    times = []
+    for _ in range(REPEATED):
+        started = time.perf_counter()
+        await client.call_tool("run", {"command": "1 + 1"})
+        times.append(time.perf_counter() - started)
+    console.print(
+        f"[bold]1 + 1[/], {REPEATED} times, each in a new process: median {median(times) * 1000:.1f} ms, "
+        f"best {min(times) * 1000:.1f} ms"
+    )

@@ -1,4 +1,4 @@
-"""`onetool doctor`: everything that OneTool stands on, with a light for each thing and the command that mends it."""
+"""`onetool doctor`: the state of everything that OneTool depends on, and the command that fixes each problem."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onetool.cli.check import find_lost_packs, find_setting_problems
 from onetool.cli.confinement import find_confinement_mistakes
 from onetool.cli.databases import find_connection_mistakes
 from onetool.cli.definitions import read_registry
-from onetool.cli.findings import tell_findings
+from onetool.cli.findings import print_findings
 from onetool.cli.printing import add_json_argument
 from onetool.cli.start import load
 from onetool.doctor.clients import look_at_clients, look_at_running, own_system
@@ -27,18 +27,18 @@ from ot.config.models import ExecutionSettings
 from ot.errors import ConfigError
 
 EPILOG = (
-    "Green is as it should be; yellow works, with less than there could be; red does not work. Every server and "
-    "extension is started once. Exit status: 0 if nothing is red, else 1."
+    "Green is fine; yellow works, but could be better; red does not work. Every server and extension is started once. "
+    "Exit status: 0 if nothing is red, else 1."
 )
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--offline", action="store_true", help="start no server and no extension")
+    parser.add_argument("--offline", action="store_true", help="do not start servers and extensions")
     add_json_argument(parser)
 
 
 def main(options: Namespace) -> int:
-    return tell_findings(_look(options), as_json=options.json)
+    return print_findings(_look(options), as_json=options.json)
 
 
 def _look(options: Namespace) -> Iterator[Finding]:
@@ -47,12 +47,12 @@ def _look(options: Namespace) -> Iterator[Finding]:
     mistakes: list[ConfigError] = []
     try:
         loaded = load(options, tolerant=True, every=mistakes)
-    except ConfigError as mistake:  # of what guards the person: without it nothing is started
+    except ConfigError as mistake:  # in a security setting: nothing is started without it
         for known in mistakes or [mistake]:
             yield word_mistake(known)
         yield from look_at_confinement(ExecutionSettings(), None)
     else:
-        redact = loaded.redactor.text  # a command line to type may hold what a variable stood for
+        redact = loaded.redactor.text  # a command to type may contain the value of a variable
         for each in _look_at_loaded(loaded, mistakes, offline=options.offline):
             yield replace(each, text=redact(each.text), fix=redact(each.fix))
     yield from look_at_clients(own_system())

@@ -1,4 +1,4 @@
-"""`onetool check --import`: every mistake in an extension's file that its author can mend, with line and fix."""
+"""`onetool check --import`: every mistake in an extension's file that its author can fix, with line and fix."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ot.workers.extension import Extension
 
 
 def find_extension_mistakes(loaded: LoadedConfig) -> list[str]:
-    """Look closely at every extension, side by side; blocking, and with a network where its packages need one."""
+    """Examine all extensions at the same time; blocking, and uses the network if packages need it."""
     return anyio.run(_examine_all, loaded)
 
 

@@ -1,4 +1,4 @@
-"""`onetool fetch [PACK ...]`: the libraries that packs need, installed before a call waits for them."""
+"""`onetool fetch [PACK ...]`: install the libraries that packs need, so that no call waits for them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from mcp_core.nearest_names import nearest
 from onetool.cli import FAILED, OK, USAGE
-from onetool.cli.printing import complain, say, say_json
+from onetool.cli.printing import add_json_argument, complain, say, say_json
 from onetool.cli.start import load
 from ot.app import worker_host
 from ot.isolate import IsolateHost
@@ -25,24 +25,24 @@ from ot.workers.unused_environments import KEPT_DAYS, remove_unused
 from ot.workers.uv_program import PreparationError
 
 EPILOG = (
-    "Without PACK it lists the packs that need libraries. Each has an environment of its own in "
-    "~/.onetool/state/pack_environments, made from a pinned list; `pip install onetool-run[PACK]`, or [all], puts the "
-    "libraries beside OneTool instead. Exit status: 0 if all are ready, 1 if one could not be fetched, 2 if a PACK is "
-    "unknown."
+    "Without PACK, lists the packs that need libraries. Each has its own environment in "
+    "~/.onetool/state/pack_environments, created from a pinned list; `pip install onetool-run[PACK]`, or [all], "
+    "installs the libraries beside OneTool instead. Exit status: 0 if all are ready, 1 if one could not be installed, "
+    "2 if a PACK is unknown."
 )
 _WORDS = {
     LibraryState.INSTALLED: "ready, installed with OneTool",
     LibraryState.PREPARED: "ready",
-    LibraryState.MISSING: "not fetched; its first call does that",
+    LibraryState.MISSING: "not installed; the first call installs it",
 }
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("packs", nargs="*", metavar="PACK", help="a pack whose libraries are fetched now")
-    parser.add_argument("--all", action="store_true", dest="everything", help="fetch those of all packs")
-    parser.add_argument("--again", action="store_true", help="also if they are there: the environment is made anew")
-    parser.add_argument("--clean", action="store_true", help=f"remove what nobody has used for {KEPT_DAYS} days")
-    parser.add_argument("--json", action="store_true", help="without PACK: print JSON")
+    parser.add_argument("packs", nargs="*", metavar="PACK", help="a pack whose libraries are installed now")
+    parser.add_argument("--all", action="store_true", dest="everything", help="install the libraries of all packs")
+    parser.add_argument("--again", action="store_true", help="rebuild the environment even if it exists")
+    parser.add_argument("--clean", action="store_true", help=f"remove environments not used for {KEPT_DAYS} days")
+    add_json_argument(parser, "without PACK: print JSON")
 
 
 def main(options: Namespace) -> int:
@@ -62,14 +62,14 @@ def main(options: Namespace) -> int:
 
 
 def find_libraries() -> dict[str, Libraries]:
-    """Return the libraries of the built-in packs that need some, also of those that are switched off."""
+    """Return the libraries of the built-in packs that need some, including those that are switched off."""
     registry = load_registry(find_built_in_packs(), IsolateHost(), ToolThreads())
     found = (pack.libraries for pack in registry.packs())
     return {libraries.pack: libraries for libraries in found if libraries is not None}
 
 
 def show(known: Mapping[str, Libraries], host: WorkerHost) -> int:
-    """List the packs, and what is there of them."""
+    """List the packs, and whether their libraries are installed."""
     for libraries in known.values():
         state = state_of(host.state, libraries)
         size = f", {_size(libraries, host)}" if state is LibraryState.PREPARED else ""
@@ -93,13 +93,13 @@ def _show_json(known: Mapping[str, Libraries], host: WorkerHost) -> int:
 
 
 async def fetch(chosen: Iterable[Libraries], host: WorkerHost, again: bool) -> int:  # noqa: FBT001 - anyio.run passes no names
-    """Make the environments that are not there; a failure does not stop the others."""
+    """Create the environments that are missing; a failure does not stop the others."""
     failed = False
     for libraries in chosen:
         try:
             say(f"{libraries.pack}: {await _fetch_one(libraries, host, again=again)}")
         except PreparationError as error:
-            complain(f"onetool: {libraries.pack} cannot be fetched. uv says:\n{error}")
+            complain(f"onetool: the libraries of {libraries.pack} could not be installed. uv says:\n{error}")
             failed = True
     await anyio.to_thread.run_sync(_clean, host)
     return FAILED if failed else OK
@@ -107,7 +107,7 @@ async def fetch(chosen: Iterable[Libraries], host: WorkerHost, again: bool) -> i
 
 def _clean(host: WorkerHost) -> int:
     for folder in remove_unused(host.state):
-        say(f"{folder.name}: removed, since nothing has used it for {KEPT_DAYS} days")
+        say(f"{folder.name}: removed, not used for {KEPT_DAYS} days")
     return OK
 
 
@@ -117,7 +117,7 @@ async def _fetch_one(libraries: Libraries, host: WorkerHost, *, again: bool) -> 
         return _WORDS[state]
     begun = time.monotonic()
     made = await make_environment(
-        find_environment(host.state, libraries), host, _Teller(libraries.pack), patient=True, again=again
+        find_environment(host.state, libraries), host, _ProgressPrinter(libraries.pack), patient=True, again=again
     )
     seconds = f" in {time.monotonic() - begun:.1f} s" if made else ""
     return f"ready{seconds}, {_size(libraries, host)}"
@@ -127,8 +127,8 @@ def _size(libraries: Libraries, host: WorkerHost) -> str:
     return f"{find_environment(host.state, libraries).size() / 1_000_000:.1f} MB"
 
 
-class _Teller:
-    """Tells a person at a terminal how it goes, each thing once."""
+class _ProgressPrinter:
+    """Shows progress, without repeating a line."""
 
     def __init__(self, pack: str) -> None:
         self._pack = pack

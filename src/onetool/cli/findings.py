@@ -1,9 +1,9 @@
-"""Findings of `doctor` and `serve --check` as text: a light for each thing, and the command that mends it."""
+"""Findings of `doctor` and `serve --check` as text: the state of each thing, and the command that fixes it."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict
 
 from onetool.cli import FAILED, OK
@@ -17,13 +17,14 @@ _MARKS: dict[Light, tuple[str, Style]] = {
 }
 
 
-def tell_findings(found: Iterable[Finding], *, as_json: bool) -> int:
-    """Tell findings as they come, or all together; gives the status of the command: a red one is a failure."""
-    tell: Callable[[Finding], None] = (lambda _: None) if as_json else _Teller()
-    findings = []
+def print_findings(found: Iterable[Finding], *, as_json: bool) -> int:
+    """Print findings as they come, or all together as JSON; returns the exit status: a red one is a failure."""
+    findings, area = [], ""
     for finding in found:
         findings.append(finding)
-        tell(finding)
+        if not as_json:
+            _print_finding(finding, heading=finding.area != area)
+        area = finding.area
     count = Counter(finding.light for finding in findings)
     if as_json:
         say_json({"ok": not count[Light.RED], "findings": [asdict(finding) for finding in findings]})
@@ -32,17 +33,10 @@ def tell_findings(found: Iterable[Finding], *, as_json: bool) -> int:
     return FAILED if count[Light.RED] else OK
 
 
-class _Teller:
-    """Tells findings as they come, under the name of their area."""
-
-    def __init__(self) -> None:
-        self._area = ""
-
-    def __call__(self, finding: Finding) -> None:
-        if finding.area != self._area:
-            self._area = finding.area
-            say(paint(finding.area, "bold"))
-        mark, style = _MARKS[finding.light]
-        say(f"  {paint(mark, style)} {visible(' '.join(finding.text.split()))}")
-        if finding.fix:
-            say(f"       {paint('try:', 'dim')} {visible(finding.fix)}")
+def _print_finding(finding: Finding, *, heading: bool) -> None:
+    if heading:
+        say(paint(finding.area, "bold"))
+    mark, style = _MARKS[finding.light]
+    say(f"  {paint(mark, style)} {visible(' '.join(finding.text.split()))}")
+    if finding.fix:
+        say(f"       {paint('try:', 'dim')} {visible(finding.fix)}")

@@ -1,4 +1,4 @@
-"""`onetool help WORDS`: what `ot.help` tells a model about a need or a name, for a person; or help with a command."""
+"""`onetool help WORDS`: the answer of `ot.help` about a need or a name, for a person; or help with a command."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ from ot.shapes.shapes import SHAPES_FOLDER, Shapes
 from ot.store.shelf import FolderShelf
 
 EPILOG = (
-    "WORDS are what you want to do, or the name of a tool, pack, $snippet or alias. A single word that is a command "
-    "explains that command. Nothing is started: a server's tools are those that it had when it was last connected."
+    "WORDS are what you want to do, or the name of a tool, pack, $snippet or alias. The name of a command explains "
+    "that command. Nothing is started: a server's tools are those that it had when it was last connected."
 )
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("words", nargs="*", metavar="WORDS", help="what to look for")
-    parser.add_argument("--info", choices=("list", "min", "full"), default="min", help="how much to tell (min)")
+    parser.add_argument(
+        "--info", choices=("list", "min", "full"), default="min", help="how much to show (default: min)"
+    )
     add_json_argument(parser)
 
 

@@ -1,10 +1,9 @@
-"""`onetool import`: servers of other clients imported, tried, and taken out of their client's file if wanted."""
+"""`onetool import`: import servers of other clients, try them, and remove them from their client's file if wanted."""
 
 from __future__ import annotations
 
 import difflib
 import os
-import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from functools import partial
@@ -12,12 +11,13 @@ from itertools import groupby
 from pathlib import Path
 
 from onetool.cli import FAILED, OK
-from onetool.cli.connect import arguments_for, named_file, near, tell, tell_connected, tell_restart, tell_written
-from onetool.cli.printing import complain, confirm, visible
+from onetool.cli.connect import connect_client, named_file, near, tell_written
+from onetool.cli.printing import at_terminal, complain, confirm, say_visibly, visible
 from onetool.cli.start import load
 from onetool.cli.trials import show_starts
+from onetool.console.clean_text import count_of
 from onetool.foreign.clients import CLIENTS, System
-from onetool.foreign.connecting import is_connected, plan_connection, show_difference
+from onetool.foreign.connecting import is_connected
 from onetool.foreign.importing import NEW, Decision, Plan, carry_out, changed_text, make_plan
 from onetool.foreign.survey import Survey, survey
 from onetool.foreign.taking_out import Removal, plan_removals, put_back, take_out
@@ -29,8 +29,8 @@ from ot.trust.folder_files import read_folder
 
 EPILOG = (
     "Reads .mcp.json and the configuration of Claude Code, Claude Desktop, Cursor, VS Code, Windsurf, Zed, Codex and "
-    "Gemini CLI. Servers you already have stay as they are; a file is copied before it is changed. Exit status: 0; 1 "
-    "if a file could not be read, a server not be started or a change was not written; 2 for usage or configuration."
+    "Gemini CLI. Servers you already have stay as they are; a file is backed up before it is changed. Exit status: 0; "
+    "1 if a file could not be read or written or a server not be started; 2 for usage or configuration errors."
 )
 _WIDTH = 70
 
@@ -41,16 +41,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--from", action="append", choices=list(CLIENTS), metavar="CLIENT", dest="sources",
                         help=f"read only the files of this client: {clients}")  # fmt: skip
     parser.add_argument("--global", action="store_true", dest="everywhere", help="write to ~/.onetool for all projects")
-    parser.add_argument("--offline", action="store_true", help="do not start what was imported")
-    parser.add_argument("--take-out", action="store_true", help="take what was imported and works out of its client's "
+    parser.add_argument("--offline", action="store_true", help="do not start the imported servers")
+    parser.add_argument("--take-out", action="store_true", help="remove imported servers that work from their client's "
                         "file, without asking")  # fmt: skip
-    parser.add_argument("--undo", action="store_true", help="put back what was taken out of clients' files")
+    parser.add_argument("--undo", action="store_true", help="put back what was removed from clients' files")
     parser.add_argument("--connect", choices=list(CLIENTS), metavar="CLIENT",
                         help="add OneTool to this client's configuration instead")  # fmt: skip
     parser.add_argument("--project", action="store_true", help="with --connect: write the project's file, not your own")
-    parser.add_argument("--yes", action="store_true", help="do not ask, neither about servers that come with the "
-                        "project nor with --connect")  # fmt: skip
-    parser.add_argument("--dry-run", action="store_true", help="show everything and write nothing")
+    parser.add_argument("--yes", action="store_true", help="do not ask about servers that come with the project, "
+                        "nor with --connect")  # fmt: skip
+    parser.add_argument("--dry-run", action="store_true", help="show what would be done, and write nothing")
 
 
 def main(options: Namespace) -> int:
@@ -92,7 +92,7 @@ def _import(options: Namespace, system: System, places: Places, named: Path | No
         complain(f"onetool: {word_error(error)}")
     missing = [name for name in options.names if name not in {each.name for each in found.found}]
     for name in missing:
-        complain(f"onetool: no client knows a server {name!r}")
+        complain(f"onetool: no client has a server {name!r}")
     if plan.servers:
         _write(plan, dry_run=options.dry_run)
         if trust is not None and not options.dry_run:
@@ -102,7 +102,7 @@ def _import(options: Namespace, system: System, places: Places, named: Path | No
 
 
 def _try_and_take_out(options: Namespace, system: System, plan: Plan, places: Places) -> bool:
-    """Start what was imported, and take what works out of its client's file if wanted; True if something failed."""
+    """Start what was imported, and remove what works from its client's file if wanted; True if something failed."""
     if not (plan.servers or options.take_out):
         return False
     works = [each for each in plan.decisions if each.provided]
@@ -123,40 +123,38 @@ def _try_and_take_out(options: Namespace, system: System, plan: Plan, places: Pl
 
 
 def _without_those_of_all_projects(works: list[Decision]) -> list[Decision]:
-    """Leave servers where they are that a client has in all projects, if OneTool has them in this one only."""
+    """Leave out servers that a client has in all projects, if OneTool has them in this project only."""
     wider = [each.name for each in works if each.found.everywhere]
     if wider:
         names = ", ".join(wider)
-        tell(f"{names}: left in the client, which has them in all projects; see onetool import --global")
+        say_visibly(f"{names}: left in the client, which uses them in all projects; see onetool import --global")
     return [each for each in works if not each.found.everywhere]
 
 
 def _offer_to_take_out(removal: Removal | ConfigError, options: Namespace, system: System, project: Path) -> bool:
-    """Take servers out of a file if the person agrees; False if the file could not be written."""
+    """Remove servers from a file if the person agrees; False if the file could not be written."""
     if isinstance(removal, ConfigError):
         complain(f"onetool: {visible(word_error(removal))}")
         return False
     names, file, client = ", ".join(removal.taken.names), removal.taken.file, removal.taken.client
-    if not options.take_out and not _agrees(removal):
-        tell(f"{names}: still in {near(file)} as well; `onetool import --take-out` changes that")
+    if not options.take_out and not (at_terminal() and confirm(_question(removal))):
+        say_visibly(f"{names}: still in {near(file)} as well; `onetool import --take-out` removes them there")
         return True
     try:
         tell_written(file, take_out(removal, state_folder(system.home)))
     except ConfigError as error:
         complain(f"onetool: {visible(word_error(error))}")
         return False
-    tell(f"{names}: taken out of {near(file)}; `onetool import --undo` undoes that")
+    say_visibly(f"{names}: removed from {near(file)}; `onetool import --undo` puts them back")
     if not is_connected(client, system, project):
-        tell(f"OneTool is not connected there yet; `onetool connect {client}` does that")
+        say_visibly(f"OneTool is not connected there yet; run `onetool connect {client}`")
     return True
 
 
-def _agrees(removal: Removal) -> bool:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return False
+def _question(removal: Removal) -> str:
     names, file = ", ".join(removal.taken.names), near(removal.taken.file)
     others = " Others who work on the project may need them there." if removal.shared else ""
-    return confirm(visible(f"OneTool provides {names} now.{others} Take them out of {file}?"))
+    return visible(f"OneTool provides {names} now.{others} Remove them from {file}?")
 
 
 def _undo(options: Namespace, system: System) -> int:
@@ -168,43 +166,42 @@ def _undo(options: Namespace, system: System) -> int:
         names, file = ", ".join(name for name in each.taken.names if name not in each.kept), near(each.taken.file)
         exactly = ", exactly as before" if each.exact else ""
         if each.written:
-            tell(f"{names}: {'would be put' if options.dry_run else 'put'} back into {file}{exactly}")
+            say_visibly(f"{names}: {'would be put' if options.dry_run else 'put'} back into {file}{exactly}")
         for name in each.kept:
-            tell(f"{name}: another of this name is in {file} by now, and stays")
+            say_visibly(f"{name}: {file} has another server of this name by now, which stays")
     if not outcomes:
-        tell("Nothing is to be put back: no server was taken out of a client's file.")
+        say_visibly("Nothing to put back: no server was removed from a client's file.")
     return FAILED if any(isinstance(each, ConfigError) for each in outcomes) else OK
 
 
 def _leave_to_the_project(plan: Plan) -> list[str]:
-    """Ask about servers that the project's own files bring; return those that the person does not want."""
+    """Ask about servers that come with the project's own files; return those that the person does not want."""
     theirs = [each.name for each in plan.decisions if each.state == NEW and each.found.source.project is not None]
     if not theirs:
         return []
     names = visible(", ".join(theirs))
-    at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    if at_terminal and confirm(f"These come with the project, and would be started as you: {names}. Take them over?"):
+    if at_terminal() and confirm(f"These come with the project, and would be started as you: {names}. Import them?"):
         return []
-    complain(f"onetool: {names}: left out, since they come with the project; --yes takes them over")
+    complain(f"onetool: {names}: not imported, because they come with the project; --yes imports them")
     return theirs
 
 
 def _show(plan: Plan, found: Survey, names: list[str]) -> None:
     if not plan.decisions and not names:
         searched = f" (read: {', '.join(map(near, found.files))})" if found.files else ""
-        tell(f"No servers were found{searched}.")
+        say_visibly(f"No servers were found{searched}.")
     for file, decisions in groupby(plan.decisions, key=lambda each: each.found.source.file):
-        tell(near(file))
+        say_visibly(near(file))
         for decision in decisions:
-            tell(f"  {decision.name}: {_describe(decision)}")
+            say_visibly(f"  {decision.name}: {_describe(decision)}")
             for note in decision.notes:
-                tell(f"    {near(note)}")
+                say_visibly(f"    {near(note)}")
 
 
 def _describe(decision: Decision) -> str:
     """One server in a line; its secrets are references by now, so it can be shown."""
     settings = decision.settings
-    line = " ".join(map(str, [settings.get("command", settings.get("url", "")), *settings.get("args", ())]))
+    line = " ".join([settings.get("command", settings.get("url", "")), *settings.get("args", ())])
     line = line if len(line) <= _WIDTH else f"{line[:_WIDTH]}…"
     state = near(decision.state)
     return f"{state} ({line})" if line else state
@@ -214,19 +211,18 @@ def _write(plan: Plan, *, dry_run: bool) -> None:
     names = [*plan.secrets, *plan.wanted]
     if dry_run:
         for line in _difference(plan):
-            tell(line)
+            say_visibly(line)
         if names:
-            tell(f"would put {', '.join(names)} into {near(plan.secrets_file)}")
-        tell("Nothing was written: this is a dry run.")
+            say_visibly(f"would put {', '.join(names)} into {near(plan.secrets_file)}")
+        say_visibly("Nothing was written: this is a dry run.")
         return
     for file, backup in carry_out(plan).items():
         tell_written(file, backup)
     if plan.secrets:
-        tell(f"Secrets are in {near(plan.secrets_file)}: {', '.join(plan.secrets)}")
+        say_visibly(f"Secrets are in {near(plan.secrets_file)}: {', '.join(plan.secrets)}")
     for name, reason in plan.wanted.items():
-        tell(f"Set {name} in {near(plan.secrets_file)} (for {reason})")
-    servers = "1 server" if len(plan.servers) == 1 else f"{len(plan.servers)} servers"
-    tell(f"{servers} imported.")
+        say_visibly(f"Set {name} in {near(plan.secrets_file)} (for {reason})")
+    say_visibly(f"{count_of(len(plan.servers), 'server')} imported.")
 
 
 def _difference(plan: Plan) -> Iterator[str]:
@@ -237,24 +233,15 @@ def _difference(plan: Plan) -> Iterator[str]:
 
 
 def _connect(options: Namespace, system: System, places: Places) -> int:
+    def agrees(file: Path) -> bool:
+        if options.dry_run:
+            say_visibly("Nothing was written: this is a dry run.")
+        elif options.yes or (at_terminal() and confirm(f"Write this to {near(file)}?")):
+            return True
+        else:
+            complain("onetool: nothing was written; --yes writes it")
+        return False
+
     project = places.project if options.project or options.connect == "project" else None
-    arguments, word = arguments_for(options.config, system, places, shared=project is not None)
-    connection = plan_connection(options.connect, system, project=project, arguments=arguments)
-    file = connection.original.file
-    if not connection.changes:
-        tell_connected(connection, arguments)
-        return OK
-    for line in show_difference(connection):
-        tell(line)
-    if word:
-        tell(word)
-    if options.dry_run:
-        tell("Nothing was written: this is a dry run.")
-        return OK
-    at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    if not options.yes and not (at_terminal and confirm(f"Write this to {near(file)}?")):
-        complain("onetool: nothing was written; --yes writes it")
-        return FAILED
-    tell_written(file, connection.write())
-    tell_restart(options.connect)
-    return OK
+    done = connect_client(options.connect, system, places, config=options.config, project=project, agrees=agrees)
+    return OK if done or options.dry_run else FAILED

@@ -1,4 +1,4 @@
-"""`onetool init`: a configuration file to start from, every key in it as a comment."""
+"""`onetool init`: write a configuration file to start from, with every key as a comment."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ot.config.template import render_template
 from ot.errors import ConfigError
 
 EPILOG = (
-    "Writes .onetool/onetool.yaml in this folder, or the file given by --config; never overwrites one. What it has "
-    "written is trusted."
+    "Writes .onetool/onetool.yaml in this folder, or the file given by --config; never overwrites a file. The new file "
+    "is trusted."
 )
 
 
@@ -30,7 +30,7 @@ def main(options: Namespace) -> int:
         if trust is not None:
             trust.accept([trust.folder / file.name])
     except FileExistsError:
-        say(f"{file} already exists and stays as it is")
+        say(f"{file} already exists and was not changed")
     except OSError as error:
         raise ConfigError(f"cannot be written: {error.strerror}", file=file) from error
     else:

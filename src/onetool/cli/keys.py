@@ -1,4 +1,4 @@
-"""`onetool keys`: API keys with which machines use a server that a team shares."""
+"""`onetool keys`: API keys that give machines access to a team's server."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 
 from onetool.cli import FAILED, OK
-from onetool.cli.printing import add_json_argument, complain, say, say_json, word_table
+from onetool.cli.printing import add_json_argument, complain, say, say_json, say_table
 from onetool.cli.start import load
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.store.api_keys import ApiKey, ApiKeys, new_key
 from ot.store.opening import build_api_keys, build_link
 
-EPILOG = "A key is shown once, when it is made; only a digest of it is kept. Its person is NAME of the issuer onetool."
+EPILOG = "A key is shown once, when it is created; only its digest is stored. Its person is NAME of the issuer onetool."
 _DAY = 86400.0
 _MOST = (12, 40, 40, 10)  # characters of each column
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
-    new = actions.add_parser("new", help="make a key and print it")
-    new.add_argument("--for", dest="name", metavar="NAME", required=True, type=_name, help="the machine it is for")
-    new.add_argument("--groups", metavar="GROUP", nargs="+", default=[], type=_name, help="groups that it is in")
-    new.add_argument("--days", metavar="N", type=_days, default=365.0, help="days until it expires; 365 by default")
-    listing = actions.add_parser("list", help="list the keys; so does no action at all")
-    revoke = actions.add_parser("revoke", help="let a key, or all keys of a name, open nothing from now on")
+    new = actions.add_parser("new", help="create a key and print it")
+    new.add_argument("--for", dest="name", metavar="NAME", required=True, type=_name, help="the machine that uses it")
+    new.add_argument("--groups", metavar="GROUP", nargs="+", default=[], type=_name, help="the groups it belongs to")
+    new.add_argument("--days", metavar="N", type=_days, default=365.0, help="days until it expires (default: 365)")
+    listing = actions.add_parser("list", help="list the keys (default)")
+    revoke = actions.add_parser("revoke", help="revoke a key, or all keys of a name")
     revoke.add_argument("key", metavar="ID|NAME")
     for each in (parser, listing):
         add_json_argument(each)
@@ -65,7 +65,7 @@ def _make(keys: ApiKeys, options: Namespace, *, in_force: bool) -> int:
     say(text)
     complain(f"Key {key.id} for {key.name} expires on {_day(key.expires)}. It is not shown again.")
     if not in_force:
-        complain("It opens nothing yet: `auth` is not in force. Give auth.public_url in the configuration.")
+        complain("It cannot be used yet, because `auth` is not configured. Set auth.public_url in the configuration.")
     return OK
 
 
@@ -73,12 +73,11 @@ def _list(keys: ApiKeys, *, as_json: bool) -> int:
     entries, now = keys.entries(), time.time()
     if as_json:
         say_json([_describe(key, now) for key in entries])
-        return OK
-    rows = [(key.id, key.name, ", ".join(key.groups) or "-", _end(key, now)) for key in entries]
-    for line in word_table([("key", "for", "groups", "expires"), *rows], _MOST) if rows else ():
-        say(line)
-    if not rows:
-        complain("There are no API keys; `onetool keys new --for NAME` makes one.")
+    elif entries:
+        rows = [(key.id, key.name, ", ".join(key.groups) or "-", _end(key, now)) for key in entries]
+        say_table(rows, _MOST, ("key", "for", "groups", "expires"))
+    else:
+        complain("There are no API keys; `onetool keys new --for NAME` creates one.")
     return OK
 
 
@@ -94,7 +93,7 @@ def _revoke(keys: ApiKeys, wanted: str) -> int:
         keys.remove(key.id)
         say(f"Key {key.id} for {key.name} is revoked.")
     if not chosen:
-        complain(f"There is no key with the id, or for the name, {wanted!r}; `onetool keys list` shows them.")
+        complain(f"There is no key with the id or name {wanted!r}; `onetool keys list` shows all keys.")
         return FAILED
     return OK
 
@@ -113,7 +112,7 @@ def _moment(when: float) -> str:
 
 def _name(text: str) -> str:
     if not text.strip() or not text.isprintable():
-        raise ArgumentTypeError("a name is one line of printable characters")
+        raise ArgumentTypeError("a name must be one line of printable characters")
     return text.strip()
 
 

@@ -1,4 +1,4 @@
-"""`onetool listen`: speak with a model that has every tool."""
+"""`onetool listen`: speak with a model that can use every tool."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 
 import anyio
 
-from onetool.chat.clean_text import clean, show_seconds
 from onetool.chat.display import PlainDisplay
 from onetool.cli import FAILED, OK
 from onetool.cli.chat import choose
 from onetool.cli.printing import complain, say
 from onetool.cli.start import load
+from onetool.console.caller import make_caller
+from onetool.console.clean_text import clean, show_seconds
 from ot.app import launch, open_app, open_assistant
-from ot.clients.caller import Caller
 from ot.config.loader import LoadedConfig
 from ot.config.models import VoiceSettings
 from ot.config.providers import find_providers
@@ -52,9 +52,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--wav", type=Path, metavar="FILE", help="listen to a WAV file instead of the microphone")
     where.add_argument("--stdin", action="store_true", help="listen to raw 16-bit samples, 16 kHz, mono, on stdin")
-    parser.add_argument("--wake-word", metavar="W", help="answer only after this, such as hey_jarvis")
-    parser.add_argument("--provider", choices=[*find_providers()], help="who answers (default: ai.provider)")
-    parser.add_argument("--model", metavar="M", help="which of its models (default: the configured one)")
+    parser.add_argument("--wake-word", metavar="W", help="answer only after this word, such as hey_jarvis")
+    parser.add_argument("--provider", choices=[*find_providers()], help="the model's provider (default: ai.provider)")
+    parser.add_argument("--model", metavar="M", help="the model (default: the configured one)")
     parser.add_argument("--no-answer", action="store_true", help="only write down what is heard")
     parser.add_argument("--no-speech", action="store_true", help="do not speak the answers")
     parser.add_argument("--speak-to", type=Path, metavar="FOLDER", help="write what would be spoken into WAV files")
@@ -64,7 +64,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def main(options: Namespace) -> int:
     loaded = load(options)
     if loaded.config.log.file is None:
-        logging.disable(logging.ERROR)  # a person is told of what went wrong where it is shown
+        logging.disable(logging.ERROR)  # errors are shown where they happen
     settings = loaded.config.voice
     if options.wake_word:
         settings = settings.model_copy(update={"wake_word": options.wake_word})
@@ -91,7 +91,7 @@ def _choose_player(options: Namespace, settings: VoiceSettings) -> Player | None
         return FolderPlayer(options.speak_to)
     player = find_player()
     if player is None:
-        complain("(no loudspeaker was found: answers are only written)")
+        complain("(no loudspeaker was found; answers are only written)")
     return player
 
 
@@ -112,8 +112,8 @@ async def _listen(
         player = _choose_player(options, settings)
         if not options.no_answer:
             ai = choose(loaded.config.ai, options.provider, options.model)
-            # What cannot be read aloud cannot be agreed to by voice: without a loudspeaker it is refused.
-            caller = Caller(ask=consent.ask if player is not None else None, client="onetool listen")
+            # A question that cannot be read aloud cannot be answered by voice: without a loudspeaker calls are refused.
+            caller = make_caller("onetool listen", ask=consent.ask if player is not None else None)
             assistant = open_assistant(app, loaded, settings=ai, caller=caller)
             answers = await stack.enter_async_context(assistant)
         opening = open_listening(
@@ -136,7 +136,7 @@ async def _listen(
 
 
 class _Display:
-    """Shows what was heard, the calls and the answer, one below the other."""
+    """Shows what was heard, the calls and the answer in order."""
 
     def __init__(self) -> None:
         self._answers = PlainDisplay()

@@ -1,4 +1,4 @@
-"""`onetool lock [PACK]`: the versions that the dependencies of extensions are locked to, and newer ones if wanted."""
+"""`onetool lock [PACK]`: list the locked versions of extensions' dependencies, or upgrade them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from collections.abc import Iterator
 
 import anyio
 
-from mcp_core.json_types import JsonObject
 from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.definitions import read_definitions
-from onetool.cli.printing import complain, say, say_json
+from onetool.cli.printing import add_json_argument, complain, say, say_json
 from onetool.cli.start import load
 from ot.app import worker_host
 from ot.config.loader import LoadedConfig
@@ -20,16 +19,16 @@ from ot.workers.installing import Installer
 from ot.workers.uv_program import PreparationError
 
 EPILOG = (
-    "Without PACK it lists all extensions that have dependencies. A lock is made by the first call, kept in "
-    "~/.onetool/state/locks, and used until it is removed or the header changes. FILE.lock beside an extension, as "
-    "written by `uv lock --script FILE`, is used instead."
+    "Without PACK, lists all extensions that have dependencies. The first call creates a lock in "
+    "~/.onetool/state/locks, which is used until it is removed or the header changes. FILE.lock beside an extension, "
+    "as written by `uv lock --script FILE`, takes precedence."
 )
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("pack", nargs="?", metavar="PACK", help="the extension whose dependencies are locked now")
-    parser.add_argument("--upgrade", action="store_true", help="to the newest versions that its header allows")
-    parser.add_argument("--json", action="store_true", help="without PACK: print JSON")
+    parser.add_argument("pack", nargs="?", metavar="PACK", help="the extension whose dependencies to lock now")
+    parser.add_argument("--upgrade", action="store_true", help="upgrade to the newest versions that its header allows")
+    add_json_argument(parser, "without PACK: print JSON")
 
 
 def main(options: Namespace) -> int:
@@ -55,7 +54,7 @@ def main(options: Namespace) -> int:
 
 
 def installer_of(loaded: LoadedConfig, extension: Extension) -> Installer:
-    """Return what installs the dependencies of an extension that has some."""
+    """Return the installer of an extension's dependencies."""
     assert extension.header is not None
     return Installer(extension.source, extension.header, worker_host(loaded, os.environ), lambda _: None)
 
@@ -68,21 +67,21 @@ def _list(loaded: LoadedConfig, extensions: dict[str, Extension]) -> Iterator[st
 
 
 def describe_lock(installer: Installer) -> str:
-    """Say what the dependencies of an extension are locked to, in one line."""
+    """Return the locked versions of an extension's dependencies, in one line."""
     lock = installer.lock
     try:
         versions = installer.versions()
     except PreparationError as error:
         return str(error)
     if lock.kind == "none":
-        return "not locked: a package comes from a folder beside it"
+        return "not locked: a package comes from a local folder"
     if lock.content() is None:
-        return "not locked yet; its first call does that"
+        return "not locked yet; the first call locks it"
     listed = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
     return f"{listed or 'nothing to install'} ({lock.file})"
 
 
-def _describe(pack: str, installer: Installer) -> JsonObject:
+def _describe(pack: str, installer: Installer) -> dict[str, object]:
     try:
         versions, error = installer.versions(), ""
     except PreparationError as damaged:
@@ -93,7 +92,7 @@ def _describe(pack: str, installer: Installer) -> JsonObject:
 
 async def _lock(pack: str, installer: Installer, upgrade: bool) -> int:  # noqa: FBT001 - anyio.run passes no names
     if installer.lock.kind != "kept":
-        why = "ships its own lock" if installer.lock.kind == "shipped" else "takes a package from a folder beside it"
+        why = "has its own lock file" if installer.lock.kind == "shipped" else "uses a package from a local folder"
         complain(f"onetool: {pack} {why}; `uv lock --script {installer.lock.script}` changes it")
         return FAILED
     try:

@@ -1,4 +1,4 @@
-"""`onetool login SERVER`: log in to a server that asks for it."""
+"""`onetool login SERVER`: log in to a server that requires it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def main(options: Namespace) -> int:
     if options.forget:
         place = digest_of_place(options.server, settings, project=loaded.project)
         anyio.run(proxy_host(loaded, os.environ).credentials.forget, place)
-        say(f"The tokens for {options.server} are deleted.")
+        say(f"Deleted the tokens for {options.server}.")
         return OK
     return anyio.run(_log_in, options.server, settings, loaded)
 

@@ -1,4 +1,4 @@
-"""`onetool logs [-f] [INCIDENT]`: what went wrong lately, or the traceback behind an incident that an answer named."""
+"""`onetool logs [-f] [INCIDENT]`: recent warnings and errors, or the traceback of an incident that an answer named."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from datetime import datetime
 from itertools import chain
 
 from mcp_core.line_log import older_log
-from onetool.chat.clean_text import escape
 from onetool.cli import FAILED, OK
 from onetool.cli.printing import Style, add_json_argument, complain, paint, say, say_json, visible
 from onetool.cli.start import load
+from onetool.console.clean_text import escape
 from onetool.log_entries import LogEntry, LogFile, choose, read_entries
 from ot.config.paths import kept_log
 from ot.errors import ConfigError
 
 EPILOG = (
-    "Reads the file of log.file; where none is configured, ~/.onetool/state/log/onetool.log, which has the warnings "
-    "and errors of all your servers and commands. Answers name an incident: onetool logs 1a2b3c4d."
+    "Reads the file that log.file names, by default ~/.onetool/state/log/onetool.log, which has the warnings and "
+    "errors of all your servers and commands. When an answer names an incident: onetool logs 1a2b3c4d."
 )
 _STYLES: dict[str, Style] = {"ERROR": "red", "CRITICAL": "red", "WARNING": "yellow"}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("incident", nargs="?", metavar="INCIDENT", help="show only this one, with its traceback")
-    parser.add_argument("-f", "--follow", action="store_true", help="go on with what is written from now, until Ctrl-C")
-    parser.add_argument("-n", "--lines", type=int, default=20, metavar="N", help="begin with the last N entries (20)")
+    parser.add_argument("incident", nargs="?", metavar="INCIDENT", help="show only this incident, with its traceback")
+    parser.add_argument("-f", "--follow", action="store_true", help="keep showing new entries until Ctrl-C")
+    parser.add_argument("-n", "--lines", type=int, default=20, metavar="N", help="the number of entries (default: 20)")
     add_json_argument(parser)
 
 

@@ -1,4 +1,4 @@
-"""The server that a command is about."""
+"""The SERVER argument of a command."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def add_server_argument(parser: ArgumentParser) -> None:
 
 
 def find_server(loaded: LoadedConfig, name: str, *, with_url: bool = False) -> ServerSettings | None:
-    """Return the settings of a server (with a url, if one is needed); otherwise say which servers there are."""
+    """Return the settings of a server (with a url, if one is needed); if there is none, list the servers."""
     known = {each: one for each, one in loaded.config.servers.items() if one.url or not with_url}
     if name not in known:
         kind = " with a url" if with_url else ""

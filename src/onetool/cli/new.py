@@ -1,4 +1,4 @@
-"""`onetool new pack NAME`: an extension to start from, with a test, or one made from an OpenAPI description."""
+"""`onetool new pack NAME`: write an extension to start from, with a test, or one from an OpenAPI description."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from onetool.cli import OK, USAGE
+from onetool.cli.connect import tell_written
 from onetool.cli.definitions import read_registry
 from onetool.cli.printing import complain, say, visible
 from onetool.cli.start import load
+from onetool.console.clean_text import count_of
 from onetool.openapi.description import DescriptionError, read_description
 from onetool.openapi.pack import PackSource, build_pack, name_pack
 from ot.config.loader import LoadedConfig
@@ -19,21 +21,21 @@ from ot.errors import NewExtensionError
 from ot.execution.wording import word_error
 from ot.workers.new_extension import write_extension, write_pack
 
-EPILOG = "Writes .onetool/tools/NAME in the project; never overwrites a file. What it has written is trusted."
+EPILOG = "Writes .onetool/tools/NAME in the project; never overwrites a file. The new files are trusted."
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("what", choices=["pack"], metavar="pack", help="what to write: a pack")
-    parser.add_argument("name", metavar="NAME", nargs="?", help="the pack's name, which comes before the dot in code")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="the pack's name, written before the dot in code")
     parser.add_argument(
-        "--from", dest="source", nargs=2, metavar=("openapi", "FILE"), help="make it from an OpenAPI description"
+        "--from", dest="source", nargs=2, metavar=("openapi", "FILE"), help="generate it from an OpenAPI description"
     )
     parser.add_argument(
         "--only",
         action="append",
         default=[],
         metavar="PATTERN",
-        help="of the description, only operations whose name, id, tag or 'METHOD /path' fits; may be repeated",
+        help="include only operations whose name, id, tag or 'METHOD /path' matches; may be repeated",
     )
 
 
@@ -50,23 +52,22 @@ def main(options: Namespace) -> int:
         return USAGE
     if trust is not None:
         trust.accept(written)
-    here = Path.cwd()
     for file in written:
-        say(f"wrote {file.relative_to(here) if file.is_relative_to(here) else file}")
+        tell_written(file)
     for line in _advise(name, made):
         say(visible(line))
     return OK
 
 
 def _choose(options: Namespace) -> tuple[str, PackSource | None]:
-    """Return the name of the pack, and its source if it is made from something."""
+    """Return the name of the pack, and its source if it is generated."""
     if options.source is None:
         if options.name is None or options.only:
-            raise DescriptionError("name the pack, onetool new pack NAME; --only goes with --from openapi FILE")
+            raise DescriptionError("give the pack a name: onetool new pack NAME; --only needs --from openapi FILE")
         return options.name, None
     kind, file = options.source
     if kind != "openapi":
-        raise DescriptionError(f"a pack can be made from openapi, and not from {kind}")
+        raise DescriptionError(f"a pack can be generated from openapi, not from {kind}")
     description = read_description(Path(file))
     name = options.name or name_pack(description)
     return name, build_pack(description, name, options.only)
@@ -85,9 +86,8 @@ def _advise(name: str, made: PackSource | None) -> Iterator[str]:
     if made is None:
         yield f"try it: onetool call {name}.hello name=Ada"
         return
-    count = "1 tool" if len(made.tools) == 1 else f"{len(made.tools)} tools"
-    yield f"{count}, listed by: onetool tools '{name}.*'"
+    yield f"{count_of(len(made.tools), 'tool')}; list them with: onetool tools '{name}.*'"
     for secret, meaning in made.secrets.items():
-        yield f"put {secret} ({meaning}) into secrets.yaml"
+        yield f"add {secret} ({meaning}) to secrets.yaml"
     if not made.server.startswith(("http://", "https://")):
         yield f"set packs.{name}.base_url in onetool.yaml: the description does not say where the service is"

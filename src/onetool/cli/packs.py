@@ -1,4 +1,4 @@
-"""`onetool packs`: the packs whose tools code can call, as `ot.packs()` tells a model."""
+"""`onetool packs`: list the packs whose tools code can call, as `ot.packs()` does for a model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from onetool.cli import FAILED, OK
 from onetool.cli.definitions import name_unseen_servers, read_registry
 from onetool.cli.printing import add_json_argument, complain, paint, say, say_json, visible
 from onetool.cli.start import load
+from onetool.console.clean_text import count_of
 from ot.introspect import list_packs
+from ot.introspect.listings import contains
 
 EPILOG = "Nothing is started: a server's tools are those that it had when it was last connected."
 
@@ -22,17 +24,15 @@ def add_arguments(parser: ArgumentParser) -> None:
 def main(options: Namespace) -> int:
     loaded = load(options, tolerant=True)
     packs = read_registry(loaded).packs()
-    found = list_packs(packs, options.pattern, "full", instructions=loaded.config.prompts.packs)
+    found = [pack for pack in packs if contains(pack.name, options.pattern)]
     if options.json:
-        say_json(found)
+        say_json(list_packs(found, "", "full", instructions=loaded.config.prompts.packs))
         return OK if found or not options.pattern else FAILED
     for pack in found:
-        count = f"{pack['tool_count']} {'tool' if pack['tool_count'] == 1 else 'tools'}"
-        about = visible(" ".join(pack.get("description", "").split()))
-        origin = f"{pack['source']}, {count}"
-        say(f"{paint(visible(pack['name']), 'bold')}  {paint(visible(origin), 'dim')}")
-        if about:
-            say(f"    {about}")
+        origin = f"{pack.source}, {count_of(len(pack.tools), 'tool')}"
+        say(f"{paint(visible(pack.name), 'bold')}  {paint(visible(origin), 'dim')}")
+        if pack.description.strip():
+            say(f"    {visible(' '.join(pack.description.split()))}")
     for line in name_unseen_servers(loaded):
         complain(visible(line))
     if not found:

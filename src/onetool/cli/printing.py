@@ -1,4 +1,4 @@
-"""Output of the commands, and their questions: results on stdout, complaints on stderr. The server never uses this."""
+"""Output and questions of the commands: results on stdout, errors on stderr. The server never uses this."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from mcp_core.json_types import Json
-from onetool.chat.clean_text import clean, escape, one_line, write_encodable
+from onetool.console.clean_text import clean, escape, one_line, say, write_encodable
 from ot.errors import ConfigError
 
 if TYPE_CHECKING:  # a command that calls nothing loads nothing of a call
@@ -21,47 +20,61 @@ Style = Literal["bold", "dim", "red", "green", "yellow"]
 _CODES: dict[Style, int] = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33}
 
 
-def say(text: str) -> None:
-    """Write a line to stdout."""
-    write_encodable(f"{text}\n", sys.stdout)
+def say_visibly(text: str) -> None:
+    """Write a line to stdout that quotes others' files: no character in it acts on the terminal."""
+    say(visible(text))
 
 
-def add_json_argument(parser: ArgumentParser) -> None:
-    """Let a command print what it lists as JSON."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
+def add_json_argument(parser: ArgumentParser, note: str = "print JSON") -> None:
+    """Add `--json` to a command."""
+    parser.add_argument("--json", action="store_true", help=note)
 
 
-def say_json(value: Json) -> None:
-    """Write a value to stdout as JSON: for a person indented, for a program on one line."""
+def say_json(value: object) -> None:
+    """Write plain values to stdout as JSON: indented on a terminal, on one line for a program."""
     say(escape(json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None)))
 
 
 def paint(text: str, style: Style) -> str:
-    """Return a text in a colour, if stdout is a terminal that shows it and nobody wants none (NO_COLOR)."""
+    """Return a text in a style, if stdout is a terminal that shows it and NO_COLOR is not set."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not sys.stdout.isatty()
     return text if plain or not text else f"\x1b[{_CODES[style]}m{text}\x1b[0m"
 
 
 def complain(text: str) -> None:
-    """Write a line to stderr; what it quotes of others acts on no terminal."""
+    """Write a line to stderr; nothing in it acts on the terminal."""
     write_encodable(f"{clean(text)}\n", sys.stderr)
 
 
 def visible(text: str) -> str:
-    """Return a line of a stranger's text that cannot move the cursor of this terminal, nor hide anything in it."""
+    """Return a line of someone else's text in which nothing can move the cursor or hide anything."""
     return "".join(char if char.isprintable() or char == "\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
+def say_table(rows: Iterable[Sequence[str]], most: Sequence[int], headings: Sequence[str] = ()) -> None:
+    """Write rows in columns, below headings if there are any."""
+    lines = word_table([headings, *rows] if headings else rows, most)
+    for number, line in enumerate(lines):
+        say(paint(line, "bold") if headings and not number else line)
+
+
 def word_table(rows: Iterable[Sequence[str]], most: Sequence[int]) -> Iterator[str]:
-    """Write rows in columns, each cell as one line of at most so many characters."""
+    """Yield rows in columns; `most` is the maximum width of each column, in characters."""
     shown = [[one_line(cell, width) for cell, width in zip(row, most, strict=True)] for row in rows]
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     for row in shown:
         yield "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
+def at_terminal() -> bool:
+    """True if a person can be asked: stdin and stdout are a terminal."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 def confirm(question: str) -> bool:
-    """Ask the person at the terminal; anything but a yes is a no, and so is the end of the input."""
+    """Ask the person at the terminal; if stdin is not one, or the answer is not yes, return False."""
+    if not sys.stdin.isatty():
+        return False
     sys.stdout.write(f"{question} [y/N] ")
     sys.stdout.flush()
     try:
@@ -71,7 +84,7 @@ def confirm(question: str) -> bool:
 
 
 def progress_for_person() -> Progress | None:
-    """Return what tells the person at the terminal, on stderr, what a call is doing; None if nobody reads along."""
+    """Return a function that shows on stderr what a call is doing; None if stderr is not a terminal."""
     if not sys.stderr.isatty():
         return None
     told = ""
@@ -86,7 +99,7 @@ def progress_for_person() -> Progress | None:
 
 
 def print_answer(answer: Answer) -> None:
-    """Write an answer to stdout, for a terminal without what acts on it; attachments are only named, on stderr."""
+    """Write an answer to stdout, cleaned if that is a terminal; attachments are only named, on stderr."""
     text = answer.text.removesuffix("\n")
     say(clean(text) if sys.stdout.isatty() else text)
     for item in answer.attachments:

@@ -1,4 +1,4 @@
-"""`onetool reload`: the running servers of this person read the configuration again, as `ot.reload()` does."""
+"""`onetool reload`: tell this person's running servers to read the configuration again, as `ot.reload()` does."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
 from pathlib import Path
 
-from mcp_core.json_types import JsonObject
 from onetool.cli import FAILED, OK
 from onetool.cli.printing import add_json_argument, paint, say, say_json, visible
 from onetool.control.asking import ControlReply, ask_running
 
 EPILOG = (
-    "Every server of yours that is running is told, whichever client started it. Runs and calls in progress go on. "
-    "Exit status: 0, also where no server runs; 1 if one did not reload."
+    "Reloads all your running servers, whichever client started them. Runs and calls in progress continue. Exit "
+    "status: 0, even if no server is running; 1 if one did not reload."
 )
 
 
@@ -22,24 +21,28 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def main(options: Namespace) -> int:
-    told = ask_running(Path.home(), "reload")
+    replies = ask_running(Path.home(), "reload")
     if options.json:
-        say_json([_describe(each) for each in told])
-    elif not told:
-        say("No server of yours is running; the next one reads the configuration when it starts.")
-    for each in () if options.json else told:
-        first, *rest = (each.error or each.answer["text"]).splitlines()
-        say(f"{visible(str(each))}: {paint(visible(first), 'green' if _reloaded(each) else 'red')}")
+        say_json([_describe(reply) for reply in replies])
+    elif not replies:
+        say("None of your servers is running; the next one reads the configuration when it starts.")
+    for reply in () if options.json else replies:
+        reloaded, text = _outcome(reply)
+        first, *rest = text.splitlines()
+        say(f"{visible(str(reply))}: {paint(visible(first), 'green' if reloaded else 'red')}")
         for line in rest:
             say(f"    {visible(line)}")
-    return OK if all(map(_reloaded, told)) else FAILED
+    return OK if all(_outcome(reply)[0] for reply in replies) else FAILED
 
 
-def _describe(told: ControlReply) -> JsonObject:
-    facts = asdict(told)
-    answer = facts.pop("answer") or {"reloaded": False, "text": facts["error"]}
-    return {**facts, **answer}
+def _outcome(reply: ControlReply) -> tuple[bool, str]:
+    """Return whether a server has reloaded, and what it says about that."""
+    answer = reply.answer if isinstance(reply.answer, dict) else {"reloaded": False, "text": reply.error}
+    return bool(answer["reloaded"]), str(answer["text"])
 
 
-def _reloaded(told: ControlReply) -> bool:
-    return not told.error and bool(told.answer["reloaded"])
+def _describe(reply: ControlReply) -> dict[str, object]:
+    facts = asdict(reply)
+    del facts["answer"]
+    reloaded, text = _outcome(reply)
+    return {**facts, "reloaded": reloaded, "text": text}

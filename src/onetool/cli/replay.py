@@ -1,4 +1,4 @@
-"""`onetool replay ID`: the code of a run again, every call answered from the journal, and what is different now."""
+"""`onetool replay ID`: run the code of a run again with calls answered from the journal, and show the differences."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import anyio.to_thread
 from onetool.cli import FAILED, OK
 from onetool.cli.printing import complain, say, visible
 from onetool.cli.start import load
+from onetool.console.clean_text import count_of
 from ot.app import launch, open_app
 from ot.clients.person import LOCAL
 from ot.config.loader import LoadedConfig
@@ -22,11 +23,11 @@ from ot.journal.journal import word_call
 from ot.kernel.zygote_process import ZygoteProcess
 from ot.run.replaying import Replayed, play
 
-EPILOG = "No call is made. Exit status: 0 if everything is as it was, else 1."
+EPILOG = "No call is made. Exit status: 0 if nothing differs, else 1."
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("run", metavar="ID", help="the name of the run; onetool runs lists them")
+    parser.add_argument("run", metavar="ID", help="the id of the run; onetool runs lists them")
 
 
 def main(options: Namespace) -> int:
@@ -35,7 +36,7 @@ def main(options: Namespace) -> int:
 
 
 def without_statistics(loaded: LoadedConfig) -> LoadedConfig:
-    """Return a configuration that leaves what is only played out of the statistics."""
+    """Return a configuration that does not count replayed calls in the statistics."""
     stats = loaded.config.stats.model_copy(update={"enabled": False})
     return replace(loaded, config=loaded.config.model_copy(update={"stats": stats}))
 
@@ -54,12 +55,12 @@ async def _replay(loaded: LoadedConfig, run: str, launched: ZygoteProcess) -> in
     for line in lines:
         say(visible(line))
     if not lines:
-        say(f"Run {recorded.id} gives the same again: {len(recorded.calls)} calls, and the answer.")
+        say(f"Run {recorded.id} is the same as before: {count_of(len(recorded.calls), 'call')}, and the answer.")
     return FAILED if lines else OK
 
 
 def word_differences(replayed: Replayed) -> Iterator[str]:
-    """Say what was different this time, a line each."""
+    """Yield a line for each difference."""
     found = replayed.differences
     yield from (f"not made then: {call}" for call in found.unrecorded)
     yield from (f"not made now: {word_call(call)}" for call in found.unmade)

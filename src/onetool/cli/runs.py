@@ -1,4 +1,4 @@
-"""`onetool runs`: the runs of this project that the journal has; `onetool runs show ID`: one of them, whole."""
+"""`onetool runs`: list this project's runs in the journal; `onetool runs show ID`: show one in full."""
 
 from __future__ import annotations
 
@@ -7,20 +7,17 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from mcp_core.json_types import JsonObject
-from onetool.cli import FAILED, OK, USAGE
-from onetool.cli.printing import add_json_argument, complain, say, say_json, visible, word_table
+from onetool.cli import OK, USAGE
+from onetool.cli.printing import add_json_argument, complain, say, say_json, say_table, visible
 from onetool.cli.start import load
 from ot.app import open_journal
 from ot.clients.person import LOCAL
-from ot.errors import CallError
-from ot.execution.wording import word_error
 from ot.journal.journal import Journal, word_arguments
 from ot.journal.listing import describe_run
 from ot.journal.recorded import Outcome, RecordedCall, RecordedRun
 from ot.stats.wording import duration
 
-EPILOG = "The newest run comes last. A run of a server that still goes on has no outcome yet."
+EPILOG = "The newest run comes last. A run in progress has no outcome yet."
 
 _HEADINGS = ("run", "began", "took", "outcome", "client", "command")
 _WIDTHS = (20, 19, 9, 24, 24, 100)  # characters at most
@@ -28,8 +25,8 @@ _LONGEST = 200  # characters of a call or value
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("what", nargs="*", metavar="show ID", help="show one run: its code, its calls and its answer")
-    parser.add_argument("--limit", type=int, default=20, metavar="N", help="list the last N runs (20)")
+    parser.add_argument("what", nargs="*", metavar="show ID", help="show one run: its code, calls and answer")
+    parser.add_argument("--limit", type=int, default=20, metavar="N", help="list the last N runs (default: 20)")
     add_json_argument(parser)
 
 
@@ -51,25 +48,26 @@ def _list(journal: Journal, options: Namespace) -> int:
     if options.json:
         say_json([describe_run(run) for run in runs])
     elif not runs:
-        say("The journal has no run of this project.")
+        say("The journal has no runs of this project.")
     else:
-        for line in word_table([_HEADINGS, *map(_row_of, runs)], _WIDTHS):
-            say(line)
+        say_table(map(_row_of, runs), _WIDTHS, _HEADINGS)
     return OK
 
 
 def _row_of(run: RecordedRun) -> tuple[str, ...]:
-    facts = describe_run(run)
     took = duration(run.seconds * 1000) if run.outcome else ""
-    return run.id, facts["began"], took, run.error or run.outcome, run.client, " ".join(run.command.split())
+    return (
+        run.id,
+        str(describe_run(run)["began"]),
+        took,
+        run.error or run.outcome,
+        run.client,
+        " ".join(run.command.split()),
+    )
 
 
 def _show(journal: Journal, run: str, *, as_json: bool) -> int:
-    try:
-        found = journal.find(LOCAL, run, ended=False)
-    except CallError as error:
-        complain(f"onetool: {word_error(error)}")
-        return FAILED
+    found = journal.find(LOCAL, run, ended=False)
     if as_json:
         say_json(_describe(found))
     else:
@@ -78,14 +76,14 @@ def _show(journal: Journal, run: str, *, as_json: bool) -> int:
     return OK
 
 
-def _describe(run: RecordedRun) -> JsonObject:
+def _describe(run: RecordedRun) -> dict[str, object]:
     calls = [{**asdict(call), "number": str(call.number)} for call in run.calls]
     return {**describe_run(run), "command": run.command, "whole": run.whole, "calls": calls, "answer": run.answer}
 
 
 def _word(run: RecordedRun) -> Iterator[str]:
     facts = describe_run(run)
-    origin = f", which went on from {run.resumed}" if run.resumed else ""
+    origin = f", resumed from {run.resumed}" if run.resumed else ""
     yield f"Run {run.id} of {facts['began']}{origin}:"
     yield ""
     yield from (f"    {visible(line)}" for line in run.command.splitlines())
@@ -93,9 +91,9 @@ def _word(run: RecordedRun) -> Iterator[str]:
     for call in run.calls:
         yield visible(_word_call(call))
     if not run.whole:
-        yield "(not all of its calls could be written)"
+        yield "(some of its calls could not be recorded)"
     took = f" after {duration(run.seconds * 1000)}" if run.outcome else ""
-    yield f"Ended{took}: {run.error or run.outcome}" if run.outcome else "It has not ended, or its server was killed."
+    yield (f"Ended{took}: {run.error or run.outcome}" if run.outcome else "It is still running, or was killed.")
     yield from (f"    {visible(line)}" for line in run.answer.splitlines())
 
 
@@ -108,7 +106,7 @@ def _word_call(call: RecordedCall) -> str:
         case Outcome.ERROR:
             how = f"failed: {call.error}"
         case Outcome.UNKNOWN:
-            how = "nobody knows how it ended"
+            how = "outcome unknown"
     return f"{made}{call.tool}({given}) {how}"[:_LONGEST]
 
 

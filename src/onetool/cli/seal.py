@@ -1,4 +1,4 @@
-"""`onetool seal`: the keys that seal what a server keeps of people's secrets and logins."""
+"""`onetool seal`: the keys that encrypt people's secrets and logins on a server."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from ot.store.resealing import Resealed, reseal_files
 from ot.store.sealing import Sealer, new_key
 
 EPILOG = (
-    "All replicas have the same keys, as seal.keys (ONETOOL_SEAL_KEYS) or in the file that seal.file names. The first "
-    "key seals, every key opens. To replace a key: list a new one after it everywhere, then before it; seal again, "
-    "and take the old one away."
+    "All replicas need the same keys, in seal.keys (ONETOOL_SEAL_KEYS) or in the file that seal.file names. The first "
+    "key encrypts, every key decrypts. To replace a key: add a new one after it on every replica, then move it to the "
+    "front; run `onetool seal again`, and remove the old one."
 )
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("key", help="print a new key")
-    actions.add_parser("status", help="list the names of the keys, the one that seals first")
-    actions.add_parser("rotate", help="put a new key first in the file of keys, and seal everything with it")
-    actions.add_parser("again", help="seal everything with the first key")
+    actions.add_parser("status", help="list the ids of the keys; the first one encrypts")
+    actions.add_parser("rotate", help="add a new key at the front of the key file, and encrypt everything with it")
+    actions.add_parser("again", help="encrypt everything with the first key")
 
 
 def main(options: Namespace) -> int:
@@ -50,15 +50,15 @@ def main(options: Namespace) -> int:
 def _put_new_key_first(loaded: LoadedConfig) -> None:
     if loaded.config.seal.keys:
         raise ConfigError(
-            "the keys stand in the configuration, which no command changes",
+            "the keys are in the configuration, which this command does not change",
             key="seal.keys",
-            fix="list a key that `onetool seal key` prints first, then run `onetool seal again`",
+            fix="put a key from `onetool seal key` first, then run `onetool seal again`",
         )
     file = keys_file(loaded.config, state_folder(loaded.home))
     if make_keys(file):
         return
     write_keys(file, [new_key(), *read_keys(file)])
-    say(f"A new key is the first in {file}. Servers that are running take it with their next start.")
+    say(f"{file} now starts with a new key. Running servers use it after their next start.")
 
 
 def _seal_again(loaded: LoadedConfig, sealer: Sealer) -> int:
@@ -67,13 +67,13 @@ def _seal_again(loaded: LoadedConfig, sealer: Sealer) -> int:
     except OSError as error:
         complain(f"onetool seal: {error.strerror or error}")
         return FAILED
-    say(f"{found.anew} sealed anew with {sealer.ids[0]}, {found.already} were already.")
+    say(f"{found.anew} encrypted again with {sealer.ids[0]}; {found.already} already were.")
     for reason in sorted(set(found.failed)):
-        complain(f"onetool seal: {found.failed.count(reason)} could not be opened: {reason}")
+        complain(f"onetool seal: {found.failed.count(reason)} could not be decrypted: {reason}")
     if found.failed:
         return FAILED
     if len(sealer.ids) > 1:
-        say(f"Once every replica has started with {sealer.ids[0]}, the keys after it can go.")
+        say(f"Once every replica has started with {sealer.ids[0]}, you can remove the keys after it.")
     return OK
 
 
@@ -81,7 +81,7 @@ def _reseal(loaded: LoadedConfig, sealer: Sealer) -> Resealed:
     link = build_link(loaded.config.store)
     if link is None:
         return reseal_files(state_folder(loaded.home) / PEOPLE_FOLDER, sealer)
-    from ot.store.postgres.resealing import reseal_rows  # where a database is configured
+    from ot.store.postgres.resealing import reseal_rows  # loads asyncpg, an extra
 
     with closing(link):
         return reseal_rows(link, sealer)

@@ -1,40 +1,27 @@
-"""`onetool serve`: MCP over stdin and stdout, or over HTTP on this machine or a socket of this user."""
+"""`onetool serve`: MCP over stdin and stdout, or over HTTP at an address or a Unix socket."""
 
 from __future__ import annotations
 
-import gc
 import os
 import socket
 from argparse import ArgumentParser, Namespace
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
-from functools import partial
+from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from onetool.cli import OK, USAGE
 from onetool.cli.printing import add_json_argument, complain
 from onetool.cli.serve_stdio import serve_stdio
-from onetool.cli.served import Endpoint, enter_folder, load_served, open_engine
+from onetool.cli.served import enter_folder, load_served
 from onetool.http.listening_address import bind_address
 from onetool.http.token import TOKEN_FILE, read_token
 from onetool.http.unix_socket import listen_privately
-from ot.clients.claims import KnownClients
 from ot.config.environment import TOKEN_VARIABLE
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.config.personal import for_team
 from ot.config.team import AuthSettings
-from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
-
-if TYPE_CHECKING:
-    from onetool.front.late_app import LateApps, ServedApps
-    from onetool.replicas.draining import Draining
-    from onetool.replicas.replicas import Replicas
-    from ot.apps import Apps
-    from ot.parts.shared_parts import SharedBackend
-    from ot.store.postgres.link import PostgresLink
-    from ot.telemetry.telemetry import Telemetry
+from ot.kernel.zygote_process import launch_zygote
 
 UseLink = Callable[[str], Coroutine[None, None, None]]
 
@@ -42,11 +29,11 @@ UseLink = Callable[[str], Coroutine[None, None, None]]
 def add_arguments(parser: ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--http", metavar="HOST:PORT", help="serve streamable HTTP at this local address")
-    where.add_argument("--unix", metavar="PATH", help="serve streamable HTTP on a socket for this user alone")
-    parser.add_argument("--in", dest="folder", metavar="FOLDER", help="serve this folder's project, from wherever")
-    parser.add_argument("--check", action="store_true", help="serve nothing; say what a server like this would lack")
+    where.add_argument("--unix", metavar="PATH", help="serve streamable HTTP on a Unix socket for this user only")
+    parser.add_argument("--in", dest="folder", metavar="FOLDER", help="serve the project in this folder")
+    parser.add_argument("--check", action="store_true", help="do not serve; report what such a server would lack")
     add_json_argument(parser)
-    parser.add_argument("--no-token", action="store_true", help="with --http, for tests: require no token")
+    parser.add_argument("--no-token", action="store_true", help="with --http, for tests only: require no token")
 
 
 def main(options: Namespace) -> int:
@@ -67,44 +54,10 @@ def main(options: Namespace) -> int:
     return _serve_socket(loaded, Path(options.unix)) if options.unix is not None else serve_stdio(loaded)
 
 
-@asynccontextmanager
-async def _open_apps(
-    team: LoadedConfig,
-    launched: ZygoteProcess,
-    telemetry: Telemetry,
-    reached: Endpoint,
-    backing: SharedBackend,
-    late: LateApps,
-) -> AsyncIterator[Apps]:
-    """Load what opens an engine for each person, and let the administrator's commands reach all of them."""
-    from onetool.control.answering import control_all, open_control
-    from onetool.front.definition import own_definition
-    from onetool.http.connections import count_open_files_allowed
-    from onetool.telemetry_setup import sending_telemetry
-    from ot.apps import FILES_OF_APP, MOST, open_apps
-
-    gc.freeze()
-    with sending_telemetry(telemetry, team, os.environ):
-        async with (
-            open_apps(
-                team,
-                launched=launched,
-                backing=backing,
-                own_definition=own_definition,
-                clients_of=late.clients_of,
-                opened=lambda person, app: late.opened(person, app),
-                telemetry=telemetry,
-                most=min(MOST, count_open_files_allowed() // FILES_OF_APP),
-            ) as apps,
-            open_control(control_all(apps), team, over=reached.over, make_link=reached.make_link),
-        ):
-            yield apps
-
-
 def _serve_address(loaded: LoadedConfig, options: Namespace) -> int:
     auth = loaded.config.auth
     if auth.in_force and options.no_token:
-        complain("onetool serve: --no-token is for one person's server; with auth, everybody has to say who they are")
+        complain("onetool serve: --no-token is for a personal server; with auth, everyone has to authenticate")
         return USAGE
     try:
         listener = bind_address(options.http, beyond=auth.in_force)
@@ -119,7 +72,7 @@ def _serve_address(loaded: LoadedConfig, options: Namespace) -> int:
 
 
 def serve_with_token(loaded: LoadedConfig, listener: socket.socket, *, use_link: UseLink | None = None) -> int:
-    """Serve whoever has the person's token at an address of this machine; `use_link` as in `_serve_http`."""
+    """Serve clients that have the person's token at an address of this machine; `use_link` as in `_serve_http`."""
     folder = state_folder(loaded.home)
     where = f"from {TOKEN_VARIABLE}" if os.environ.get(TOKEN_VARIABLE) else f"in {folder / TOKEN_FILE}"
     token = read_token(folder, environ=os.environ)
@@ -140,7 +93,7 @@ def _serve_socket(loaded: LoadedConfig, path: Path) -> int:
 
 def _word_people(auth: AuthSettings) -> str:
     who = "API keys" if auth.issuer is None else f"people of {auth.issuer} and API keys"
-    return f"{who}; reached at {auth.public_url}"
+    return f"{who}; public address {auth.public_url}"
 
 
 def _serve_http(
@@ -153,83 +106,9 @@ def _serve_http(
     use_link: UseLink | None = None,
 ) -> int:
     """Serve until a signal; `use_link` is given a link to the dashboard as soon as it can be opened."""
-    shared = loaded.config.auth.in_force
-    loaded = for_team(loaded) if shared else loaded
+    loaded = for_team(loaded) if loaded.config.auth.in_force else loaded
     launched = launch_zygote(loaded.config.execution)
-    import anyio  # start-up path, as above: a web server is more than a client on stdin should wait for
+    from onetool.cli.serve_http import serve_listener  # start-up path: kernels warm up while this loads the web server
 
-    from onetool.dashboard.late import LateDashboard
-    from onetool.http.server import Site, find_address, serve_http
-    from onetool.people.opening import open_people
-    from onetool.replicas.draining import Draining
-    from onetool.telemetry_setup import build_telemetry
-    from ot.parts.shared_parts import SharedBackend
-    from ot.store.opening import open_link
-
-    async def serve() -> None:
-        telemetry, draining = build_telemetry(loaded, os.environ, counted=True), Draining()
-        open_served = _open_for_all if shared else _open_for_one
-        address, hosts = find_address(listener)
-        async with AsyncExitStack() as stack:
-            link = await stack.enter_async_context(open_link(loaded.config.store))
-            dashboard = None if over == "unix" else LateDashboard(loaded, address, hosts, link)
-            reached = Endpoint(over, None if dashboard is None else dashboard.make_link)
-            replicas = await stack.enter_async_context(_open_replicas(loaded, link, address, draining))
-            backing = SharedBackend(link, None if replicas is None else replicas.detached)
-            people = await stack.enter_async_context(open_people(loaded, link))
-            apps = await stack.enter_async_context(open_served(loaded, launched, telemetry, reached, backing))
-            if dashboard is not None and use_link is not None:
-                tasks = await stack.enter_async_context(anyio.create_task_group())
-                tasks.start_soon(use_link, await dashboard.make_link())
-            await serve_http(
-                Site(
-                    apps, telemetry, people, replicas, draining, None if dashboard is None else dashboard.before(apps)
-                ),
-                listener,
-                settings=loaded.config.http,
-                token=token,
-                ready=lambda address: complain(f"onetool: serving MCP at {address} ({guard})"),
-            )
-
-    anyio.run(serve)
+    serve_listener(loaded, launched, listener, token=token, guard=guard, over=over, use_link=use_link)
     return OK
-
-
-@asynccontextmanager
-async def _open_replicas(
-    loaded: LoadedConfig, link: PostgresLink | None, address: str, draining: Draining
-) -> AsyncIterator[Replicas | None]:
-    """Be one of several replicas, if there is a database that they can share."""
-    if link is None:
-        yield None
-        return
-    from onetool.replicas.replicas import open_replicas
-    from ot.config.seal_keys import load_sealer
-
-    sealer = load_sealer(loaded.config, state_folder(loaded.machine_home))
-    async with open_replicas(link, sealer, address=address, draining=draining) as replicas:
-        yield replicas
-
-
-@asynccontextmanager
-async def _open_for_one(
-    loaded: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, reached: Endpoint, backing: SharedBackend
-) -> AsyncIterator[ServedApps]:
-    from onetool.front.late_app import open_late_app
-
-    clients = KnownClients()
-    open_app = partial(open_engine, loaded, launched, clients, telemetry, reached, backing)
-    async with open_late_app(open_app, loaded.mistakes, clients) as app:
-        app.want()
-        yield app
-
-
-@asynccontextmanager
-async def _open_for_all(
-    team: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, reached: Endpoint, backing: SharedBackend
-) -> AsyncIterator[ServedApps]:
-    from onetool.front.late_app import open_late_apps
-
-    async with open_late_apps(partial(_open_apps, team, launched, telemetry, reached, backing), team.mistakes) as apps:
-        apps.want()
-        yield apps

@@ -1,4 +1,4 @@
-"""`onetool serve --check`: what a server with this configuration would lack, before anybody depends on it."""
+"""`onetool serve --check`: report what a server with this configuration would lack."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import replace
 
-from onetool.cli.findings import tell_findings
+from onetool.cli.findings import print_findings
 from onetool.cli.start import load
 from onetool.doctor.configuration import word_mistake
 from onetool.doctor.confinement import look_at_confinement
@@ -25,8 +25,8 @@ from ot.errors import ConfigError
 
 
 def check(options: Namespace) -> int:
-    """Look at everything, and tell it."""
-    return tell_findings(_look(options), as_json=options.json)
+    """Check everything, and print the findings."""
+    return print_findings(_look(options), as_json=options.json)
 
 
 def _look(options: Namespace) -> Iterator[Finding]:

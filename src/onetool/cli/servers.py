@@ -1,4 +1,4 @@
-"""`onetool servers`: the MCP servers behind the running servers of this person, or as they were last seen."""
+"""`onetool servers`: list the MCP servers of this person's running servers, or as they were last seen."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import Json
 from onetool.cli import OK
 from onetool.cli.printing import Style, add_json_argument
-from onetool.cli.running import show_running
+from onetool.cli.running import Row, show_running, text_of
 from onetool.cli.start import load
 from ot.config.loader import LoadedConfig
 from ot.parts.known_tools import show_servers
@@ -17,8 +17,8 @@ from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry
 
 EPILOG = (
-    "A running server tells the state of its own connections. Where none runs, the list comes from the configuration "
-    "and from the last connections, and nothing is started; `onetool check` tries them."
+    "A running server reports the state of its own connections. If none is running, the list comes from the "
+    "configuration and the last connections, and nothing is started; `onetool check` starts them."
 )
 _STYLES: dict[str, Style] = {"connected": "green", "connecting": "yellow", "disconnected": "red", "disabled": "dim"}
 
@@ -33,7 +33,7 @@ def main(options: Namespace) -> int:
     return OK
 
 
-def _look(loaded: LoadedConfig) -> list[JsonObject]:
+def _look(loaded: LoadedConfig) -> list[Row]:
     registry = ToolRegistry()
     statuses = show_servers(registry, PackPlaces(registry), loaded).status()
     return [{**asdict(status), "state": _state_here(status.state)} for status in statuses]
@@ -43,11 +43,16 @@ def _state_here(state: str) -> str:
     return "not connected" if state == "disconnected" else state
 
 
-def _word(server: JsonObject) -> Iterator[tuple[str, Style | None]]:
-    tools = f"{server['tool_count']} tools" if server["tool_count"] else ""
-    changes = ", ".join(part for part, each in server["changes"].items() if each["changed"] or each["added"])
-    notes = [server["error"], f"changed: {changes}; see onetool accept {server['name']}" if changes else ""]
-    yield server["name"], "bold"
-    yield server["state"], _STYLES.get(server["state"])
-    yield tools, None
-    yield "; ".join(filter(None, notes)), "red" if server["error"] else "yellow"
+def _word(server: Row) -> Iterator[tuple[str, Style | None]]:
+    name, state, error = (text_of(server, key) for key in ("name", "state", "error"))
+    changes = ", ".join(_changed_parts(server.get("changes")))
+    yield name, "bold"
+    yield state, _STYLES.get(state)
+    yield f"{server['tool_count']} tools" if server["tool_count"] else "", None
+    notes = [error, f"changed: {changes}; see onetool accept {name}" if changes else ""]
+    yield "; ".join(filter(None, notes)), "red" if error else "yellow"
+
+
+def _changed_parts(changes: Json) -> list[str]:
+    parts = changes.items() if isinstance(changes, dict) else ()
+    return [part for part, each in parts if isinstance(each, dict) and (each.get("changed") or each.get("added"))]

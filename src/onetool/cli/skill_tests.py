@@ -1,4 +1,4 @@
-"""Skills from runs, and their examples played again: `onetool skills save` and `onetool skills test`."""
+"""`onetool skills save`, which makes a skill of a run, and `onetool skills test`, which replays examples of skills."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ import ast
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 import anyio
 
 from mcp_core.nearest_names import nearest
 from onetool.cli import FAILED, OK, USAGE
+from onetool.cli.connect import tell_written
 from onetool.cli.definitions import read_registry, read_skills
 from onetool.cli.printing import complain, say, visible
 from onetool.cli.replay import without_statistics, word_differences
+from onetool.console.clean_text import count_of
 from ot.app import App, launch, open_app, open_journal
 from ot.clients.caller import NOBODY
 from ot.clients.person import LOCAL
 from ot.config.loader import LoadedConfig
 from ot.config.paths import FOLDER, SKILLS
 from ot.config.project_trust import project_trust
-from ot.errors import CallError, NewSkillError, OneToolError
+from ot.errors import CallError, NewSkillError
 from ot.execution.wording import word_error
 from ot.journal.equality import Sources
 from ot.journal.journal import RESUME, Journal
@@ -44,40 +45,35 @@ _WENT_WELL = ("value", "nothing")
 
 
 def save_run(loaded: LoadedConfig, run: str, name: str, description: str) -> int:
-    """Write the code of a run as a skill of the project, with its calls; it is trusted, since a person typed this."""
+    """Write the code of a run as a skill of the project, with its calls; it is trusted, since a person asked for it."""
     trust = project_trust(loaded.project, loaded.home)
     if trust is not None:
         trust.refuse_untrusted()
     folder = loaded.project / FOLDER / SKILLS
-    try:
-        with open_journal(loaded) as journal:
-            recorded = journal.find(LOCAL, run)
-            new = NewSkill(name, _code_of(recorded, name), description or f"What run {run} did.")
-            file = Draft(folder, name, write_text(new, folder)).write()
-            recording = _recording(f"skills.{name}()", recorded.answer, recorded.calls, read_registry(loaded))
-            written = [file, write_recording(file, recording, journal.store.fetch)]
-    except OneToolError as error:
-        complain(f"onetool: {word_error(error)}")
-        return FAILED
+    with open_journal(loaded) as journal:
+        recorded = journal.find(LOCAL, run)
+        new = NewSkill(name, _code_of(recorded, name), description or f"Do what run {run} did.")
+        file = Draft(folder, name, write_text(new, folder)).write()
+        recording = _recording(f"skills.{name}()", recorded.answer, recorded.calls, read_registry(loaded))
+        written = [file, write_recording(file, recording, journal.store.fetch)]
     if trust is not None:
         trust.accept(written)
-    here = Path.cwd()
     for each in written:
-        say(f"wrote {each.relative_to(here) if each.is_relative_to(here) else each}")
+        tell_written(each)
     say(f"try it: onetool run 'skills.{name}()'")
     return OK
 
 
 def _code_of(run: RecordedRun, name: str) -> str:
-    """Return the code of a run that went well, without the line that it went on from another; raises NewSkillError."""
+    """Return the code of a successful run, without the line that resumed another run; raises NewSkillError."""
     if run.outcome not in _WENT_WELL or not run.whole:
-        how = "not all of its calls were written down" if not run.whole else "did not end well"
+        how = "is incomplete: some of its calls were not recorded" if not run.whole else "did not succeed"
         raise NewSkillError(name, f"run {run.id} {how}")
     code = read_command(run.command)
     try:
         statements = ast.parse(code).body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise NewSkillError(name, f"the command of run {run.id} is no Python by itself") from error
+        raise NewSkillError(name, f"the command of run {run.id} is not valid Python by itself") from error
     lines = code.splitlines()
     for statement in statements[:1]:
         if ast.unparse(statement).startswith(f"{RESUME}("):
@@ -95,7 +91,7 @@ def _recording(example: str, answer: str, calls: Sequence[RecordedCall], registr
 
 
 def test_skills(loaded: LoadedConfig, names: Sequence[str], *, record: bool) -> int:
-    """Play the examples of skills from their recorded calls, or make these calls and record them."""
+    """Replay the examples of skills from their recorded calls, or run the examples and record their calls."""
     known = {skill.name: skill for skill in read_skills(loaded).skills()}
     unknown = [name for name in names if name not in known]
     for name in unknown:
@@ -111,7 +107,7 @@ def test_skills(loaded: LoadedConfig, names: Sequence[str], *, record: bool) -> 
 
 
 class _Tested(NamedTuple):
-    """What became of one example."""
+    """The result of one example."""
 
     ok: bool
     headline: str
@@ -150,7 +146,7 @@ async def _test_one(app: App, journal: Journal, skill: Skill, *, record: bool) -
     except ValueError as error:
         return _Tested(ok=False, headline=f"{recording_of(skill.file).name}: {error}")
     if recording is None:
-        return _Tested(ok=False, headline=f"nothing is recorded; onetool skills test --record {skill.name} does that")
+        return _Tested(ok=False, headline=f"nothing is recorded; run onetool skills test --record {skill.name}")
     return await _play_example(app, journal, example, recording)
 
 
@@ -165,7 +161,7 @@ async def _record(app: App, journal: Journal, skill: Skill, example: str) -> _Te
         write_recording(skill.file, recording, journal.store.fetch)
     except (CallError, NewSkillError) as error:
         return _Tested(ok=False, headline="its calls cannot be recorded", details=[word_error(error)])
-    return _Tested(ok=True, headline=f"recorded {len(run.calls)} calls")
+    return _Tested(ok=True, headline=f"recorded {count_of(len(run.calls), 'call')}")
 
 
 async def _play_example(app: App, journal: Journal, example: str, recording: Recording) -> _Tested:
@@ -174,9 +170,9 @@ async def _play_example(app: App, journal: Journal, example: str, recording: Rec
     )
     differences = list(word_differences(await play(app.runner, journal, run, own=False)))
     if example != recording.example:
-        differences.insert(0, f"its example was another one when its calls were recorded: {recording.example}")
+        differences.insert(0, f"its example has changed since its calls were recorded: {recording.example}")
     changed = find_changed(recording, partial(_definition_of, app.registry, journal.sources))
-    headline = f"{len(recording.calls)} calls, {'not as they were' if differences else 'as they were'}"
+    headline = f"{count_of(len(recording.calls), 'call')}, {'not ' if differences else ''}as recorded"
     return _Tested(not differences, headline, [*changed, *differences])
 
 

@@ -1,10 +1,9 @@
-"""`onetool skills`: the skills that runs can call, and the code of one."""
+"""`onetool skills`: list the skills that runs can call, or show the code of one."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from mcp_core.json_types import JsonObject
 from mcp_core.nearest_names import nearest
 from onetool.cli import FAILED, OK
 from onetool.cli.definitions import read_skills
@@ -23,16 +22,16 @@ EPILOG = (
 
 def add_arguments(parser: ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
-    listing = actions.add_parser("list", help="list the skills; so does no action at all")
-    show = actions.add_parser("show", help="show one skill with its code")
+    listing = actions.add_parser("list", help="list the skills (default)")
+    show = actions.add_parser("show", help="show the code of a skill")
     show.add_argument("name", metavar="NAME")
-    save = actions.add_parser("save", help="make a skill of a run that went well, with its calls for `skills test`")
-    save.add_argument("run", metavar="RUN", help="the name of the run; onetool runs lists them")
+    save = actions.add_parser("save", help="make a skill of a successful run, with its calls for `skills test`")
+    save.add_argument("run", metavar="RUN", help="the id of the run; onetool runs lists them")
     save.add_argument("name", metavar="NAME")
-    save.add_argument("--description", default="", help="one line that says what it does")
-    test = actions.add_parser("test", help="play the examples of skills again from their recorded calls; none is made")
-    test.add_argument("names", nargs="*", metavar="NAME", help="the skills; all of them by default")
-    test.add_argument("--record", action="store_true", help="run the examples for real, and keep their calls")
+    save.add_argument("--description", default="", help="what it does, in one line")
+    test = actions.add_parser("test", help="replay the examples of skills from their recorded calls")
+    test.add_argument("names", nargs="*", metavar="NAME", help="the skills (default: all)")
+    test.add_argument("--record", action="store_true", help="make the calls for real, and record them")
     for each in (parser, listing, show):
         add_json_argument(each)
 
@@ -73,7 +72,7 @@ def _show(loader: SkillLoader, name: str, *, as_json: bool) -> int:
     return OK
 
 
-def _describe(skill: Skill) -> JsonObject:
+def _describe(skill: Skill) -> dict[str, object]:
     tool = skill.definition
     return {
         "name": skill.name,

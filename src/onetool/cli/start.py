@@ -1,4 +1,4 @@
-"""The start of every command: the configuration, and a log that suits it."""
+"""The start of every command: load the configuration, and set up the log."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def load(
 ) -> LoadedConfig:
     """Load the configuration and set up the log; raises ConfigError. `tolerant` and `every` as in `load_config`.
 
-    `quiet` keeps the log off the terminal of a person who asked for one thing and is told in words what went wrong;
-    a log file gets all of it.
+    `quiet` keeps all but errors off the terminal of a person, who is told in words what went wrong; a log file gets
+    everything.
     """
     loaded = load_config(
         options.config, environ=os.environ, cwd=Path.cwd(), home=Path.home(), tolerant=tolerant, every=every
@@ -40,9 +40,9 @@ def load(
 
 
 def _telling(log: LogSettings) -> Callable[[], Mapping[str, str]] | None:
-    """Return what adds its trace to a JSON line; None if lines are text."""
+    """Return a function that adds trace ids to a JSON line; None if lines are text."""
     if log.format == "text":
         return None
-    from ot.telemetry.trace_ids import current_trace_ids  # only here is it loaded for it
+    from ot.telemetry.trace_ids import current_trace_ids  # rarely needed
 
     return current_trace_ids

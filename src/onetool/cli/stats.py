@@ -1,4 +1,4 @@
-"""`onetool stats`: what was called, how it went, and what it saved, in the terminal or as a page."""
+"""`onetool stats`: how often tools were called, how that went and what it saved, in the terminal or as a page."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from onetool.cli import FAILED, OK
+from onetool.cli import OK
 from onetool.cli.definitions import read_registry
-from onetool.cli.printing import add_json_argument, complain, say, say_json
+from onetool.cli.printing import add_json_argument, say, say_json
 from onetool.cli.start import load
 from ot.app import build_recorder, build_statistics, open_own_store
 from ot.config.loader import LoadedConfig
-from ot.errors import CallError
-from ot.execution.wording import word_error
 from ot.files.allowed_files import AllowedFiles
 from ot.stats.figures import Summary
 from ot.stats.scope import PERIODS
@@ -25,23 +23,19 @@ _HEADINGS = ("tool", "calls", "failed", "mean", "95 %", "slowest", "sent", "rece
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--period", choices=list(PERIODS), default="all", help="how far to look back (default: all)")
-    parser.add_argument("--tool", default="", metavar="NAME", help="only this tool, or only this pack")
-    parser.add_argument("--html", metavar="FILE", help="write an HTML report to this file, whose name ends in .html")
+    parser.add_argument("--period", choices=list(PERIODS), default="all", help="the period to show (default: all)")
+    parser.add_argument("--tool", default="", metavar="NAME", help="show only this tool or pack")
+    parser.add_argument("--html", metavar="FILE", help="write an HTML report to this .html file")
     add_json_argument(parser)
 
 
 def main(options: Namespace) -> int:
     loaded = load(options, tolerant=True)
     anywhere = AllowedFiles([Path("/")], project=Path.cwd(), home=loaded.home)  # a person types the path
-    try:
-        with open_own_store(loaded) as store:
-            statistics = open_statistics(loaded, store)
-            summary = statistics.summarize(options.period, options.tool)
-        written = options.html and statistics.write_report(summary, options.html, files=anywhere)
-    except CallError as error:
-        complain(word_error(error))
-        return FAILED
+    with open_own_store(loaded) as store:
+        statistics = open_statistics(loaded, store)
+        summary = statistics.summarize(options.period, options.tool)
+    written = options.html and statistics.write_report(summary, options.html, files=anywhere)
     if options.json:
         say_json(describe(summary) | ({"html_report": str(written)} if written else {}))
         return OK
@@ -53,7 +47,7 @@ def main(options: Namespace) -> int:
 
 
 def open_statistics(loaded: LoadedConfig, store: Store) -> Statistics:
-    """Open the statistics for reading; this command records nothing."""
+    """Open the statistics; this command records nothing."""
     return build_statistics(loaded, build_recorder(loaded, store), read_registry(loaded), _own_definition)
 
 
@@ -64,7 +58,7 @@ def _own_definition() -> str:
 
 
 def word_summary(summary: Summary) -> Iterator[str]:
-    """The figures as lines for a terminal."""
+    """Yield the statistics as lines for a terminal."""
     runs = f"in {precise(summary.runs)} runs, {precise(summary.failed_runs)} of which failed"
     yield f"calls          {precise(summary.total_calls):>9}  {runs}"
     yield f"success        {percent(summary.success_rate):>9}"

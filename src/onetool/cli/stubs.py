@@ -1,4 +1,4 @@
-"""`onetool stubs`: type stubs of every pack, so that an editor completes run code and a type checker checks it."""
+"""`onetool stubs`: write type stubs of every pack, so that editors complete run code and type checkers check it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import anyio
 
 from onetool.cli import OK
 from onetool.cli.definitions import open_definitions
-from onetool.cli.printing import complain, say, say_json, visible
+from onetool.cli.printing import add_json_argument, complain, say, say_json
 from onetool.cli.start import load
 from onetool.stubs.known_results import KnownResults
 from onetool.stubs.stub_files import PACKAGE, StubWriter
@@ -22,10 +22,10 @@ from ot.proxy.status import ServerStatus
 from ot.shapes.shapes import SHAPES_FOLDER, Shapes
 from ot.store.shelf import FolderShelf
 
-STUBS = "onetool_stubs"  # not below .onetool, all of which a person has to trust
+STUBS = "onetool_stubs"  # outside .onetool, which needs a person's trust
 EPILOG = (
-    f"Pyright and Pylance read the folder that their setting stubPath names, and know packs without an import; mypy "
-    f"reads the folder in MYPYPATH: import packs in the code that it checks, as code in a run may, or from {PACKAGE}."
+    f"Pyright and Pylance read the folder in their setting stubPath, and know packs without an import. mypy reads the "
+    f"folder in MYPYPATH; import packs in the code that it checks, as code in a run may, or from {PACKAGE}."
 )
 
 
@@ -37,8 +37,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="FOLDER",
         help=f"where to write (default: {STUBS} in the project)",
     )
-    parser.add_argument("--offline", action="store_true", help="start no server: describe them as they were last seen")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--offline", action="store_true", help="start no server; describe them as they were last seen")
+    add_json_argument(parser)
 
 
 def main(options: Namespace) -> int:
@@ -49,13 +49,12 @@ def main(options: Namespace) -> int:
     missing = [server for server in servers if not server.tool_count and server.state != "disabled"]
     if options.json:
         unseen = {server.name: server.error for server in missing}
-        told = {"folder": str(folder), "written": changes.written, "removed": changes.removed, "missing": unseen}
-        say_json(told)
+        say_json({"folder": str(folder), "written": changes.written, "removed": changes.removed, "missing": unseen})
         return OK
     packs = sum(path.startswith(f"{PACKAGE}/") and not Path(path).stem.startswith("__") for path in files)
     say(f"{folder}: {packs} packs; {len(changes.written)} files written, {len(changes.removed)} removed.")
     for server in missing:
-        complain(visible(f"{server.name} has no stubs, since its tools are not known: {server.error or server.state}"))
+        complain(f"{server.name} has no stubs, because its tools are not known: {server.error or server.state}")
     shown = os.path.relpath(folder)
     say(f'Editor (Pyright, Pylance): "stubPath": "{shown}". mypy: MYPYPATH={shown} mypy FILE.')
     return OK

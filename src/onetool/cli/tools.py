@@ -1,4 +1,4 @@
-"""`onetool tools`: a list of the tools that can be called."""
+"""`onetool tools`: list the tools that can be called."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def main(options: Namespace) -> int:
 
 
 def find_matching(definitions: Sequence[ToolDefinition], pattern: str) -> list[ToolDefinition]:
-    """Return the tools whose name fits a shell pattern, or contains the text if it has no `*`, `?` or `[`."""
+    """Return the tools whose name matches a shell pattern, or contains a text without `*`, `?` or `[`."""
     if not any(character in pattern for character in "*?["):
         pattern = f"*{pattern}*"
     return [definition for definition in definitions if any(fnmatchcase(name, pattern) for name in _names(definition))]
 
 
 def _names(definition: ToolDefinition) -> list[str]:
-    """A tool of another server is looked for by either of its names."""
+    """Return the names of a tool: one of another server can be found by either of its names."""
     original = [f"{definition.pack}.{definition.original}"] if definition.original else []
     return [definition.name, *original]

@@ -1,4 +1,4 @@
-"""Trial starts as a person sees them: a line for each one, and at a terminal what is still under way."""
+"""Trial starts for a person: a line for each one, and on a terminal those still in progress."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from collections.abc import Collection, Iterator, Sequence
 import anyio
 
 from mcp_core.line_log import hush_log
-from onetool.chat.clean_text import one_line, show_seconds, write_encodable
 from onetool.cli.printing import paint, say, visible
+from onetool.console.clean_text import count_of, one_line, show_seconds, write_encodable
 from onetool.trust.trial_starts import Start, Trial, Watcher, try_starts
 from ot.config.loader import LoadedConfig
 
-_AGAIN = 0.2  # seconds between two looks at what is under way
+_AGAIN = 0.2  # seconds between two updates of the line in progress
 _ERASE = "\r\x1b[K"
 
 
 def show_starts(
     loaded: LoadedConfig, servers: Collection[str], *, extensions: bool, quiet: bool = False
 ) -> list[Trial]:
-    """Start these servers, and all extensions if wanted; show each as soon as it is known, unless `quiet`."""
-    if loaded.config.log.file is None:  # the lines say what failed, and a log would stand between them
+    """Start these servers, and all extensions if wanted; show each result at once, unless `quiet`."""
+    if loaded.config.log.file is None:  # the lines say what failed; a log would be mixed with them
         hush_log()
     return anyio.run(_show_starts, loaded, servers, extensions, quiet)
 
@@ -42,7 +42,7 @@ async def _show_starts(loaded: LoadedConfig, servers: Collection[str], extension
 
 
 class TrialLines(Watcher):
-    """Lines on stdout, aligned and in the order of the list; at a terminal in the order in which they are known."""
+    """Prints aligned lines in the order of the list; on a terminal in the order of completion."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self.live = not quiet and sys.stdout.isatty() and sys.stderr.isatty()
@@ -81,17 +81,16 @@ class TrialLines(Watcher):
     def _under_way(self) -> str:
         seconds = f"{time.monotonic() - self._since:.0f} s"
         names = (f"{start.label} ({doing})" if doing else start.label for start, doing in self._doing.items())
-        width = shutil.get_terminal_size().columns - 1  # a line that wraps could not be drawn over
+        width = shutil.get_terminal_size().columns - 1  # a line that wraps could not be erased
         return one_line(f"starting for {seconds}: {', '.join(names)}", width)
 
 
 def word_trial(trial: Trial, width: int = 0) -> Iterator[str]:
-    """Write one start in a line, and below it what a failed one last said."""
+    """Yield a line about one start, and below it the last output of one that failed."""
     label, seconds = visible(f"{trial.start.label}:").ljust(width + 1), show_seconds(trial.seconds)
     if trial.failure:
         failed = visible(f"failed after {seconds}: {' '.join(trial.failure.split())}")
         yield f"{label} {paint(failed, 'red')}"
         yield from (visible(f"    {line}") for line in trial.last_words)
         return
-    tools = "1 tool" if trial.tools == 1 else f"{trial.tools} tools"
-    yield f"{label} {tools:>9}, {trial.tokens:>6,} tokens, {seconds:>6}"
+    yield f"{label} {count_of(trial.tools, 'tool'):>9}, {trial.tokens:>6,} tokens, {seconds:>6}"

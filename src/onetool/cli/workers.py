@@ -1,15 +1,14 @@
-"""`onetool workers`: the processes that serve extensions, in the running servers of this person."""
+"""`onetool workers`: list the processes that serve extensions in this person's running servers."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 
-from mcp_core.json_types import JsonObject
 from onetool.cli import OK
 from onetool.cli.definitions import read_registry
 from onetool.cli.printing import Style, add_json_argument
-from onetool.cli.running import show_running
+from onetool.cli.running import Row, show_running, text_of
 from onetool.cli.start import load
 from ot.config.loader import LoadedConfig
 from ot.registry.definitions import Cancellation
@@ -17,8 +16,8 @@ from ot.stats.wording import duration
 from ot.workers.pep723 import asks_for_ray, read_header
 
 EPILOG = (
-    "A worker is started by the first call of its extension and ends when it has been idle for long. Where no server "
-    "runs there are none; then the extensions are listed that would have one."
+    "The first call of an extension starts its worker, which ends after it has been idle for a while. If no server is "
+    "running, the extensions that would have a worker are listed."
 )
 _STYLES: dict[str, Style] = {"busy": "green", "idle": "green", "starting": "yellow", "failed": "red", "stopped": "dim"}
 
@@ -33,7 +32,7 @@ def main(options: Namespace) -> int:
     return OK
 
 
-def _look(loaded: LoadedConfig) -> list[JsonObject]:
+def _look(loaded: LoadedConfig) -> list[Row]:
     tools = read_registry(loaded).definitions()
     files = {tool.pack: tool.file for tool in tools if tool.cancellation is Cancellation.WORKER and tool.file}
     nothing = {"pid": None, "state": "not started", "calls": 0, "idle_seconds": 0.0, "last_error": None}
@@ -44,12 +43,14 @@ def _look(loaded: LoadedConfig) -> list[JsonObject]:
     ]
 
 
-def _word(worker: JsonObject) -> Iterator[tuple[str, Style | None]]:
-    doing = f"{worker['calls']} calls in flight" if worker["calls"] else ""
-    idle = f"idle for {duration(worker['idle_seconds'] * 1000)}" if worker["state"] == "idle" else doing
-    yield worker["pack"], "bold"
-    yield worker["state"], _STYLES.get(worker["state"])
+def _word(worker: Row) -> Iterator[tuple[str, Style | None]]:
+    state, idle = text_of(worker, "state"), worker["idle_seconds"]
+    doing = f"{worker['calls']} calls in progress" if worker["calls"] else ""
+    if state == "idle" and isinstance(idle, int | float):
+        doing = f"idle for {duration(idle * 1000)}"
+    yield text_of(worker, "pack"), "bold"
+    yield state, _STYLES.get(state)
     yield f"pid {worker['pid']}" if worker["pid"] else "", None
-    yield worker["engine"] if worker["node"] is None else f"{worker['engine']} on {worker['node']}", None
-    yield idle, None
-    yield worker["last_error"] or "", "red"
+    yield " on ".join(filter(None, (text_of(worker, "engine"), text_of(worker, "node")))), None
+    yield doing, None
+    yield text_of(worker, "last_error"), "red"

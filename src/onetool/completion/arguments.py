@@ -1,4 +1,4 @@
-"""The arguments of a command as completion needs them: its options, what they take, and words that are given."""
+"""The arguments of a command, for completion: its options, their values, and its words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What could stand where the cursor is, on a command line that is half typed."""
+"""Candidates for the word at the cursor of a half-typed command line."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from onetool.completion.names import Names
 
 _CONFIG = "--config"
 _TABLE_OPTIONS = {"--help": "show this help message and exit", "--version": "print the version"}
-_PLAIN = re.compile(r"[\w.,:/@%+=-]+")  # what no shell takes for more than a word: bash inserts it as it is
-_FEW = 12  # tools that are offered whole; of more, the packs come first
+_PLAIN = re.compile(r"[\w.,:/@%+=-]+")  # has no special meaning to any shell: bash inserts it as it is
+_FEW = 12  # up to this many tools are offered; if there are more, their packs
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One word; an `open` one is no whole word yet, so no blank follows it."""
+    """One word; after an `open` one no space is inserted, because it is not complete yet."""
 
     word: str
     about: str = ""
@@ -27,16 +27,16 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What is needed to complete: the commands, and ways to find the arguments of one, and the names there are."""
+    """Completes words from the commands, their arguments, and the names of packs, tools and servers."""
 
     commands: Mapping[str, str]
     arguments_of: Callable[[str], Arguments]
     names: Callable[[Path | None], Names]
 
     def complete(self, words: Sequence[str]) -> list[Candidate]:
-        """Return what the last word could become; the first one is the program.
+        """Return candidates for the last word; the first word is the program.
 
-        A name that would have to be quoted is left out: who chose it may have meant more than a name.
+        A name that would have to be quoted is left out: it may have been chosen to run something.
         """
         *before, current = words[1:] or [""]
         found = (each for each in self._candidates(before, current) if each.word.startswith(current))
@@ -99,7 +99,7 @@ def _config_in(before: Sequence[str]) -> Path | None:
 
 
 def _tools(names: Names, current: str) -> Iterator[Candidate]:
-    """Yield tools; of many, first the packs that could stand before the dot."""
+    """Yield tools; if there are many, only their packs."""
     fitting = [tool for tool in names["tools"] if tool.startswith(current)]
     packs = dict.fromkeys(tool.partition(".")[0] for tool in fitting)
     if "." in current or len(fitting) <= _FEW or len(packs) == 1:

@@ -1,4 +1,4 @@
-"""What completion remembers from one press of TAB to the next: pieces of JSON, each as long as its stamp is the same.
+"""A cache between two presses of TAB: pieces of JSON, each valid as long as its stamp stays the same.
 
 Loading a command takes up to a second, and so does reading every definition; nobody waits for that twice.
 """
@@ -10,26 +10,29 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 from mcp_core.atomic_write import write_private
-from mcp_core.json_types import Json
+
+T = TypeVar("T")
 
 Stamp = list[list[int]]
 _MOST = 200  # pieces: several projects, and all commands
 
 
 class Memory:
-    """One small file; where it cannot be read or written, everything is found out again."""
+    """One small file; if it cannot be read or written, everything is found again."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
-    def recall(self, key: str, stamp: Stamp, find: Callable[[], Json]) -> Json:
-        """Return what `key` stands for: as it is remembered under this stamp, or else found now and remembered."""
+    def recall(self, key: str, stamp: Stamp, find: Callable[[], T]) -> T:
+        """Return the value of `key`: as it was saved under this stamp, or else found now and saved. T is plain JSON."""
         known = self._load()
         kept = known.get(key)
         if isinstance(kept, dict) and kept.get("stamp") == stamp:
-            return kept.get("found")
+            saved: T = kept["found"]
+            return saved
         found = find()
         known.pop(key, None)
         known[key] = {"stamp": stamp, "found": found}
@@ -37,7 +40,7 @@ class Memory:
             write_private(self._file, json.dumps(dict(list(known.items())[-_MOST:])))
         return found
 
-    def _load(self) -> dict[str, Json]:
+    def _load(self) -> dict[str, object]:
         try:
             known = json.loads(self._file.read_bytes())
         except (OSError, ValueError, RecursionError):

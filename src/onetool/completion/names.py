@@ -24,8 +24,7 @@ class Names(TypedDict):
 def recall_names(memory: Memory, read: Callable[[], Names], config: Path | None, *, cwd: Path, home: Path) -> Names:
     """Return the names for whoever types here, which `read` finds if they are not remembered; raises ConfigError."""
     places = find_places(cwd=cwd, home=home, named=config)
-    found: Names = memory.recall(f"names {config or places.project}", _stamp(places, config, home), read)
-    return found
+    return memory.recall(f"names {config or places.project}", _stamp(places, config, home), read)
 
 
 def _stamp(places: Places, config: Path | None, home: Path) -> Stamp:

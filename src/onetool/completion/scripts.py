@@ -1,4 +1,4 @@
-"""What each shell reads once: it asks `onetool completion SHELL -- WORDS` whenever TAB is pressed."""
+"""The script for each shell, which runs `onetool completion SHELL -- WORDS` whenever TAB is pressed."""
 
 from __future__ import annotations
 

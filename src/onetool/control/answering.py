@@ -1,7 +1,7 @@
-"""The side of a running server: a socket in the person's state folder that answers this user's commands.
+"""The server's side: a socket in the person's state folder that answers this user's commands.
 
-It offers what a run may ask for (`ot.reload`, `ot.health`), and a link to the dashboard: whoever can connect as this
-user could read and change the same files.
+It offers only what a run can do too (`ot.reload`, `ot.health`), and a link to the dashboard: anyone who can connect as
+this user could read and change the same files.
 """
 
 from __future__ import annotations
@@ -43,33 +43,33 @@ Answers = dict[str, Callable[[], Awaitable[Json]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Controlled:
-    """What commands reach: every engine that is open, with the name of whose it is where there are several."""
+class ControlTarget:
+    """The engines that commands can reach; each with the name of its person if there are several."""
 
     engines: Callable[[], Sequence[tuple[str, App]]]
     reload: Callable[[], Awaitable[str]]  # raises ConfigError
 
 
-def control_one(app: App) -> Controlled:
+def control_one(app: App) -> ControlTarget:
     """Let commands reach the engine of the one person who is served."""
-    return Controlled(lambda: [("", app)], app.reload.reload)
+    return ControlTarget(lambda: [("", app)], app.reload.reload)
 
 
-def control_all(apps: Apps) -> Controlled:
+def control_all(apps: Apps) -> ControlTarget:
     """Let the administrator's commands reach the engines of all people."""
 
     async def reload() -> str:
         await apps.reload()
         return "\n".join([RELOADED, *word_mistakes(apps.config.mistakes)])
 
-    return Controlled(lambda: [(person.name or person.subject, app) for person, app in apps.all_open()], reload)
+    return ControlTarget(lambda: [(person.name or person.subject, app) for person, app in apps.all_open()], reload)
 
 
 @asynccontextmanager
 async def open_control(
-    controlled: Controlled, loaded: LoadedConfig, *, over: str, make_link: Callable[[], Awaitable[str]] | None = None
+    target: ControlTarget, loaded: LoadedConfig, *, over: str, make_link: Callable[[], Awaitable[str]] | None = None
 ) -> AsyncIterator[None]:
-    """Answer this person's commands until this is closed; where no socket can be made, the log says why.
+    """Answer this person's commands while this is open; if the socket cannot be created, the log says why.
 
     `over` says how the server is reached by its clients; `make_link` makes links to its dashboard, if it has one.
     """
@@ -80,9 +80,9 @@ async def open_control(
             write_log(logging.WARNING, "control.listen", error=str(error))
             yield
             return
-        facts = {"pid": os.getpid(), "project": str(loaded.project), "over": over, "since": time.time()}
+        facts: JsonObject = {"pid": os.getpid(), "project": str(loaded.project), "over": over, "since": time.time()}
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_accept, listener, facts, _answers_of(controlled, loaded, make_link))
+            tasks.start_soon(_accept, listener, facts, _answers_of(target, loaded, make_link))
             yield
             tasks.cancel_scope.cancel()
 
@@ -90,27 +90,25 @@ async def open_control(
 def _listen(folder: Path, stack: ExitStack) -> socket.socket:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     opened = stack.enter_context(open_folder(folder))
-    name = f"{os.getpid()}-{os.urandom(3).hex()}{ENDING}"  # a home may be shared by machines that count alike
+    name = f"{os.getpid()}-{os.urandom(3).hex()}{ENDING}"  # machines with the same process ids may share a home
     listener = stack.enter_context(listen_privately(DESCRIPTORS / str(opened) / name))
     listener.setblocking(False)
     return listener
 
 
-def _answers_of(
-    controlled: Controlled, loaded: LoadedConfig, make_link: Callable[[], Awaitable[str]] | None
-) -> Answers:
+def _answers_of(target: ControlTarget, loaded: LoadedConfig, make_link: Callable[[], Awaitable[str]] | None) -> Answers:
     async def reload() -> Json:
         try:
-            text, reloaded = await controlled.reload(), True
+            text, reloaded = await target.reload(), True
         except ConfigError as error:
             text, reloaded = f"The configuration was not reloaded: {word_error(error)}", False
-        return loaded.redactor.value({"reloaded": reloaded, "text": text})
+        return {"reloaded": reloaded, "text": loaded.redactor.text(text)}
 
     async def servers() -> Json:
-        return _of_each(controlled, lambda app: app.servers.status())
+        return _of_each(target, lambda app: app.servers.status())
 
     async def workers() -> Json:
-        return _of_each(controlled, lambda app: app.workers.status())
+        return _of_each(target, lambda app: app.workers.status())
 
     async def dashboard() -> Json:
         return None if make_link is None else await make_link()
@@ -118,10 +116,10 @@ def _answers_of(
     return {"reload": reload, "servers": servers, "workers": workers, "dashboard": dashboard}
 
 
-def _of_each(controlled: Controlled, look: Callable[[App], Sequence[ServerStatus] | Sequence[WorkerStatus]]) -> Json:
-    """Return what every engine has, each without its secrets, and with the name of whose it is."""
+def _of_each(target: ControlTarget, look: Callable[[App], Sequence[ServerStatus] | Sequence[WorkerStatus]]) -> Json:
+    """Return the statuses of every engine without secrets, and with the name of its person."""
     found = []
-    for name, app in controlled.engines():
+    for name, app in target.engines():
         whose = {"person": name} if name else {}
         found += [app.executor.redactor.value({**whose, **asdict(status)}) for status in look(app)]
     return found
@@ -140,9 +138,9 @@ async def _accept(listener: socket.socket, facts: JsonObject, answers: Answers) 
 
 
 async def _answer(connection: socket.socket, facts: JsonObject, answers: Answers) -> None:
-    """Answer one connection: a word comes, a line goes."""
+    """Answer one connection: it sends a word, and gets a line."""
     loop = asyncio.get_running_loop()
-    with connection, suppress(OSError, TimeoutError):  # whoever asked has gone, or says nothing
+    with connection, suppress(OSError, TimeoutError):  # the client has gone, or sends nothing
         connection.setblocking(False)
         if user_of_peer(connection) not in (0, os.geteuid()):
             return
@@ -155,8 +153,8 @@ async def _answer(connection: socket.socket, facts: JsonObject, answers: Answers
 
 async def _find(answers: Answers, asked: str) -> JsonObject:
     if asked not in answers:
-        return {"error": f"cannot be asked for {asked!r}"}
+        return {"error": f"does not know {asked!r}"}
     try:
         return {"answer": await answers[asked]()}
-    except Exception as error:  # noqa: BLE001 - a command of the person must not end their server
+    except Exception as error:  # noqa: BLE001 - a failed command must not end the server
         return {"error": word_error(call_error_from(error, f"onetool {asked}"))}

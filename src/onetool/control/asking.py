@@ -1,4 +1,4 @@
-"""The side of a command: every running server of this person, and its answer to one word."""
+"""The client's side: asks every running server of this person, by one word."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class ControlReply:
 
 
 def ask_running(home: Path, word: str) -> list[ControlReply]:
-    """Ask all running servers of a person at once; one that has ended meanwhile is left out.
+    """Ask all running servers of a person at once; one that has ended in the meantime is left out.
 
-    Raises ConfigError where the folder in which they are found is not the person's alone.
+    Raises ConfigError if others can write to the folder of their sockets.
     """
     folder = running_folder(home)
     if not folder.is_dir() or not DESCRIPTORS.is_dir():
@@ -73,7 +73,7 @@ def _ask(path: Path, *, word: str) -> ControlReply | None:
             connection.sendall(word.encode())
             line = b"".join(_pieces(connection))
     except TimeoutError:
-        return ControlReply(int(name["pid"]), "?", "?", since, error=f"does not answer within {_PATIENCE:g} s")
+        return ControlReply(int(name["pid"]), "?", "?", since, error=f"did not answer within {_PATIENCE:g} s")
     except OSError:
         return None
     with suppress(ValueError, TypeError):

@@ -1,1 +1,1 @@
-"""The dashboard at `/`: what runs, servers, extensions, results, figures and errors, for whoever is logged in."""
+"""The dashboard at `/`: runs, servers, extensions, results, statistics and errors, for whoever is logged in."""

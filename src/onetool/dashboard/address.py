@@ -1,4 +1,4 @@
-"""The address of the dashboard: the names that it is reached by, and its cookies."""
+"""The address of the dashboard: the hosts that it can be reached at, and its cookies."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Address:
 
     @property
     def origins(self) -> frozenset[str]:
-        """The origins that a form of ours can have."""
+        """The origins that our own forms can have."""
         return frozenset({self.url, *(f"{urlsplit(self.url).scheme}://{host}" for host in self.hosts)})
 
     def cookie_name(self, use: str) -> str:
-        """Return the name of a cookie; browsers share those of one machine between its ports, so the name has it."""
+        """Return the name of a cookie; browsers share cookies between the ports of a host, so the name has the port."""
         if self.secure:
             return f"__Host-onetool-{use}"
         return f"onetool-{urlsplit(self.url).port or 80}-{use}"
@@ -39,11 +39,11 @@ class Address:
         )
 
     def drop_cookie(self, response: Response, use: str) -> None:
-        """Have the browser forget a cookie."""
+        """Tell the browser to delete a cookie."""
         response.delete_cookie(self.cookie_name(use), secure=self.secure, httponly=True, samesite="lax")
 
     def read_cookie(self, header: str, use: str) -> str:
-        """Return the value of a cookie; empty where there is none."""
+        """Return the value of a cookie; empty if there is none."""
         try:
             found = SimpleCookie(header).get(self.cookie_name(use))
         except CookieError:

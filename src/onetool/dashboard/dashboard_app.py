@@ -1,4 +1,4 @@
-"""The door of the dashboard: every request passes it, and no page is made before it is known for whom."""
+"""The ASGI application of the dashboard: no page is rendered before it is known for whom."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
 from onetool.dashboard.address import Address
-from onetool.dashboard.logins import RENEWED_AFTER, Logins, Session
-from onetool.dashboard.openid_names import CALLBACK, LoginError
+from onetool.dashboard.logins import CALLBACK, RENEWED_AFTER, SESSION_SECONDS, LoginError, Logins, Session
 from onetool.dashboard.pages import HEADERS, Pages
+from onetool.dashboard.tickets import LONGEST, Tickets
 from onetool.dashboard.views import VIEWS
 from onetool.dashboard.visit import RefusedFormError, View, Visit
 from onetool.dashboard.visitor import Visitor
@@ -39,7 +39,7 @@ class DashboardApp:
     def __init__(
         self,
         address: Address,
-        logins: Logins,
+        tickets: Tickets,
         apps: ServedApps,
         auth: AuthSettings,
         openid: OpenIdLogin | None = None,
@@ -47,7 +47,7 @@ class DashboardApp:
         self._openid = openid
         self._for_many = auth.in_force
         self._address = address
-        self._logins = logins
+        self._logins = Logins(tickets, address, seconds=SESSION_SECONDS if openid is None else LONGEST)
         self._apps = apps
         self._admins = frozenset(auth.admins)
         self._pages = Pages()
@@ -58,7 +58,7 @@ class DashboardApp:
         try:
             response = await self._answer(request)
         except StoreUnavailableError as error:
-            response = self._ask_who(f"Who you are cannot be looked up at present: {error.reason}.", status=503)
+            response = self._ask_who(f"Your login cannot be checked at present: {error.reason}.", status=503)
         await response(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
@@ -82,19 +82,19 @@ class DashboardApp:
             return await self._show(Visit(request, visitor, self._pages, self._address.origins, self._apps.all_open))
 
     async def _renew(self, session: Session, request: Request) -> Response | None:
-        """Have the issuer say once more who somebody is, and their groups, when they go to a page; None if not now."""
+        """Have the issuer confirm a person and their groups again when they open a page; None if that is not due."""
         asks = request.method == "GET" and "live" not in request.query_params
         if self._openid is None or session.age < RENEWED_AFTER or not asks or request.url.path.startswith("//"):
             return None
         query = f"?{request.url.query}" if request.url.query else ""
         try:
             return await self._logins.send_away(*await self._openid.begin(f"{request.url.path}{query}"))
-        except LoginError as error:  # the issuer is away; the session has some time left
+        except LoginError as error:  # the issuer does not answer; the session is valid for some time yet
             write_log(logging.WARNING, "dashboard.login", error=str(error))
             return None
 
     async def _log_in_first(self, request: Request) -> Response:
-        """Ask who somebody is; a browser that returns from a login at a server goes by the issuer, and comes back."""
+        """Ask for a login; a browser that returns from a login at a server goes to the issuer first, and comes back."""
         if self._openid is None or request.method != "GET" or request.url.path != FROM_SERVER:
             return self._ask_who("", status=401)
         try:
@@ -110,16 +110,16 @@ class DashboardApp:
             opened = await self._logins.redeem(ticket)
             if opened is not None:
                 return opened
-        return self._ask_who("This link has been used, or is too old." if ticket else "", status=401)
+        return self._ask_who("This link has already been used, or has expired." if ticket else "", status=401)
 
     async def _log_in_with(self, openid: OpenIdLogin, request: Request) -> Response:
-        """Send a browser to the issuer, or log in the one that comes back from there."""
+        """Send a browser to the issuer, or log in one that comes back from there."""
         try:
             if request.url.path != CALLBACK:
                 return await self._logins.send_away(*await openid.begin("/"))
             facts = await self._logins.come_back(request)
             if facts is None:
-                return self._ask_who("This login took too long, or was begun elsewhere.", status=401)
+                return self._ask_who("This login took too long, or was started in another browser.", status=401)
             person = await openid.finish(facts, dict(request.query_params))
         except LoginError as error:
             write_log(logging.WARNING, "dashboard.login", error=str(error))
@@ -145,8 +145,8 @@ class DashboardApp:
             view = self._log_out
         if view is None:
             status = 405 if allowed else 404
-            reason = "This page takes no such request." if allowed else "There is no such page."
-            return visit.show_failure(status, "Nothing here", reason)
+            reason = "This page does not accept such requests." if allowed else "There is no such page."
+            return visit.show_failure(status, "Page not found", reason)
         scope["path_params"] = parameters
         try:
             return await view(visit)
@@ -155,9 +155,9 @@ class DashboardApp:
         except CallError as error:
             status = 404 if isinstance(error, _UNKNOWN) else 409
             return visit.show_failure(status, "That did not work", word_error(error))
-        except Exception as error:  # noqa: BLE001 - a mistake on a page must not end the server
+        except Exception as error:  # noqa: BLE001 - an error in a page must not end the server
             failed = call_error_from(error, "dashboard")
-            return visit.show_failure(500, "A mistake of ours", word_error(failed))
+            return visit.show_failure(500, "Internal error", word_error(failed))
 
     def _find(self, scope: Scope) -> tuple[View | None, dict[str, str], bool]:
         allowed = False
@@ -173,4 +173,4 @@ class DashboardApp:
 
 
 async def _nothing(_: Request) -> Response:
-    raise AssertionError("routes only tell where a path leads")
+    raise AssertionError("routes are only used to match paths")

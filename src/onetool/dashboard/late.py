@@ -1,4 +1,4 @@
-"""The dashboard behind a server that already answers: loaded by the first request for one of its pages."""
+"""The dashboard, loaded by the first request for one of its pages."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import anyio.to_thread
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from onetool.dashboard.address import address_of
-from onetool.dashboard.tickets import LONGEST, MemoryTickets, SealedTickets, Tickets
+from onetool.dashboard.tickets import Kind, MemoryTickets, SealedTickets, Tickets, describe_person
 from onetool.front.late_app import ServedApps
+from ot.clients.person import LOCAL_PERSON
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.config.seal_keys import load_sealer
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
     from onetool.dashboard.dashboard_app import DashboardApp
     from ot.store.postgres.link import PostgresLink
 
+LINK_SECONDS = 300.0  # for which a link works
+
 
 class LateDashboard:
-    """Most servers are never looked at, and need no templates."""
+    """Loads the dashboard on demand: most servers are used without it, and need no templates."""
 
     def __init__(self, loaded: LoadedConfig, address: str, hosts: Iterable[str], link: PostgresLink | None) -> None:
         """`link` leads to the store that replicas share, if there is one."""
@@ -36,10 +39,11 @@ class LateDashboard:
         self._turn = anyio.Lock()
 
     async def make_link(self) -> str:
-        """Return an address that opens the dashboard; where there is one person, it logs them in, once."""
-        from onetool.dashboard.logins import make_link  # noqa: PLC0415 - the reason for this file
-
-        return self._address.url if self._auth.in_force else await make_link(self._tickets, self._address)
+        """Return an address that opens the dashboard; on a personal server it logs in whoever opens it first, once."""
+        if self._auth.in_force:
+            return self._address.url
+        ticket = await self._tickets.issue(Kind.LINK, describe_person(LOCAL_PERSON), seconds=LINK_SECONDS)
+        return f"{self._address.url}/login?ticket={ticket}"
 
     def before(self, apps: ServedApps) -> ASGIApp:
         """Return the application that shows these engines."""
@@ -57,14 +61,12 @@ class LateDashboard:
             return self._door
 
     def _build(self, apps: ServedApps) -> DashboardApp:
-        from onetool.dashboard.dashboard_app import DashboardApp  # noqa: PLC0415 - as above
-        from onetool.dashboard.logins import Logins  # noqa: PLC0415
+        from onetool.dashboard.dashboard_app import DashboardApp  # noqa: PLC0415 - the reason for this file
 
         if self._auth.issuer is None:
-            return DashboardApp(self._address, Logins(self._tickets, self._address), apps, self._auth)
+            return DashboardApp(self._address, self._tickets, apps, self._auth)
         from onetool.dashboard.openid import OpenIdLogin  # noqa: PLC0415 - only with an issuer
 
         state = state_folder(self._loaded.machine_home)
         tickets = SealedTickets(load_sealer(self._loaded.config, state), build_ended_sessions(state, self._link))
-        logins, openid = Logins(tickets, self._address, seconds=LONGEST), OpenIdLogin(self._auth, self._address)
-        return DashboardApp(self._address, logins, apps, self._auth, openid)
+        return DashboardApp(self._address, tickets, apps, self._auth, OpenIdLogin(self._auth, self._address))

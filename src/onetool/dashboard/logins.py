@@ -1,51 +1,50 @@
-"""Logins: a link that works once, and what a browser that is logged in carries from then on."""
+"""Logins: links that work once, and the session cookies of browsers that are logged in."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from mcp_core.json_types import JsonObject
 from onetool.dashboard.address import Address
 from onetool.dashboard.pages import HEADERS
-from onetool.dashboard.tickets import Kind, Tickets
-from onetool.dashboard.visitor import describe_person, read_person
-from ot.clients.person import LOCAL_PERSON, Person
+from onetool.dashboard.tickets import Kind, Tickets, describe_person, read_person
+from ot.clients.person import Person
 
-LINK_SECONDS = 300.0
 SESSION_SECONDS = 12 * 3600.0
-RENEWED_AFTER = 1800.0  # seconds, in which an issuer may have changed its mind about somebody
+RENEWED_AFTER = 1800.0  # seconds until the issuer has to confirm a person again
 LOGIN_SECONDS = 600.0
 _SESSION, _LOGIN = "session", "login"
 
+CALLBACK = "/login/callback"
+"""The path to which the issuer sends a browser back."""
 
-async def make_link(tickets: Tickets, address: Address) -> str:
-    """Return an address that logs in whoever opens it first, within minutes, as the person whose machine this is."""
-    ticket = await tickets.issue(Kind.LINK, describe_person(LOCAL_PERSON), seconds=LINK_SECONDS)
-    return f"{address.url}/login?ticket={ticket}"
+
+class LoginError(Exception):
+    """A login failed; the text is for the person."""
 
 
 class Session(NamedTuple):
     """A browser that is logged in."""
 
-    name: str  # which no browser knows, and which stays when the session is renewed
+    name: str  # unknown to the browser, and the same when the session is renewed
     person: Person
-    age: float  # seconds since the issuer last said who it is
+    age: float  # seconds since the issuer last confirmed the person
 
 
 class Logins:
     """Opens, finds and ends sessions."""
 
-    def __init__(self, tickets: Tickets, address: Address, *, seconds: float = SESSION_SECONDS) -> None:
+    def __init__(self, tickets: Tickets, address: Address, *, seconds: float) -> None:
         """`seconds` is how long a session lives."""
         self._tickets = tickets
         self._address = address
         self._seconds = seconds
 
     async def redeem(self, ticket: str) -> Response | None:
-        """Log in whoever brings the ticket of a link; None where it is no longer worth anything."""
+        """Log in a browser with the ticket of a link; None if the ticket is no longer valid."""
         found = await self._tickets.take(Kind.LINK, ticket)
         return None if found is None else await self.open(read_person(found.facts), "/")
 
@@ -58,18 +57,18 @@ class Logins:
         self._address.drop_cookie(response, _LOGIN)
         return response
 
-    async def send_away(self, to: str, facts: JsonObject) -> Response:
-        """Send a browser to the issuer, with what has to be known when it comes back."""
+    async def send_away(self, to: str, facts: Mapping[str, str]) -> Response:
+        """Send a browser to the issuer, with a cookie for the facts needed when it comes back."""
         response = RedirectResponse(to, status_code=303, headers=HEADERS)
         ticket = await self._tickets.issue(Kind.LOGIN, facts, seconds=LOGIN_SECONDS)
         self._address.set_cookie(response, _LOGIN, ticket, seconds=LOGIN_SECONDS)
         return response
 
-    async def come_back(self, request: Request) -> JsonObject | None:
-        """Return what was known of a login when it began; None where this browser began none."""
+    async def come_back(self, request: Request) -> dict[str, str] | None:
+        """Return the facts of a login in progress; None if this browser has not started one."""
         ticket = self._address.read_cookie(request.headers.get("cookie", ""), _LOGIN)
         found = await self._tickets.take(Kind.LOGIN, ticket) if ticket else None
-        return None if found is None else found.facts
+        return None if found is None else {name: str(value) for name, value in found.facts.items()}
 
     async def find(self, request: Request) -> Session | None:
         """Return the session of a request."""

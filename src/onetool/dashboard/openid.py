@@ -1,4 +1,4 @@
-"""Logins by OpenID Connect: authorization code with PKCE, state and nonce; who it is stands in a verified ID token."""
+"""Logins with OpenID Connect: authorization code with PKCE, state and nonce, and a verified ID token."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import jwt
 
 from mcp_core.json_types import JsonObject
 from onetool.dashboard.address import Address
-from onetool.dashboard.openid_names import CALLBACK, LoginError
+from onetool.dashboard.logins import CALLBACK, LoginError
 from onetool.people.issuer_keys import ALGORITHMS, IssuerKeys, discover
 from onetool.people.refusal import RefusedError
 from onetool.people.tokens import read_person
@@ -29,19 +29,19 @@ from ot.services.trusted_roots import trusted_roots
 _SCOPE = "openid profile email"
 _TIMEOUT = 15.0  # seconds
 _LEEWAY = 30  # seconds by which clocks may differ
-_FRESH = 600.0  # seconds for which what the issuer says of itself is not fetched again
+_FRESH = 600.0  # seconds for which metadata are not fetched again
 _PAUSE = 5.0  # seconds until an issuer that did not answer is asked again
 _AT_ONCE = 8  # threads
 
 
 def look_up(issuer: str) -> JsonObject:
-    """Fetch what an issuer says of itself; raises httpx2.HTTPError or ValueError. Blocking."""
+    """Fetch an issuer's metadata; raises httpx2.HTTPError or ValueError. Blocking."""
     with httpx2.Client(verify=trusted_roots(), timeout=_TIMEOUT) as client:
         return discover(client, issuer)
 
 
 class OpenIdLogin:
-    """Sends browsers to the issuer, and recognises those that come back."""
+    """Sends browsers to the issuer, and verifies those that come back."""
 
     def __init__(
         self,
@@ -62,20 +62,20 @@ class OpenIdLogin:
         self._problem = ""
         self._asked = float("-inf")
         self._turn = anyio.Lock()
-        # Strangers may begin logins: an issuer that is slow must not take the threads that others need.
+        # Strangers can start logins: a slow issuer must not occupy the threads that others need.
         self._threads = anyio.CapacityLimiter(_AT_ONCE)
 
-    async def begin(self, path: str) -> tuple[str, JsonObject]:
-        """Return where to send the browser, and what has to be known when it comes back. Raises LoginError."""
+    async def begin(self, path: str) -> tuple[str, dict[str, str]]:
+        """Return where to send the browser, and the facts needed when it comes back. Raises LoginError."""
         metadata = await self._discover()
-        facts: JsonObject = {name: secrets.token_urlsafe(32) for name in ("state", "nonce", "verifier")}
-        groups = self._auth.groups_claim
+        facts = {name: secrets.token_urlsafe(32) for name in ("state", "nonce", "verifier")}
+        groups, scopes = self._auth.groups_claim, metadata.get("scopes_supported")
         challenge = base64.urlsafe_b64encode(hashlib.sha256(facts["verifier"].encode()).digest()).rstrip(b"=").decode()
         asked = {
             "response_type": "code",
             "client_id": self._auth.client_id or "",
             "redirect_uri": self._callback,
-            "scope": f"{_SCOPE} {groups}" if groups in (metadata.get("scopes_supported") or ()) else _SCOPE,
+            "scope": f"{_SCOPE} {groups}" if isinstance(scopes, list) and groups in scopes else _SCOPE,
             "state": facts["state"],
             "nonce": facts["nonce"],
             "code_challenge": challenge,
@@ -84,12 +84,12 @@ class OpenIdLogin:
         where = _endpoint(metadata, "authorization_endpoint")
         return f"{where}{'&' if '?' in where else '?'}{urlencode(asked)}", {**facts, "path": path}
 
-    async def finish(self, facts: JsonObject, query: Mapping[str, str]) -> Person:
+    async def finish(self, facts: Mapping[str, str], query: Mapping[str, str]) -> Person:
         """Return who has come back; raises LoginError."""
         if not hmac.compare_digest(query.get("state", "").encode(), facts["state"].encode()):
-            raise LoginError("This login was begun elsewhere.")
+            raise LoginError("This login was started in another browser.")
         if query.get("iss", self.issuer) != self.issuer:
-            raise LoginError("This answer is of another issuer.")
+            raise LoginError("This answer comes from another issuer.")
         if "error" in query:
             raise LoginError(f"The login was refused: {(query.get('error_description') or query['error'])[:300]}")
         metadata = await self._discover()
@@ -98,14 +98,14 @@ class OpenIdLogin:
             tokens = await anyio.to_thread.run_sync(self._redeem, metadata, code, verifier, limiter=self._threads)
             claims = await self._verify(str(tokens.get("id_token", "")), facts["nonce"])
             if self._auth.groups_claim not in claims and "userinfo_endpoint" in metadata:
-                asked = metadata, tokens, claims["sub"]
+                asked = metadata, tokens, str(claims["sub"])
                 claims = {**await anyio.to_thread.run_sync(self._ask, *asked, limiter=self._threads), **claims}
             return read_person(claims, issuer=self.issuer, groups_claim=self._auth.groups_claim)
         except (httpx2.HTTPError, ValueError, RefusedError) as error:
             raise LoginError(f"{self.issuer} did not confirm the login: {error}") from error
 
     async def _discover(self) -> JsonObject:
-        """Return what the issuer says of itself; it is asked once for all who begin a login within a while."""
+        """Return the issuer's metadata; it is fetched once for all logins within a while."""
         async with self._turn:
             now = self._clock()
             if now - self._asked > (_FRESH if self._metadata else _PAUSE):
@@ -116,7 +116,7 @@ class OpenIdLogin:
         return self._metadata
 
     async def _ask_issuer(self) -> None:
-        """Ask the issuer again; what it said before stays if it does not answer."""
+        """Fetch the metadata again; the old ones stay if that fails."""
         try:
             self._metadata = await anyio.to_thread.run_sync(self._look_up, self.issuer, limiter=self._threads)
         except (httpx2.HTTPError, ValueError) as error:
@@ -144,7 +144,7 @@ class OpenIdLogin:
             answer.raise_for_status()
             found = _read_object(answer)
         if found.get("sub") != subject:
-            raise ValueError("it tells of somebody else")
+            raise ValueError("it is about another person")
         return found
 
     async def _verify(self, token: str, nonce: str) -> JsonObject:
@@ -176,12 +176,12 @@ class OpenIdLogin:
 def _endpoint(metadata: JsonObject, name: str) -> str:
     where = metadata.get(name)
     if not isinstance(where, str) or not is_safe(where):
-        raise LoginError(f"The issuer names no {name} that begins with https://.")
+        raise LoginError(f"The issuer has no {name} that begins with https://.")
     return where
 
 
 def _read_object(answer: httpx2.Response) -> JsonObject:
     found = answer.json()
     if not isinstance(found, dict):
-        raise ValueError("its answer is no JSON object")
+        raise ValueError("its answer is not a JSON object")
     return cast("JsonObject", found)

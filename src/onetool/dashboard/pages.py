@@ -1,4 +1,4 @@
-"""Pages as HTML: templates in which everything is escaped, and the headers that let nothing else be loaded or run."""
+"""Pages as HTML: templates with everything escaped, and headers that forbid loading or running anything else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from mcp_core.distribution import DISTRIBUTION
-from onetool.chat.clean_text import clean, one_line
+from onetool.console.clean_text import clean, one_line
 from ot.stats.report import TEMPLATES as CHARTS
 from ot.stats.wording import compact, duration, percent, precise, size
 from ot.text.output import escape_surrogates
@@ -27,14 +27,14 @@ HEADERS = {
     "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "same-origin",  # with none at all, browsers would not name the origin of a form either
+    "Referrer-Policy": "same-origin",  # without one, browsers would not send the origin of a form either
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
 
 
 class Pages:
-    """Renders templates. A character that could hide or turn around what stands beside it is shown as a mark."""
+    """Renders templates. A character that could hide or reverse the text beside it is shown as a mark."""
 
     def __init__(self) -> None:
         self._environment = jinja2.Environment(
@@ -64,7 +64,7 @@ class Pages:
         return Response(_encode(html), status, headers, media_type="text/html")
 
     def part(self, template: str, context: Mapping[str, object], *, known: str = "") -> Response:
-        """Return a part of a page that changes while it is looked at; nothing if it is the one that is known."""
+        """Return a part of a page that is updated while it is open; status 304 if it has not changed."""
         html = _encode(self._environment.get_template(template).render(context))
         tag = f'"{hashlib.sha256(html).hexdigest()[:32]}"'
         headers = {**HEADERS, "Content-Security-Policy": "default-src 'none'", "ETag": tag}
@@ -96,7 +96,7 @@ def _encode(html: str) -> bytes:
 
 
 def local_time(moment: float | str) -> str:
-    """Word a moment, in seconds or as the log writes it, in the time zone of the server."""
+    """Return a time, in seconds or as the log writes it, in the time zone of the server."""
     try:
         found = datetime.fromisoformat(moment) if isinstance(moment, str) else datetime.fromtimestamp(moment, UTC)
         return found.astimezone().strftime("%Y-%m-%d %H:%M:%S")

@@ -1,4 +1,4 @@
-"""Tickets: random words that stand for facts for a while. One-time links, sessions and logins under way are tickets.
+"""Tickets: random tokens that stand for facts for a while. One-time links, sessions and logins in progress are tickets.
 
 Whoever has a ticket has what it stands for, so only its digest is kept.
 """
@@ -9,21 +9,24 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, NotRequired, Protocol, TypedDict
 
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import Json
+from ot.clients.person import Person
 from ot.store.ended_sessions import EndedSessions
 from ot.store.sealing import Sealer, SealError
 
 LONGEST = 3600.0  # seconds for which a sealed ticket is worth something
 _MOST = 10_000  # of one kind; the oldest go first
 
+Facts = Mapping[str, Json]
+
 
 class Kind(StrEnum):
-    """What a ticket is for: one of another kind opens nothing."""
+    """The purpose of a ticket: it is not accepted for another one."""
 
     LINK = "link"  # logs a person in, once
     LOGIN = "login"  # a login under way at the issuer
@@ -31,24 +34,24 @@ class Kind(StrEnum):
 
 
 class Ticket(NamedTuple):
-    """What a ticket stands for. Its name stays the same when a session is renewed, and is told to nobody."""
+    """The facts behind a ticket. Its name stays the same when a session is renewed, and never leaves the server."""
 
     name: str
-    facts: JsonObject
+    facts: Facts
     age: float = 0.0  # seconds
 
 
 class Tickets(Protocol):
     """Keeps what tickets stand for; what has expired does not exist. Raises OSError where the store cannot be used."""
 
-    async def issue(self, kind: Kind, facts: JsonObject, *, seconds: float, name: str = "") -> str: ...
+    async def issue(self, kind: Kind, facts: Facts, *, seconds: float, name: str = "") -> str: ...
     async def find(self, kind: Kind, ticket: str) -> Ticket | None: ...
     async def take(self, kind: Kind, ticket: str) -> Ticket | None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    facts: JsonObject
+    facts: Facts
     expires: float
 
 
@@ -60,8 +63,8 @@ class MemoryTickets:
         self._most = most
         self._kept: dict[Kind, dict[str, _Kept]] = {kind: {} for kind in Kind}
 
-    async def issue(self, kind: Kind, facts: JsonObject, *, seconds: float, name: str = "") -> str:
-        """Return a new ticket, which stands for these facts for so many seconds."""
+    async def issue(self, kind: Kind, facts: Facts, *, seconds: float, name: str = "") -> str:
+        """Return a new ticket, which stands for these facts for this many seconds."""
         ticket = name or new_ticket()
         kept, now = self._kept[kind], self._clock()
         for each in [each for each, known in kept.items() if known.expires <= now]:
@@ -83,6 +86,15 @@ class MemoryTickets:
         return found
 
 
+class _Sealed(TypedDict):
+    """The content of a sealed ticket."""
+
+    id: str
+    issued: NotRequired[float]  # tickets of early versions lack it
+    expires: float
+    facts: Facts
+
+
 class SealedTickets:
     """Tickets that hold what they stand for, sealed, so that every replica can read them.
 
@@ -94,14 +106,14 @@ class SealedTickets:
         self._ended = ended
         self._clock = clock
 
-    async def issue(self, kind: Kind, facts: JsonObject, *, seconds: float, name: str = "") -> str:
+    async def issue(self, kind: Kind, facts: Facts, *, seconds: float, name: str = "") -> str:
         now = self._clock()
-        sealed = {"id": name or new_ticket(), "issued": now, "expires": now + seconds, "facts": facts}
+        sealed: _Sealed = {"id": name or new_ticket(), "issued": now, "expires": now + seconds, "facts": facts}
         return self._sealer.seal(json.dumps(sealed).encode(), place=_place(kind))
 
     async def find(self, kind: Kind, ticket: str) -> Ticket | None:
         try:
-            found: JsonObject = json.loads(self._sealer.open(ticket, place=_place(kind)))
+            found: _Sealed = json.loads(self._sealer.open(ticket, place=_place(kind)))
         except SealError:
             return None
         now = self._clock()
@@ -121,10 +133,27 @@ def _place(kind: Kind) -> str:
 
 
 def new_ticket() -> str:
-    """Return a word that nobody can guess."""
+    """Return a random token."""
     return secrets.token_urlsafe(32)
 
 
 def digest_of(ticket: str) -> str:
     """Return what is kept of a ticket."""
     return hashlib.sha256(ticket.encode(errors="surrogatepass")).hexdigest()
+
+
+def describe_person(person: Person) -> Facts:
+    """Describe a person for a ticket."""
+    return {
+        "issuer": person.issuer,
+        "subject": person.subject,
+        "name": person.name,
+        "groups": [*sorted(person.groups)],
+    }
+
+
+def read_person(facts: Facts) -> Person:
+    """Read a person from a ticket."""
+    issuer, subject, name = (str(facts[key]) for key in ("issuer", "subject", "name"))
+    groups = facts["groups"]
+    return Person(issuer, subject, name, frozenset(map(str, groups if isinstance(groups, list) else ())))

@@ -1,4 +1,4 @@
-"""One visit of a page: the request, who makes it, and how it is answered."""
+"""A request for a page: who makes it, and how it is answered."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FOR_ADMINS = (("/people", "People"),)
 
 
 class RefusedFormError(Exception):
-    """A form did not come from a page of this session; its text says what is missing."""
+    """A form did not come from a page of this session; the text says what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Visit:
     who: Visitor
     pages: Pages
     origins: frozenset[str]
-    everybody: Callable[[], Sequence[tuple[str, App]]]  # whose engines are open, for whoever looks after the server
+    everybody: Callable[[], Sequence[tuple[str, App]]]  # the open engines of all people, for administrators
 
     @property
     def query(self) -> dict[str, str]:
@@ -54,7 +54,7 @@ class Visit:
         return self.pages.page(template, self._surroundings() | context)
 
     def show_refused(self, template: str, **context: object) -> Response:
-        """Return a page again, which says what is wrong with its form."""
+        """Return a page with the mistakes in its form."""
         return self.pages.page(template, self._surroundings() | context, status=400)
 
     def show_failure(self, status: int, heading: str, reason: str) -> Response:
@@ -63,11 +63,11 @@ class Visit:
         return self.pages.page("failed.html.j2", self._surroundings() | context, status=status)
 
     def show_no_page(self) -> Response:
-        """Say that there is no such page, also where there is one for others."""
-        return self.show_failure(404, "Nothing here", "There is no such page.")
+        """Say that there is no such page, even if others can see it."""
+        return self.show_failure(404, "Page not found", "There is no such page.")
 
     def show_live(self, template: str, part: str, **context: object) -> Response:
-        """Return a page with a part that changes, or only that part, for a page that is open."""
+        """Return a page with a part that is updated, or only that part, for a page that is open."""
         if "live" in self.request.query_params:
             known = self.request.headers.get("if-none-match", "")
             return self.pages.part(part, {**self._surroundings(), **context}, known=known)
@@ -96,20 +96,20 @@ class Visit:
         fields = await read_form(self.request, self.origins)
         token = fields.pop("form_token", "")
         if not hmac.compare_digest(token.encode(), self.who.form_token.encode()):
-            raise RefusedFormError("This form belongs to another session, or is too old.")
+            raise RefusedFormError("This form belongs to another session, or has expired.")
         return fields
 
 
 DONE = {
     "accepted": "What the server offers now is accepted.",
     "connected": "The server is connected.",
-    "kept": "The secret is kept. Your next run has it.",
+    "kept": "The secret is saved. Your next run can use it.",
     "removed": "The secret is removed.",
-    "returned": "You are logged in at the server. You can close this page, or stay.",
-    "saved": "Your settings are saved. Your next run has them.",
+    "returned": "You are logged in to the server. You can close this page.",
+    "saved": "Your settings are saved. They apply to your next run.",
     "stopped": "The run has been told to stop.",
 }
-"""What a page says after a form; an address can choose one of these and say nothing else."""
+"""Messages after a form; the address of a page can select one of these, and nothing else."""
 
 View = Callable[[Visit], Awaitable[Response]]
 
@@ -118,9 +118,9 @@ async def read_form(request: Request, origins: frozenset[str]) -> dict[str, str]
     """Return the fields of a form that one of our own pages sent; raises RefusedFormError."""
     origin = request.headers.get("origin")
     if origin not in origins:
-        raise RefusedFormError(f"Forms are taken from pages of this server only, not from {origin or 'nowhere'}.")
+        raise RefusedFormError(f"Forms are accepted only from pages of this server, not from {origin or 'elsewhere'}.")
     if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM:
-        raise RefusedFormError(f"A form comes as {_FORM}.")
+        raise RefusedFormError(f"A form must be sent as {_FORM}.")
     body = b""
     async for piece in request.stream():
         body += piece

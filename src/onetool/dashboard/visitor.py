@@ -1,4 +1,4 @@
-"""The visitor of a page: who they are, what they may see, and their engine."""
+"""The person behind a request: who they are, what they may see, and their engine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 from typing import TypeVar
 
-from mcp_core.json_types import JsonObject
+from onetool.console.caller import make_caller
 from ot.app import App
 from ot.clients.caller import Caller
 from ot.clients.person import LOCAL, Person
@@ -21,45 +21,30 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Whoever is logged in, for one request."""
+    """A logged-in person, for one request."""
 
     person: Person
-    admin: bool  # looks after the server of a team
+    admin: bool  # an administrator of a team's server
     session: str  # its name, which the browser does not know
     app: App
 
     @property
     def sees_log(self) -> bool:
-        """True if the log of the server is theirs to read: their own server, or one that they look after."""
+        """True if they may read the log of the server: it is their own, or they are an administrator."""
         return self.admin or not self.person.issuer
 
     @property
     def caller(self) -> Caller:
-        return Caller(client=CLIENT, principal=self.person.principal)
+        return make_caller(CLIENT, principal=self.person.principal)
 
     @property
     def form_token(self) -> str:
-        """The word that every form of this session carries, and no other site can know."""
+        """The token in every form of this session, which no other site can know."""
         return hmac.new(self.session.encode(), b"form", hashlib.sha256).hexdigest()
 
     def part(self, kind: type[Part]) -> Part:
         """Return a part of the engine, as the `ot` pack finds it; raises ToolError where there is none."""
         return self.app.executor.context_for(CLIENT, self.caller).part(kind)
-
-
-def describe_person(person: Person) -> JsonObject:
-    """Describe a person for a ticket."""
-    return {
-        "issuer": person.issuer,
-        "subject": person.subject,
-        "name": person.name,
-        "groups": sorted(person.groups),
-    }
-
-
-def read_person(facts: JsonObject) -> Person:
-    """Read a person from a ticket."""
-    return Person(facts["issuer"], facts["subject"], facts["name"], frozenset(facts["groups"]))
 
 
 def word_principal(principal: str) -> str:

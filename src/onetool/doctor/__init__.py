@@ -1,1 +1,1 @@
-"""A look at everything that OneTool stands on: each finding is green, yellow or red, and has its fix."""
+"""Checks of everything that OneTool depends on: each finding is green, yellow or red, with a fix."""

@@ -1,4 +1,4 @@
-"""Other clients: whether OneTool is in their configuration, and whether they find it there; and what runs now."""
+"""Other clients: whether OneTool is in their configuration and can be started; and the servers running now."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ot.execution.wording import word_error
 
 
 def look_at_clients(system: System) -> Iterator[Finding]:
-    """Tell of each client that seems to be installed."""
+    """Check each client that seems to be installed."""
     states = [state for state in survey_connections(system) if state.installed or state.command]
     for state in states:
         yield _look_at(state)
     if not any(state.command for state in states):
-        yield yellow("clients", "no client has OneTool yet", "onetool connect")
+        yield yellow("clients", "OneTool is not connected to any client yet", "onetool connect")
 
 
 def _look_at(state: ClientState) -> Finding:
@@ -30,28 +30,28 @@ def _look_at(state: ClientState) -> Finding:
     if state.problem:
         return red("clients", f"{name}: {file} {state.problem}", edit(file))
     if not state.command:
-        return yellow("clients", f"{name} does not have OneTool ({file})", f"onetool connect {state.client}")
+        return yellow("clients", f"{name} is not connected to OneTool ({file})", f"onetool connect {state.client}")
     program = shlex.split(state.command)[0]
     if shutil.which(program) is None:
         text = f"{name} starts {program}, which does not exist ({file})"
         return red("clients", text, f"onetool connect {state.client}")
-    return green("clients", f"{name} has OneTool: {state.command}")
+    return green("clients", f"{name} starts OneTool: {state.command}")
 
 
 def look_at_running(home: Path) -> Iterator[Finding]:
-    """Tell of the servers that run now."""
+    """List the servers that are running now."""
     try:
         running = ask_running(home, "servers")
     except ConfigError as error:
         yield red("running", word_error(error), f"rm -r {shlex.quote(str(error.file))}")
         return
-    for told in running:
-        if told.error:
-            yield red("running", f"{told}: {told.error}", f"kill {told.pid}")
+    for reply in running:
+        if reply.error:
+            yield red("running", f"{reply}: {reply.error}", f"kill {reply.pid}")
         else:
-            yield green("running", str(told))
+            yield green("running", str(reply))
 
 
 def own_system() -> System:
-    """Return this machine as clients see it."""
+    """Return this machine's folders and environment."""
     return System(Path.home(), os.environ)

@@ -1,4 +1,4 @@
-"""The configuration: its mistakes, what of a project is trusted, and secrets."""
+"""The configuration: its mistakes, the trust in a project, and secrets."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ot.trust.untrusted import trust_command
 def look_at_configuration(
     loaded: LoadedConfig, mistakes: Sequence[ConfigError], problems: Sequence[str]
 ) -> Iterator[Finding]:
-    """Tell every mistake, and the files that were read; `problems` fit, but not with what there is."""
+    """Report every mistake, and the files that were read; `problems` are valid settings that do not work here."""
     for mistake in mistakes:
         yield word_mistake(mistake)
     for problem in problems:
         yield red("configuration", problem, edit(loaded.files[0] if loaded.files else None))
     for refusal in loaded.refused:
-        text = f"{refusal.key} of the project is left out: {refusal.reason}"
+        text = f"{refusal.key} of the project is ignored: {refusal.reason}"
         yield yellow("configuration", text, edit(loaded.home / FOLDER / "onetool.yaml"))
     if not mistakes and not problems:
         files = ", ".join(map(str, loaded.files)) or "no file, only defaults"
@@ -33,20 +33,20 @@ def look_at_configuration(
 
 
 def word_mistake(mistake: ConfigError) -> Finding:
-    """Tell one mistake; it is mended in its file."""
+    """Report one mistake, which is fixed in its file."""
     return red("configuration", word_error(mistake), edit(mistake.file))
 
 
 def look_at_trust(loaded: LoadedConfig) -> Iterator[Finding]:
-    """Tell what of the project counts."""
+    """Report which files of the project are trusted."""
     trust = project_trust(loaded.project, loaded.home)
     if trust is None or not trust.folder.exists():
-        yield green("trust", f"{loaded.project} brings no {FOLDER} that would need your trust")
+        yield green("trust", f"{loaded.project} has no {FOLDER} that needs your trust")
         return
     found = trust.compare()
     for name in found.untrusted:
         state = "has changed since you trusted it" if name in found.changed else "is not trusted"
-        yield yellow("trust", f"{FOLDER}/{name} {state}, so it does not count", trust_command(loaded.project))
+        yield yellow("trust", f"{FOLDER}/{name} {state}, so it is ignored", trust_command(loaded.project))
     for line in found.refused:
         yield red("trust", f"{FOLDER}/{line}", f"ls -la {shlex.quote(str(trust.folder))}")
     if not found.untrusted and not found.refused:
@@ -54,7 +54,7 @@ def look_at_trust(loaded: LoadedConfig) -> Iterator[Finding]:
 
 
 def look_at_secrets(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[Finding]:
-    """Tell which packs lack a secret; one that the configuration names is meant to be used."""
+    """Report packs whose secret is missing; a pack in the configuration is meant to be used."""
     lacking: dict[str, list[str]] = {}
     for tool in registry.definitions():
         missing = [name for name in tool.secrets if not loaded.secrets.get(name)]
@@ -62,11 +62,13 @@ def look_at_secrets(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[Fi
             lacking[tool.pack] = missing
     file = loaded.home / FOLDER / SECRETS_FILE
     for pack in sorted(lacking.keys() & loaded.config.packs.keys()):
-        yield yellow("secrets", f"pack {pack} lacks {' or '.join(lacking[pack])}", add_secret(file, lacking[pack][0]))
+        yield yellow(
+            "secrets", f"pack {pack} needs the secret {' or '.join(lacking[pack])}", add_secret(file, lacking[pack][0])
+        )
     unnamed = sorted(lacking.keys() - loaded.config.packs.keys())
     others = ", ".join(f"{pack} ({' or '.join(lacking[pack])})" for pack in unnamed)
     count = len(loaded.secrets.known_values())
-    unused = f"; packs that would need one: {others}" if others else ""
+    unused = f"; other packs that need one: {others}" if others else ""
     yield green("secrets", f"{count} {'is' if count == 1 else 'are'} known and masked{unused}")
 
 

@@ -1,4 +1,4 @@
-"""The confinement of runs and of programs, layer by layer, as a process shows that tries it."""
+"""The confinement of runs and programs: a process tries every layer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAMESPACES = "sysctl user.max_user_namespaces kernel.unprivileged_userns_clone 
 
 
 def look_at_confinement(settings: ExecutionSettings, file: Path | None) -> Iterator[Finding]:
-    """Try every layer; `file` is where the person would change the setting."""
+    """Try every layer; `file` is where to change the setting."""
     if settings.sandbox == "off":
         yield yellow("confinement", "runs are not confined (execution.sandbox: off)", edit(file))
     else:
@@ -40,15 +40,15 @@ def look_at_confinement(settings: ExecutionSettings, file: Path | None) -> Itera
 
 
 async def _try_layers(settings: ExecutionSettings) -> list[Finding]:
-    """Have a process try its confinement as `strict` demands, whatever level is set."""
+    """Let a process try its confinement as `strict` requires, whatever level is set."""
     strict = settings.model_copy(update={"sandbox": "strict", "warm": 1})
     async with open_supply(launch_zygote(strict), group=find_own_group()) as supply:
         try:
             async with supply.take():
-                return [green("confinement", f"{layer} holds runs") for layer in supply.layers] + _extras(supply)
+                return [green("confinement", f"{layer} confines runs") for layer in supply.layers] + _extras(supply)
         except SandboxError as error:
             lacking = [_lacking(layer, settings) for layer in error.layers]
-            return [*(green("confinement", f"{layer} holds runs") for layer in supply.layers), *lacking]
+            return [*(green("confinement", f"{layer} confines runs") for layer in supply.layers), *lacking]
         except RunError as error:
             return [red("confinement", f"no run can start: {word_error(error)}", "onetool logs")]
 
@@ -57,14 +57,14 @@ def _lacking(layer: str, settings: ExecutionSettings) -> Finding:
     fix = next((fix for name, fix in _WAYS_OUT.items() if layer.startswith(name)), _OTHERWISE)
     if settings.sandbox == "strict":
         return red("confinement", f"{layer}; execution.sandbox: strict refuses all runs", fix)
-    return yellow("confinement", f"{layer}; runs go on with the other layers", fix)
+    return yellow("confinement", f"{layer}; runs use the other layers", fix)
 
 
 def _extras(supply: KernelSupply) -> list[Finding]:
     scratch = (
-        "have a file system of their own size" if supply.scratch_sized else "are watched, not bounded by the system"
+        "have a file system of limited size" if supply.scratch_sized else "are watched, but not limited by the system"
     )
-    groups = "has a control group of its own" if supply.grouped else "has none (no cgroup is delegated); it is watched"
+    groups = "has its own control group" if supply.grouped else "has none (no cgroup is delegated); it is watched"
     return [
         green("confinement", f"scratch files of runs {scratch}"),
         green("confinement", f"control groups: a run {groups}"),

@@ -1,4 +1,4 @@
-"""The engine that runs extensions: this machine, or a cluster that is asked whether it is there."""
+"""The engine that runs extensions: this machine, or a cluster that is tried."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ot.workers.uv_program import PreparationError
 
 
 def look_at_engine(loaded: LoadedConfig, *, offline: bool) -> Iterator[Finding]:
-    """Tell where extensions run that ask for a cluster; `offline` asks none."""
+    """Report where extensions run; `offline` does not try the cluster."""
     if loaded.config.workers.engine == "local":
         yield green("workers", "extensions run on this machine (workers.engine: local)")
         return
     address = loaded.config.workers.ray_address
     if offline:
-        yield green("workers", f"extensions may run on Ray, which was not asked (workers.ray_address: {address})")
+        yield green("workers", f"extensions may run on Ray, which was not tried (workers.ray_address: {address})")
         return
     try:
         facts = anyio.run(_connect, loaded)

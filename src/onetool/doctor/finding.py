@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class Light(StrEnum):
-    """Green is as it should be, yellow works with less than there could be, red does not work."""
+    """Green is fine, yellow works but could be better, red does not work."""
 
     GREEN = "green"
     YELLOW = "yellow"
@@ -18,7 +18,7 @@ class Light(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was found in one area; `fix` is a command to type."""
+    """One finding in an area; `fix` is a command to type."""
 
     area: str
     light: Light

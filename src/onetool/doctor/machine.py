@@ -1,4 +1,4 @@
-"""What lies below OneTool: Python, its command, uv, room on the disk, and what earlier versions left there."""
+"""The machine: Python, the `onetool` command, uv, disk space, and leftovers of earlier versions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _INSTALL_UV = "curl -LsSf https://astral.sh/uv/install.sh | sh"
 
 
 def look_at_python() -> Iterator[Finding]:
-    """Look at the interpreter, and whether the shell finds the command."""
+    """Check the interpreter, and whether the shell finds the command."""
     found = f"Python {platform.python_version()} ({sys.executable}), OneTool {version(DISTRIBUTION)}"
     if sys.version_info < OLDEST_PYTHON:
         yield red("python", f"{found} is too old", "uv python install 3.13")
@@ -43,10 +43,10 @@ def look_at_python() -> Iterator[Finding]:
 
 
 def look_at_uv(environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Look for uv, which installs what extensions and packs need."""
+    """Look for uv, which installs the libraries of extensions and packs."""
     uv = find_uv(environ)
     if uv is None:
-        text = "not found; extensions with dependencies and packs with libraries cannot be installed"
+        text = "not found; the libraries of extensions and packs cannot be installed"
         yield red("uv", text, _INSTALL_UV)
         return
     try:
@@ -58,7 +58,7 @@ def look_at_uv(environ: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def look_at_disk(home: Path) -> Iterator[Finding]:
-    """Look at the room for state and for scratch files, and at whether state can be written."""
+    """Check the space for state and scratch files, and whether state can be written."""
     state = state_folder(home)
     there = next(folder for folder in (state, *state.parents) if folder.exists())
     if not os.access(there, os.W_OK):
@@ -78,11 +78,11 @@ def _look_at_room(folder: Path, what: str) -> Finding:
 
 
 def look_at_caches(home: Path) -> Iterator[Finding]:
-    """Look for environments that nobody has used for long."""
+    """Look for environments that have not been used for a long time."""
     state = state_folder(home)
     unused = find_unused(state)
     if unused:
         names = ", ".join(folder.name for folder in unused)
         yield yellow("caches", f"not used for {KEPT_DAYS} days: {names}", "onetool fetch --clean")
     else:
-        yield green("caches", f"nothing stale in {state}")
+        yield green("caches", f"nothing unused in {state}")

@@ -9,11 +9,10 @@ from collections.abc import Iterator, Sequence
 
 import anyio
 
-from onetool.chat.clean_text import show_seconds
+from onetool.console.clean_text import count_of, show_seconds
 from onetool.doctor.finding import Finding, Light, edit, green, red, yellow
-from onetool.trust.trial_starts import Start, Trial, try_starts
+from onetool.trust.trial_starts import Trial, Watcher, try_starts
 from ot.config.loader import LoadedConfig
-from ot.config.models import ServerSettings
 from ot.config.paths import state_folder
 from ot.execution.wording import word_error
 from ot.parts.known_tools import proxy_host
@@ -25,15 +24,17 @@ _LONGEST = 300  # characters of what a program said last
 
 
 def look_at_packs(loaded: LoadedConfig, registry: ToolRegistry, *, offline: bool) -> Iterator[Finding]:
-    """Tell what can be loaded and started; `offline` starts nothing."""
+    """Report what can be loaded and started; `offline` starts nothing."""
     servers = {name: server for name, server in loaded.config.servers.items() if server.enabled}
-    startable = [name for name, server in servers.items() if not _find_mistake(loaded, server)]
+    startable = [
+        name for name, server in servers.items() if not find_mistake(server, environ=os.environ, project=loaded.project)
+    ]
     for trial in () if offline else anyio.run(_try, loaded, startable):
         yield _word_trial(trial, loaded)
     if offline and startable:
         yield green("servers", f"not started: {', '.join(startable)}")
     if not servers:
-        yield green("servers", "none are configured, or all are off")
+        yield green("servers", "none are configured, or all are switched off")
     yield from _find_changed(loaded)
     for problem in registry.problems:
         yield red("extensions", f"{problem.file.parent}{os.sep}{word_error(problem)}", edit(problem.file))
@@ -42,35 +43,16 @@ def look_at_packs(loaded: LoadedConfig, registry: ToolRegistry, *, offline: bool
 
 async def _try(loaded: LoadedConfig, servers: Sequence[str]) -> list[Trial]:
     if loaded.config.log.file is None:
-        logging.getLogger("ot").setLevel(logging.CRITICAL)  # what failed is told here
-    return await try_starts(loaded, servers=servers, extensions=True, watcher=_Nobody())
-
-
-class _Nobody:
-    """Watches trials without a word."""
-
-    def begin(self, starts: Sequence[Start]) -> None:
-        pass
-
-    def tell(self, start: Start, doing: str) -> None:
-        pass
-
-    def end(self, trial: Trial) -> None:
-        pass
-
-
-def _find_mistake(loaded: LoadedConfig, server: ServerSettings) -> str:
-    """What is known without a start, and told with the configuration."""
-    return find_mistake(server, environ=os.environ, project=loaded.project)
+        logging.getLogger("ot").setLevel(logging.CRITICAL)  # failures are reported here
+    return await try_starts(loaded, servers=servers, extensions=True, watcher=Watcher())
 
 
 def _word_trial(trial: Trial, loaded: LoadedConfig) -> Finding:
     name, area = trial.start.name, f"{trial.start.kind}s"
     if not trial.failure:
-        tools = "1 tool" if trial.tools == 1 else f"{trial.tools} tools"
-        return green(area, f"{name}: {tools} after {show_seconds(trial.seconds)}")
+        return green(area, f"{name}: {count_of(trial.tools, 'tool')} after {show_seconds(trial.seconds)}")
     words = " ".join(trial.last_words)[-_LONGEST:]
-    text = f"{name}: {' '.join(trial.failure.split())}{f' It said: {words}' if words else ''}"
+    text = f"{name}: {' '.join(trial.failure.split())}{f' Last output: {words}' if words else ''}"
     return red(area, text, _way_out(trial, loaded))
 
 
@@ -90,18 +72,16 @@ def _find_changed(loaded: LoadedConfig) -> Iterator[Finding]:
     for name, settings in loaded.config.servers.items():
         differences = Acceptance(name, settings, records).differences() if settings.enabled else []
         if differences:
-            text = f"{name} differs from what you accepted in {len(differences)} ways"
+            text = f"{name} has changed since you accepted it ({count_of(len(differences), 'change')})"
             yield yellow("servers", text, f"onetool accept {shlex.quote(name)}")
 
 
 def _look_at_libraries(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[Finding]:
     state = state_folder(loaded.home)
-    packs = [pack for pack in registry.packs() if pack.libraries is not None]
-    missing = [
-        pack.name for pack in packs if pack.libraries and state_of(state, pack.libraries) is LibraryState.MISSING
-    ]
+    needed = [(pack.name, pack.libraries) for pack in registry.packs() if pack.libraries is not None]
+    missing = [name for name, libraries in needed if state_of(state, libraries) is LibraryState.MISSING]
     if missing:
-        text = f"libraries are fetched by the first call of: {', '.join(missing)}"
+        text = f"libraries installed by the first call: {', '.join(missing)}"
         yield Finding("packs", Light.GREEN, text, "onetool fetch --all")
     else:
-        yield green("packs", f"{len(registry.packs())} packs; the libraries of all are here")
+        yield green("packs", f"{len(registry.packs())} packs; all libraries are installed")

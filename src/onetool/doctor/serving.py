@@ -1,4 +1,4 @@
-"""What a server stands on: its address, who vouches for people, its store, its keys, its collector, and its limits."""
+"""The parts of a team's server: its address, issuer, store, keys, telemetry collector and limits."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import anyio
 import httpx2
 
 from mcp_core.distribution import DISTRIBUTION, with_extra
+from onetool.console.clean_text import count_of
 from onetool.doctor.finding import Finding, green, red, yellow
 from onetool.http.connections import bounds_within, count_open_files_allowed
 from onetool.http.listening_address import bind_address
@@ -25,19 +26,19 @@ from ot.store.unavailable import StoreUnavailableError
 
 
 def look_at_address(loaded: LoadedConfig, wanted: str | None) -> Iterator[Finding]:
-    """Look at where it would listen, and at the address that people would use."""
+    """Check where it would listen, and its public address."""
     if wanted is not None:
         yield _try_to_listen(wanted, beyond=loaded.config.auth.in_force)
     public = loaded.config.auth.public_url
     if public is None:
-        yield green("address", "one person's own server (no auth): it listens on this machine only")
+        yield green("address", "a personal server (no auth): it listens on this machine only")
     elif is_safe(public):
         yield green("address", f"people reach it at {public}")
     else:
         yield red(
             "address",
-            f"auth.public_url: {public} is not encrypted, so tokens could be read on their way",
-            "let TLS end at the balancer, and write https:// (docs: Deployment)",
+            f"auth.public_url: {public} is not encrypted, so tokens could be read in transit",
+            "terminate TLS at the load balancer, and write https:// (docs: Deployment)",
         )
 
 
@@ -50,15 +51,15 @@ def _try_to_listen(wanted: str, *, beyond: bool) -> Finding:
 
 
 def look_at_people(loaded: LoadedConfig) -> Iterator[Finding]:
-    """Ask the issuer for its keys, as the server does for the first token."""
+    """Fetch the issuer's keys, as the server does for the first token."""
     auth = loaded.config.auth
     if not auth.in_force:
         return
     if find_spec("jwt") is None or find_spec("cryptography") is None:
-        yield red("people", "the libraries that check tokens are not installed", _install("team"))
+        yield red("people", "the libraries that verify tokens are not installed", _install("team"))
         return
     if auth.issuer is None:
-        yield green("people", "API keys are the only way in (no auth.issuer): onetool keys new --for NAME")
+        yield green("people", "only API keys are accepted (no auth.issuer): onetool keys new --for NAME")
     else:
         from onetool.people.issuer_keys import fetch_keys  # noqa: PLC0415 - its library is part of an extra
 
@@ -69,24 +70,26 @@ def look_at_people(loaded: LoadedConfig) -> Iterator[Finding]:
             fix = f"curl {auth.issuer.rstrip('/')}/.well-known/openid-configuration"
             yield red("people", f"the keys of {auth.issuer} cannot be fetched: {reason}", fix)
         else:
-            yield green("people", f"{auth.issuer} publishes {len(keys)} key{'s' if len(keys) != 1 else ''}")
+            yield green("people", f"{auth.issuer} publishes {count_of(len(keys), 'key')}")
     if not auth.admins:
-        yield yellow("people", "no group looks after the server (auth.admins is empty)", "add `admins: [GROUP]`")
+        yield yellow("people", "there are no administrators (auth.admins is empty)", "add `admins: [GROUP]`")
 
 
 def look_at_store(loaded: LoadedConfig) -> Iterator[Finding]:
-    """Reach the store, and see that its tables are those of this version."""
+    """Connect to the store, and check that its tables fit this version."""
     if loaded.config.store == EMBEDDED_STORE:
         text = f"files and SQLite in {state_folder(loaded.home)}"
         if loaded.config.auth.in_force:
             yield yellow(
-                "store", f"{text}: one replica only, since no other one sees them", "set `store: postgresql://...`"
+                "store",
+                f"{text}: for a single replica only, since others cannot see them",
+                "set `store: postgresql://...`",
             )
         else:
             yield green("store", text)
         return
     if find_spec("asyncpg") is None:
-        yield red("store", "the library that speaks to PostgreSQL is not installed", _install("team"))
+        yield red("store", "the library for PostgreSQL is not installed", _install("team"))
         return
     from ot.store.postgres.looking import look_at_database  # noqa: PLC0415 - as above
 
@@ -97,13 +100,13 @@ def look_at_store(loaded: LoadedConfig) -> Iterator[Finding]:
         return
     yield green("store", f"{seen.place} answers, version {seen.version}")
     if seen.newer:
-        text = f"its tables are of a newer OneTool (migration {seen.newer[-1]:03}), so this one refuses all runs"
+        text = f"its tables belong to a newer OneTool (migration {seen.newer[-1]:03}), so this one refuses all runs"
         yield red("store", text, "pip install --upgrade " + DISTRIBUTION)
     elif seen.missing and not seen.may_create:
         text = "its tables are missing or old, and this user may not create any"
         yield red("store", text, "GRANT CREATE ON DATABASE ... TO ...")
     elif seen.missing:
-        text = f"{len(seen.missing)} migrations are to be applied; the first replica that starts does so"
+        text = f"{count_of(len(seen.missing), 'migration')} to apply; the first replica that starts applies them"
         yield yellow("store", text, "start one replica, then the others")
     else:
         yield green("store", "its tables are up to date")
@@ -114,7 +117,7 @@ def _host(address: str) -> str:
 
 
 def look_at_sealing(loaded: LoadedConfig) -> Iterator[Finding]:
-    """Look for the keys that seal people's secrets."""
+    """Look for the keys that encrypt people's secrets."""
     config, state = loaded.config, state_folder(loaded.machine_home)
     if not config.auth.in_force and config.store == EMBEDDED_STORE:
         return
@@ -127,11 +130,11 @@ def look_at_sealing(loaded: LoadedConfig) -> Iterator[Finding]:
     if config.seal.keys:
         yield green("sealing", f"keys in the configuration: {len(config.seal.keys)}")
     else:
-        yield green("sealing", f"keys in {keys_file(config, state)}, which the server makes if it is not there")
+        yield green("sealing", f"keys in {keys_file(config, state)}, which the server creates if it does not exist")
 
 
 def look_at_open_files(loaded: LoadedConfig) -> Iterator[Finding]:
-    """See that as many clients may connect as the configuration says."""
+    """Check that as many clients can connect as the configuration allows."""
     settings, allowed = loaded.config.http, count_open_files_allowed()
     bounds = bounds_within(settings, allowed)
     if bounds.connections < settings.connections:
@@ -146,11 +149,11 @@ def look_at_open_files(loaded: LoadedConfig) -> Iterator[Finding]:
 
 
 def look_at_telemetry(loaded: LoadedConfig, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """See that spans can be sent, if they should be."""
+    """Check that telemetry can be sent, if a collector is configured."""
     if not wants_sending(loaded, environ):
         return
     if find_spec("opentelemetry.exporter.otlp.proto.http") is None:
-        yield red("telemetry", "a collector is named, but the libraries for it are not installed", _install(EXTRA))
+        yield red("telemetry", "a collector is configured, but its libraries are not installed", _install(EXTRA))
         return
     place = urlsplit(loaded.config.telemetry.otlp or environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", ""))
     if place.hostname is None:
@@ -160,7 +163,7 @@ def look_at_telemetry(loaded: LoadedConfig, environ: Mapping[str, str]) -> Itera
         socket.create_connection((place.hostname, port), timeout=5).close()
     except OSError as error:
         text = f"the collector at {place.hostname}:{port} cannot be reached: {error.strerror or error}"
-        yield yellow("telemetry", f"{text}; the server goes on without it", "curl -I " + place.geturl())
+        yield yellow("telemetry", f"{text}; the server runs without it", "curl -I " + place.geturl())
     else:
         yield green("telemetry", f"the collector at {place.hostname}:{port} answers")
 

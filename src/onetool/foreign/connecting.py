@@ -156,7 +156,7 @@ def _own_entries(place: ClientFile, original: TextFile) -> dict[str, JsonObject]
     """Return the entries that start OneTool, under whatever name."""
     servers = follow(read_client_document(original), place.keys)
     entries = servers.items() if isinstance(servers, dict) else ()
-    return {name: entry for name, entry in entries if is_onetool(entry)}
+    return {name: entry for name, entry in entries if isinstance(entry, dict) and is_onetool(entry)}
 
 
 def _command_of(entry: Mapping[str, Json]) -> str:

@@ -8,8 +8,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import Json
 from onetool.foreign.references import Translator
 
 _TRANSPORTS = frozenset({"stdio", "http", "sse", "streamable-http", "streamablehttp", "streamable_http"})
@@ -26,19 +27,30 @@ class UnusableEntryError(Exception):
     """A server that cannot be imported; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A server in our terms; what is secret in it is still in clear, and is taken out before anything is written."""
+class ServerEntry(TypedDict, total=False):
+    """One server as it is written under `servers:` of our configuration."""
 
-    settings: JsonObject
+    command: str
+    args: list[str]
+    env: dict[str, str]
+    cwd: str
+    url: str
+    headers: dict[str, str]
+    enabled: bool
+    tools: dict[str, list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatedServer:
+    """A server as an entry of ours; its secrets are still in clear text, and are taken out before it is written."""
+
+    settings: ServerEntry
     notes: tuple[str, ...] = ()
 
 
-def is_onetool(entry: object) -> bool:
-    """True if an entry starts OneTool itself, which would call itself in a circle."""
-    if not isinstance(entry, Mapping):
-        return False
-    command, arguments = command_line(entry)
+def is_onetool(entry: Json) -> bool:
+    """True if an entry starts OneTool itself, which would then call itself."""
+    command, arguments = command_line(entry) if isinstance(entry, dict) else (None, [])
     if not isinstance(command, str):
         return False
     program = ntpath.basename(command.strip()).lower()
@@ -50,18 +62,18 @@ def is_onetool(entry: object) -> bool:
     return program.removesuffix(".exe") in _RUNNERS and any(_OWN_PACKAGE.fullmatch(word) for word in words)
 
 
-def read_entry(entry: object, translator: Translator, *, folder: Path | None) -> Entry:
+def read_entry(entry: Json, translator: Translator, *, folder: Path | None) -> TranslatedServer:
     """Translate one entry; raises UnusableEntryError. `folder` is what relative places in it start from."""
-    if not isinstance(entry, Mapping):
+    if not isinstance(entry, dict):
         raise UnusableEntryError("it is not an object")
     kind = entry.get("type", entry.get("transport"))
     if isinstance(kind, str) and kind.lower() not in _TRANSPORTS:
         raise UnusableEntryError(f"its transport {kind!r} is not one that OneTool speaks")
     command, arguments = command_line(entry)
-    url = next((entry[key] for key in ("url", "serverUrl", "httpUrl") if isinstance(entry.get(key), str)), None)
+    url = next((text for key in ("url", "serverUrl", "httpUrl") if isinstance(text := entry.get(key), str)), None)
     if isinstance(command, str) and command.strip():
         settings = _started(command, arguments, entry, translator, folder)
-    elif isinstance(url, str):
+    elif url is not None:
         settings = _reached(url, entry, translator)
     elif entry.get("source") == "extension" or "settings" in entry:
         raise UnusableEntryError("an extension of the client starts it, so its command is not written down")
@@ -74,42 +86,35 @@ def read_entry(entry: object, translator: Translator, *, folder: Path | None) ->
     notes = []
     if "envFile" in entry:
         notes.append(f"its envFile {entry['envFile']!r} is not read: put what it needs into env")
-    return Entry(settings, tuple(notes))
+    return TranslatedServer(settings, tuple(notes))
 
 
-def _filters(entry: Mapping[str, Json]) -> JsonObject:
-    """Return which tools are offered: Cursor and Zed, Codex and Gemini CLI each have their own words for it."""
-    filters: JsonObject = {}
-    for rule, keys in _FILTERS.items():
-        for key in keys:
-            listed = entry.get(key)
-            if isinstance(listed, list) and (names := [name for name in listed if _is_word(name)]):
-                filters[rule] = names
-    return filters
+def _filters(entry: Mapping[str, Json]) -> dict[str, list[str]]:
+    """Return which tools are offered; Cursor and Zed, Codex, and Gemini CLI each have their own keys for it."""
+    named = ((rule, _words(entry.get(key))) for rule, keys in _FILTERS.items() for key in keys)
+    return {rule: names for rule, names in named if names}
 
 
-def command_line(entry: Mapping[str, Json]) -> tuple[object, list[Json]]:
+def command_line(entry: Mapping[str, Json]) -> tuple[Json, list[Json]]:
     """Return the program that an entry starts and its arguments, in whatever way they are written down."""
-    command: Json = entry.get("command")
-    arguments: Json = entry.get("args")
-    if isinstance(command, Mapping):  # as Zed used to write it
-        command, arguments = command.get("path"), command.get("args")
+    command, arguments = entry.get("command"), entry.get("args")
+    if isinstance(command, dict):  # as Zed used to write it
+        return command_line({"command": command.get("path"), "args": command.get("args")})
     if isinstance(command, list):
-        command, arguments = (command[0] if command else None), command[1:]
+        return (command[0], command[1:]) if command else (None, [])
     return command, arguments if isinstance(arguments, list) else []
 
 
 def _started(
     command: str, arguments: list[Json], entry: Mapping[str, Json], translator: Translator, folder: Path | None
-) -> JsonObject:
-    settings: JsonObject = {"command": _at_home(translator.translate(command.strip()), translator.home)}
+) -> ServerEntry:
+    settings: ServerEntry = {"command": _at_home(translator.translate(command.strip()), translator.home)}
     if arguments:
         settings["args"] = [translator.translate(_text(argument)) for argument in arguments]
     inner = entry.get("command")
-    env = entry.get("env", inner.get("env") if isinstance(inner, Mapping) else None)
-    passed = entry.get("env_vars")  # of Codex: names of variables that are passed on
-    names = [name for name in passed if _is_word(name)] if isinstance(passed, list) else []
-    variables = {name: translator.variable(name) for name in names}
+    env = entry.get("env", inner.get("env") if isinstance(inner, dict) else None)
+    passed = _words(entry.get("env_vars"))  # of Codex: names of variables that are passed on
+    variables = {name: translator.variable(name) for name in passed}
     variables |= {name: translator.translate(value, name) for name, value in _texts(env).items()}
     if variables:
         settings["env"] = variables
@@ -120,11 +125,11 @@ def _started(
     return settings
 
 
-def _reached(url: str, entry: Mapping[str, Json], translator: Translator) -> JsonObject:
+def _reached(url: str, entry: Mapping[str, Json], translator: Translator) -> ServerEntry:
     address = translator.translate(url.strip())
     if not address.startswith(("http://", "https://", "${")):
         raise UnusableEntryError("its address does not begin with http:// or https://")
-    settings: JsonObject = {"url": address}
+    settings: ServerEntry = {"url": address}
     written = {**_texts(entry.get("headers")), **_texts(entry.get("http_headers"))}
     headers = {name: translator.translate(value) for name, value in written.items()}
     headers |= {name: translator.variable(value) for name, value in _texts(entry.get("env_http_headers")).items()}
@@ -135,22 +140,23 @@ def _reached(url: str, entry: Mapping[str, Json], translator: Translator) -> Jso
     return settings
 
 
-def _is_word(value: object) -> bool:
-    return isinstance(value, str) and value != "" and not any(character.isspace() for character in value)
+def _words(value: Json) -> list[str]:
+    """Return the items of a list that are single words; anything else has none."""
+    items = value if isinstance(value, list) else []
+    return [item for item in items if isinstance(item, str) and item and not any(map(str.isspace, item))]
 
 
 def _at_home(text: str, home: Path) -> str:
     return str(home / text[2:]) if text.startswith("~/") else text
 
 
-def _texts(value: object) -> dict[str, str]:
-    if not isinstance(value, Mapping):
-        return {}
-    return {str(name): _text(item) for name, item in value.items() if item is not None}
+def _texts(value: Json) -> dict[str, str]:
+    items = value.items() if isinstance(value, dict) else ()
+    return {name: _text(item) for name, item in items if item is not None}
 
 
-def _text(value: object) -> str:
-    """Return a value that should be text as one; in many files it is a number or a boolean."""
+def _text(value: Json) -> str:
+    """Return a value as text; many files have a number or a boolean where a text belongs."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mcp_core.json_types import Json, JsonObject
+from onetool.foreign.entries import ServerEntry
 from onetool.foreign.secret_values import Vault
-from onetool.foreign.survey import Found
+from onetool.foreign.survey import ForeignServer
 from onetool.foreign.text_files import TextFile, read_text_file, replace_text_file
 from onetool.foreign.yaml_edit import add_entries
 from ot.config.documents import read_document
@@ -21,6 +21,9 @@ from ot.registry.names import PROTECTED
 NEW = "new"
 _IGNORE = ".gitignore"
 
+Servers = Mapping[str, object]
+"""The entries of a `servers:` section as they are written."""
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -29,10 +32,10 @@ class Decision:
     `provided` is true if OneTool has all of it then, down to its secrets.
     """
 
-    found: Found
+    found: ForeignServer
     name: str
     state: str
-    settings: Mapping[str, Json]
+    settings: ServerEntry
     notes: tuple[str, ...] = ()
     provided: bool = False
 
@@ -48,13 +51,13 @@ class Plan:
     wanted: Mapping[str, str]  # variables that a person must still set, and why
 
     @property
-    def servers(self) -> JsonObject:
+    def servers(self) -> dict[str, ServerEntry]:
         """The new entries of `servers:`."""
-        return {each.name: dict(each.settings) for each in self.decisions if each.state == NEW}
+        return {each.name: each.settings for each in self.decisions if each.state == NEW}
 
 
 def make_plan(
-    found: Iterable[Found],
+    found: Iterable[ForeignServer],
     file: Path,
     *,
     own: Path | None = None,
@@ -89,7 +92,7 @@ def make_plan(
     return Plan(file, secrets_file, tuple(decisions), secrets, {n: w for n, w in wanted.items() if n not in secrets})
 
 
-def _decide(found: Found, vault: Vault, *, project: Path | None) -> Decision:
+def _decide(found: ForeignServer, vault: Vault, *, project: Path | None) -> Decision:
     if found.entry is None:
         return Decision(found, found.name, f"left out: {found.reason}", {})
     name = "".join(filter(str.isprintable, " ".join(found.name.split()))) or "server"
@@ -102,10 +105,9 @@ def _decide(found: Found, vault: Vault, *, project: Path | None) -> Decision:
     return Decision(found, name, NEW, settings, found.entry.notes)
 
 
-def _find_mistake(settings: Mapping[str, Json]) -> str:
+def _find_mistake(settings: ServerEntry) -> str:
     """Say why OneTool would refuse such an entry, and with it the whole file; empty where it would not."""
-    url = settings.get("url", "")
-    checked = {**settings, "url": "http://reference"} if url.startswith("${") else settings
+    checked = {**settings, "url": "http://reference"} if settings.get("url", "").startswith("${") else settings
     try:
         ServerSettings.model_validate(checked)
     except SettingsError as error:
@@ -114,8 +116,8 @@ def _find_mistake(settings: Mapping[str, Json]) -> str:
     return ""
 
 
-def _without_secrets(settings: Mapping[str, Json], owner: str, vault: Vault) -> JsonObject:
-    hidden = dict(settings)
+def _without_secrets(settings: ServerEntry, owner: str, vault: Vault) -> ServerEntry:
+    hidden = settings.copy()
     if "args" in hidden:
         hidden["args"] = vault.hide_arguments(hidden["args"], owner=owner)
     if "env" in hidden:
@@ -129,12 +131,13 @@ def _without_secrets(settings: Mapping[str, Json], owner: str, vault: Vault) -> 
     return hidden
 
 
-def _compare(decision: Decision, present: Mapping[Path, Mapping[str, Json]], taken: Mapping[str, Decision]) -> Decision:
+def _compare(decision: Decision, present: Mapping[Path, Servers], taken: Mapping[str, Decision]) -> Decision:
     """Compare with what is there already, and with what an earlier file brought: the first one stays."""
     name = decision.name
     for file, servers in present.items():
         if name in servers:
-            there = servers[name] if isinstance(servers[name], dict) else {}
+            entry = servers[name]
+            there = entry if isinstance(entry, dict) else {}
             words = "already" if _same(there, decision.settings) else "kept: another of this name is"
             return replace(decision, state=f"{words} in {file}", provided=_covers(there, decision.settings))
     if name in taken:
@@ -146,21 +149,22 @@ def _compare(decision: Decision, present: Mapping[Path, Mapping[str, Json]], tak
     return replace(decision, provided=decision.settings.get("enabled") is not False)
 
 
-def _covers(there: Mapping[str, Json], settings: Mapping[str, Json]) -> bool:
+def _covers(there: Mapping[str, object], settings: ServerEntry) -> bool:
     """True if an entry of ours is in use and has all that another has; a secret of the same name is the same secret."""
     return there.get("enabled") is not False and all(there.get(key) == value for key, value in settings.items())
 
 
-def _same(first: Mapping[str, Json], second: Mapping[str, Json]) -> bool:
+def _same(first: Mapping[str, object], second: ServerEntry) -> bool:
     """True if two entries start or reach the same; the names of their secrets do not count."""
     return _essence(first) == _essence(second)
 
 
-def _essence(settings: Mapping[str, Json]) -> list[Json]:
+def _essence(settings: Mapping[str, object]) -> list[object]:
+    arguments, env = settings.get("args"), settings.get("env")
     return [
         settings.get("command"),
-        [argument for argument in settings.get("args") or () if "${" not in str(argument)],
-        sorted(settings.get("env") or ()),
+        [argument for argument in arguments if "${" not in str(argument)] if isinstance(arguments, list) else [],
+        sorted(env) if isinstance(env, dict) else [],
         str(settings.get("url", "")).partition("?")[0],
     ]
 
@@ -174,11 +178,11 @@ def _switched_off(decision: Decision, needs: Mapping[str, str], secrets_file: Pa
         notes.append(f"switched off: only its client can fill in {', '.join(decision.found.unknown)}")
     if len(notes) == len(decision.notes):
         return decision
-    off = {**decision.settings, "enabled": False}
+    off: ServerEntry = {**decision.settings, "enabled": False}
     return replace(decision, settings=off, notes=tuple(notes), provided=False)
 
 
-def servers_in(file: Path) -> JsonObject:
+def servers_in(file: Path) -> Servers:
     """Return the servers of a OneTool configuration file, as they are written; raises ConfigError."""
     servers = read_document(file).get("servers") if file.exists() else None
     return servers if isinstance(servers, dict) else {}

@@ -15,8 +15,8 @@ _LEADING = re.compile(r"[ \t]*")
 _STUCK = "it cannot be edited without changing something else"
 
 
-def put_member(text: str, path: Sequence[str], value: object, *, newline: str = "\n") -> str:
-    """Return the text with `value` at `path`, in place of what is there; missing objects on the way are made.
+def put_member(text: str, path: Sequence[str], value: Json, *, newline: str = "\n") -> str:
+    """Return the text with `value` at `path`, replacing what is there; missing objects on the way are created.
 
     Raises JsoncError where the text is not JSON, or something on the way is not an object. What comes out is read again
     before it is given back, so that it cannot be anything else.
@@ -95,7 +95,7 @@ def _whole_lines(text: str, start: int, end: int) -> tuple[int, int] | None:
     return (first, last + 1) if not text[first:start].strip() and text[last : last + 1] == "\n" else None
 
 
-def _merged(old: object, path: Sequence[str], value: object) -> Json:
+def _merged(old: Json, path: Sequence[str], value: Json) -> Json:
     if not path:
         return value
     if not isinstance(old, dict):
@@ -103,7 +103,7 @@ def _merged(old: object, path: Sequence[str], value: object) -> Json:
     return {**old, path[0]: _merged(old.get(path[0], {}), path[1:], value)}
 
 
-def _put(text: str, root: Node, path: Sequence[str], value: object, newline: str) -> str:
+def _put(text: str, root: Node, path: Sequence[str], value: Json, newline: str) -> str:
     node = root
     unit = _unit(text, root)
     for number, name in enumerate(path):
@@ -115,7 +115,7 @@ def _put(text: str, root: Node, path: Sequence[str], value: object, newline: str
     return text[: node.start] + written + text[node.end :]
 
 
-def _insert(text: str, node: Node, name: str, value: object, unit: str, newline: str) -> str:
+def _insert(text: str, node: Node, name: str, value: Json, unit: str, newline: str) -> str:
     if not node.members:
         indent = _indent_at(text, node.start)
         member = f"{json.dumps(name)}: {_write(value, indent + unit, unit, newline)}"
@@ -141,13 +141,13 @@ def _insert(text: str, node: Node, name: str, value: object, unit: str, newline:
     return f"{text[:end]}{'' if comma else ','}{tail}"
 
 
-def _nested(path: Sequence[str], value: object) -> Json:
+def _nested(path: Sequence[str], value: Json) -> Json:
     for name in reversed(path):
         value = {name: value}
     return value
 
 
-def _write(value: object, indent: str, unit: str, newline: str) -> str:
+def _write(value: Json, indent: str, unit: str, newline: str) -> str:
     written = json.dumps(value, indent=unit, ensure_ascii=False)
     return written.replace("\n", newline + indent)
 

@@ -96,13 +96,15 @@ class _Reader:
     def _scalar(self) -> Json:
         if self.kind == "string":
             try:
-                return json.loads(self.token)
+                text: str = json.loads(self.token)
             except ValueError:
-                raise self.error("a text with a \\ that means nothing") from None
+                raise self.error("invalid \\ escape in a string") from None
+            return text
         if self.kind == "word" and self.token in _WORDS:
             return _WORDS[self.token]
         if self.kind == "word" and _NUMBER.fullmatch(self.token) and len(self.token) < 1000:
-            return json.loads(self.token)
+            number: float = json.loads(self.token)
+            return number
         raise self.error(f"{self.token[:20]!r} where a value is expected" if self.kind else "it ends too early")
 
     def _object(self, level: int) -> Node:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcp_core.json_types import Json
+from mcp_core.json_types import Json, JsonObject
 from onetool.foreign.client_documents import follow, read_client_document
 from onetool.foreign.clients import ClientFile, System, client_files
-from onetool.foreign.entries import Entry, UnusableEntryError, is_onetool, read_entry
+from onetool.foreign.entries import TranslatedServer, UnusableEntryError, is_onetool, read_entry
 from onetool.foreign.references import Translator
 from onetool.foreign.text_files import TextFile, read_text_file
 from ot.errors import ConfigError
@@ -19,18 +19,18 @@ MAX_SERVERS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """One server in one file; without an entry it cannot be taken, and `reason` says why.
+class ForeignServer:
+    """One server in a client's file; without an entry it cannot be imported, and `reason` says why.
 
-    `wanted` are variables that it needs and nobody has set, with the words in which its client asks for them. `path` is
-    where it stands in the file, `written` what stands there.
+    `wanted` are variables that it needs and nobody has set, with the prompt that its client shows for them. `path` is
+    its place in the file, `written` the value there.
     """
 
     name: str
     source: ClientFile
     path: tuple[str, ...]
     written: Json
-    entry: Entry | None = None
+    entry: TranslatedServer | None = None
     reason: str = ""
     wanted: Mapping[str, str] | None = None
     unknown: tuple[str, ...] = ()
@@ -45,14 +45,14 @@ class Found:
 class Survey:
     """Everything that was found, in the order in which it takes precedence; and what could not be read."""
 
-    found: tuple[Found, ...]
+    found: tuple[ForeignServer, ...]
     broken: tuple[ConfigError, ...]
     files: tuple[Path, ...]
 
 
 def survey(system: System, project: Path, *, only: Sequence[str] = ()) -> Survey:
     """Read the files of all clients, or of some; one that is broken is reported and harms no other."""
-    found: list[Found] = []
+    found: list[ForeignServer] = []
     broken: list[ConfigError] = []
     files: list[Path] = []
     for source in client_files(system, project):
@@ -72,7 +72,7 @@ def survey(system: System, project: Path, *, only: Sequence[str] = ()) -> Survey
     return Survey(tuple(found), tuple(broken), tuple(files))
 
 
-def _read(source: ClientFile, original: TextFile, system: System, project: Path) -> Iterator[Found]:
+def _read(source: ClientFile, original: TextFile, system: System, project: Path) -> Iterator[ForeignServer]:
     document = read_client_document(original)
     for keys in (_as_written(document, each) for each in (source.keys, *source.more_keys)):
         servers = follow(document, keys)
@@ -86,27 +86,27 @@ def _read(source: ClientFile, original: TextFile, system: System, project: Path)
             yield _find(name, entry, source, (*keys, name), translator)
 
 
-def _find(name: str, entry: object, source: ClientFile, path: tuple[str, ...], translator: Translator) -> Found:
+def _find(name: str, entry: Json, source: ClientFile, path: tuple[str, ...], translator: Translator) -> ForeignServer:
     if is_onetool(entry):
-        return Found(name, source, path, entry, reason="this is OneTool itself")
+        return ForeignServer(name, source, path, entry, reason="this is OneTool itself")
     try:
         read = read_entry(entry, translator, folder=source.project)
     except UnusableEntryError as error:
-        return Found(name, source, path, entry, reason=str(error))
-    return Found(name, source, path, entry, read, wanted=translator.wanted, unknown=tuple(translator.unknown))
+        return ForeignServer(name, source, path, entry, reason=str(error))
+    return ForeignServer(name, source, path, entry, read, wanted=translator.wanted, unknown=tuple(translator.unknown))
 
 
-def _as_written(document: object, keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Return keys with a project's folder as the client has written it, which may be by another path to it."""
-    projects = document.get("projects") if isinstance(document, dict) else None
+def _as_written(document: JsonObject, keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Return keys with a project's folder as the client has written it, which may be another path to it."""
+    projects = document.get("projects")
     if keys[0] != "projects" or not isinstance(projects, dict) or keys[1] in projects:
         return keys
     wanted = os.path.realpath(keys[1])
     return ("projects", next((path for path in projects if os.path.realpath(path) == wanted), keys[1]), *keys[2:])
 
 
-def _inputs(value: object) -> dict[str, str]:
-    """Return what the client asks a person for: ids, and the words that it asks with."""
+def _inputs(value: Json) -> dict[str, str]:
+    """Return what the client asks a person for: ids, and the prompt for each."""
     items = value if isinstance(value, list) else []
     return {
         str(item["id"]): str(item.get("description", "")) for item in items if isinstance(item, dict) and "id" in item

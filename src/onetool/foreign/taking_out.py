@@ -1,26 +1,26 @@
-"""Imported servers taken out of their client's file, and put back: each file keeps a copy, and we keep a record.
+"""Imported servers removed from their client's file, and put back: each file has a backup, and we keep a record.
 
-The record is written first. Whatever happens between the two writes, the entries, which may hold secrets, are in the
-record, in the copy beside the file, or still in the file.
+The record is written first. Whatever happens between the two writes, the entries, which may contain secrets, are in
+the record, in the backup beside the file, or still in the file.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
 from mcp_core.atomic_write import open_folder, write_private
 from mcp_core.file_lock import lock
 from mcp_core.json_types import Json, JsonObject
 from onetool.foreign.client_documents import follow, put_entry, read_client_document, remove_entry
 from onetool.foreign.entries import is_onetool
-from onetool.foreign.survey import Found
+from onetool.foreign.survey import ForeignServer
 from onetool.foreign.text_files import TextFile, read_text_file, replace_text_file
 from ot.errors import ConfigError
 
@@ -28,16 +28,16 @@ RECORD_FILE = "taken_out.json"
 
 
 class TakenEntry(BaseModel):
-    """One entry: where it stood in the file, and what it said."""
+    """One entry: its place in the file, and its value."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: tuple[str, ...] = Field(min_length=1)
-    value: JsonObject
+    value: dict[str, JsonValue]
 
 
 class TakenOut(BaseModel):
-    """What was taken out of one file at one time, and the copy of that file from before."""
+    """The entries that were removed from one file at one time, and the backup of that file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -66,7 +66,7 @@ class Removal:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What became of one removal: the file as it is now, and the entries that somebody has written anew meanwhile."""
+    """The result of undoing one removal; `kept` are entries that someone has written again in the meantime."""
 
     taken: TakenOut
     kept: tuple[str, ...]
@@ -74,7 +74,7 @@ class Restored:
     exact: bool  # as if nothing had been taken out
 
 
-def plan_removals(found: Iterable[Found]) -> Iterator[Removal | ConfigError]:
+def plan_removals(found: Iterable[ForeignServer]) -> Iterator[Removal | ConfigError]:
     """Plan for each file how servers are taken out of it, or say why it cannot be edited."""
     for file, group in groupby(found, key=lambda each: each.source.file):
         try:
@@ -83,12 +83,12 @@ def plan_removals(found: Iterable[Found]) -> Iterator[Removal | ConfigError]:
             yield error
 
 
-def _plan_removal(file: Path, servers: list[Found]) -> Removal:
+def _plan_removal(file: Path, servers: list[ForeignServer]) -> Removal:
     original = read_text_file(file)
     document = read_client_document(original)
     if any(follow(document, each.path) != each.written for each in servers):
         raise ConfigError("was changed by another program meanwhile; nothing was taken out of it", file=file)
-    entries = [TakenEntry(path=each.path, value=each.written) for each in servers]
+    entries = [TakenEntry(path=each.path, value=each.written) for each in servers if isinstance(each.written, dict)]
     source = servers[0].source
     taken = TakenOut(client=source.client, file=file, backup=None, entries=tuple(entries))
     return Removal(original, _without(original, original.text, taken), taken, source.project is not None)
@@ -147,7 +147,7 @@ def _differs(value: Json, entry: TakenEntry) -> bool:
     return value is not None and value != entry.value
 
 
-def _text_before(current: TextFile, document: Mapping[str, Json], taken: TakenOut) -> str | None:
+def _text_before(current: TextFile, document: JsonObject, taken: TakenOut) -> str | None:
     """Return the text as it was, if all that has changed since is that OneTool was added; None if more has."""
     if taken.backup is None or not taken.backup.exists():
         return None
@@ -157,7 +157,7 @@ def _text_before(current: TextFile, document: Mapping[str, Json], taken: TakenOu
     servers = follow(document, keys)
     for name, entry in servers.items() if isinstance(servers, dict) else ():
         known = follow(read_client_document(TextFile(current.file, None, after)), (*keys, name))
-        if is_onetool(entry) and known is None:
+        if isinstance(entry, dict) and is_onetool(entry) and known is None:
             before, after = (put_entry(current, text, (*keys, name), entry) for text in (before, after))
     return before if after == current.text else None
 

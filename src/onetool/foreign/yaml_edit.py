@@ -14,14 +14,13 @@ from pathlib import Path
 
 import yaml
 
-from mcp_core.json_types import Json
 from ot.config.yaml_reader import read_yaml
 from ot.errors import ConfigError
 
 _PLAIN = re.compile(r"[A-Za-z_./][A-Za-z0-9_./-]*")
 _STEP = "  "
 
-Entries = Mapping[str, Json]
+Entries = Mapping[str, object]
 
 
 def add_entries(

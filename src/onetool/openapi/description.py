@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mcp_core.json_pointers import look_up
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import Json, JsonObject
 from ot.config.yaml_reader import read_yaml
 from ot.errors import ConfigError
 
@@ -17,7 +17,7 @@ _LONGEST_CHAIN = 20
 
 
 class DescriptionError(Exception):
-    """A file that no pack can be made of; the text says why."""
+    """A file from which no pack can be generated; the text says why."""
 
 
 class Description:
@@ -33,13 +33,13 @@ class Description:
 
     @property
     def summary(self) -> str:
-        """What the service says of itself."""
+        """The description of the service."""
         info = mapping_of(self._root.get("info"))
         return text_of(info.get("summary")) or text_of(info.get("description"))
 
     @property
     def security(self) -> object:
-        """What operations need that do not say otherwise."""
+        """The security requirements of operations that have none of their own."""
         return self._root.get("security")
 
     def server(self, *owners: Mapping[str, object]) -> str:
@@ -58,12 +58,12 @@ class Description:
                     yield str(path), method, found, mapping_of(found[method])
 
     def scheme(self, name: str) -> JsonObject:
-        """Return a way to prove who calls, by its name."""
+        """Return a security scheme by its name."""
         components = mapping_of(self._root.get("components"))
         return self.resolve(mapping_of(components.get("securitySchemes")).get(name))
 
     def resolve(self, value: object) -> JsonObject:
-        """Return the object that a chain of references leads to; empty where it leads nowhere, away, or in a circle."""
+        """Return the object that a chain of references leads to; empty if it leads nowhere, outside, or in a circle."""
         for _ in range(_LONGEST_CHAIN):
             found = mapping_of(value)
             if not isinstance(found.get("$ref"), str):
@@ -87,7 +87,7 @@ def read_description(file: Path) -> Description:
         raise DescriptionError(f"{file} is not an OpenAPI description: it has no key openapi")
     version = str(root.get("openapi", root.get("swagger")))
     if not version.startswith(("3.0", "3.1")):
-        raise DescriptionError(f"{file} is of version {version[:20]}; convert it to OpenAPI 3.0 or 3.1")
+        raise DescriptionError(f"{file} has version {version[:20]}; convert it to OpenAPI 3.0 or 3.1")
     return Description(root)
 
 
@@ -114,13 +114,13 @@ def mapping_of(value: object) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def list_of(value: object) -> list[object]:
+def list_of(value: object) -> list[Json]:
     """Return a list, an empty one for anything else."""
     return value if isinstance(value, list) else []
 
 
 def text_of(value: object) -> str:
-    """Return a text on one line, without what a terminal or a reader could be misled by; empty for anything else."""
+    """Return a text on one line, without unprintable characters; empty for anything else."""
     if not isinstance(value, str):
         return ""
     return " ".join("".join(c if c.isprintable() else " " for c in value).split())

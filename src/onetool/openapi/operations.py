@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from mcp_core.json_types import JsonObject
 from onetool.openapi.description import Description, list_of, mapping_of, text_of
 from onetool.openapi.names import Names, class_name, function_name, parameter_name
-from onetool.openapi.security import Proof, Proofs
+from onetool.openapi.security import Credential, Credentials
 from onetool.openapi.types import ANY, Types
 
 _PLACES = ("path", "query", "header", "cookie")
@@ -58,11 +58,13 @@ class Operation:
     body: Body | None
     returns: str
     returned: str  # what the description says of it
-    proofs: tuple[Proof, ...]
+    credentials: tuple[Credential, ...]
     server: str  # if it is not the one of all others
 
 
-def read_operations(description: Description, types: Types, proofs: Proofs, only: Sequence[str]) -> list[Operation]:
+def read_operations(
+    description: Description, types: Types, credentials: Credentials, only: Sequence[str]
+) -> list[Operation]:
     """Read the operations, or those whose name, `operationId`, tag or "METHOD /path" fits one of the patterns."""
     names = Names()
     found = []
@@ -71,15 +73,15 @@ def read_operations(description: Description, types: Types, proofs: Proofs, only
         name = names.take(function_name(identifier))
         labels = (name, identifier, f"{method.upper()} {path}", *map(text_of, list_of(operation.get("tags"))))
         if not only or any(fnmatchcase(label, pattern) for label in labels for pattern in only):
-            found.append(_Reader(description, types, proofs).read(name, method, path, item, operation))
+            found.append(_Reader(description, types, credentials).read(name, method, path, item, operation))
     return found
 
 
 class _Reader:
-    def __init__(self, description: Description, types: Types, proofs: Proofs) -> None:
+    def __init__(self, description: Description, types: Types, credentials: Credentials) -> None:
         self._description = description
         self._types = types
-        self._proofs = proofs
+        self._credentials = credentials
 
     def read(self, name: str, method: str, path: str, item: JsonObject, operation: JsonObject) -> Operation:
         own = class_name(name)
@@ -96,7 +98,7 @@ class _Reader:
             body=self._body(operation, names, own),
             returns=returns,
             returned=returned,
-            proofs=self._proofs.of(operation.get("security", self._description.security)),
+            credentials=self._credentials.of(operation.get("security", self._description.security)),
             server=server if server != self._description.server() else "",
         )
 

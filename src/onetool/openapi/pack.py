@@ -1,4 +1,4 @@
-"""A description made into the file of a pack, which is read once more before anybody gets it."""
+"""A pack generated from a description, and parsed again as a check before it is used."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from onetool.openapi.description import Description, DescriptionError
 from onetool.openapi.names import parameter_name
 from onetool.openapi.operations import read_operations
-from onetool.openapi.security import Proofs
+from onetool.openapi.security import Credentials
 from onetool.openapi.source import write_source
 from onetool.openapi.types import Types
 from ot.errors import PackLoadError
@@ -29,14 +29,14 @@ class PackSource:
 
 
 def name_pack(description: Description) -> str:
-    """Return the name of a pack that is given none: that of its service."""
+    """Return a default name for the pack: that of its service."""
     return parameter_name(description.title, otherwise="service")
 
 
 def build_pack(description: Description, pack: str, only: Sequence[str]) -> PackSource:
     """Build a pack of the operations that fit one of the patterns, by default all; raises DescriptionError."""
-    types, proofs = Types(description), Proofs(description, pack)
-    operations = read_operations(description, types, proofs, only)
+    types, credentials = Types(description), Credentials(description, pack)
+    operations = read_operations(description, types, credentials, only)
     if not operations:
         raise DescriptionError(_nothing(description, only))
     about = description.summary or "the tools of a service"
@@ -45,13 +45,13 @@ def build_pack(description: Description, pack: str, only: Sequence[str]) -> Pack
         pack,
         summary=f"{description.title}: {about}" if description.title else about,
         server=server,
-        secrets=proofs.used,
+        secrets=credentials.used,
         shapes=types.shapes,
         operations=operations,
     )
     names = tuple(operation.name for operation in operations)
     _read_again(text, names)
-    return PackSource(text, names, dict(proofs.used), server)
+    return PackSource(text, names, dict(credentials.used), server)
 
 
 def _nothing(description: Description, only: Sequence[str]) -> str:
@@ -59,14 +59,14 @@ def _nothing(description: Description, only: Sequence[str]) -> str:
     if not everything:
         return "it has no operations"
     more = f" and {len(everything) - _SHOWN} more" if len(everything) > _SHOWN else ""
-    return f"no operation fits {' or '.join(only)}; there are {', '.join(everything[:_SHOWN])}{more}"
+    return f"no operation matches {' or '.join(only)}; there are {', '.join(everything[:_SHOWN])}{more}"
 
 
 def _read_again(text: str, names: Sequence[str]) -> None:
-    """Make sure that the file says what it should, whatever the description holds."""
+    """Check that the file has exactly these tools, whatever the description contains."""
     try:
         tools = parse_pack(text.encode("utf-8"), Path("pack.py")).tools
     except PackLoadError as error:
-        raise DescriptionError(f"no pack can be made of it: {error.reason} (line {error.line})") from error
+        raise DescriptionError(f"no pack can be generated from it: {error.reason} (line {error.line})") from error
     if set(tools) != set(names):
-        raise DescriptionError("no pack can be made of it: its names or descriptions pose as code")
+        raise DescriptionError("no pack can be generated from it: its names or descriptions would become code")

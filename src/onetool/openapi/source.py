@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from onetool.openapi.description import text_of
 from onetool.openapi.names import literal
 from onetool.openapi.operations import Body, Operation, Parameter
-from onetool.openapi.security import Proof
+from onetool.openapi.security import Credential
 from onetool.openapi.types import Shape
 
 _LONGEST_LINE = 110
@@ -36,7 +36,7 @@ def _send(
     body: Any = None,
     form: str = "",
     media_type: str = "",
-    proofs: tuple[tuple[str, str, str, str, bool], ...] = (),
+    credentials: tuple[tuple[str, str, str, str, bool], ...] = (),
 ) -> Any:
     """Make one request and return what the answer holds; an answer that reports a failure is a ToolError."""
     base = str(ot_sdk.config().get("base_url") or server or BASE_URL).rstrip("/")
@@ -45,11 +45,11 @@ def _send(
     asked = [pair for name, value, style in query for pair in _pairs(name, value, style)]
     sent = {name: _join(value) for name, value in (headers or {}).items() if value is not None}
     kept = {name: _join(value) for name, value in (cookies or {}).items() if value is not None}
-    for secret, place, name, before, required in proofs:
-        proof = _proof(secret, before, required)
-        if proof is not None:
-            asked += [(name, proof)] if place == "query" else []
-            {"header": sent, "cookie": kept, "query": {}}[place][name] = proof
+    for secret, place, name, before, required in credentials:
+        credential = _credential(secret, before, required)
+        if credential is not None:
+            asked += [(name, credential)] if place == "query" else []
+            {"header": sent, "cookie": kept, "query": {}}[place][name] = credential
     if kept:
         sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in kept.items())
     content = _content(body, form, media_type) if body is not None else {}
@@ -63,7 +63,7 @@ def _client() -> httpx.Client:
     return httpx.Client(timeout=60)
 
 
-def _proof(secret: str, before: str, required: bool) -> str | None:
+def _credential(secret: str, before: str, required: bool) -> str | None:
     try:
         value = ot_sdk.secret(secret)
     except ot_sdk.ToolError:
@@ -234,13 +234,13 @@ def _list_arguments(operation: Operation) -> Iterator[str]:
         yield f"body={operation.body.name}"
         yield f"form={literal(operation.body.form)}"
         yield f"media_type={literal(operation.body.media_type)}"
-    if operation.proofs:
-        yield f"proofs=({', '.join(map(_write_proof, operation.proofs))},)"
+    if operation.credentials:
+        yield f"credentials=({', '.join(map(_write_credential, operation.credentials))},)"
 
 
 _PLACED = {"path": "parts", "query": "query", "header": "headers", "cookie": "cookies"}
 
 
-def _write_proof(proof: Proof) -> str:
-    words = (proof.secret, proof.place, proof.name, proof.before, proof.required)
+def _write_credential(credential: Credential) -> str:
+    words = (credential.secret, credential.place, credential.name, credential.before, credential.required)
     return f"({', '.join(map(literal, words))})"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import Json, JsonObject
 from onetool.openapi.description import Description, list_of, mapping_of, text_of
 from onetool.openapi.names import OF_THE_FILE, Names, class_name, is_field, literal
 
@@ -82,9 +82,8 @@ class Types:
         if "const" in schema or "enum" in schema:
             values = [schema["const"]] if "const" in schema else list_of(schema["enum"])
             return self._union([_literal([value for value in values if value is not None]), *_null_of(values)])
-        if isinstance(schema.get("type"), list):
-            kinds = [self._annotate({**schema, "type": kind}, name, level + 1) for kind in schema["type"]]
-            return self._union(kinds)
+        if kinds := list_of(schema.get("type")):
+            return self._union([self._annotate({**schema, "type": kind}, name, level + 1) for kind in kinds])
         if self._is_record(schema):
             shape = self._name(schema, name)
             self._fill(shape, schema, level + 1)
@@ -146,11 +145,11 @@ class Types:
         return text
 
 
-def _null_of(values: list[object]) -> list[str]:
+def _null_of(values: Sequence[Json]) -> list[str]:
     return ["None"] if None in values else []
 
 
-def _literal(values: list[object]) -> str:
+def _literal(values: Sequence[Json]) -> str:
     """Return what accepts nothing but these values, or their type where that cannot be written; empty for none."""
     if not values:
         return ""

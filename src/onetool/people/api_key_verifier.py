@@ -1,4 +1,4 @@
-"""API keys as credentials: the machine that a key was made for is a person of the issuer `onetool`."""
+"""API keys as credentials: the machine that uses a key is a person of the issuer `onetool`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ot.clients.person import KEYS_ISSUER, Person
 from ot.store.api_keys import ApiKey, ApiKeys, digest_of, split_key
 
 _WRONG = (
-    "This API key is not valid: it was revoked, has expired, or never was one. The server's operator makes new ones."
+    "This API key is not valid: it was revoked, has expired, or never existed. Ask the server's operator for a new one."
 )
 _NOBODY = ApiKey("", "", (), digest_of(""), 0.0, 0.0)  # compared with where there is no such key, which takes as long
 
 
 class ApiKeyVerifier:
-    """Recognises machines by their keys."""
+    """Authenticates machines by their keys."""
 
     def __init__(self, keys: ApiKeys, *, clock: Callable[[], float] = time.time) -> None:
         self._keys = keys

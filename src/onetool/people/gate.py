@@ -1,4 +1,4 @@
-"""The gate in front of the MCP endpoint: nobody comes in who was not recognised."""
+"""Authentication in front of the MCP endpoint."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOGGER = logging.getLogger("onetool.http")
 
 
 class PeopleGate:
-    """Lets requests through whose person is known, and says who it is; all others are answered 401."""
+    """Passes requests of authenticated people on, with the person; all others are answered 401."""
 
     def __init__(self, app: ASGIApp, people: People) -> None:
         self._app = app
@@ -55,7 +55,7 @@ def _user_of(person: Person) -> AuthenticatedUser:
 
 
 def refuse(error: RefusedError, people: People) -> Response:
-    """Word a refusal as OAuth has it, with the way to those who give out tokens."""
+    """Return a refusal in the form of OAuth, with the address of the metadata about the issuer."""
     challenge = [f'error="{error.error}"', f'error_description="{_quotable(str(error))}"'] if error.error else []
     if people.settings.issuer is not None:
         challenge.append(f'resource_metadata="{build_resource_metadata_url(AnyHttpUrl(people.resource))}"')
@@ -67,12 +67,12 @@ def refuse(error: RefusedError, people: People) -> Response:
 
 
 def _quotable(text: str) -> str:
-    """Leave out what a quoted text of a header cannot have."""
+    """Remove characters that are not allowed in a quoted header value."""
     return "".join(sign for sign in text if sign.isascii() and sign.isprintable() and sign not in '"\\')
 
 
 def metadata_routes(people: People) -> list[BaseRoute]:
-    """Build the routes at which clients learn where tokens for this server come from; none where only keys count."""
+    """Return the routes at which clients find the issuer of tokens; none if only API keys are accepted."""
     if people.settings.issuer is None:
         return []
     issuer = AnyHttpUrl(people.settings.issuer)

@@ -1,4 +1,4 @@
-"""The keys by which an issuer signs tokens: fetched on a thread, kept, and fetched again for a key that is new."""
+"""The keys with which an issuer signs tokens: fetched on a thread, cached, and fetched again for an unknown key."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ class IssuerKeys:
             return key
         if not self._keys:
             raise IssuerUnavailableError(
-                f"The keys of {self._issuer} cannot be fetched ({self._problem}), so no token can be checked."
+                f"The keys of {self._issuer} cannot be fetched ({self._problem}), so tokens cannot be verified."
             )
-        raise RefusedError(f"{self._issuer} publishes no key that this token could be signed with.")
+        raise RefusedError(f"{self._issuer} does not publish the key that signed this token.")
 
     def _choose(self, key_id: str | None) -> jwt.PyJWK | None:
         if key_id is not None:
@@ -90,12 +90,12 @@ def fetch_keys(issuer: str) -> Keys:
         metadata = discover(client, issuer)
         where = metadata.get("jwks_uri")
         if not isinstance(where, str) or not is_safe(where):
-            raise ValueError("its metadata name no jwks_uri that begins with https://")
+            raise ValueError("its metadata have no jwks_uri that begins with https://")
         return _read_keys(_get(client, where))
 
 
 def discover(client: httpx2.Client, issuer: str) -> JsonObject:
-    """Fetch what an issuer publishes of itself, by OpenID Connect or OAuth; raises as `fetch_keys` does. Blocking."""
+    """Fetch an issuer's metadata, by OpenID Connect or OAuth; raises as `fetch_keys` does. Blocking."""
     split = urlsplit(issuer)
     base, path = f"{split.scheme}://{split.netloc}", split.path.rstrip("/")
     first, second = (pattern.format(base, path) for pattern in _DISCOVERY)
@@ -104,7 +104,7 @@ def discover(client: httpx2.Client, issuer: str) -> JsonObject:
     except httpx2.HTTPStatusError:
         metadata = _get(client, second)
     if metadata.get("issuer") != issuer:
-        raise ValueError("its metadata are those of another issuer")
+        raise ValueError("its metadata belong to another issuer")
     return metadata
 
 
@@ -115,10 +115,10 @@ def _get(client: httpx2.Client, url: str) -> JsonObject:
         for piece in answer.iter_bytes():
             body += piece
             if len(body) > _LARGEST:
-                raise ValueError(f"{url} answers more than {_LARGEST} bytes")
+                raise ValueError(f"the answer of {url} is larger than {_LARGEST} bytes")
     found = httpx2.Response(answer.status_code, content=body).json()
     if not isinstance(found, dict):
-        raise ValueError(f"{url} answers no JSON object")
+        raise ValueError(f"the answer of {url} is not a JSON object")
     return found
 
 
@@ -136,5 +136,5 @@ def _read_keys(found: JsonObject) -> Keys:
         if key.algorithm_name in ALGORITHMS:
             keys[key.key_id or ""] = key
     if not keys:
-        raise ValueError("it publishes no public key that signs")
+        raise ValueError("it publishes no public key for signatures")
     return keys

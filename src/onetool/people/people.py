@@ -1,15 +1,22 @@
-"""Who somebody is: the credentials of a request, checked in whichever way they can be."""
+"""The person behind a request: its credentials, verified by the verifier for their kind."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
+from onetool.people.api_key_verifier import ApiKeyVerifier
 from onetool.people.refusal import NoCredentialsError, RefusedError
 from ot.clients.person import Person
+from ot.config.loader import LoadedConfig
+from ot.config.paths import state_folder
 from ot.config.team import AuthSettings
 from ot.errors import MissingExtraError
 from ot.store.api_keys import PREFIX
+from ot.store.opening import build_api_keys
+
+if TYPE_CHECKING:  # its library is an extra
+    from ot.store.postgres.link import PostgresLink
 
 PATH = "/mcp"
 _PORTS = {"http": 80, "https": 443}
@@ -22,7 +29,7 @@ class Verifier(Protocol):
 
 
 class People:
-    """Recognises people by what their requests carry: a token of the issuer, or an API key."""
+    """Authenticates people by a token of the issuer, or an API key."""
 
     def __init__(self, settings: AuthSettings, *, keys: Verifier, tokens: Verifier | None) -> None:
         assert settings.public_url is not None
@@ -38,7 +45,7 @@ class People:
 
     @property
     def authorities(self) -> set[str]:
-        """The host and port at which people reach the server, as clients may write them."""
+        """The host and port of the server, in every form that clients may write."""
         split = urlsplit(self.public_url)
         usual = f"{split.hostname}:{split.port or _PORTS[split.scheme]}"
         return {split.netloc, usual, *([split.hostname or ""] if usual.endswith(f":{_PORTS[split.scheme]}") else [])}
@@ -54,15 +61,17 @@ class People:
         scheme, _, token = (header or "").partition(" ")
         token = token.strip()
         if scheme.lower() != "bearer" or not token:
-            raise NoCredentialsError("Say who you are: Authorization: Bearer with an access token or an API key.")
+            raise NoCredentialsError(
+                "Authentication required: send Authorization: Bearer with an access token or an API key."
+            )
         if token.startswith(PREFIX):
             return await self._keys.verify(token)
         if self._tokens is None:
-            raise RefusedError("This server takes API keys only, and this is none. Its operator makes them.")
+            raise RefusedError("This server accepts only API keys, and this is not one. Ask its operator for a key.")
         return await self._tokens.verify(token)
 
     def is_admin(self, person: Person) -> bool:
-        """True for people who look after the server."""
+        """True for administrators of the server."""
         return not person.groups.isdisjoint(self.settings.admins)
 
 
@@ -72,8 +81,12 @@ def resource_of(settings: AuthSettings) -> str:
     return f"{settings.public_url.rstrip('/')}{PATH}"
 
 
-def build_people(settings: AuthSettings, keys: Verifier) -> People:
-    """Build what `auth` asks for; tokens need the extra `team`, whose absence is raised as MissingExtraError."""
+def build_people(loaded: LoadedConfig, link: PostgresLink | None) -> People | None:
+    """Return what authenticates people, by `auth`; None if nobody has to. Raises ConfigError, MissingExtraError."""
+    settings = loaded.config.auth
+    if not settings.in_force:
+        return None
+    keys = ApiKeyVerifier(build_api_keys(state_folder(loaded.home), link))
     if settings.issuer is None:
         return People(settings, keys=keys, tokens=None)
     try:

@@ -1,4 +1,4 @@
-"""The person behind a request, as the gate has found them."""
+"""The person behind a request, as authentication has found them."""
 
 from __future__ import annotations
 

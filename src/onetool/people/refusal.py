@@ -1,23 +1,23 @@
-"""Refusals at the door: what is wrong with somebody's credentials, and what to do, in one sentence or two."""
+"""Refused credentials: what is wrong with them and what to do, in a sentence or two."""
 
 from __future__ import annotations
 
 
 class RefusedError(Exception):
-    """Somebody could not be recognised; `str` of it is for whoever reads the answer, and says nothing of the token."""
+    """Authentication failed; the text is for the client, and says nothing about the token itself."""
 
     status = 401
     error = "invalid_token"
 
 
 class NoCredentialsError(RefusedError):
-    """Nobody said who they are; the protocol wants no error code then."""
+    """The request has no credentials; the protocol has no error code for that."""
 
     error = ""
 
 
 class UnavailableError(RefusedError):
-    """Credentials cannot be checked now, and may be good."""
+    """Credentials cannot be checked now, and may be valid."""
 
     status = 503
     error = "temporarily_unavailable"

@@ -1,4 +1,4 @@
-"""Shares at the door: how many requests one of many people may have open, so that others find room."""
+"""A limit on the open requests of each person, so that others can be served too."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ot.clients.person import Person
 
 
 class ShareGate:
-    """Answers 503 to a person with too many open requests; it stands behind the gate that knows who they are."""
+    """Answers 503 to a person with too many open requests; it comes after authentication."""
 
     def __init__(self, app: ASGIApp, *, requests: int) -> None:
         self._app = app
@@ -37,5 +37,5 @@ class ShareGate:
                 del self._open[who]
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        words = f"{self._most} requests of yours are open, and others need room too: end some of them\n"
+        words = f"You have {self._most} open requests, which is the limit. Close some of them first.\n"
         await PlainTextResponse(words, 503, {"Retry-After": "1"})(scope, receive, send)

@@ -17,7 +17,7 @@ _LONGEST_SUBJECT = 255  # characters, as OpenID Connect has it: everything that 
 
 
 class TokenVerifier:
-    """Recognises people by tokens of one issuer for one audience."""
+    """Authenticates people by tokens of one issuer for one audience."""
 
     def __init__(self, keys: IssuerKeys, *, issuer: str, audience: str, groups_claim: str) -> None:
         self._keys = keys
@@ -27,25 +27,26 @@ class TokenVerifier:
 
     async def verify(self, token: str) -> Person:
         """Return whose token it is; raises RefusedError."""
-        header = self._read_header(token)
-        key = await self._keys.find(header.get("kid"))
-        claims = self._read_claims(token, key, header["alg"])
+        algorithm, key_id = self._read_header(token)
+        claims = self._read_claims(token, await self._keys.find(key_id), algorithm)
         if "cnf" in claims:
             raise RefusedError("This token is bound to a key of its client, so it is not accepted as a bearer token.")
         return read_person(claims, issuer=self._issuer, groups_claim=self._groups_claim)
 
-    def _read_header(self, token: str) -> JsonObject:
+    def _read_header(self, token: str) -> tuple[str, str | None]:
+        """Return the algorithm that signed a token, and the id of the key."""
         try:
             header: JsonObject = jwt.get_unverified_header(token)
         except (jwt.PyJWTError, UnicodeEncodeError):
             raise RefusedError(
-                f"This token is no JWT, so it cannot be checked here. {self._way_out}, in the form of a JWT."
+                f"This token is not a JWT, so it cannot be verified here. {self._way_out}, in the form of a JWT."
             ) from None
-        if not isinstance(header.get("alg"), str) or header["alg"] not in ALGORITHMS:
-            raise RefusedError("This token is not signed with a public key, so anybody could have made it.")
+        algorithm, key_id = header.get("alg"), header.get("kid")
+        if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
+            raise RefusedError("This token is not signed with a public key, so anyone could have made it.")
         if str(header.get("typ", "jwt")).lower() not in _KINDS:
-            raise RefusedError(f"This is a JWT, but no access token. {self._way_out}.")
-        return header
+            raise RefusedError(f"This JWT is not an access token. {self._way_out}.")
+        return algorithm, key_id if isinstance(key_id, str) else None
 
     def _read_claims(self, token: str, key: jwt.PyJWK, algorithm: str) -> JsonObject:
         try:
@@ -61,11 +62,13 @@ class TokenVerifier:
         except jwt.ExpiredSignatureError:
             raise RefusedError("This token has expired. Get a new one, or log in again.") from None
         except jwt.ImmatureSignatureError:
-            raise RefusedError("This token is not valid yet: the clock of its issuer, or ours, is wrong.") from None
+            raise RefusedError(
+                "This token is not valid yet: the clock of its issuer, or of this server, is wrong."
+            ) from None
         except jwt.InvalidAudienceError:
             raise RefusedError(f"This token was made for another server. {self._way_out}.") from None
         except jwt.InvalidIssuerError:
-            raise RefusedError(f"This token is of another issuer. {self._way_out}.") from None
+            raise RefusedError(f"This token comes from another issuer. {self._way_out}.") from None
         except jwt.MissingRequiredClaimError as error:
             raise RefusedError(f"This token lacks the claim {error.claim}. {self._way_out}.") from None
         except (jwt.PyJWTError, TypeError):  # the latter where the key is of another kind than the token says
@@ -82,7 +85,7 @@ def read_person(claims: JsonObject, *, issuer: str, groups_claim: str) -> Person
     subject = str(claims["sub"])
     if not 0 < len(subject) <= _LONGEST_SUBJECT:
         raise RefusedError(f"The claim sub of this token has {len(subject)} characters, not 1 to {_LONGEST_SUBJECT}.")
-    name = next((claims[key] for key in _NAMES if isinstance(claims.get(key), str)), subject)
+    name = next((text for key in _NAMES if isinstance(text := claims.get(key), str)), subject)
     return Person(issuer, subject, name, read_groups(claims.get(groups_claim)))
 
 

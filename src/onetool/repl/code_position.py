@@ -29,7 +29,7 @@ class OpenCall:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """What is being typed: a word, or the inside of a string; and the call around it."""
+    """The word or string that is being typed, and the call around it."""
 
     word: str
     in_text: bool = False

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from mcp_core.json_pointers import resolve
+from mcp_core.json_types import JsonObject
 from onetool.repl.code_position import OpenCall, Position, find_position
 from ot.errors import CallError
 from ot.introspect.signatures import read_signature
@@ -80,8 +81,7 @@ class Names:
         if tool is None or position.call is None or position.call.keyword:
             return
         types = read_signature(tool.python_signature).parameters
-        properties = tool.parameters.get("properties", {})
-        for name in (tool.shown_name(own) for own in properties):
+        for name in map(tool.shown_name, _properties(tool)):
             if name.startswith(position.word) and name not in position.call.given:
                 yield Completion(f"{name}=", len(position.word), f"{name}: {types.get(name, '') or 'Any'}")
 
@@ -90,8 +90,7 @@ class Names:
         tool, call = self._tool(position.call), position.call
         if tool is None or call is None or not call.keyword:
             return
-        properties = tool.parameters.get("properties", {})
-        for choice in _words_of(properties.get(tool.own_name(call.keyword)), tool.parameters):
+        for choice in _words_of(_properties(tool).get(tool.own_name(call.keyword)), tool.parameters):
             if choice.startswith(position.word):
                 yield Completion(choice, len(position.word))
 
@@ -103,6 +102,11 @@ class Names:
             return self.registry.get(name) if "." in name else None
         except CallError:
             return None
+
+
+def _properties(tool: ToolDefinition) -> JsonObject:
+    found = tool.parameters.get("properties")
+    return found if isinstance(found, dict) else {}
 
 
 def _words_of(schema: object, root: object) -> list[str]:

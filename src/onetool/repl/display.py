@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from onetool.chat.clean_text import clean, one_line, show_seconds
+from onetool.console.clean_text import clean, one_line, show_seconds
 from ot.run.answer import Answer
 
 SOON = 0.3  # seconds after which a person is told that the code still runs

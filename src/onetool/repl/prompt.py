@@ -13,8 +13,8 @@ from prompt_toolkit.filters import Condition
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import PygmentsLexer
 
-from onetool.chat.clean_text import one_line
-from onetool.chat.prompt import Prompt
+from onetool.console.clean_text import one_line
+from onetool.console.prompt import Prompt
 from onetool.repl.completion import Completion
 from onetool.repl.whole_code import indentation_after, is_whole
 
@@ -37,7 +37,7 @@ def open_prompt(state: Path, *, say: Callable[[str], None], complete: Callable[[
 
 
 class _CodeCompleter(Completer):
-    """What definitions say, for prompt_toolkit."""
+    """Completes code from definitions, for prompt_toolkit."""
 
     def __init__(self, complete: Callable[[str], list[Completion]]) -> None:
         self._complete = complete

@@ -1,4 +1,4 @@
-"""The engine as the repl's main thread sees it; see `onetool.chat.desk`."""
+"""The engine as the repl's main thread sees it; see `onetool.console.engine_events`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from functools import partial
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from onetool.chat.desk import Desk, Question
+from onetool.console.caller import make_caller
+from onetool.console.engine_events import EngineEvents, Question
 from onetool.repl.completion import Completion, Names
 from onetool.repl.whole_code import LAST, uses_last, with_last
 from ot.app import App, open_app
 from ot.clients.caller import Caller
-from ot.clients.memory import ClientMemory
 from ot.config.loader import LoadedConfig
 from ot.errors import CallError
 from ot.execution.wording import word_error
@@ -26,22 +26,22 @@ from ot.run.run_view import RunView
 CLIENT = "onetool repl"
 
 Happening = Answer | str
-"""The answer of a run, at its end, or before it a word about what a call is doing."""
+"""The answer of a run, at its end; before that, messages about what a call is doing."""
 
 
 class Session:
-    """Runs code, one piece after another; the value of the last one that had any is `_`."""
+    """Runs one piece of code after another; `_` is the last value."""
 
-    def __init__(self, portal: BlockingPortal, app: App, desk: Desk[Happening], caller: Caller) -> None:
+    def __init__(self, portal: BlockingPortal, app: App, events: EngineEvents[Happening], caller: Caller) -> None:
         self._portal = portal
         self._app = app
-        self._desk = desk
+        self._events = events
         self._caller = caller
         self._last: Value | None = None
 
     def run(self, code: str) -> Generator[Happening | Question | None]:
-        """Yield what happens while code runs, as `Desk.follow` does, and its answer at last."""
-        return self._desk.follow(self._portal, partial(self._run, code))
+        """Yield events while code runs, as `EngineEvents.follow` does, and its answer last."""
+        return self._events.follow(self._portal, partial(self._run, code))
 
     def complete(self, code: str) -> list[Completion]:
         """Complete code, by what the registry has now."""
@@ -73,7 +73,7 @@ class Session:
         tell(answer)
 
     async def _find_last(self, last: Value, caller: Caller) -> str:
-        """Return code for the last value: kernels share nothing, so it comes from where results are kept.
+        """Return code that gets the last value; kernels share nothing, so it comes from the result store.
 
         Raises CallError.
         """
@@ -85,11 +85,11 @@ class Session:
 
 @contextmanager
 def open_session(loaded: LoadedConfig, *, launched: ZygoteProcess) -> Iterator[Session]:
-    """Start the engine; questions to the person come among what happens."""
-    desk: Desk[Happening] = Desk()
-    caller = Caller(ask=desk.ask, memory=ClientMemory(), client=CLIENT)
+    """Start the engine; questions to the person come among the events."""
+    events: EngineEvents[Happening] = EngineEvents()
+    caller = make_caller(CLIENT, ask=events.ask)
     with (
         start_blocking_portal("asyncio") as portal,
         portal.wrap_async_context_manager(open_app(loaded, launched=launched)) as app,
     ):
-        yield Session(portal, app, desk, caller)
+        yield Session(portal, app, events, caller)

@@ -1,4 +1,4 @@
-"""What is known of the results of tools: from a pack's source, from what a server lists, or from what came back."""
+"""The result types of tools, from a pack's source, a server's list, or values that came back."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mcp_core.json_types import Json
-from onetool.chat.clean_text import clean
+from onetool.console.clean_text import clean
 from onetool.stubs.classes import Classes, Names
 from onetool.stubs.schema_types import SchemaTypes
 from onetool.stubs.shape_types import type_of_shape
@@ -28,7 +28,7 @@ _LONGEST_SIGNATURE = 50_000
 
 @dataclass(frozen=True, slots=True)
 class KnownResult:
-    """What is known of a tool's result: its schema, or the shape of what came back."""
+    """The known type of a tool's result: its schema, or the shape of earlier results."""
 
     schema: Json = None
     name: str = ""  # that its author has given it

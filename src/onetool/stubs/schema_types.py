@@ -109,5 +109,6 @@ class SchemaTypes:
             self._inside.pop()
 
     def _keys(self, schema: Schema, properties: Schema, hint: str) -> list[Key]:
-        required = schema["required"] if isinstance(schema.get("required"), list) else []
+        listed = schema.get("required")
+        required = listed if isinstance(listed, list) else []
         return [Key(name, self.type_of(item, f"{hint} {name}"), name in required) for name, item in properties.items()]

@@ -1,1 +1,1 @@
-"""What a person is shown before they trust a project."""
+"""Before a person trusts a project: a report on its files, and trial starts of what it brings."""

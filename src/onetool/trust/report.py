@@ -1,6 +1,6 @@
-"""What the files of a project would do, in lines for the person who is asked to trust them.
+"""A report on what a project's files would do, for the person who is asked to trust them.
 
-Everything in it comes from a stranger: whoever prints it makes control characters visible.
+Everything in it was written by others: whoever prints it must make control characters visible.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _describe_configuration(name: str, content: bytes, folder: Path, project: Pa
     left_out = _left_out(document, project)
     for path, value in _leaves(document, ()):
         key = ".".join(path)
-        note = f" (left out: {left_out[key]})" if key in left_out else ""
+        note = f" (ignored: {left_out[key]})" if key in left_out else ""
         first, *others = str(value).splitlines() or [""]
         yield f"{'includes' if path[0] == INCLUDE else 'sets'} {key}: {first}{note}"
         yield from (f"  | {line}" for line in others)
@@ -73,11 +73,11 @@ def _describe_configuration(name: str, content: bytes, folder: Path, project: Pa
 
 
 def _left_out(document: Mapping[object, object], project: Path) -> dict[str, str]:
-    """Return the keys that a project may not set, with the reason; nothing of a file that is not valid."""
+    """Return the keys that a project may not set, with the reason; none for a file that is not valid."""
     tightening = Tightening(known_keys(), project=project)
     try:
         tightening.apply({}, document)
-    except (ValueError, TypeError):  # values of the wrong kind: loading such a file says what is wrong
+    except (ValueError, TypeError):  # wrong types, which are reported when the file is loaded
         return {}
     return {refusal.key: refusal.reason for refusal in tightening.refused}
 
@@ -101,7 +101,7 @@ def _describe_tools(name: str, content: bytes, folder: Path) -> Iterator[str]:
     except PackLoadError as error:
         yield f"cannot be read: {error.reason}"
         return
-    tools = ", ".join(pack.tools) or "it has none"
+    tools = ", ".join(pack.tools) or "none"
     yield f"runs as you, as the pack {pack.name}, when one of its tools is called: {tools}"
     secrets = sorted({secret for tool in pack.tools.values() for secret in tool.secrets})
     if secrets:
@@ -110,7 +110,7 @@ def _describe_tools(name: str, content: bytes, folder: Path) -> Iterator[str]:
     if header is not None and header.dependencies:
         yield f"installs: {', '.join(header.dependencies)}"
     if header is not None and header.tool:
-        yield f"tells uv: {header.tool}"
+        yield f"configures uv: {header.tool}"
 
 
 def _describe_skill(name: str, content: bytes, folder: Path) -> Iterator[str]:
@@ -119,7 +119,7 @@ def _describe_skill(name: str, content: bytes, folder: Path) -> Iterator[str]:
     except PackLoadError as error:
         yield f"cannot be used: {f'line {error.line}: ' if error.line else ''}{error.reason}"
         return
-    yield f"code that runs confined, with all your tools, when a run calls {skill.definition.signature}"
+    yield f"code that runs confined, with access to all your tools, when a run calls {skill.definition.signature}"
     yield from (f"  | {line}" for line in skill.text.splitlines())
 
 
@@ -135,7 +135,7 @@ def _describe_lock(content: bytes) -> Iterator[str]:
 
 def _describe_secrets(content: bytes, file: Path) -> Iterator[str]:
     try:
-        yield f"holds the secrets: {', '.join(map(str, parse_document(content, file, private=True)))}"
+        yield f"contains the secrets: {', '.join(map(str, parse_document(content, file, private=True)))}"
     except ConfigError as error:
         yield f"cannot be read: {error.reason}"
 

@@ -1,4 +1,4 @@
-"""Trial starts: servers and extensions started side by side, once, to see what works and what it offers."""
+"""Trial starts: servers and extensions started at the same time, once, to see what works and what it offers."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import time
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import anyio
 import anyio.to_thread
 
-from mcp_core.json_types import JsonObject
+from onetool.console.caller import make_caller
 from ot.app import worker_host
-from ot.clients.caller import Caller
 from ot.config.loader import LoadedConfig
 from ot.errors import ServerUnavailableError, WorkerStartError
 from ot.execution.tool_executor import ToolExecutor
@@ -52,43 +51,43 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What one start showed; `failure` says why it did not work, `last_words` is the end of its stderr."""
+    """The result of one start; `failure` says why it did not work, `last_words` is the end of its stderr."""
 
     start: Start
     seconds: float
     tools: int = 0
-    tokens: int = 0  # what a client would hold of its definitions in every request, estimated
+    tokens: int = 0  # of its definitions, which a client would send with every request; estimated
     failure: str = ""
     last_words: tuple[str, ...] = ()
 
-    def as_json(self) -> JsonObject:
+    def as_json(self) -> dict[str, object]:
         """Return it for a program to read."""
-        facts: JsonObject = {**asdict(self), **asdict(self.start), "seconds": round(self.seconds, 3)}
+        facts = {**asdict(self), **asdict(self.start), "seconds": round(self.seconds, 3)}
         del facts["start"]
         return facts
 
 
-class Watcher(Protocol):
-    """Hears how trials go."""
+class Watcher:
+    """Is told about the progress of trials; this one ignores it."""
 
     def begin(self, starts: Sequence[Start]) -> None:
-        """Hear what is started, in the order of the list."""
+        """The starts begin, in this order."""
 
     def tell(self, start: Start, doing: str) -> None:
-        """Hear what one of them is doing."""
+        """A start reports what it is doing."""
 
     def end(self, trial: Trial) -> None:
-        """Hear how one of them went."""
+        """A start has ended."""
 
 
 async def try_starts(
     loaded: LoadedConfig, *, servers: Collection[str], extensions: bool, watcher: Watcher
 ) -> list[Trial]:
-    """Start these servers, and all extensions if wanted; nothing of them runs any more when this returns."""
+    """Start these servers, and all extensions if wanted; all of them have ended when this returns."""
     async with _open_parts(loaded) as parts:
         starts = [Start("server", name) for name in servers]
         starts += [Start("extension", pack) for pack in sorted(parts.extensions) if extensions]
-        if servers:  # what we load ourselves is no time of theirs
+        if servers:  # the time to load our own code does not count
             await anyio.to_thread.run_sync(load_connection_builder)
         watcher.begin(starts)
         trials: dict[Start, Trial] = {}
@@ -137,7 +136,7 @@ class _Parts:
             watcher.tell(start, message.removeprefix(f"{start.name}: "))
 
         first = next(iter(self.registry.pack(start.name).tools))
-        context = self.executor.context_for(f"{start.name}.{first}", Caller(progress=tell))
+        context = self.executor.context_for(f"{start.name}.{first}", make_caller(progress=tell))
         await self.workers.start(self.extensions[start.name], context)
 
     def _tools_of(self, start: Start) -> Collection[ToolDefinition]:

@@ -8,10 +8,10 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onetool.chat.clean_text import clean, escape, one_line, show_call, show_seconds
 from onetool.chat.commands import word_totals
 from onetool.chat.display import PlainDisplay
 from onetool.chat.markdown_blocks import MarkdownBlocks
+from onetool.console.clean_text import clean, escape, one_line, show_call, show_seconds
 from ot.ai.events import Event, Finished, Retrying, TextDelta, ToolEnded, ToolStarted, Usage
 from ot.ai.models.failover import Totals
 from tests.properties import unhurried
@@ -101,5 +101,5 @@ def test_costs_are_words() -> None:
 
     assert word_totals({("anthropic", "claude"): priced, ("ollama", "llama"): unknown}).splitlines() == [
         "anthropic claude: 1 request, 10,000 tokens in, 9,000 from its cache, 50 out; $0.0125",
-        "ollama llama: 2 requests, 10 tokens in, 10 out; no price is known (ai.prices)",
+        "ollama llama: 2 requests, 10 tokens in, 10 out; price unknown (ai.prices)",
     ]

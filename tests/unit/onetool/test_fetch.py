@@ -35,7 +35,7 @@ async def test_libraries_are_fetched_once_and_listed(shop: LibraryShop, capsys: 
     assert await fetch([shop.libraries], host, again=True) == 0
 
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "sample: not fetched; its first call does that (thing>=1, other-thing)"
+    assert lines[0] == "sample: not installed; the first call installs it (thing>=1, other-thing)"
     assert re.fullmatch(r"sample: ready in [\d.]+ s, [\d.]+ MB", lines[1])
     assert re.fullmatch(r"sample: ready, [\d.]+ MB", lines[2])
     assert re.fullmatch(r"sample: ready, [\d.]+ MB \(thing>=1, other-thing\)", lines[3])
@@ -53,7 +53,7 @@ async def test_a_failure_is_told_in_uvs_words_and_by_the_status(
 
     said = capsys.readouterr()
     assert said.out == ""
-    assert "onetool: sample cannot be fetched. uv says:" in said.err
+    assert "onetool: the libraries of sample could not be installed. uv says:" in said.err
     assert "sha256:0000" in said.err
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from mcp_core.json_types import JsonObject
 from onetool.dashboard.address import address_of
+from onetool.dashboard.logins import LoginError
 from onetool.dashboard.openid import OpenIdLogin
-from onetool.dashboard.openid_names import LoginError
 from ot.config.team import AuthSettings
 
 pytestmark = pytest.mark.anyio

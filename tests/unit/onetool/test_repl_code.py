@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from ot.registry.from_schema import define_pack
 from ot.registry.registry import ToolRegistry
 
 MODE = {"anyOf": [{"enum": ["fast", "full", "fu'); pay('", 'fu"', "fu\\", "fu{x}"]}, {"type": "null"}]}
-TOOLS = [
+TOOLS: Any = [
     {"name": "find", "inputSchema": {"properties": {"query": {"type": "string"}, "from": {}, "mode": MODE}}},
     {"name": "find-all", "inputSchema": {}},
 ]

@@ -71,7 +71,7 @@ def declarations(text: str) -> list[ast.stmt]:
 @pytest.mark.parametrize("name", HOSTILE_SCHEMAS)
 def test_a_hostile_schema_gives_declarations_only(name: str) -> None:
     found = HOSTILE_SCHEMAS[name]
-    tools = [{"name": tool, "description": EVIL, "inputSchema": found, "outputSchema": found} for tool in NAMES]
+    tools: Any = [{"name": tool, "description": EVIL, "inputSchema": found, "outputSchema": found} for tool in NAMES]
     pack = define_pack("evil", "evil", tools, description=EVIL)
     result = KnownResult(found, EVIL)
 

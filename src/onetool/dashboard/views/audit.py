@@ -1,4 +1,4 @@
-"""Audit: what was called with effect, by whom and by whose leave, and whether the log of it is whole."""
+"""Audit: the calls that had side effects, who made and who allowed them, and damage to the log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST = 300
 
 
 async def show_audit(visit: Visit) -> Response:
-    """Show the latest calls with effect, of one tool, pack or pattern if it is named."""
+    """Show the latest calls with side effects, of one tool, pack or pattern if it is named."""
     wanted = visit.query.get("tool", "").strip()[:200]
     calls, findings = await anyio.to_thread.run_sync(_read, visit.who.part(LoadedConfig))
     chosen = [call for call in reversed(calls) if _is_chosen(call, wanted or "*")]

@@ -1,4 +1,4 @@
-"""Errors: runs that failed, and what the log has of warnings and errors."""
+"""Errors: failed runs, and the warnings and errors in the log."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEVELS = ("WARNING", "ERROR", "CRITICAL")
 
 
 async def show_errors(visit: Visit) -> Response:
-    """Show what went wrong lately; the log of a server is for whoever looks after it."""
+    """Show recent errors; the log of a team's server is for administrators."""
     incident = visit.query.get("incident", "")[:64]
     recent = await anyio.to_thread.run_sync(visit.who.part(Journal).recent, visit.who.person.principal)
     failed = [run for run in reversed(recent) if run.error][:_MOST_RUNS]

@@ -15,7 +15,7 @@ _KINDS = {"local": "built in", "proxy": "server"}
 
 
 async def list_extensions(visit: Visit) -> Response:
-    """List the packs there are, and how their workers are."""
+    """List the packs, and the state of their workers."""
     app = visit.who.app
     await visit.who.part(ExtensionLoader).catch_up()
     await visit.who.part(SkillLoader).catch_up()

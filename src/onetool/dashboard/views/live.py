@@ -1,4 +1,4 @@
-"""Live: the runs that go on, with their calls as they are made, and those of the last day."""
+"""Live: runs in progress with their calls as they are made, and those of the last day."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import islice
 import anyio.to_thread
 from starlette.responses import Response
 
-from onetool.dashboard.glances import Glances
+from onetool.dashboard.short_cache import ShortCache
 from onetool.dashboard.visit import Visit
 from ot.errors import StatsDisabledError
 from ot.journal.journal import Journal, word_arguments
@@ -20,7 +20,7 @@ from ot.stats.statistics import Statistics
 
 _MOST_RECENT = 30
 _MOST_UNFINISHED = 20
-_MOST_CALLS = 12  # of a run that goes on
+_MOST_CALLS = 12  # of a run in progress
 _LONGEST_VALUE = 2000  # characters
 
 
@@ -32,14 +32,14 @@ class LiveRuns:
     ended: list[RecordedRun]
 
 
-_glances: Glances[LiveRuns] = Glances()
+_cache: ShortCache[LiveRuns] = ShortCache()
 
 
 async def show_live(visit: Visit) -> Response:
-    """Show what goes on now, and the figures of the day."""
+    """Show the runs in progress, and the statistics of the day."""
     journal = visit.who.part(Journal)
     principal = visit.who.person.principal
-    runs = await _glances.take((journal, principal), lambda: _look(journal, principal))
+    runs = await _cache.get((journal, principal), lambda: _look(journal, principal))
     stoppable = set(await visit.who.part(Runs).detached_of(visit.who.caller))
     is_part = "live" in visit.query
     return visit.show_live(
@@ -89,7 +89,7 @@ async def show_run(visit: Visit) -> Response:
 
 
 async def stop_run(visit: Visit) -> Response:
-    """End a run that goes on by itself."""
+    """Stop a run that continues without its client."""
     await visit.form()
     name = visit.request.path_params["run"]
     await visit.who.app.executor.call("ot.stop", {"run": name}, caller=visit.who.caller)

@@ -1,4 +1,4 @@
-"""People: whose engines are open at this server, how these are, and what everybody uses; nothing of what they hold."""
+"""People: whose engines are open on this server, their state, and everyone's usage; none of their data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ot.stats.scope import PERIODS
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A server or an extension's worker of a person, and why it does not work, if so."""
+    """A server or worker of a person, and why it does not work, if so."""
 
     kind: str
     name: str
@@ -29,7 +29,7 @@ class _Part:
 
 
 async def list_people(visit: Visit) -> Response:
-    """List them for whoever looks after the server; for others there is no such page."""
+    """List them for administrators; for others there is no such page."""
     if not visit.who.admin:
         return visit.show_no_page()
     people = [(word_principal(name), app.runs.count, _parts_of(app)) for name, app in visit.everybody()]
@@ -46,7 +46,7 @@ async def list_people(visit: Visit) -> Response:
 
 
 async def show_team_statistics(visit: Visit) -> Response:
-    """Show sums of what everybody has used, by person and by pack."""
+    """Show everyone's usage, by person and by pack."""
     if not visit.who.admin:
         return visit.show_no_page()
     period = read_period(visit)

@@ -45,7 +45,7 @@ async def show_result(visit: Visit) -> Response:
         page = await reader.query(handle, query)
     except (UnknownResultError, ExpiredResultError):
         raise
-    except CallError as error:  # an expression or a path that makes no sense
+    except CallError as error:  # an invalid expression or path
         problem = word_error(error)
     return visit.show(
         "result.html.j2", handle=handle, facts=facts, page=page, query=query, problem=problem, now=time.time()

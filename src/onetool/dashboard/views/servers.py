@@ -1,4 +1,4 @@
-"""Servers: how each is, what it offers, what it has changed about itself; connected, logged in to and accepted here."""
+"""Servers: the state, tools and changes of each, and forms to connect, log in to and accept it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ot.proxy.definitions.acceptance import Difference
 
 
 async def list_servers(visit: Visit) -> Response:
-    """List the servers, and how they are."""
+    """List the servers, and their state."""
     return visit.show_live(
         "servers.html.j2", "parts/servers.html.j2", servers=visit.who.app.servers.status(), changes_of=changes_of
     )
@@ -47,7 +47,7 @@ async def show_server(visit: Visit) -> Response:
 
 
 async def connect(visit: Visit) -> Response:
-    """Begin to connect a server; the page of it tells how that goes."""
+    """Start to connect a server; its page shows the progress."""
     await visit.form()
     server = _choose(visit)
     with LogSpan("dashboard.connect", server=server.name, principal=visit.who.person.principal):
@@ -56,7 +56,7 @@ async def connect(visit: Visit) -> Response:
 
 
 async def log_in(visit: Visit) -> Response:
-    """Begin to connect a server, and send the person to the page on which it asks for a login."""
+    """Start to connect a server, and send the person to its login page."""
     await visit.form()
     server = _choose(visit)
     with LogSpan("dashboard.login", server=server.name, principal=visit.who.person.principal):
@@ -67,14 +67,14 @@ async def log_in(visit: Visit) -> Response:
 
 
 async def finish_login(visit: Visit) -> Response:
-    """Take what the browser brings from a login at a server, if it is one that this person has begun."""
+    """Finish a login at a server, if this person has started it."""
     try:
         name = await visit.who.app.servers.finish_login(visit.query)
     except OSError as error:
-        return visit.show_failure(503, "Not now", f"The login cannot be kept: {error.strerror or error}.")
+        return visit.show_failure(503, "Unavailable", f"The login cannot be saved: {error.strerror or error}.")
     if name is None:
-        reason = "You have begun no such login, or it has been answered already: begin again on the server's page."
-        return visit.show_failure(400, "No login of yours", reason)
+        reason = "You have not started this login, or it is already finished. Start again on the server's page."
+        return visit.show_failure(400, "Login not found", reason)
     return visit.go_to(f"/servers/{name}?done=returned")
 
 
@@ -84,19 +84,19 @@ async def accept(visit: Visit) -> Response:
     server = _choose(visit)
     acceptance = visit.who.app.servers.acceptance_of(server.name)
     if form.get("seen") != digest_of(acceptance.differences()):
-        raise RefusedFormError("The server has changed again since this page was made: look at it once more.")
+        raise RefusedFormError("The server has changed again since this page was loaded. Review it again.")
     with LogSpan("dashboard.accept", server=server.name, principal=visit.who.person.principal):
         await anyio.to_thread.run_sync(acceptance.accept)
     return visit.go_to(f"/servers/{server.name}?done=accepted")
 
 
 def changes_of(status: ServerStatus) -> list[str]:
-    """Name the parts of a server that nobody has accepted as they are."""
+    """Return the parts of a server that have changed since they were accepted."""
     return [part for part, changes in status.changes.items() if changes.changed or changes.added]
 
 
 def digest_of(differences: Sequence[Difference]) -> str:
-    """Return a word that stands for exactly these differences."""
+    """Return a digest of exactly these differences."""
     return hashlib.sha256(repr(list(differences)).encode()).hexdigest()
 
 

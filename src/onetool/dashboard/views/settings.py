@@ -1,4 +1,4 @@
-"""Settings: what one of many people sets for themselves. Of a secret only its name is shown, ever."""
+"""Settings: a person's own secrets and settings on a team's server. Only the names of secrets are ever shown."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from ot.logs import LogSpan
 from ot.parts.person_overlay import PersonOverlay
 from ot.store.sealing import SealError
 
-_FOR_ONE = "this server is yours alone: its settings are files in ~/.onetool"
+_FOR_ONE = "this is your personal server: its settings are files in ~/.onetool"
 
 
 async def show_settings(visit: Visit) -> Response:
-    """Show the names of the person's secrets, and their part of the configuration; one person alone has files."""
+    """Show the names of the person's secrets, and their settings; on a personal server these are files."""
     if visit.who.app.own_secrets is None:
-        return visit.show_failure(404, "Nothing here", "There is no such page.")
+        return visit.show_no_page()
     return await _show(visit)
 
 
 async def save_settings(visit: Visit) -> Response:
-    """Keep the person's part of the configuration, unless it has mistakes."""
+    """Save the person's settings, unless they have mistakes."""
     form = await visit.form()
     text = form.get("text", "").replace("\r\n", "\n")
     with LogSpan("dashboard.settings", principal=visit.who.person.principal) as span:
         try:
             mistakes = await anyio.to_thread.run_sync(_settings(visit).write, text)
         except OSError as error:
-            mistakes = [f"They cannot be kept: {error}."]
+            mistakes = [f"They cannot be saved: {error}."]
         span.add(mistakes=len(mistakes))
     return await _show(visit, text=text, mistakes=mistakes) if mistakes else visit.go_to("/settings?done=saved")
 
 
 async def put_secret(visit: Visit) -> Response:
-    """Keep a secret, also in place of an earlier one of this name."""
+    """Save a secret, replacing one of the same name."""
     form = await visit.form()
     name = form.get("name", "").strip()
     problem = await _change(visit, "put", name, partial(_own(visit).put, name, form.get("value", "")))
@@ -50,7 +50,7 @@ async def put_secret(visit: Visit) -> Response:
 
 
 async def remove_secret(visit: Visit) -> Response:
-    """Forget a secret."""
+    """Remove a secret."""
     form = await visit.form()
     name = form.get("name", "")
     problem = await _change(visit, "remove", name, partial(_own(visit).remove, name))
@@ -77,7 +77,7 @@ async def _show(
 
 
 def _wanted(visit: Visit) -> list[tuple[str, str]]:
-    """Name the servers that are off for want of a secret, and that secret, as of the person's last run."""
+    """Return the servers that are off because a secret is missing, each with its secret, as of the last run."""
     loaded = visit.who.part(LoadedConfig)
     wrong = [(each.entry[-1], each.error) for each in loaded.mistakes if each.entry[0] == "servers"]
     unset = [(server, error.variable) for server, error in wrong if isinstance(error, UnsetVariableError)]
@@ -99,7 +99,7 @@ def _own(visit: Visit) -> PersonalSecrets:
 
 
 async def _change(visit: Visit, what: str, name: str, change: Callable[[], None]) -> str:
-    """Make a change, and return what kept it from being made; nothing if it was."""
+    """Make a change, and return the reason if it failed, else an empty text."""
     with LogSpan(f"dashboard.secret.{what}", name=name, principal=visit.who.person.principal) as span:
         try:
             await anyio.to_thread.run_sync(change)
@@ -107,7 +107,7 @@ async def _change(visit: Visit, what: str, name: str, change: Callable[[], None]
             reason = str(error)
         except (OSError, SealError, ConfigError) as error:
             why = word_error(error) if isinstance(error, ConfigError) else str(error)
-            reason = f"it cannot be kept: {why}"
+            reason = f"it cannot be saved: {why}"
         else:
             return ""
         span.add(refused=reason)

@@ -1,4 +1,4 @@
-"""Statistics: what was called, how it went and what it saved, drawn as in the report."""
+"""Statistics: calls, outcomes and savings, drawn as in the report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMES = {"day": "24 hours", "week": "7 days", "month": "30 days", "all": "All ti
 
 
 async def show_statistics(visit: Visit) -> Response:
-    """Show the figures of a period, of one tool or pack if it is named."""
+    """Show the statistics of a period, of one tool or pack if it is named."""
     period = read_period(visit)
     tool = visit.query.get("tool", "").strip()[:200]
     summary = await anyio.to_thread.run_sync(visit.who.part(Statistics).summarize, period, tool)

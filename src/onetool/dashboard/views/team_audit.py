@@ -1,4 +1,4 @@
-"""The audit of everybody: who called what with effect on a day, and how it went; for whoever looks after the server."""
+"""Everyone's audit log: who made which calls with side effects on a day, and their outcome; for administrators."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST_CALL = 86_400.0  # seconds; one that began late in the day may have end
 
 
 async def show_team_audit(visit: Visit) -> Response:
-    """Show the calls with effect of a day, of one person if they are named, page by page."""
+    """Show the calls with side effects of a day, of one person if they are named, page by page."""
     if not visit.who.admin:
         return visit.show_no_page()
     day, person = _read_day(visit.query.get("day", "")), visit.query.get("person", "").strip()[:300]
@@ -44,7 +44,7 @@ async def show_team_audit(visit: Visit) -> Response:
 def _read(loaded: LoadedConfig, day: date, person: str) -> tuple[list[AuditedCall], list[Finding]]:
     """Return the calls of a day in the time zone of the server, the newest first."""
     begin, end = (datetime.combine(each, time.min).astimezone(UTC) for each in (day, day + timedelta(days=1)))
-    first, last = (each.isoformat(timespec="milliseconds") for each in (begin, end))  # as the log words them
+    first, last = (each.isoformat(timespec="milliseconds") for each in (begin, end))  # as the log writes them
     since, until = begin.timestamp(), end.timestamp() + _LONGEST_CALL
     calls: list[AuditedCall] = []
     findings: list[Finding] = []
@@ -60,7 +60,7 @@ def _read(loaded: LoadedConfig, day: date, person: str) -> tuple[list[AuditedCal
 
 
 def _in_principals(person: str) -> str:
-    """Return what principals have of a name, or of a person as the page words them."""
+    """Return the part of a principal that matches a name, or a person as the page shows them."""
     return json.dumps(person.partition(" (")[0])[1:-1]
 
 

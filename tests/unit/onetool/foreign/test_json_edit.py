@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from onetool.foreign.json_edit import put_member, remove_member
 from onetool.foreign.jsonc import JsoncError, parse_jsonc
 
-ENTRY = {"command": "onetool"}
+ENTRY: Any = {"command": "onetool"}
 PATH = ("mcpServers", "onetool")
 
 
@@ -161,7 +161,7 @@ def test_everything_else_keeps_its_value(
         node = parse_jsonc(put(text))
 
         assert node is not None
-        found = node.value
+        found: Any = node.value
         assert found.pop("mcpServers") == {**servers, "onetool": ENTRY}
         assert {key: value for key, value in found.items() if key != "last"} == {
             key: value for key, value in others.items() if key not in ("mcpServers", "last")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from onetool.foreign.clients import System
-from onetool.foreign.survey import Found, Survey, survey
+from onetool.foreign.survey import ForeignServer, Survey, survey
 
 SERVER = {"command": "server", "args": ["a"], "env": {"LEVEL": "1"}}
 OURS = {"command": "server", "args": ["a"], "env": {"LEVEL": "1"}}
@@ -33,7 +33,7 @@ class Machine:
     def survey(self, *only: str) -> Survey:
         return survey(self.system, self.project, only=only)
 
-    def found(self) -> Found:
+    def found(self) -> ForeignServer:
         [found] = self.survey().found
         return found
 

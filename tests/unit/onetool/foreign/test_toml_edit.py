@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tomllib
+from typing import Any
 
 import pytest
 
 from onetool.foreign.toml_edit import TomlEditError, put_table, remove_table
 
 PATH = ("mcp_servers", "onetool")
-TABLE = {"command": "/bin/onetool", "args": ["serve", "--in", 'a "b" \\ \u00e9 \U0001f600']}
+TABLE: Any = {"command": "/bin/onetool", "args": ["serve", "--in", 'a "b" \\ \u00e9 \U0001f600']}
 OURS = '[mcp_servers.onetool]\ncommand = "/bin/onetool"\n'
 TEXTS = {
     "nothing": "",

@@ -205,7 +205,7 @@ def test_a_choice_that_fits_nothing_lists_what_there_is() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("swagger: '2.0'", "is of version 2.0; convert it"),
+        ("swagger: '2.0'", "has version 2.0; convert it"),
         ("{", "is not JSON"),
         ("a: [", "not valid YAML"),
         ("[]", "has no key openapi"),

@@ -1,7 +1,7 @@
-"""The engine on a thread of its own, so that the main thread can wait for a person.
+"""Events of an engine that runs on a thread of its own, so that the main thread can wait for a person.
 
 A prompt with history and editing blocks its thread, and Ctrl-C reaches the main thread only. So the engine and its
-event loop live on another one, and everything that happens there comes here through a queue.
+event loop run on another thread, and everything that happens there comes through a queue.
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ from ot.clients.caller import Choice
 MOMENT = 0.1  # seconds
 
 E = TypeVar("E")
-"""What happens while the engine works."""
+"""An event while the engine works."""
+
+
+class ExitRequested(Exception):  # noqa: N818 - a request, not an error
+    """The person wants to leave."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A tool may not be called before a person agrees; `answer` must be called, from any thread."""
+    """A request for consent to a call; `answer` must be called, from any thread."""
 
     text: str
     choices: Sequence[Choice]
@@ -36,8 +40,8 @@ class _End:
     """This work is over."""
 
 
-class Desk(Generic[E]):
-    """A place for the engine's thread to leave what happens and its questions, one at a time."""
+class EngineEvents(Generic[E]):
+    """Carries events and questions from the engine's thread to the main thread, one question at a time."""
 
     def __init__(self) -> None:
         self._happenings: SimpleQueue[E | Question | _End] = SimpleQueue()
@@ -46,9 +50,9 @@ class Desk(Generic[E]):
     def follow(
         self, portal: BlockingPortal, work: Callable[[Callable[[E], None]], Awaitable[None]]
     ) -> Generator[E | Question | None]:
-        """Yield what happens while the engine works; closing this, or a KeyboardInterrupt in it, stops the work.
+        """Yield events while the engine works; closing this generator, or a KeyboardInterrupt in it, stops the work.
 
-        None comes in every moment in which nothing happens. It ends when the work has ended, and raises what that did.
+        Yields None at regular intervals while nothing happens. Raises what the work raises.
         """
         happenings = self._happenings = SimpleQueue()
         future = portal.start_task_soon(self._carry_out, work, happenings)
@@ -89,7 +93,7 @@ class Desk(Generic[E]):
 
 
 def _next(happenings: SimpleQueue[E | Question | _End]) -> E | Question | _End | None:
-    """Return what happens next, or None after a moment: a Ctrl-C just before a wait begins is seen only after it."""
+    """Return the next event, or None after a moment: a Ctrl-C just before a wait begins is noticed only after it."""
     try:
         return happenings.get(timeout=MOMENT)
     except Empty:

@@ -1,9 +1,10 @@
-"""Text that is safe to print: nothing that a model or a tool wrote may move the cursor or hide anything."""
+"""Text for a terminal. Nothing that a model or a tool wrote may move the cursor or hide anything."""
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Mapping
 from functools import cache
 from typing import TextIO
@@ -13,27 +14,32 @@ from mcp_core.json_types import Json
 
 @cache
 def _harmful() -> re.Pattern[str]:
-    """Control characters except tab and newline, and those that change the direction of what stands around them."""
+    """Control characters except tab and newline, and those that change the direction of the text around them."""
     return re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    """Replace each character that acts on the terminal by a visible mark."""
+    """Replace each character that acts on the terminal with a visible mark."""
     if text.replace("\n", "").isprintable():
         return text  # none of these is printable, and compiling the pattern takes longer than printing
     return _harmful().sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
 
 
 def escape(text: str) -> str:
-    """Return JSON that says the same, with each character that acts on the terminal as an escape."""
+    """Return the same JSON with each character that acts on the terminal escaped."""
     return _harmful().sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def write_encodable(text: str, stream: TextIO) -> None:
-    """Write text now, whatever characters it has and the stream can take: the others become escapes."""
+    """Write text now; characters that the stream cannot encode become escapes."""
     encoding = stream.encoding or "utf-8"
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
     stream.flush()
+
+
+def say(text: str) -> None:
+    """Write a line to stdout."""
+    write_encodable(f"{text}\n", sys.stdout)
 
 
 def one_line(text: str, width: int) -> str:
@@ -46,6 +52,11 @@ def show_call(name: str, arguments: Mapping[str, Json], width: int) -> str:
     """Return a call as one line of code."""
     shown = ", ".join(f"{key}={json.dumps(value, ensure_ascii=False, default=str)}" for key, value in arguments.items())
     return one_line(f"{name}({shown})", width)
+
+
+def count_of(number: int, noun: str) -> str:
+    """Return a number with its noun, such as "1 tool" or "2 tools"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def show_seconds(seconds: float) -> str:

@@ -1,6 +1,6 @@
-"""The prompt: editing, history, several lines, and a way out. Importing this loads prompt_toolkit.
+"""The prompt: editing, history, several lines, and a way to exit. Importing this loads prompt_toolkit.
 
-The terminal is raw while a line is typed, so Ctrl-C is a key like any other and none is lost, however early it comes.
+The terminal is in raw mode while a line is typed, so Ctrl-C is a key like any other, and none is lost.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from prompt_toolkit.output import create_output
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.shortcuts import CompleteStyle
 
-from onetool.chat.clean_text import clean
-from onetool.chat.commands import Leaving
+from onetool.console.clean_text import clean
+from onetool.console.engine_events import ExitRequested
 from ot.clients.caller import CHOICE_WORDS, Choice
 
 HISTORY = "chat_history"
@@ -38,8 +38,8 @@ _GOES_ON = "\\"
 class Prompt:
     """Asks for one thing at a time. The history is a file that only its owner can read.
 
-    Without `keys` of its own, a line that ends with a backslash goes on. `interrupts` is how often Ctrl-C is pressed to
-    leave; 0 if it does not leave at all.
+    Without `keys`, a line that ends with a backslash continues on the next. `interrupts` is how often Ctrl-C must be
+    pressed to exit; 0 if it never exits.
     """
 
     def __init__(
@@ -75,25 +75,25 @@ class Prompt:
         self._answers: PromptSession[str] = PromptSession(history=DummyHistory(), input=typed, output=screen)
 
     def ask(self) -> str:
-        """Return the next thing that the person says; raises Leaving at the end of the input, or the second Ctrl-C."""
+        """Return what the person types next; raises ExitRequested at the end of the input, or the second Ctrl-C."""
         interrupted = 0
         while True:
             try:
                 text = self._read()
             except EOFError:
-                raise Leaving from None
+                raise ExitRequested from None
             except KeyboardInterrupt:
                 interrupted += 1
                 if interrupted == self._interrupts:
-                    raise Leaving from None
-                self._say("Ctrl-C again, or Ctrl-D, to leave." if self._interrupts else "Ctrl-D leaves.")
+                    raise ExitRequested from None
+                self._say("Press Ctrl-C again, or Ctrl-D, to exit." if self._interrupts else "Press Ctrl-D to exit.")
                 continue
             if text.strip():
                 return text
             interrupted = 0
 
     def choose(self, question: str, choices: Sequence[Choice]) -> Choice | None:
-        """Put a question with choices; anything but the key of one is no."""
+        """Ask a question with choices; anything but the key of one means no."""
         keys = {key: choice for key, choice in _KEYS.items() if choice in choices}
         self._say(clean(question))
         if len(keys) > 1:
@@ -111,7 +111,7 @@ class Prompt:
 
 
 def _bindings() -> KeyBindings:
-    """Bind Enter: after a backslash at the end the text goes on, otherwise it is complete."""
+    """Bind Enter: after a backslash at the end the text continues, otherwise it is complete."""
     bindings = KeyBindings()
 
     @bindings.add("enter")
@@ -126,9 +126,9 @@ def _bindings() -> KeyBindings:
 
 
 class _FileHistory(History):
-    """A history file of entries as they were typed; a line that ends with a backslash goes on in the next.
+    """A history file of entries as they were typed; a line that ends with a backslash continues on the next.
 
-    It is written at once, so that it survives a window that is closed.
+    It is written at once, so that it survives if the window is closed.
     """
 
     def __init__(self, file: Path) -> None:

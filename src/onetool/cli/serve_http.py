@@ -1,0 +1,143 @@
+"""`onetool serve --http` and `--unix`: the web server, and the engines behind it. Importing this loads the SDK."""
+
+from __future__ import annotations
+
+import gc
+import os
+import socket
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio
+
+from onetool.cli.printing import complain
+from onetool.cli.served import Endpoint, open_engine
+from onetool.dashboard.late import LateDashboard
+from onetool.front.late_app import LateApps, ServedApps, open_late_app, open_late_apps
+from onetool.front.definition import own_definition
+from onetool.http.connections import count_open_files_allowed
+from onetool.http.server import Site, find_address, serve_http
+from onetool.people.people import build_people
+from onetool.replicas.draining import Draining
+from onetool.telemetry_setup import build_telemetry, sending_telemetry
+from ot.clients.claims import KnownClients
+from ot.config.loader import LoadedConfig
+from ot.config.paths import state_folder
+from ot.config.seal_keys import load_sealer
+from ot.kernel.zygote_process import ZygoteProcess
+from ot.parts.shared_parts import SharedBackend
+from ot.store.opening import open_link
+from ot.telemetry.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from onetool.replicas.replicas import Replicas
+    from ot.apps import Apps
+    from ot.store.postgres.link import PostgresLink
+
+
+def serve_listener(
+    loaded: LoadedConfig,
+    launched: ZygoteProcess,
+    listener: socket.socket,
+    *,
+    token: str | None,
+    guard: str,
+    over: str,
+    use_link: Callable[[str], Coroutine[None, None, None]] | None = None,
+) -> None:
+    """Serve until a signal; `use_link` is given a link to the dashboard as soon as it can be opened."""
+
+    async def serve() -> None:
+        telemetry, draining = build_telemetry(loaded, os.environ, counted=True), Draining()
+        open_served = _open_for_all if loaded.config.auth.in_force else _open_for_one
+        address, hosts = find_address(listener)
+        async with AsyncExitStack() as stack:
+            link = await stack.enter_async_context(open_link(loaded.config.store))
+            dashboard = None if over == "unix" else LateDashboard(loaded, address, hosts, link)
+            reached = Endpoint(over, None if dashboard is None else dashboard.make_link)
+            replicas = await stack.enter_async_context(_open_replicas(loaded, link, address, draining))
+            backing = SharedBackend(link, None if replicas is None else replicas.detached)
+            people = build_people(loaded, link)
+            apps = await stack.enter_async_context(open_served(loaded, launched, telemetry, reached, backing))
+            if dashboard is not None and use_link is not None:
+                tasks = await stack.enter_async_context(anyio.create_task_group())
+                tasks.start_soon(use_link, await dashboard.make_link())
+            pages = None if dashboard is None else dashboard.before(apps)
+            await serve_http(
+                Site(apps, telemetry, people, replicas, draining, pages),
+                listener,
+                settings=loaded.config.http,
+                token=token,
+                ready=lambda address: complain(f"onetool: serving MCP at {address} ({guard})"),
+            )
+
+    anyio.run(serve)
+
+
+@asynccontextmanager
+async def _open_replicas(
+    loaded: LoadedConfig, link: PostgresLink | None, address: str, draining: Draining
+) -> AsyncIterator[Replicas | None]:
+    """Be one of several replicas, if there is a database that they can share."""
+    if link is None:
+        yield None
+        return
+    from onetool.replicas.replicas import open_replicas  # loads asyncpg, an extra
+
+    sealer = load_sealer(loaded.config, state_folder(loaded.machine_home))
+    async with open_replicas(link, sealer, address=address, draining=draining) as replicas:
+        yield replicas
+
+
+@asynccontextmanager
+async def _open_for_one(
+    loaded: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, reached: Endpoint, backing: SharedBackend
+) -> AsyncIterator[ServedApps]:
+    clients = KnownClients()
+    open_app = partial(open_engine, loaded, launched, clients, telemetry, reached, backing)
+    async with open_late_app(open_app, loaded.mistakes, clients) as app:
+        app.want()
+        yield app
+
+
+@asynccontextmanager
+async def _open_for_all(
+    team: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, reached: Endpoint, backing: SharedBackend
+) -> AsyncIterator[ServedApps]:
+    async with open_late_apps(partial(_open_apps, team, launched, telemetry, reached, backing), team.mistakes) as apps:
+        apps.want()
+        yield apps
+
+
+@asynccontextmanager
+async def _open_apps(
+    team: LoadedConfig,
+    launched: ZygoteProcess,
+    telemetry: Telemetry,
+    reached: Endpoint,
+    backing: SharedBackend,
+    late: LateApps,
+) -> AsyncIterator[Apps]:
+    """Open an engine for each person on demand, and let the administrator's commands reach all of them."""
+    # Loads the engine, while the server already answers.
+    from onetool.control.answering import control_all, open_control
+    from ot.apps import FILES_OF_APP, MOST, open_apps
+
+    gc.freeze()
+    with sending_telemetry(telemetry, team, os.environ):
+        async with (
+            open_apps(
+                team,
+                launched=launched,
+                backing=backing,
+                own_definition=own_definition,
+                clients_of=late.clients_of,
+                opened=lambda person, app: late.opened(person, app),
+                telemetry=telemetry,
+                most=min(MOST, count_open_files_allowed() // FILES_OF_APP),
+            ) as apps,
+            open_control(control_all(apps), team, over=reached.over, make_link=reached.make_link),
+        ):
+            yield apps
