@@ -1,9 +1,9 @@
 """The path of a run, and of a proxied call, through our own code: how many functions, files, and moves between files.
 
 Counted in the server, on its main thread, once everything is loaded: every call of a function under `src`, from the one
-of `Runs` that a command reaches to the last one in `ot/run`, by which the answer is delivered and the run recorded. That
-a coroutine goes on is no call. A move is a call in another file than the one before. What else happens meanwhile, such
-as lines that are written for an earlier run, counts too; so the least of several runs is given.
+of `Runs` that a command reaches to the last one in `ot/run`, by which the answer is delivered and the run recorded.
+Resuming a coroutine is no call. A move is a call in another file than the call before. Whatever else happens meanwhile
+counts too, such as lines that are written for an earlier run; so the shortest of several runs is given.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,7 +59,7 @@ def _proxied(count: int) -> Call:
 
 
 def _count(path: list[Step]) -> tuple[int, int, int]:
-    moves = sum(before.file != after.file for before, after in zip(path, path[1:], strict=False))
+    moves = sum(before.file != after.file for before, after in pairwise(path))
     return len(path), len({step.file for step in path}), moves
 
 

@@ -1,8 +1,7 @@
 """Runs `onetool` and lists the functions of ours that it calls: `python -m bench.profiles.traced_server FILE serve`.
 
-SIGUSR1 makes ready to list what the next run calls, on the main thread, from the moment it reaches `Runs`; SIGUSR2 ends
-that and writes the list to the file, one call in a line: the file, a tab, and the function. That a coroutine or generator
-goes on is no call.
+SIGUSR1 begins to list what the next run calls, on the main thread, from the moment it reaches `Runs`. SIGUSR2 ends that
+and writes the list to the file, one call in a line: the file, a tab, and the function.
 """
 
 from __future__ import annotations
