@@ -17,7 +17,7 @@ from ot.errors import CallError
 from ot.execution.wording import word_error
 from ot.journal.journal import Journal, word_arguments
 from ot.journal.listing import describe_run
-from ot.journal.recorded import Outcome, RecordedCall, RecordedRun
+from ot.journal.recorded import CallOutcome, RecordedCall, RecordedRun
 from ot.stats.wording import duration
 
 EPILOG = "The newest run comes last. A run of a server that still goes on has no outcome yet."
@@ -103,11 +103,11 @@ def _word_call(call: RecordedCall) -> str:
     made = "reused  " if call.reused else "        "
     given = word_arguments(call.arguments) if call.arguments_at is None else "…"
     match call.outcome:
-        case Outcome.VALUE:
+        case CallOutcome.VALUE:
             how = f"-> {_word_value(call)}"
-        case Outcome.ERROR:
+        case CallOutcome.ERROR:
             how = f"failed: {call.error}"
-        case Outcome.UNKNOWN:
+        case CallOutcome.UNKNOWN:
             how = "nobody knows how it ended"
     return f"{made}{call.tool}({given}) {how}"[:_LONGEST]
 

@@ -30,7 +30,7 @@ from ot.errors import (
     ToolStoppedError,
     UntrustedPackError,
 )
-from ot.execution.journalling import UNJOURNALLED
+from ot.execution.resuming import UNJOURNALLED
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import builtin_kind, word_error
 from ot.journal.journalled_value import JournalledValue
