@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping, Sequence
 
 from ot.audit.chain import OK
+from ot.audit.given import summarize
 from ot.audit.log import AuditLog
 from ot.clients.caller import Caller
 from ot.context import CallContext
@@ -49,10 +50,13 @@ class AuditStep(RefusalStep):
     __slots__ = ()
 
     def begin(self, call: Call) -> Awaitable[None] | None:
-        if 0 < len(call.sent) <= MOST:  # bytes, and so no more items
-            self._begin(call, self._audit.describe(call.bound))
-            return None
-        return self._begin_aside(call)
+        if not 0 < len(call.sent) <= MOST:  # bytes, and so no more items
+            return self._begin_aside(call)
+        given = summarize(call.bound, self._audit.redactor)
+        call.audited = self._audit.begin(
+            call.name, call.tool.effect, call.caller, depth=call.depth, allowed_by=call.allowed_by, given=given
+        )
+        return None
 
     def end(self, call: Call) -> None:
         if call.audited:
@@ -63,9 +67,7 @@ class AuditStep(RefusalStep):
         return super().fail(call, error)
 
     async def _begin_aside(self, call: Call) -> None:
-        self._begin(call, await _describe(self._audit, call.bound, call.sent))
-
-    def _begin(self, call: Call, given: str) -> None:
+        given = await _describe(self._audit, call.bound, call.sent)
         call.audited = self._audit.begin(
             call.name, call.tool.effect, call.caller, depth=call.depth, allowed_by=call.allowed_by, given=given
         )
@@ -92,7 +94,7 @@ def audit_early_refusal(audit: AuditLog | None, name: str, caller: Caller, error
     """Write into the audit log that code was refused something before it could call it, and so without arguments."""
     refused_by = _word_refusal(error)
     if audit is not None and refused_by:
-        audit.refused(name, caller, depth=0, refused_by=refused_by, given=audit.describe({}))
+        audit.refused(name, caller, depth=0, refused_by=refused_by, given=summarize({}, audit.redactor))
 
 
 def audit_answer(audit: AuditLog | None, context: CallContext, answer: str) -> None:
@@ -109,8 +111,8 @@ def all_arguments(arguments: object, positional: Sequence[ToolValue]) -> Argumen
 
 async def _describe(audit: AuditLog, arguments: Arguments, sent: bytes) -> str:
     if len(sent) > LARGE_MESSAGE or is_large(arguments):
-        return await aside(audit.describe, arguments)
-    return audit.describe(arguments)
+        return await aside(summarize, arguments, audit.redactor)
+    return summarize(arguments, audit.redactor)
 
 
 def _word_refusal(error: OneToolError) -> str:

@@ -21,7 +21,7 @@ from ot.execution.prepared import PreparedTool
 from ot.execution.resuming import digest_of, without_files
 from ot.execution.wording import builtin_kind, word_error
 from ot.journal.journal import Journal
-from ot.journal.run_journal import INLINE, OpenCall, RunJournal
+from ot.journal.run_journal import INLINE, RunJournal
 from ot.tasks.large_values import LARGE_MESSAGE, FileValue, aside
 from ot.text.redaction import Redactor
 from ot.values import ToolValue
@@ -61,7 +61,8 @@ class JournalStep(Step):
     def end(self, call: Call) -> None:
         entry = call.entry
         if entry is not None and call.journal is not None:
-            self._complete(call, entry)
+            if not entry.given:
+                entry.given = self._word_arguments(call, entry.arguments)
             if isinstance(call.value, FileValue):  # a file that the code gets is kept elsewhere
                 call.journal.succeed_without_value(entry)
             else:
@@ -71,7 +72,8 @@ class JournalStep(Step):
         run, entry = call.journal, call.entry
         if entry is None or run is None:
             return
-        self._complete(call, entry)
+        if not entry.given:
+            entry.given = self._word_arguments(call, entry.arguments)
         if isinstance(error, CallError):
             unknown = isinstance(error, _NO_END) or getattr(error, "begun", False)
             run.fail(entry, self._redactor.text(word_error(error)), kind=builtin_kind(error), unknown=unknown)
@@ -101,10 +103,6 @@ class JournalStep(Step):
             raise CallNotJournalledError(call.name, error.strerror or str(error)) from error
 
     # -- arguments
-
-    def _complete(self, call: Call, entry: OpenCall) -> None:
-        if not entry.given:
-            entry.given = self._word_arguments(call, entry.arguments)
 
     def _word_arguments(self, call: Call, bound: dict[str, ToolValue]) -> bytes:
         """Return the arguments as fields of a line, without secrets: as they came where that will do."""

@@ -30,13 +30,16 @@ class TraceStep(Step):
         self._telemetry = telemetry
 
     def begin(self, call: Call) -> None:
-        traced = self._telemetry.begin_call(call.name, call.tool.effect, call.caller.span)
+        parent = call.caller.span
+        if parent is None and self._telemetry.tracer is None:
+            return
+        call.traced = traced = self._telemetry.begin_call(call.name, call.tool.effect, parent)
         if traced is not None:
-            call.traced = traced
             call.caller = replace(call.caller, span=traced.span)
 
     def end(self, call: Call) -> None:
-        self._telemetry.end_call(call.traced, call.name, call.tool.effect, call.failure, call.seconds)
+        if call.traced is not None or self._telemetry.meters is not None:
+            self._telemetry.end_call(call.traced, call.name, call.tool.effect, call.failure, call.seconds)
 
     def fail(self, call: Call, error: BaseException) -> None:
         self.end(call)
@@ -64,20 +67,18 @@ class RecordStep(Step):
     def __init__(self, recorder: Recorder | None) -> None:
         self._recorder = recorder
 
-    def end(self, call: Call) -> None:
-        self._record(call, logging.INFO, "ok", {"result": call.value})
-
-    def fail(self, call: Call, error: BaseException) -> None:
-        level = logging.WARNING if isinstance(error, Exception) else logging.INFO
-        how = {"error": word_error(error)} if isinstance(error, CallError) else {}
-        self._record(call, level, type(error).__name__, how)
-
-    def _record(self, call: Call, level: int, status: str, how: dict[str, object]) -> None:
-        seconds = call.seconds
+    def end(self, call: Call, error: BaseException | None = None) -> None:
+        seconds, level, status = call.seconds, logging.INFO, "ok"
         fields: dict[str, object] = {"arguments": call.arguments}
         if call.positional:
             fields["positional"] = call.positional
-        fields |= how
+        if error is None:
+            fields["result"] = call.value
+        else:
+            level = logging.WARNING if isinstance(error, Exception) else level
+            status = type(error).__name__
+            if isinstance(error, CallError):
+                fields["error"] = word_error(error)
         startup = 0.0 if call.context is None else call.context.startup
         if startup:
             fields["startup_ms"] = round(startup * 1000, 3)
@@ -89,6 +90,9 @@ class RecordStep(Step):
             fields["slow"] = True
             level = logging.WARNING
         write_span(level, call.name, status, seconds, fields)
+
+    def fail(self, call: Call, error: BaseException) -> None:
+        self.end(call, error)
 
 
 def record_unknown(name: str, error: CallError, caller: Caller, sent: bytes, recorder: Recorder | None) -> None:

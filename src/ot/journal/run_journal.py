@@ -210,8 +210,10 @@ class RunJournal:
         self._waiting.clear()
         if self.lost:
             return
+        self._room -= len(lines)
         try:
-            self._take_room(lines)
+            if self._room < 0:
+                raise OSError(_TOO_MUCH)
             self._store.append(lines)
         except OSError as error:
             self._lose(error)
@@ -288,17 +290,13 @@ class RunJournal:
         self._lines += 1
         return b'%b%d,"event":"%b",%b}\n' % (self._beginning, self._lines, event, fields)
 
-    def _take_room(self, data: bytes) -> None:
-        """Count what is written; raises OSError where it is too much."""
-        self._room -= len(data)
-        if self._room < 0:
-            raise OSError(_TOO_MUCH)
-
     def _keep(self, field: bytes, data: bytes) -> bytes:
         """Write something large beside the lines and return the field that says where."""
         place: Place | None = None
+        self._room -= len(data)
         try:
-            self._take_room(data)
+            if self._room < 0:
+                raise OSError(_TOO_MUCH)
             place = None if self.lost else self._store.keep(self._beginning, data)
         except OSError as error:
             self._lose(error)

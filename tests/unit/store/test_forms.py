@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ot.audit.chain import name_file, seal, word
-from ot.audit.reading import Entry, Finding, find_chains, walk
+from ot.audit.reading import AuditEntry, Finding, find_chains, walk
 from ot.config.models import JournalSettings, OAuthSettings
 from ot.errors import RunNotResumableError
 from ot.journal.equality import Equality
@@ -213,4 +213,4 @@ def test_an_older_audit_log_is_read(tmp_path: Path) -> None:
 
     [chain] = find_chains(tmp_path)
 
-    assert [item.fields["event"] for item in walk(chain) if isinstance(item, Entry)] == ["start"]
+    assert [item.fields["event"] for item in walk(chain) if isinstance(item, AuditEntry)] == ["start"]
