@@ -72,7 +72,7 @@ class Journal:
         """Open the journal of a run that begins, unless the configuration wants none; `end` closes it."""
         if not self._settings.enabled or caller.run_id in self.replays:
             return None
-        beginning = begin_line(self._owner(caller.principal), caller.run_id)
+        beginning = begin_line(Owner(caller.principal, self._project), caller.run_id)
         most_bytes = self._settings.max_size // _RUNS
         run = RunJournal(self.store, beginning, run=caller.run_id, most_bytes=most_bytes, later=self._later)
         command = self._redactor.text(command)

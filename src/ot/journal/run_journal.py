@@ -102,7 +102,7 @@ class RunJournal:
     # -- the run
 
     def start(self, facts: JsonObject) -> None:
-        line = self._line(b"start", WHOLE + b"," + _fields(facts))
+        line = self._line(b"start", facts, WHOLE + b",")
         try:
             self._mark = self._store.begin(line)
         except OSError as error:
@@ -110,8 +110,8 @@ class RunJournal:
 
     def word_resumed(self, reuse: Reuse) -> bytes:
         """Word the lines about the calls of another run; on whatever thread, before this one makes any."""
-        of = self._line(b"resume", _fields({"of": reuse.run}))
-        return of + b"".join([self._line(b"inherited", _fields(describe(call))) for call in reuse.left])
+        of = self._line(b"resume", {"of": reuse.run})
+        return of + b"".join([self._line(b"inherited", describe(call)) for call in reuse.left])
 
     def resume(self, reuse: Reuse, lines: bytes) -> None:
         """Go on from the calls of another run, which this journal has as well from now on."""
@@ -122,7 +122,7 @@ class RunJournal:
     def end(self, facts: JsonObject) -> None:
         self.flush()
         seconds = time.perf_counter() - self._started
-        line = self._line(b"ended", _fields({**facts, "seconds": round(seconds, 6)}))
+        line = self._line(b"ended", {**facts, "seconds": round(seconds, 6)})
         if self._mark is not None:
             try:
                 self._store.append(line)
@@ -172,8 +172,8 @@ class RunJournal:
     def give(self, call: RecordedCall, *, skipped: bool = False, dropped: bool = False) -> None:
         """Write that a call taken from the earlier run answers one of this run, counts as made, or is made again."""
         assert self.reuse is not None
-        how = b',"skipped":true' if skipped else b',"dropped":true' if dropped else b""
-        self._put_off(self._line(b"reused", b'"call":%d%b' % (call.number, how)))
+        how: JsonObject = {"skipped": True} if skipped else {"dropped": True} if dropped else {}
+        self._put_off(self._line(b"reused", {"call": call.number, **how}))
         if dropped:
             return
         self.made += 1
@@ -286,9 +286,9 @@ class RunJournal:
             self._due = True
             self._later(self.flush)
 
-    def _line(self, event: bytes, fields: bytes) -> bytes:
+    def _line(self, event: bytes, facts: JsonObject, before: bytes = b"") -> bytes:
         self._lines += 1
-        return b'%b%d,"event":"%b",%b}\n' % (self._beginning, self._lines, event, fields)
+        return b'%b%d,"event":"%b",%b%b\n' % (self._beginning, self._lines, event, before, pack(facts)[1:])
 
     def _keep(self, field: bytes, data: bytes) -> bytes:
         """Write something large beside the lines and return the field that says where."""

@@ -22,7 +22,10 @@ def plain_arguments(arguments: Mapping[str, Json]) -> JsonObject:
 
     Dates are written in ISO form, paths and UUIDs as text, sets and tuples as lists, durations in seconds.
     """
-    return {name: value if type(value) in _PLAIN else _plain(value, name, 0) for name, value in arguments.items()}
+    converted: dict[str, Json] = {}
+    for name, value in arguments.items():
+        converted[name] = value if type(value) in _PLAIN else _plain(value, name, 0)
+    return converted
 
 
 def _plain(value: object, where: str, level: int) -> object:

@@ -54,17 +54,14 @@ def read_result(result: object, form: ResultForm = UNKNOWN_FORM) -> object:
         raise ToolError(_read_message(blocks, structured))
     if structured is not None:
         # Text says the same once more, for clients that read nothing else.
-        value = _unwrap(structured) if form.wrapped else structured
-        others = [_read_block(block, form) for block in blocks if not _is_text(block)]
-        return [value, *others] if others else value
-    values = [_read_block(block, form) for block in blocks]
-    if len(values) == 1:
-        return values[0]
-    return values or None
-
-
-def _unwrap(structured: object) -> object:
-    return structured[KEY] if isinstance(structured, dict) and list(structured) == [KEY] else structured
+        wrapped = form.wrapped and isinstance(structured, dict) and list(structured) == [KEY]
+        values = [structured[KEY] if wrapped else structured]
+        blocks = [block for block in blocks if not _is_text(block)]
+    else:
+        values = []
+    for block in blocks:
+        values.append(_read_block(block, form))
+    return values[0] if len(values) == 1 else values or None
 
 
 def _is_text(block: object) -> bool:
