@@ -32,7 +32,11 @@ ROOT = Path(__file__).parent.parent
 OPTIONS = ["-x", "-q", "-p", "no:cacheprovider", "--no-header"]
 LONGEST = 180  # seconds for the tests of one mutant; one that runs longer has been noticed
 
-_STEPS = ["tests/unit/execution/test_steps.py", "tests/unit/execution/test_tool_executor.py"]
+_STEPS = [
+    "tests/unit/execution/test_step_list.py",
+    "tests/unit/execution/test_steps.py",
+    "tests/unit/execution/test_tool_executor.py",
+]
 _ARGUMENTS = ["tests/unit/execution/test_validation.py", "tests/unit/execution/test_checkable.py"]
 _POLICY = ["tests/unit/execution/test_policy.py"]
 _AUDIT = ["tests/unit/audit/test_reading.py", "tests/unit/audit/test_log.py"]
@@ -49,9 +53,12 @@ TESTED_BY = {
     "src/ot/execution/tool_executor.py": _STEPS,
     "src/ot/execution/invocation.py": [*_STEPS, "tests/unit/execution/test_cancellation.py"],
     "src/ot/execution/pack_door.py": [*_STEPS, *_AUDITED],
+    "src/ot/execution/steps.py": _STEPS,
+    "src/ot/execution/call.py": _STEPS,
     "src/ot/execution/prepared.py": [*_STEPS, *_AUDITED],
     "src/ot/execution/outgoing.py": _STEPS,
-    "src/ot/execution/records.py": [*_STEPS, *_AUDITED],
+    "src/ot/execution/records.py": _STEPS,
+    "src/ot/execution/auditing.py": [*_STEPS, *_AUDITED],
     "src/ot/execution/failing.py": [*_STEPS, "tests/unit/execution/test_errors.py"],
     "src/ot/execution/policy.py": [*_STEPS, *_POLICY],
     "src/ot/execution/rules.py": [*_STEPS, *_POLICY],
@@ -68,6 +75,7 @@ TESTED_BY = {
     "src/ot/audit/reading.py": _AUDIT,
     "src/ot/audit/retention.py": _AUDIT,
     "src/ot/execution/journalling.py": _JOURNAL,
+    "src/ot/execution/resuming.py": _JOURNAL,
     "src/ot/journal/equality.py": _JOURNAL,
     "src/ot/journal/recorded.py": _JOURNAL,
     "src/ot/journal/reuse.py": _JOURNAL,

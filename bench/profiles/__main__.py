@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 
 from bench.profiles.hot_path import profile_hot_path
 from bench.profiles.imports import profile_imports
+from bench.profiles.paths import profile_paths
 from bench.profiles.processor_time import profile_processor_time
 from bench.profiles.table import Table
 
 PROFILES: Mapping[str, Callable[[], Iterator[Table]]] = {
     "start": profile_imports,
     "path": profile_hot_path,
+    "paths": profile_paths,
     "processes": profile_processor_time,
 }
 

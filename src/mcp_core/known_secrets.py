@@ -19,39 +19,31 @@ class KnownSecrets:
     """The secret values to hide from text; more can be learnt while it is used."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._forms: frozenset[str] = frozenset()
-        self._compiled = (self._forms, re.compile(""))
+        self.known: frozenset[str] = frozenset()  # every text that is masked
+        self.active = False  # there is something to mask
+        self._compiled = (self.known, re.compile(""))
         self._learning = Lock()
         for secret in secrets:
             self.learn(secret)
 
     def learn(self, secret: str) -> None:
         """Mask this value from now on, also quoted or encoded; one of fewer than six characters is left alone."""
-        if len(secret) >= SHORTEST and secret not in self._forms:
+        if len(secret) >= SHORTEST and secret not in self.known:
             with self._learning:
-                self._forms = self._forms.union(_forms_of(secret))
-
-    @property
-    def known(self) -> frozenset[str]:
-        """Every text that is masked."""
-        return self._forms
-
-    @property
-    def active(self) -> bool:
-        """True if there is anything to mask."""
-        return bool(self._forms)
+                self.known = self.known.union(_forms_of(secret))
+                self.active = True
 
     def text(self, text: str) -> str:
         """Return the text without known secrets."""
         forms, pattern = self._compiled
-        if forms is not self._forms:
+        if forms is not self.known:
             forms, pattern = self._compile()
         if not forms or (len(text) > _LONG and not any(map(text.__contains__, forms))):
             return text
         return pattern.sub(MASK, text)
 
     def _compile(self) -> tuple[frozenset[str], re.Pattern[str]]:
-        forms = self._forms
+        forms = self.known
         # The longest first: a secret may begin with another one.
         longest_first = sorted(forms, key=lambda form: (-len(form), form))
         self._compiled = (forms, re.compile("|".join(map(re.escape, longest_first))))

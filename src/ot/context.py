@@ -6,8 +6,10 @@ The executor sets the one context variable of the system around each call; packs
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -192,11 +194,8 @@ set_current = _CURRENT.set
 reset_current = _CURRENT.reset
 
 
-def current() -> CallContext:
-    """The context of the call that is being made; raises LookupError outside of one."""
-    return _CURRENT.get()
+current: Callable[[], CallContext] = _CURRENT.get
+"""Return the context of the call that is being made; raises LookupError outside of one."""
 
-
-def current_or_none() -> CallContext | None:
-    """The context of the call that is being made, if there is one."""
-    return _CURRENT.get(None)
+current_or_none: Callable[[], CallContext | None] = partial(_CURRENT.get, None)
+"""Return the context of the call that is being made, if there is one."""

@@ -105,18 +105,17 @@ class LogSpan:
 def write_span(level: int, name: str, status: str, seconds: float, fields: Mapping[str, object]) -> None:
     """Log one line about something that has ended."""
     if _LOGGER.isEnabledFor(level):
-        _emit(level, LogEntry(name, fields, "", (status, seconds)))
+        entry = LogEntry(name, fields, "", (status, seconds))
+        if not put_off_line(level, entry):
+            _LOGGER.handle(_make_record(level, entry))
 
 
 def write_log(level: int, name: str, /, *, detail: str = "", **fields: object) -> None:
     """Log one line that has no duration; `detail`, such as a traceback, follows whole on the lines below."""
     if _LOGGER.isEnabledFor(level):
-        _emit(level, LogEntry(name, fields, detail))
-
-
-def _emit(level: int, entry: LogEntry) -> None:
-    if not put_off_line(level, entry):
-        _LOGGER.handle(_make_record(level, entry))
+        entry = LogEntry(name, fields, detail)
+        if not put_off_line(level, entry):
+            _LOGGER.handle(_make_record(level, entry))
 
 
 def _make_record(level: int, entry: LogEntry) -> logging.LogRecord:

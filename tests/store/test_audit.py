@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from ot.audit.calls import read_calls
+from ot.audit.given import summarize
 from ot.audit.log import AuditLog
 from ot.audit.reading import find_chains
 from ot.clients.caller import Caller
@@ -29,7 +30,9 @@ def open_log(store: Store, folder: Path) -> AuditLog:
 
 
 def call(log: AuditLog, tool: str) -> None:
-    begun = log.begin(tool, Effect.UNKNOWN, Caller(client="test"), depth=0, allowed_by="", given=log.describe({}))
+    begun = log.begin(
+        tool, Effect.UNKNOWN, Caller(client="test"), depth=0, allowed_by="", given=summarize({}, log.redactor)
+    )
     log.end(begun, "ok", 0.1)
 
 
@@ -54,7 +57,7 @@ async def test_calls_of_all_replicas_are_read_by_their_owner_alone(database: str
         for number, store in enumerate((first, second)):
             log = open_log(store, tmp_path / str(number))
             call(log, f"demo.t{number}")
-            log.begin("demo.open", Effect.UNKNOWN, Caller(), depth=0, allowed_by="", given=log.describe({}))
+            log.begin("demo.open", Effect.UNKNOWN, Caller(), depth=0, allowed_by="", given=summarize({}, log.redactor))
             await settle(store)
 
         assert first.link is not None

@@ -14,7 +14,7 @@ from ot.app import open_journal
 from ot.clients.person import LOCAL
 from ot.journal.journal import Journal, word_arguments
 from ot.journal.listing import describe_run
-from ot.journal.recorded import Outcome, RecordedCall, RecordedRun
+from ot.journal.recorded import CallOutcome, RecordedCall, RecordedRun
 from ot.stats.wording import duration
 
 EPILOG = "The newest run comes last. A run in progress has no outcome yet."
@@ -101,11 +101,11 @@ def _word_call(call: RecordedCall) -> str:
     made = "reused  " if call.reused else "        "
     given = word_arguments(call.arguments) if call.arguments_at is None else "…"
     match call.outcome:
-        case Outcome.VALUE:
+        case CallOutcome.VALUE:
             how = f"-> {_word_value(call)}"
-        case Outcome.ERROR:
+        case CallOutcome.ERROR:
             how = f"failed: {call.error}"
-        case Outcome.UNKNOWN:
+        case CallOutcome.UNKNOWN:
             how = "outcome unknown"
     return f"{made}{call.tool}({given}) {how}"[:_LONGEST]
 

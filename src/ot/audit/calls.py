@@ -9,7 +9,7 @@ from math import isfinite
 
 from mcp_core.json_types import JsonObject
 from ot.audit.chain import ASKED, BEGIN, END, REFUSED
-from ot.audit.reading import Chain, Entry, Finding, walk
+from ot.audit.reading import AuditEntry, Chain, Finding, walk
 
 REFUSAL = "refused"
 RUNNING = "running"
@@ -48,7 +48,7 @@ def read_calls(chains: Iterable[Chain]) -> tuple[list[AuditedCall], list[Finding
     return sorted(calls, key=lambda call: call.time), [each for each in findings if not each.harmless]
 
 
-def whole_entries(chain: Chain, findings: list[Finding]) -> Iterator[Entry]:
+def whole_entries(chain: Chain, findings: list[Finding]) -> Iterator[AuditEntry]:
     """Go through the whole lines of a chain, and note everything else; a log may be larger than memory."""
     for item in walk(chain):
         if isinstance(item, Finding):
@@ -57,7 +57,7 @@ def whole_entries(chain: Chain, findings: list[Finding]) -> Iterator[Entry]:
             yield item
 
 
-def collect_calls(entries: Iterable[Entry], *, in_use: bool) -> list[AuditedCall]:
+def collect_calls(entries: Iterable[AuditEntry], *, in_use: bool) -> list[AuditedCall]:
     """Return the calls of one chain in their order; of one that is in use, some may still run."""
     calls: list[AuditedCall] = []
     begun: dict[int, AuditedCall] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -34,7 +35,7 @@ _SEAL_SIZE = len(',"hash":""}\n') + 64
 _encode = json.JSONEncoder(separators=(",", ":")).encode  # json.dumps would build one for each line
 
 
-class Line(NamedTuple):
+class SealedLine(NamedTuple):
     """A line as it was read: its entry, None where it is damaged, and the digest that it claims."""
 
     entry: JsonObject | None
@@ -46,26 +47,35 @@ def word(fields: JsonObject) -> str:
     return _encode(fields)[1:-1]
 
 
-def seal(fields: str) -> tuple[bytes, str]:
-    """Return the line with these fields, of which the last is the digest of the one before, and its own digest."""
-    digest = sha256(f"{{{fields}}}".encode()).hexdigest()
-    return f'{{{fields},"hash":"{digest}"}}\n'.encode(), digest
+def seal(lines: Iterable[str], *, after: int, previous: str, lost: int = 0) -> tuple[bytes, int, str]:
+    """Return the lines with these fields that follow line number `after`, the number of the last and its digest.
+
+    `lost` lines are missing in front of them.
+    """
+    sealed, gap = b"", f'"lost":{lost},' if lost else ""
+    for fields in lines:
+        after += 1
+        body = f'{{"n":{after},{fields},{gap}"prev":"{previous}"'
+        previous = sha256(f"{body}}}".encode()).hexdigest()
+        sealed += f'{body},"hash":"{previous}"}}\n'.encode()
+        gap = ""
+    return sealed, after, previous
 
 
-def unseal(raw: bytes) -> Line:
+def unseal(raw: bytes) -> SealedLine:
     """Read a line that may have been changed."""
     found = _SEAL.fullmatch(raw[-_SEAL_SIZE:])
     if found is None:
-        return Line(None, None)
+        return SealedLine(None, None)
     digest = found["digest"].decode()
     body = raw[:-_SEAL_SIZE] + b"}"
     if sha256(body).hexdigest() != digest:
-        return Line(None, digest)
+        return SealedLine(None, digest)
     try:
         entry = json.loads(body)
     except (ValueError, RecursionError):
-        return Line(None, digest)
-    return Line(entry if isinstance(entry, dict) else None, digest)
+        return SealedLine(None, digest)
+    return SealedLine(entry if isinstance(entry, dict) else None, digest)
 
 
 def name_file(chain: str, part: int) -> str:

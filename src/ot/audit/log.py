@@ -23,7 +23,6 @@ from pathlib import Path
 from mcp_core.distribution import installed_version
 from mcp_core.json_types import JsonObject
 from ot.audit import chain
-from ot.audit.given import summarize
 from ot.audit.retention import DAY, claim, prune
 from ot.clients.caller import Caller
 from ot.config.models import AuditSettings
@@ -32,7 +31,6 @@ from ot.logs import write_log
 from ot.store.audit_rows import AuditRows
 from ot.store.forms import FORM
 from ot.text.redaction import Redactor
-from ot.values import Arguments
 
 AUDIT_FOLDER = "audit"
 LOCAL = "local"  # the command line of this machine; clients have a connection as well
@@ -68,7 +66,7 @@ class AuditLog:
         self.lost = 0  # lines
         self._settings = settings
         self._project = project
-        self._redactor = redactor
+        self.redactor = redactor
         self._person = person
         self._largest = largest_file
         self._clock = clock
@@ -89,15 +87,12 @@ class AuditLog:
         self._inode = 0
         self._size = 0  # bytes of the open file
 
-    def describe(self, arguments: Arguments) -> str:
-        """Return all that is logged of arguments, for `begin` and `refused`; on whatever thread."""
-        return summarize(arguments, self._redactor)
-
     def begin(self, tool: str, effect: Effect, caller: Caller, *, depth: int, allowed_by: str, given: str) -> int:
         """Say that a call begins; return the number of the line, 0 if it could not be written."""
-        what = self._word(self._redactor.known, tool, effect, caller.client, caller.memory.connection, allowed_by)
-        fields = f'"event":"{chain.BEGIN}",{what},"run":{caller.run},"depth":{depth},{given}'
-        return self._append([*self._take_ended(), _stamp(time.time(), fields)], hasty=True)
+        what = self._word(self.redactor.known, tool, effect, caller.client, caller.memory.connection, allowed_by)
+        now = f'"time":{time.time():.3f},"event":"{chain.BEGIN}"'
+        fields = f'{now},{what},"run":{caller.run},"depth":{depth},{given}'
+        return self._append([*self._take_ended(), fields], hasty=True)
 
     def end(self, begun: int, outcome: str, seconds: float) -> None:
         """Say how the call ended that began in this line."""
@@ -115,8 +110,14 @@ class AuditLog:
             self._append(lines)
 
     def _take_ended(self) -> list[str]:
-        ended, self._ended = self._ended, []
-        return [_word_end(*each) for each in ended]
+        """Return the lines about calls that have ended, which nobody has written yet."""
+        lines = []
+        for when, begun, outcome, seconds in self._ended:
+            how = encode_basestring_ascii(outcome[:_LONGEST_TEXT])
+            what = f'"event":"{chain.END}","call":{begun},"outcome":{how}'
+            lines.append(f'"time":{when:.3f},{what},"ms":{seconds * 1000:.3f}')
+        self._ended.clear()
+        return lines
 
     def asked(self, begun: int, answer: str) -> None:
         """Say what was answered to the tool's own question, in the call that began in this line."""
@@ -152,7 +153,7 @@ class AuditLog:
         return chain.word({**self._describe(tool, client, connection), "effect": effect, **allowed})
 
     def _clean(self, text: str) -> str:
-        return self._redactor.text(text)[:_LONGEST_TEXT]
+        return self.redactor.text(text)[:_LONGEST_TEXT]
 
     def _append_now(self, fields: str) -> None:
         self.flush()
@@ -180,13 +181,7 @@ class AuditLog:
 
     def _write(self, lines: Sequence[str]) -> None:
         assert self._descriptor is not None
-        number, previous, sealed = self._number, self._previous, b""
-        gap = f'"lost":{self._unsaid},' if self._unsaid else ""
-        for fields in lines:
-            number += 1
-            line, previous = chain.seal(f'"n":{number},{fields},{gap}"prev":"{previous}"')
-            sealed += line
-            gap = ""
+        sealed, number, previous = chain.seal(lines, after=self._number, previous=self._previous, lost=self._unsaid)
         if os.write(self._descriptor, sealed) != len(sealed):
             os.ftruncate(self._descriptor, self._size)  # half a line would look like a changed one
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -259,8 +254,3 @@ class AuditLog:
 
 def _stamp(when: float, fields: str) -> str:
     return f'"time":{when:.3f},{fields}'
-
-
-def _word_end(when: float, begun: int, outcome: str, seconds: float) -> str:
-    how = encode_basestring_ascii(outcome[:_LONGEST_TEXT])
-    return _stamp(when, f'"event":"{chain.END}","call":{begun},"outcome":{how},"ms":{seconds * 1000:.3f}')

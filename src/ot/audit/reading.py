@@ -18,7 +18,7 @@ from ot.store.forms import UnknownFormError, check_form
 LONGEST_LINE = 64 * 1024  # bytes; ours are far below
 
 
-class Entry(NamedTuple):
+class AuditEntry(NamedTuple):
     """A line that is as it was written, and the name of its chain."""
 
     chain: str
@@ -60,7 +60,7 @@ def find_chains(folder: Path) -> list[Chain]:
     return [Chain(name, dict(sorted(files.items()))) for name, files in sorted(chains.items())]
 
 
-def walk(chain: Chain) -> Iterator[Entry | Finding]:
+def walk(chain: Chain) -> Iterator[AuditEntry | Finding]:
     """Go through a chain from its oldest line on."""
     walker = _Walker(chain)
     for part, file in chain.files.items():
@@ -77,7 +77,7 @@ class _Walker:
         self._part = 0
         self._file = ""
 
-    def visit(self, part: int, file: Path) -> Iterator[Entry | Finding]:
+    def visit(self, part: int, file: Path) -> Iterator[AuditEntry | Finding]:
         self._file = file.name
         yield from self._compare_parts(part)
         self._part = part
@@ -98,7 +98,7 @@ class _Walker:
         else:
             yield Finding(self._file, 0, f"files of this chain up to {missing} are gone: too old, or removed", True)
 
-    def _read(self, part: int, stream: BinaryIO) -> Iterator[Entry | Finding]:
+    def _read(self, part: int, stream: BinaryIO) -> Iterator[AuditEntry | Finding]:
         number = 0
         while raw := stream.readline(LONGEST_LINE):
             number += 1
@@ -118,7 +118,7 @@ class _Walker:
             if number == 1:
                 yield from self._check_head(part, line.entry)
             self._number, self._previous = _whole(line.entry.get("n")), line.digest
-            yield Entry(self._chain.name, line.entry)
+            yield AuditEntry(self._chain.name, line.entry)
         if not number:
             yield Finding(self._file, 0, "is empty: all of its lines were removed")
 

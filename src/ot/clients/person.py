@@ -52,6 +52,5 @@ def serving(person: Person) -> Iterator[None]:
         _SERVED.reset(token)
 
 
-def served() -> str:
-    """Return the principal of the person who is served at this moment; empty where there is only one."""
-    return _SERVED.get()
+served = _SERVED.get
+"""Return the principal of the person who is served at this moment; empty where there is only one."""

@@ -8,66 +8,57 @@ from collections.abc import Generator
 from types import coroutine
 
 from ot.context import CallContext, CallServices, reset_current, set_current
-from ot.errors import ToolError, ToolStoppedError, ToolTimeoutError, UnsupportedToolError
-from ot.execution.call import Call
+from ot.errors import ToolError, ToolStoppedError, ToolTimeoutError
+from ot.execution.call import Call, Step
 from ot.execution.failing import call_error_from
-from ot.execution.records import CallRecord
 from ot.tasks.owned_tasks import ReusableScope
 from ot.values import ToolValue
 
-MAX_DEPTH = 32  # calls that tools make inside calls
 
+class CallStep(Step):
+    """Calls the tool's function; raises CallError and nothing else, apart from cancellation."""
 
-def refuse_endless(call: Call) -> None:
-    """Raise ToolFailedError for a call inside too many others."""
-    if call.depth > MAX_DEPTH:
-        raise call_error_from(RecursionError(f"calls inside calls, more than {MAX_DEPTH} deep"), call.name)
+    __slots__ = ("_services",)
 
+    def __init__(self, services: CallServices) -> None:
+        self._services = services
 
-def refuse_unsupported(call: Call) -> None:
-    """Raise UnsupportedToolError for a tool that can only be called in a way that we do not have."""
-    if call.tool.definition.lacks:
-        raise UnsupportedToolError(call.name, call.tool.definition.lacks)
-
-
-async def invoke(call: Call, arguments: dict[str, ToolValue], door: CallServices, record: CallRecord) -> ToolValue:
-    """Call the function; raises CallError and nothing else, apart from cancellation."""
-    limit, key = time_limit(call)
-    with call.scope or ReusableScope(stays=False) as scope:
-        context = CallContext(
-            call.name,
-            door,
-            caller=record.caller,
-            deadline=time.monotonic() + limit,  # the event loop's clock, without looking for the loop
-            depth=call.depth,
-            effect=call.tool.effect,
-            entry=record.entry,
-        )
-        record.context = context
-        token = set_current(context)
-        try:
-            value = await _limited(call.tool.function(arguments).__await__(), context, scope)
-            if context.reports > 1:
-                await context.end_progress()
-            return value
-        except asyncio.CancelledError as error:
-            if not _being_cancelled():
-                raise call_error_from(error, call.name) from error
-            raise
-        except (KeyboardInterrupt, GeneratorExit):
-            raise
-        except BaseException as error:  # the edge: whatever a tool raises is told to its caller
-            if scope.cancel_called:
-                late = isinstance(error, ToolStoppedError) and error.still_running
-                raise ToolTimeoutError(call.name, limit, still_running=late, key=key) from error
-            if context.reports > 1:
-                await context.end_progress()
-            failure = call_error_from(error, call.name)
-            # A pack's own error keeps the cause that the pack named: code may catch it as that.
-            raise failure from failure.__cause__ if isinstance(failure, ToolError) else error
-        finally:
-            reset_current(token)
-    raise ToolTimeoutError(call.name, limit, key=key)
+    async def begin(self, call: Call) -> bool:
+        limit, key = time_limit(call)
+        with call.scope or ReusableScope(stays=False) as scope:
+            call.context = context = CallContext(
+                call.name,
+                self._services,
+                caller=call.caller,
+                deadline=time.monotonic() + limit,  # the event loop's clock, without looking for the loop
+                depth=call.depth,
+                effect=call.tool.effect,
+                entry=call.audited,
+            )
+            token = set_current(context)
+            try:
+                call.value = await _limited(call.tool.function(call.bound).__await__(), context, scope)
+                if context.reports > 1:
+                    await context.end_progress()
+                return True
+            except asyncio.CancelledError as error:
+                if not _being_cancelled():
+                    raise call_error_from(error, call.name) from error
+                raise
+            except (KeyboardInterrupt, GeneratorExit):
+                raise
+            except BaseException as error:  # the edge: whatever a tool raises is told to its caller
+                if scope.cancel_called:
+                    late = isinstance(error, ToolStoppedError) and error.still_running
+                    raise ToolTimeoutError(call.name, limit, still_running=late, key=key) from error
+                if context.reports > 1:
+                    await context.end_progress()
+                failure = call_error_from(error, call.name)
+                # A pack's own error keeps the cause that the pack named: code may catch it as that.
+                raise failure from failure.__cause__ if isinstance(failure, ToolError) else error
+            finally:
+                reset_current(token)
+        raise ToolTimeoutError(call.name, limit, key=key)
 
 
 @coroutine

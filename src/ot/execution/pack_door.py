@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from ot.audit.log import AuditLog
 from ot.clients.caller import Caller, Milestone
@@ -14,17 +15,22 @@ from ot.config.paths import FOLDER, PackFolders
 from ot.config.secrets import Secrets
 from ot.context import CallContext, Part
 from ot.errors import CallError, ConsentError, MissingSecretError, ToolError
+from ot.execution.auditing import audit_answer, audit_refusal
 from ot.execution.consent import held
 from ot.execution.policy import Policy, refuse_denied
-from ot.execution.records import audit_answer, audit_refusal
 from ot.execution.rules import build_guard
 from ot.registry.definitions import Cancellation, ToolDefinition
 from ot.registry.registry import ToolRegistry
 from ot.text.redaction import Redactor
 from ot.values import Arguments, ToolValue
 
-CallInside = Callable[[str, Arguments, Caller, int], Awaitable[ToolValue]]
-"""Makes a call inside another one: name, arguments, caller, and how many calls stand around it."""
+
+class CallInside(Protocol):
+    """Makes a call inside `depth` others."""
+
+    def __call__(
+        self, name: str, arguments: Arguments, *, caller: Caller, depth: int
+    ) -> Coroutine[object, object, ToolValue]: ...
 
 
 class PackDoor:
@@ -101,7 +107,7 @@ class PackDoor:
     async def call_within(self, context: CallContext, name: str, arguments: Arguments) -> ToolValue:
         """Make a call for a tool: through the same door, within what is left of its own time."""
         caller = replace(context.caller, remaining=context.remaining, timeout=None, hold=context.held)
-        return await self._call(name, arguments, caller, context.depth + 1)
+        return await self._call(name, arguments, caller=caller, depth=context.depth + 1)
 
     async def progress_within(self, context: CallContext, done: float, total: float | None, message: str) -> None:
         """Tell whoever waits, without secrets."""

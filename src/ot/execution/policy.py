@@ -2,17 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from pathlib import Path
 
 from ot.clients.caller import YES_OR_NO, Caller
 from ot.clients.memory import EVERYTHING, ClientMemory
-from ot.errors import CallError, ConsentError, FlowDeniedError, NotGrantedError, ToolDeniedError
+from ot.errors import CallError, ConsentError, FlowDeniedError, NotGrantedError, ToolDeniedError, UnsupportedToolError
+from ot.execution.call import Call, Step
 from ot.execution.consent import NOBODY_THERE, Consent, Subject
+from ot.execution.failing import call_error_from
+from ot.execution.prepared import PreparedTool
 from ot.execution.rules import Guard, first_rule
+from ot.limits import PersonLimits
 from ot.text.redaction import Redactor
 from ot.values import Arguments
 
+MAX_DEPTH = 32  # calls that tools make inside calls
 OWN_QUESTION = "the tool asks by itself; policy.allow can answer for it"
+
+
+class DenyStep(Step):
+    """Refuses a tool that nobody may call here, that can only be called in a way we do not have, or an endless call."""
+
+    __slots__ = ("_definition", "_guard")
+
+    def __init__(self, tool: PreparedTool) -> None:
+        self._definition = tool.definition
+        self._guard = tool.guard
+
+    def begin(self, call: Call) -> None:
+        refuse_denied(self._guard)
+        if self._definition.lacks:
+            raise UnsupportedToolError(call.name, self._definition.lacks)
+        if call.depth > MAX_DEPTH:
+            raise call_error_from(RecursionError(f"calls inside calls, more than {MAX_DEPTH} deep"), call.name)
+
+
+class LimitStep(Step):
+    """Counts the calls that a person may make in a minute."""
+
+    __slots__ = ("_limits",)
+
+    def __init__(self, limits: PersonLimits) -> None:
+        self._limits = limits
+
+    def begin(self, call: Call) -> Awaitable[None]:
+        return self._limits.call(call.name)
+
+
+class AskStep(Step):
+    """Stops what may not flow to a tool, and asks a person where the configuration wants that."""
+
+    __slots__ = ("_policy",)
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+
+    async def begin(self, call: Call) -> None:
+        call.allowed_by = await self._policy.admit(call.tool.guard, call.bound, call.caller)
 
 
 def refuse_denied(guard: Guard) -> None:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import NoReturn
 
 from mcp_core.json_types import JsonObject, Schema
 from ot.errors import ToolArgumentError
+from ot.execution.call import Call, Step
 from ot.execution.checkable import checkable
 from ot.execution.checker import Check, compile_check
 from ot.execution.fitting import PLAIN, fit
 from ot.execution.problems import word_problems
 from ot.registry.definitions import ToolDefinition
+from ot.tasks.large_values import MOST, aside_if_large
 from ot.values import Arguments, ToolValue
 
 _PROBLEM_LIMIT = 20
 
 
-class ArgumentCheck:
-    """The checker of one tool; its code is generated once, on the tool's first call."""
+class ArgumentStep(Step):
+    """Binds the arguments of one tool and checks them; the checker's code is generated once, on its first call."""
+
+    __slots__ = ("_accept", "_definition", "_explain", "_fields", "_names", "_schema")
 
     def __init__(self, definition: ToolDefinition) -> None:
         self._definition = definition
@@ -28,6 +32,17 @@ class ArgumentCheck:
         self._names = tuple(properties) if isinstance(properties, dict) else ()
         self._accept = compile_check(self._schema, fast_fail=True)
         self._explain: Check | None = None
+
+    def begin(self, call: Call) -> Awaitable[None] | None:
+        if not 0 < len(call.sent) <= MOST:  # bytes, and so no more items
+            return self._bind_aside(call)
+        call.bound = self.bind(call.positional, call.arguments)
+        return None
+
+    async def _bind_aside(self, call: Call) -> None:
+        """Bind arguments of which there may be many, and then on a thread."""
+        given = (call.positional, call.arguments) if call.positional else call.arguments
+        call.bound = await aside_if_large(given, self.bind, call.positional, call.arguments)
 
     def bind(self, positional: Sequence[ToolValue], keywords: Arguments) -> dict[str, ToolValue]:
         """Arguments by name, in a new dict; raises ToolArgumentError with every problem there is."""

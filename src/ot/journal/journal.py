@@ -21,8 +21,8 @@ from ot.journal.recorded import (
     FORM_OF_LINES,
     RESUMED,
     START,
+    CallOutcome,
     DamagedRunError,
-    Outcome,
     RecordedCall,
     RecordedRun,
     read_run,
@@ -57,6 +57,7 @@ class Journal:
     ) -> None:
         """`later` calls a function in a moment; without it every line is written at once."""
         self.store = store
+        self.waits = store.waits  # for what is written; runs are refused where nothing can be
         self.equality = equality
         self.sources = Sources()
         self._settings = settings
@@ -64,31 +65,26 @@ class Journal:
         self._redactor = redactor
         self._clock = clock
         self._later = later
-        self._open: dict[str, RunJournal] = {}
-        self._replays: dict[str, Replay] = {}
+        self.open_runs: dict[str, RunJournal] = {}  # that go on in this process, by name
+        self.replays: dict[str, Replay] = {}  # by the name of the run whose calls each answers
 
     def begin(self, command: str, caller: Caller) -> RunJournal | None:
         """Open the journal of a run that begins, unless the configuration wants none; `end` closes it."""
-        if not self._settings.enabled or caller.run_id in self._replays:
+        if not self._settings.enabled or caller.run_id in self.replays:
             return None
-        beginning = begin_line(self._owner(caller.principal), caller.run_id)
+        beginning = begin_line(Owner(caller.principal, self._project), caller.run_id)
         most_bytes = self._settings.max_size // _RUNS
         run = RunJournal(self.store, beginning, run=caller.run_id, most_bytes=most_bytes, later=self._later)
         command = self._redactor.text(command)
         run.start({FORM: FORM_OF_LINES, "time": round(self._clock(), 3), "client": caller.client, "command": command})
-        self._open[run.run] = run
+        self.open_runs[run.run] = run
         return run
 
     def end(self, run: RunJournal, outcome: str, *, error: str = "", answer: str = "") -> None:
         """Write how a run ended, and close its journal."""
-        del self._open[run.run]
+        del self.open_runs[run.run]
         facts: JsonObject = {"outcome": outcome, "error": error, "answer": self._redactor.text(answer)[:LONGEST_ANSWER]}
         run.end(facts)
-
-    @property
-    def waits(self) -> bool:
-        """True if runs wait for what is written, and are refused where nothing can be."""
-        return self.store.waits
 
     async def admit(self) -> None:
         """Let a run begin; raises StoreGoneError where it could not be written down."""
@@ -97,22 +93,14 @@ class Journal:
         except OSError as error:
             raise StoreGoneError(error.strerror or str(error)) from error
 
-    def run_of(self, run_id: str) -> RunJournal | None:
-        """Return the journal of a run that goes on in this process."""
-        return self._open.get(run_id)
-
     def play(self, run_id: str, recorded: RecordedRun, *, own: bool = True) -> Replay:
         """Let a run of this name, which is about to begin, be a replay of another; it has no journal of its own."""
-        replay = self._replays[run_id] = Replay(recorded.calls, self.store, own=own)
+        replay = self.replays[run_id] = Replay(recorded.calls, self.store, own=own)
         return replay
-
-    def replay_of(self, run_id: str) -> Replay | None:
-        """Return what answers the calls of a run, if it is a replay."""
-        return self._replays.get(run_id)
 
     async def resume(self, caller: Caller, run: str, unknown: Unknown) -> JsonObject:
         """Let the caller's run go on from another; return what it finds there. Raises CallError."""
-        mine = self._open.get(caller.run_id)
+        mine = self.open_runs.get(caller.run_id)
         if not self._settings.enabled:
             raise RunNotResumableError(run, "there is no journal, since the configuration says journal.enabled: false")
         if mine is None:
@@ -198,7 +186,7 @@ class Journal:
 
 
 def _summary(run: str, calls: list[RecordedCall]) -> JsonObject:
-    unknown = [c for c in calls if c.outcome is Outcome.UNKNOWN and not c.effect.repeatable]
+    unknown = [c for c in calls if c.outcome is CallOutcome.UNKNOWN and not c.effect.repeatable]
     facts: JsonObject = {
         "run": run,
         "calls": len(calls) - len(unknown),

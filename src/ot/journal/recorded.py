@@ -21,7 +21,7 @@ START, RESUMED, ENDED = "start", "resume", "ended"
 FORM_OF_LINES = 1
 
 
-class Outcome(StrEnum):
+class CallOutcome(StrEnum):
     """How a call ended."""
 
     VALUE = "value"
@@ -44,7 +44,7 @@ class RecordedCall:
     digest: str
     arguments: Encoded = None
     arguments_at: Place | None = None  # where they lie if they are large
-    outcome: Outcome = Outcome.UNKNOWN
+    outcome: CallOutcome = CallOutcome.UNKNOWN
     value: Encoded = None
     value_at: Place | None = None  # where it lies if it is large
     has_value: bool = False  # of one that ended well: false where the value could not be kept
@@ -172,7 +172,7 @@ def _take(line: JsonObject, reading: _Reading, equality: Equality) -> None:
         case "reused":
             call = reading.inherited.pop(line["call"])
             if line.get("skipped"):
-                call = replace(call, outcome=Outcome.VALUE, value=None, value_at=None, has_value=True)
+                call = replace(call, outcome=CallOutcome.VALUE, value=None, value_at=None, has_value=True)
             if not line.get("dropped"):
                 reading.calls[call.number] = replace(call, reused=True)
         case "resume" | "ended":
@@ -201,7 +201,7 @@ def _ended(call: RecordedCall, line: JsonObject) -> RecordedCall:
     got = line["got"]
     return replace(
         call,
-        outcome=Outcome(line["outcome"]),
+        outcome=CallOutcome(line["outcome"]),
         value=got.get("value"),
         value_at=_place(line.get("value_at")),
         has_value="value" in got or "value_at" in line,

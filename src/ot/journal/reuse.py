@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from ot.effects import Effect
-from ot.journal.recorded import Outcome, RecordedCall
+from ot.journal.recorded import CallOutcome, RecordedCall
 
 
 class Unknown(StrEnum):
@@ -31,7 +31,7 @@ class Reuse:
         self.given = 0
         self._calls: defaultdict[str, list[RecordedCall]] = defaultdict(list)
         for call in calls:
-            if call.outcome is not Outcome.ERROR and not (call.effect is Effect.READS and not call.has_value):
+            if call.outcome is not CallOutcome.ERROR and not (call.effect is Effect.READS and not call.has_value):
                 self._calls[call.digest].append(call)
 
     @property

@@ -17,11 +17,12 @@ from typing import TypeAlias
 
 from mcp_core.json_types import JsonObject
 from ot.effects import Effect
-from ot.journal.recorded import Outcome, RecordedCall, describe
+from ot.journal.recorded import CallOutcome, RecordedCall, describe
 from ot.journal.reuse import Reuse
 from ot.logs import write_log
 from ot.store.journal_store import WHOLE, JournalStore, Mark, Place
 from ot.store.unavailable import StoreUnavailableError
+from ot.values import ToolValue
 from ot_kernel.wire import pack
 
 INLINE = 16 * 1024  # bytes of arguments or of a value in a line
@@ -36,33 +37,32 @@ Later: TypeAlias = Callable[[Callable[[], None]], object]
 
 
 class OpenCall:
-    """One call, from its beginning until it is written how it ended; whoever makes one sets what is known first."""
+    """One call, from its beginning until it is written how it ended."""
 
     __slots__ = (
+        "arguments",
         "began",
         "effect",
         "given",
-        "marked",
+        "kept",
         "number",
-        "outcome",
-        "packed",
-        "seconds",
+        "state",
         "time",
         "tool",
-        "world",
     )
 
-    tool: str
-    effect: Effect
-    number: int  # no other call has it
-    given: bytes  # its tool and arguments as fields of a line, once they are worded
-    marked: bool  # its beginning is written
-    time: float  # seconds since the epoch
-    began: float  # by the clock that measures
-    seconds: float  # that it took
-    world: int | None  # in which it began, if that did not change meanwhile
-    packed: bytes  # the message with its value, as the kernel gets it; an empty one where that is not written
-    outcome: bytes  # how it ended, as fields of a line, each with a comma
+    def __init__(
+        self, tool: str, effect: Effect, given: bytes, arguments: dict[str, ToolValue] | None, state: int | None
+    ) -> None:
+        self.tool = tool
+        self.effect = effect
+        self.given = given  # its tool and arguments as fields of a line; empty until they are worded
+        self.arguments = arguments or {}  # as they were given, where they are worded later
+        self.state = state  # in which it began
+        self.number = random.getrandbits(_BITS)  # no other call has it
+        self.time = time.time()  # seconds since the epoch
+        self.began = time.perf_counter()
+        self.kept = b""  # the field that says where its large value lies
 
 
 class RunJournal:
@@ -73,6 +73,7 @@ class RunJournal:
     ) -> None:
         """`later` calls a function in a moment; without it every line is written at once."""
         self.run = run
+        self.waits = store.waits  # lines are certain to be there only once `settle` has been awaited
         self.lost = ""  # why it cannot be resumed, if so
         self._gone: StoreUnavailableError | None = None  # that was the reason
         self.reuse: Reuse | None = None
@@ -85,7 +86,7 @@ class RunJournal:
         self._waiting: list[bytes] = []  # lines that are still to be written
         self._mark: Mark | None = None
         self._lines = 0
-        self._world = 0  # stands for the effects so far, whatever their order
+        self._state = 0  # stands for the effects so far, whatever their order
         self._effects = 0  # calls with effect that go on
         self._kept = 0  # calls that a later run need not make
         self._worth = False
@@ -94,14 +95,14 @@ class RunJournal:
         self._started = time.perf_counter()
 
     @property
-    def world(self) -> int | None:
-        """Stands for the effects so far; None while one goes on."""
-        return None if self._effects else self._world
+    def state(self) -> int | None:
+        """A number that stands for the effects so far; None while one goes on."""
+        return None if self._effects else self._state
 
     # -- the run
 
     def start(self, facts: JsonObject) -> None:
-        line = self._line(b"start", WHOLE + b"," + _fields(facts))
+        line = self._line(b"start", facts, WHOLE + b",")
         try:
             self._mark = self._store.begin(line)
         except OSError as error:
@@ -109,18 +110,19 @@ class RunJournal:
 
     def word_resumed(self, reuse: Reuse) -> bytes:
         """Word the lines about the calls of another run; on whatever thread, before this one makes any."""
-        of = self._line(b"resume", _fields({"of": reuse.run}))
-        return of + b"".join([self._line(b"inherited", _fields(describe(call))) for call in reuse.left])
+        of = self._line(b"resume", {"of": reuse.run})
+        return of + b"".join([self._line(b"inherited", describe(call)) for call in reuse.left])
 
     def resume(self, reuse: Reuse, lines: bytes) -> None:
         """Go on from the calls of another run, which this journal has as well from now on."""
         self.reuse = reuse
-        self._append(lines)
+        self._waiting.append(lines)
+        self.flush()
 
     def end(self, facts: JsonObject) -> None:
         self.flush()
         seconds = time.perf_counter() - self._started
-        line = self._line(b"ended", _fields({**facts, "seconds": round(seconds, 6)}))
+        line = self._line(b"ended", {**facts, "seconds": round(seconds, 6)})
         if self._mark is not None:
             try:
                 self._store.append(line)
@@ -129,69 +131,56 @@ class RunJournal:
 
     # -- calls
 
-    def prepare(self, call: OpenCall) -> None:
-        """Note that a call is about to be made."""
+    def begin(self, tool: str, effect: Effect, given: bytes, arguments: dict[str, ToolValue] | None = None) -> OpenCall:
+        """Note that a call begins, and write it if it may have an effect."""
         self.made += 1
-        call.number = random.getrandbits(_BITS)
-        call.world = None if self._effects else self._world
-        call.time = time.time()
-        call.began = time.perf_counter()
-
-    def begin(self, call: OpenCall) -> None:
-        """Write that a call begins which may have an effect."""
-        self._lines += 1
-        begun = (self._beginning, self._lines, call.number, call.time * 1000, call.given)
-        line = b'%b%d,"event":"begin","call":%d,"ms":%d,%b}\n' % begun
-        if self._waiting:
-            self._waiting.append(line)
+        call = OpenCall(tool, effect, given, arguments, None if self._effects else self._state)
+        if effect is not Effect.READS:
+            self._lines += 1
+            begun = (self._beginning, self._lines, call.number, call.time * 1000, given)
+            self._waiting.append(b'%b%d,"event":"begin","call":%d,"ms":%d,%b}\n' % begun)
             self.flush()
-        else:
-            self._append(line)
-        call.marked = True
-        self._effects += 1
-        self._world ^= call.number
+            self._effects += 1
+            self._state ^= call.number
+        return call
 
-    def succeed(self, call: OpenCall, packed: bytes, marks: Collection[str], kept: bytes) -> None:
-        """Note the value of a call; of a large one `kept` is what `keep_value` said of it."""
-        call.packed, call.outcome = packed, _WENT_WELL
-        if kept:
-            call.packed, call.outcome = b"{}", _WENT_WELL + kept
-        if marks:
-            call.outcome += _fields({"marks": sorted(marks)}) + b","
+    def succeed(self, call: OpenCall, packed: bytes, marks: Collection[str]) -> None:
+        """Note the value of a call, as the code got it."""
         self._kept += 1
-        self._finish(call, went_well=True)
+        outcome = _WENT_WELL + call.kept
+        if marks:
+            outcome += _fields({"marks": sorted(marks)}) + b","
+        self._finish(call, outcome, b"{}" if call.kept else packed, went_well=True)
 
     def succeed_without_value(self, call: OpenCall) -> None:
         """Note that a call ended well, and that its value could not be kept."""
-        call.packed, call.outcome = b"{}", _WENT_WELL
-        self._finish(call, went_well=True)
+        self._finish(call, _WENT_WELL, b"{}", went_well=True)
 
     def fail(self, call: OpenCall, reason: str, *, kind: str, unknown: bool) -> None:
         """Note that a call failed, or that nobody knows whether it was carried out."""
-        outcome = Outcome.UNKNOWN if unknown else Outcome.ERROR
-        call.packed = b"{}"
-        call.outcome = _fields({"outcome": outcome, "reason": reason[:LONGEST_REASON], "kind": kind}) + b","
+        outcome = CallOutcome.UNKNOWN if unknown else CallOutcome.ERROR
         if unknown and not call.effect.repeatable:
             self._unknown.append(call.tool)
-        self._finish(call, went_well=False)
+        facts: JsonObject = {"outcome": outcome, "reason": reason[:LONGEST_REASON], "kind": kind}
+        self._finish(call, _fields(facts) + b",", b"{}", went_well=False)
 
     def abandon(self, call: OpenCall) -> None:
-        """Leave a call that was cancelled: that it began is written, and nobody knows how it ended."""
-        if call.marked and not call.effect.repeatable:
+        """Give up a call that was cancelled: that it began is written, and nobody knows how it ended."""
+        if not call.effect.repeatable:
             self._unknown.append(call.tool)
 
     def give(self, call: RecordedCall, *, skipped: bool = False, dropped: bool = False) -> None:
         """Write that a call taken from the earlier run answers one of this run, counts as made, or is made again."""
         assert self.reuse is not None
-        how = b',"skipped":true' if skipped else b',"dropped":true' if dropped else b""
-        self._put_off(self._line(b"reused", b'"call":%d%b' % (call.number, how)))
+        how: JsonObject = {"skipped": True} if skipped else {"dropped": True} if dropped else {}
+        self._put_off(self._line(b"reused", {"call": call.number, **how}))
         if dropped:
             return
         self.made += 1
         self.reuse.given += 1
         self._kept += 1
         if call.effect is not Effect.READS:
-            self._world ^= call.number
+            self._state ^= call.number
             self._worth = True
 
     def keep_value(self, packed: bytes) -> bytes:
@@ -201,11 +190,6 @@ class RunJournal:
     def keep_arguments(self, data: bytes) -> bytes:
         """Write large arguments beside the lines, on whatever thread; return the field that says where."""
         return self._keep(b"arguments_at", data)
-
-    @property
-    def waits(self) -> bool:
-        """True if lines are certain to be there only once `settle` has been awaited."""
-        return self._store.waits
 
     async def settle(self) -> None:
         """Wait until all lines are there; raises OSError where the store was gone meanwhile."""
@@ -219,10 +203,20 @@ class RunJournal:
 
     def flush(self) -> None:
         """Write the lines that wait."""
-        if self._waiting:
-            lines = b"".join(self._waiting)
-            self._waiting.clear()
-            self._append(lines)
+        self._due = False
+        if not self._waiting:
+            return
+        lines = b"".join(self._waiting)
+        self._waiting.clear()
+        if self.lost:
+            return
+        self._room -= len(lines)
+        try:
+            if self._room < 0:
+                raise OSError(_TOO_MUCH)
+            self._store.append(lines)
+        except OSError as error:
+            self._lose(error)
 
     # -- what is said of it below an answer
 
@@ -244,23 +238,44 @@ class RunJournal:
         if self.lost:
             return f"This run cannot be resumed: {self.lost}."
         left = self.reuse.left if self.reuse is not None else []
-        kept = self._kept + sum(1 for call in left if call.outcome is Outcome.VALUE)
-        unknown = [*self._unknown, *(call.tool for call in left if call.outcome is not Outcome.VALUE)]
+        kept = self._kept + sum(1 for call in left if call.outcome is CallOutcome.VALUE)
+        unknown = [*self._unknown, *(call.tool for call in left if call.outcome is not CallOutcome.VALUE)]
         way = f'To keep what was done ({_calls(kept)}), begin the corrected code with ot.resume(run="{self.run}").'
         return f"{way} Nobody knows how this ended: {', '.join(dict.fromkeys(unknown))}." if unknown else way
 
     # -- lines
 
-    def _finish(self, call: OpenCall, *, went_well: bool) -> None:
-        call.seconds = seconds = time.perf_counter() - call.began
-        if call.marked:
+    def _finish(self, call: OpenCall, outcome: bytes, packed: bytes, *, went_well: bool) -> None:
+        """Note how a call has ended, and of one that only read that it began.
+
+        `outcome` is fields of a line, each with a comma; `packed` the message to the kernel, or an empty one.
+        """
+        seconds = time.perf_counter() - call.began
+        self._lines += 1
+        took, reads = int(seconds * 1e6), call.effect is Effect.READS
+        if reads:
+            self._reading += seconds if went_well else 0.0
+            changed = self._effects or call.state != self._state
+            state = -1 if changed or call.state is None else call.state
+            form = b'%b%d,"event":"read","call":%d,"ms":%d,%b,"world":%d,"us":%d,%b"got":%b}\n'
+            began = int(call.time * 1000)
+            line = form % (
+                self._beginning,
+                self._lines,
+                call.number,
+                began,
+                call.given,
+                state,
+                took,
+                outcome,
+                packed,
+            )
+        else:
             self._effects -= 1
             self._worth = self._worth or went_well
-        else:
-            self._reading += seconds if went_well else 0.0
-            if self._effects or call.world != self._world:
-                call.world = None
-        self._put_off(self._word_end(call))
+            form = b'%b%d,"event":"end","call":%d,"us":%d,%b"got":%b}\n'
+            line = form % (self._beginning, self._lines, call.number, took, outcome, packed)
+        self._put_off(line)
 
     def _put_off(self, line: bytes) -> None:
         """Have a line written in a moment, with all others that there are by then."""
@@ -269,37 +284,11 @@ class RunJournal:
             self.flush()
         elif not self._due:
             self._due = True
-            self._later(self._flush_due)
+            self._later(self.flush)
 
-    def _flush_due(self) -> None:
-        self._due = False
-        self.flush()
-
-    def _word_end(self, call: OpenCall) -> bytes:
-        """Word how a call has ended, and of one that only read that it began."""
+    def _line(self, event: bytes, facts: JsonObject, before: bytes = b"") -> bytes:
         self._lines += 1
-        number, took = call.number, int(call.seconds * 1e6)
-        if call.marked:
-            form = b'%b%d,"event":"end","call":%d,"us":%d,%b"got":%b}\n'
-            return form % (self._beginning, self._lines, number, took, call.outcome, call.packed)
-        form = b'%b%d,"event":"read","call":%d,"ms":%d,%b,"world":%d,"us":%d,%b"got":%b}\n'
-        began, world = int(call.time * 1000), -1 if call.world is None else call.world
-        return form % (self._beginning, self._lines, number, began, call.given, world, took, call.outcome, call.packed)
-
-    def _line(self, event: bytes, fields: bytes) -> bytes:
-        self._lines += 1
-        return b'%b%d,"event":"%b",%b}\n' % (self._beginning, self._lines, event, fields)
-
-    def _append(self, lines: bytes) -> None:
-        if self.lost:
-            return
-        self._room -= len(lines)
-        try:
-            if self._room < 0:
-                raise OSError(_TOO_MUCH)
-            self._store.append(lines)
-        except OSError as error:
-            self._lose(error)
+        return b'%b%d,"event":"%b",%b%b\n' % (self._beginning, self._lines, event, before, pack(facts)[1:])
 
     def _keep(self, field: bytes, data: bytes) -> bytes:
         """Write something large beside the lines and return the field that says where."""

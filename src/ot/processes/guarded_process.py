@@ -89,7 +89,7 @@ class GuardedProcess:
         self._outgoing: deque[memoryview] = deque()
         self._input_open = True
         self._output_ended = False
-        self._given = 0  # bytes, all that was to be written
+        self.given = 0  # bytes, all that was to be written
         self._unread = 0  # bytes of it that nobody had read when its stdin was closed
         self._tail = b""
         self.exit_code = 0  # of the program, once it has ended
@@ -119,7 +119,7 @@ class GuardedProcess:
 
     def write(self, data: bytes) -> None:
         """Write what the pipe takes now and the rest later; what cannot be written is dropped."""
-        self._given += len(data)
+        self.given += len(data)
         if not self._input_open:
             self._unread += len(data)
             return
@@ -158,14 +158,9 @@ class GuardedProcess:
         return sum(map(len, self._outgoing))
 
     @property
-    def given(self) -> int:
-        """Bytes given to `write` so far."""
-        return self._given
-
-    @property
     def taken(self) -> int:
         """Bytes that were read on the other side; where it ended, whatever came after them had no effect."""
-        return self._given - self._count_unread() if self._input_open else self._given - self._unread
+        return self.given - self._count_unread() if self._input_open else self.given - self._unread
 
     def _count_unread(self) -> int:
         in_pipe: int = struct.unpack("i", fcntl.ioctl(self._input, termios.FIONREAD, b"\0" * 4))[0]

@@ -18,7 +18,7 @@ from ot.registry.definitions import PackDefinition, ToolDefinition
 from ot.registry.from_schema import define_pack
 from ot.registry.open_results import digest_of, learn_results
 from ot.registry.registry import ToolFunction
-from ot.tasks.large_values import aside, aside_if_large
+from ot.tasks.large_values import aside, is_large
 from ot.values import Arguments, ToolValue
 
 _LARGE = 1024 * 1024  # characters of an answer that is read on a thread, so that others are answered meanwhile
@@ -78,16 +78,18 @@ def _function(server: ProxiedServer, tool: ToolDefinition, listed: Mapping[str, 
 
 
 async def _call(server: ProxiedServer, tool: str, form: ResultForm, arguments: Arguments) -> ToolValue:
-    plain = await aside_if_large(arguments, plain_arguments, arguments)
+    plain = await aside(plain_arguments, arguments) if is_large(arguments) else plain_arguments(arguments)
     result = await server.call(tool, plain)
-    if _size_of(result.get("content")) < _LARGE:
-        return read_result(result, form)
-    return await aside(read_result, result, form)
+    return read_result(result, form) if _is_short(result) else await aside(read_result, result, form)
 
 
-def _size_of(blocks: object) -> int:
-    """Return roughly how many characters there are to read."""
-    if not isinstance(blocks, list):
-        return 0
-    parts = [block.get(key) for block in blocks if isinstance(block, dict) for key in ("text", "data")]
-    return sum(len(part) for part in parts if isinstance(part, str))
+def _is_short(result: JsonObject) -> bool:
+    """True if reading a result takes no noticeable time, going by its characters."""
+    blocks = result.get("content")
+    left = _LARGE
+    for block in blocks if isinstance(blocks, list) else ():
+        if isinstance(block, dict):
+            for key in ("text", "data"):
+                part = block.get(key)
+                left -= len(part) if isinstance(part, str) else 0
+    return left > 0

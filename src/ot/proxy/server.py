@@ -18,7 +18,6 @@ from ot.config.models import ServerSettings
 from ot.context import CallContext, current_or_none
 from ot.errors import ServerUnavailableError, SwitchedOffError, ToolChangedError
 from ot.logs import LogSpan, write_log
-from ot.proxy.calls.in_flight import front_of
 from ot.proxy.connections.backoff import Backoff
 from ot.proxy.connections.connect_attempt import ConnectAttempt
 from ot.proxy.definitions.cache import Offer
@@ -119,13 +118,12 @@ class ProxiedServer:
 
     async def obtain(self, context: CallContext | None = None) -> Connection:
         """Return a usable connection; raises ServerUnavailableError. The caller's clock stands still meanwhile."""
-        front = front_of(context)
-        if front is not None:
-            self._host.clients.note(front.able)
+        if context is not None and context.caller.front is not None:
+            self._host.clients.note(context.caller.front.able)
         for _ in range(ATTEMPTS):
             connection = self._connection
             if connection is not None and connection.usable:
-                if not connection.claims_less_than(self._host.clients.claims):
+                if connection.calls.begun or not connection.claims_less_than(self._host.clients.claims):
                     return connection
                 await self._end(connection)
             wait = self._backoff.remaining()
@@ -263,7 +261,6 @@ class ProxiedServer:
         A call that was lost is made again if it never began, or if that is harmless.
         """
         context = current_or_none()
-        repeatable = context is not None and context.effect.repeatable
         lost: LostError | None = None
         for _ in range(ATTEMPTS):
             connection = await self.obtain(context)
@@ -272,7 +269,7 @@ class ProxiedServer:
                 return await connection.call(tool, arguments, context)
             except LostError as error:
                 lost = error
-                if error.begun and not repeatable:
+                if error.begun and not (context is not None and context.effect.repeatable):
                     break
         assert lost is not None
         raise ServerUnavailableError("", server=self.name, reason=lost.reason, begun=lost.begun, tail=lost.tail)

@@ -21,11 +21,12 @@ class JournalledRun:
     """
 
     def __init__(self, journal: Journal | None, command: str, caller: Caller) -> None:
+        self.waits = False  # the answer may be given only once `settle` has been awaited
         self._journal = journal
         self._command = command
         self._caller = caller
         self._begun = journal is None
-        self._run: RunJournal | None = None
+        self._run: RunJournal | None = None  # until its end is written
         self._awaited: RunJournal | None = None
 
     def begin(self) -> None:
@@ -33,16 +34,19 @@ class JournalledRun:
         if not self._begun and self._journal is not None:
             self._begun = True
             self._run = run = self._journal.begin(self._command, self._caller)
-            self._awaited = run if run is not None and run.waits else None
+            if run is not None and run.waits:
+                self.waits, self._awaited = True, run
 
     def add_notes(self, notes: Notes, *, failed: bool) -> None:
         """Say below the answer what was reused and, where the run failed, how the next one can go on."""
-        self.begin()
-        if self._run is not None:
+        if not self._begun:
+            self.begin()
+        if self._run is not None and (failed or self._run.reuse is not None):
             for line in self._run.notes(failed=failed):
                 notes.add(line)
 
     def end(self, outcome: Outcome, answer: str) -> None:
+        """Write how the run ended, and what was answered."""
         match outcome:
             case Failure():
                 self._end("error", error_kind(outcome), answer)
@@ -50,11 +54,6 @@ class JournalledRun:
                 self._end("nothing", "", answer)
             case _:
                 self._end("value", "", answer)
-
-    @property
-    def waits(self) -> bool:
-        """True if the answer may be given only once `settle` has been awaited."""
-        return self._awaited is not None
 
     async def settle(self) -> str:
         """Wait until everything is written; say so if it is not."""
@@ -71,10 +70,12 @@ class JournalledRun:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._end(CANCELLED, "" if kind is None else kind.__name__, "")
+        if self._run is not None or not self._begun:
+            self._end(CANCELLED, "" if kind is None else kind.__name__, "")
 
     def _end(self, outcome: str, error: str, answer: str) -> None:
-        self.begin()
+        if not self._begun:
+            self.begin()
         run, self._run = self._run, None
         if self._journal is not None and run is not None:
             self._journal.end(run, outcome, error=error, answer=answer)

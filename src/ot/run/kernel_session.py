@@ -30,7 +30,7 @@ from ot.errors import (
     ToolStoppedError,
     UntrustedPackError,
 )
-from ot.execution.journalling import UNJOURNALLED
+from ot.execution.resuming import UNJOURNALLED
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import builtin_kind, word_error
 from ot.journal.journalled_value import JournalledValue
@@ -137,9 +137,8 @@ class KernelSession:
         self._limit = limit
         self._memory = memory
         self._clock = RunClock(limit)
-        self._caller = replace(
-            caller, remaining=self._clock.remaining, ask=self._asking(caller.ask), hold=self._clock.held
-        )
+        ask = None if caller.ask is None else self._asking(caller.ask)
+        self._caller = replace(caller, remaining=self._clock.remaining, ask=ask, hold=self._clock.held)
         self._calls = 0  # that are being made
         self._waiting: deque[_Call] = deque()  # for one of those to end
         self._backlog = Backlog(kernel)
@@ -155,10 +154,8 @@ class KernelSession:
         self._tasks = OwnedTasks()
         self._lookalikes = Lookalikes()
 
-    def _asking(self, ask: Ask | None) -> Ask | None:
+    def _asking(self, ask: Ask) -> Ask:
         """Wrap the caller's way to ask a person: a run loses no time while the person thinks."""
-        if ask is None:
-            return None
 
         async def ask_with_clock_held(question: str, choices: Sequence[Choice]) -> Choice | None:
             with self._clock.held():
@@ -179,7 +176,13 @@ class KernelSession:
             if self._ending is None:
                 self._timed_out = True
                 await self._interrupt()
-            return await self._finish()
+            if self._ending is None:
+                return self._fail(RunTimeoutError(self._limit, self._kernel.dumped_line()))
+            try:
+                outcome = self._ending()
+            except _NONSENSE as error:
+                return self._fail(RunRefusedError(f"the kernel's answer could not be read: {error}"))
+            return await self._post_mortem() if outcome is None else outcome
         finally:
             self._clock.stop()
             await self._tasks.end()
@@ -224,15 +227,6 @@ class KernelSession:
         if self._end_awaited is not None and not self._end_awaited.done():
             self._end_awaited.give(None)
 
-    async def _finish(self) -> Outcome:
-        if self._ending is None:
-            return self._fail(RunTimeoutError(self._limit, self._kernel.dumped_line()))
-        try:
-            outcome = self._ending()
-        except _NONSENSE as error:
-            return self._fail(RunRefusedError(f"the kernel's answer could not be read: {error}"))
-        return await self._post_mortem() if outcome is None else outcome
-
     async def _interrupt(self) -> None:
         """Ask the code to stop; if it does not, find out where it is before it is killed."""
         for _ in range(ATTEMPTS):  # Python misses a signal that comes just before it begins to wait for a lock
@@ -257,17 +251,8 @@ class KernelSession:
             return self._fail(RunLimitError(self._kernel.overrun, limit, line))
         return self._fail(RunCrashedError(self._kernel.status, line))
 
-    def _printed(self) -> Printed:
-        return Printed(*self._kernel.printed())
-
-    def _whole_value(self, message: Message) -> Value:
-        return self._value(message["value"], message)
-
-    def _large_value(self, message: Message) -> Value:
-        return self._value(message["head"], message)
-
     def _nothing(self, _: Message) -> Nothing:
-        return Nothing(self._printed())
+        return Nothing(Printed(*self._kernel.printed()))
 
     def _code_failed(self, message: Message) -> Failure:
         return self._fail(self._explained(_code_error(message)))
@@ -281,15 +266,16 @@ class KernelSession:
     def _interrupted(self, message: Message) -> Failure:
         return self._fail(RunTimeoutError(self._limit, _last_line(message)))
 
-    def _value(self, value: object, message: Message) -> Value:
-        total = message.get("total")
+    def _value(self, message: Message) -> Value:
+        value, total = message["head" if message["op"] == "large" else "value"], message.get("total")
+        printed = Printed(*self._kernel.printed())
         if total is None:
             notes = self._caller.notes if self._caller.client else None  # at a command line a program may read on
-            if notes is not None and (note := self._lookalikes.explain(value)):
+            if notes is not None and type(value) is str and (note := self._lookalikes.explain(value)):
                 notes.add(note)
-            return Value(value, self._printed())
+            return Value(value, printed)
         large = LargeValue(str(message["name"]), str(message["kind"])) if message["op"] == "large" else None
-        return Value(value, self._printed(), int(total), large, not_kept=str(message.get("not_kept", ""))[:200])
+        return Value(value, printed, int(total), large, not_kept=str(message.get("not_kept", ""))[:200])
 
     def _explained(self, error: CodeError) -> CodeError:
         """Add what a tool gave that is no such value as code took it for."""
@@ -297,7 +283,7 @@ class KernelSession:
         return replace(error, notes=(*error.notes, note)) if note else error
 
     def _fail(self, error: CodeError | OneToolError) -> Failure:
-        return Failure(error, self._printed())
+        return Failure(error, Printed(*self._kernel.printed()))
 
     # -- messages
 
@@ -306,8 +292,10 @@ class KernelSession:
         try:
             if message["op"] == "file":
                 self._begin_reading(0, partial(self._kernel.read_spilled, message))
-            else:
-                self._handle(_decoded(message, payload), payload, len(payload))
+                return
+            if b"$" in payload or b"\\u0024" in payload:  # elsewhere no key is the mark of a tag: values are themselves
+                message = _decoded(message)
+            self._handle(message, payload, len(payload))
         except _NONSENSE as error:
             self._refuse_nonsense(error)
 
@@ -324,7 +312,7 @@ class KernelSession:
 
         def read() -> tuple[Message, bytes, int]:
             message, payload = unread.read()
-            return _decoded(message, payload), payload, weigh(payload)
+            return _decoded(message), payload, weigh(payload)
 
         try:
             async with self._reading:
@@ -477,7 +465,11 @@ class KernelSession:
             )
             if self._begun == 1 and not self._kernel.has_ended():  # it is likely to make others
                 part_from(self._kernel.pid)
-            self._note_success(call, value)
+            if type(value) is str:
+                self._lookalikes.add(call.tool, value)
+            if type(value) not in _NOT_MADE and call.tool not in UNJOURNALLED:
+                effect = self._effects.get(call.tool) or self._find_effect(call.tool)
+                self._made.add(call.tool, effect, call.positional, call.keywords, call.weight)
         except CallError as error:
             self._send_error(call.number, error)
         except UnsupportedValueError as error:
@@ -489,12 +481,6 @@ class KernelSession:
             self._calls -= 1
             if self._waiting:
                 self._begin(self._waiting.popleft())
-
-    def _note_success(self, call: _Call, value: object) -> None:
-        self._lookalikes.add(call.tool, value)
-        if type(value) not in _NOT_MADE and call.tool not in UNJOURNALLED:
-            effect = self._effects.get(call.tool) or self._find_effect(call.tool)
-            self._made.add(call.tool, effect, call.positional, call.keywords, call.weight)
 
     def _find_effect(self, tool: str) -> Effect:
         try:
@@ -516,8 +502,8 @@ class KernelSession:
         "attributes": _on_attributes,
     }
     _ENDINGS: ClassVar[Mapping[str, Callable[[KernelSession, Message], Outcome]]] = {
-        "value": _whole_value,
-        "large": _large_value,
+        "value": _value,
+        "large": _value,
         "nothing": _nothing,
         "error": _code_failed,
         "alias_cycle": _aliases_in_a_circle,
@@ -526,13 +512,8 @@ class KernelSession:
     }
 
 
-def _decoded(message: Message, payload: bytes) -> Message:
-    """Decode the values in a message; this takes time by their size, so a large one is decoded on a thread.
-
-    Where no key can be the mark of a tag, every value stands for itself.
-    """
-    if b"$" not in payload and b"\\u0024" not in payload:
-        return message
+def _decoded(message: Message) -> Message:
+    """Decode the values in a message; this takes time by their size, so a large one is decoded on a thread."""
     match message["op"]:
         case "call":
             message["args"] = [decode(item) for item in message["args"]]

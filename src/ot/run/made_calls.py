@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from reprlib import Repr
+from typing import TypeAlias
 
 from mcp_core.quick_dataclass import dataclass
 from ot.effects import Effect
@@ -22,6 +23,9 @@ _SMALL = 1024  # bytes of arguments that are compared with those of the call bef
 _MOST_UNSORTED = 32
 _FIRST, _LAST = 3, 5
 _FIRST_READ, _LAST_READ = 1, 3
+
+_Call: TypeAlias = tuple[str, Effect, Sequence[object], dict[str, object], int]
+"""Tool, effect, arguments by position and by name, and how many bytes they took."""
 
 _short = Repr()
 _short.maxstring = _short.maxother = 60
@@ -60,16 +64,46 @@ class _Some:
             self.last.append(made)
 
 
-class MadeCalls:
-    """Takes calls as they succeed. That stands on the way of every call; all else is done when there are many, or when
-    somebody wants words."""
+class _Sorted:
+    """Calls by whether they may have changed anything."""
 
     def __init__(self) -> None:
-        self._unsorted: list[tuple[str, Effect, Sequence[object], dict[str, object], int]] = []
         self._changing = _Some(_FIRST, _LAST)
         self._reading = _Some(_FIRST_READ, _LAST_READ)
         self._counts: dict[str, int] = {}
         self._places = itertools.count()
+
+    def take(self, calls: Iterable[_Call]) -> None:
+        for tool, effect, positional, keywords, size in calls:
+            self._counts[tool] = self._counts.get(tool, 0) + 1
+            group = self._reading if effect is Effect.READS else self._changing
+            newest, small = group.newest, size <= _SMALL
+            if size > LARGE_MESSAGE:
+                group.add(_Made(next(self._places), tool, None, {}, small))
+            elif newest is not None and small and newest.is_like(tool, positional, keywords):
+                newest.times += 1
+            else:
+                group.add(_Made(next(self._places), tool, positional, keywords, small))
+
+    def word(self, redactor: Redactor) -> str:
+        if not self._counts:
+            return ""
+        last = [*self._changing.last, *self._reading.last]
+        shown = sorted([*self._changing.first, *self._reading.first, *last], key=_place)
+        left_out = Counter(self._counts)
+        for made in shown:
+            left_out[made.tool] -= made.times
+        gap = shown.index(min(last, key=_place)) if last else len(shown)
+        rest = _word_rest(+left_out)
+        return "\n".join((HEADING, *_lines(shown[:gap], redactor), *rest, *_lines(shown[gap:], redactor)))
+
+
+class MadeCalls:
+    """Takes calls as they succeed. Everything else is done when there are many, or when somebody wants words."""
+
+    def __init__(self) -> None:
+        self._unsorted: list[_Call] = []
+        self._sorted: _Sorted | None = None
 
     def add(
         self, tool: str, effect: Effect, positional: Sequence[object], keywords: dict[str, object], size: int
@@ -81,32 +115,15 @@ class MadeCalls:
         if len(self._unsorted) >= _MOST_UNSORTED:
             self._sort()
 
-    def _sort(self) -> None:
-        for tool, effect, positional, keywords, size in self._unsorted:
-            self._counts[tool] = self._counts.get(tool, 0) + 1
-            group = self._reading if effect is Effect.READS else self._changing
-            newest, small = group.newest, size <= _SMALL
-            if size > LARGE_MESSAGE:
-                group.add(_Made(next(self._places), tool, None, {}, small))
-            elif newest is not None and small and newest.is_like(tool, positional, keywords):
-                newest.times += 1
-            else:
-                group.add(_Made(next(self._places), tool, positional, keywords, small))
+    def _sort(self) -> _Sorted:
+        self._sorted = made = self._sorted or _Sorted()
+        made.take(self._unsorted)
         self._unsorted.clear()
+        return made
 
     def word(self, redactor: Redactor) -> str:
         """List them, one in each line, without secrets; nothing where there are none."""
-        self._sort()
-        if not self._counts:
-            return ""
-        last = [*self._changing.last, *self._reading.last]
-        shown = sorted([*self._changing.first, *self._reading.first, *last], key=_place)
-        left_out = Counter(self._counts)
-        for made in shown:
-            left_out[made.tool] -= made.times
-        gap = shown.index(min(last, key=_place)) if last else len(shown)
-        rest = _word_rest(+left_out)
-        return "\n".join((HEADING, *_lines(shown[:gap], redactor), *rest, *_lines(shown[gap:], redactor)))
+        return self._sort().word(redactor)
 
 
 def _place(made: _Made) -> int:

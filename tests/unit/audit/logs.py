@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,13 @@ def build_log(
     return AuditLog(
         folder, bounds, project=folder, redactor=redactor, largest_file=largest_file, clock=clock, later=later
     )
+
+
+def reseal(fields: dict[str, Any]) -> tuple[bytes, str]:
+    """A line with these fields and a digest that fits, as somebody would forge it; and the digest."""
+    body = json.dumps(fields, separators=(",", ":"))
+    digest = sha256(body.encode()).hexdigest()
+    return f'{body[:-1]},"hash":"{digest}"}}\n'.encode(), digest
 
 
 def begin(log: AuditLog, tool: str = "mail.send", *, caller: Caller | None = None, allowed_by: str = "") -> int:

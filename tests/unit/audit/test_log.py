@@ -24,7 +24,7 @@ from mcp_core.distribution import DISTRIBUTION
 from ot.audit.calls import collect_calls
 from ot.audit.given import MOST_NAMES, summarize
 from ot.audit.log import LOOK_INTERVAL, AuditLog
-from ot.audit.reading import Entry, find_chains, walk
+from ot.audit.reading import AuditEntry, find_chains, walk
 from ot.audit.retention import DAY, prune
 from ot.clients.caller import Caller
 from ot.clients.memory import ClientMemory
@@ -170,7 +170,7 @@ def test_two_logs_of_one_moment_do_not_share_a_file(tmp_path: Path) -> None:
 def test_names_and_texts_are_bounded_and_hold_no_known_secret(tmp_path: Path) -> None:
     log = build_log(tmp_path, secrets=(SECRET,))
 
-    given = log.describe({SECRET: "a", "b" * 5000: SECRET})
+    given = summarize({SECRET: "a", "b" * 5000: SECRET}, log.redactor)
     caller = Caller(client=f"{SECRET}\x1b[2K" + "c" * 5000)
     log.refused(f"web.resource:https://x/?key={SECRET}", caller, depth=0, refused_by=SECRET, given=given)
 
@@ -253,7 +253,7 @@ def test_a_full_file_is_followed_by_another_one_of_the_same_chain(tmp_path: Path
     [chain] = find_chains(tmp_path)
     assert list(chain.files) == [1, 2, 3]
     assert findings_of(tmp_path) == []
-    calls = collect_calls([item for item in walk(chain) if isinstance(item, Entry)], in_use=False)
+    calls = collect_calls([item for item in walk(chain) if isinstance(item, AuditEntry)], in_use=False)
     assert {call.outcome for call in calls} == {"ok"}
 
 

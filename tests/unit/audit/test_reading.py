@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from ot.audit.calls import collect_calls
-from ot.audit.chain import seal, word
-from ot.audit.reading import Entry, find_chains, walk
-from tests.unit.audit.logs import begin, build_log, files_of, findings_of, problems_of, write_calls
+from ot.audit.reading import AuditEntry, find_chains, walk
+from tests.unit.audit.logs import begin, build_log, files_of, findings_of, problems_of, reseal, write_calls
 
 Lines = list[bytes]
 
@@ -40,7 +39,7 @@ def resealed(lines: Lines) -> Lines:
     """Another tool in the fourth line, with a digest that fits it."""
     entry = json.loads(lines[3])
     del entry["hash"]
-    return [*lines[:3], seal(word(entry | {"tool": "mail.other"}))[0], *lines[4:]]
+    return [*lines[:3], reseal(entry | {"tool": "mail.other"})[0], *lines[4:]]
 
 
 def sealed_noise(lines: Lines) -> Lines:
@@ -187,12 +186,12 @@ def test_lines_that_fit_but_say_nonsense_stop_nobody(tmp_path: Path) -> None:
         {"event": "end", "call": None},
         {"n": True},
     ):
-        line, previous = seal(word({**entry, "prev": previous}))
+        line, previous = reseal({**entry, "prev": previous})
         with file.open("ab") as stream:
             stream.write(line)
 
     [chain] = find_chains(tmp_path)
-    calls = collect_calls([item for item in walk(chain) if isinstance(item, Entry)], in_use=True)
+    calls = collect_calls([item for item in walk(chain) if isinstance(item, AuditEntry)], in_use=True)
     assert [call.tool for call in calls] == ["mail.send", ""]
 
 

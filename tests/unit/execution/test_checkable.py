@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ot.errors import ToolArgumentError
 from ot.execution.checkable import checkable
-from ot.execution.validation import ArgumentCheck
+from ot.execution.validation import ArgumentStep
 from tests.opened_executor import define
 
 BREAKOUTS = [
@@ -81,7 +81,7 @@ def test_text_of_a_schema_is_never_executed(tmp_path: Path, text: str) -> None:
     arguments: list[dict[str, Any]] = [{}, {text: 1}, {text: "x"}, {"a": 1}, {"a": text}, {"a": {text: 1}}, {"b": []}]
 
     for schema in hostile_schemas(text):
-        check = ArgumentCheck(define("a.b", schema))
+        check = ArgumentStep(define("a.b", schema))
         for given_arguments in arguments:
             with suppress(ToolArgumentError):
                 check.bind((), given_arguments)
@@ -101,7 +101,7 @@ def test_a_remote_reference_is_not_fetched_and_not_checked(tmp_path: Path, refer
             "properties": {"a": {"$ref": address}, "b": {"$ref": f"{address}#/x"}, "c": {"$dynamicRef": address}},
         }
 
-        bound = ArgumentCheck(define("a.b", schema)).bind((), {"a": "text", "b": 1, "c": None})
+        bound = ArgumentStep(define("a.b", schema)).bind((), {"a": "text", "b": 1, "c": None})
 
         assert bound == {"a": "text", "b": 1, "c": None}
         with pytest.raises(BlockingIOError):
@@ -124,7 +124,7 @@ def test_a_remote_reference_is_not_fetched_and_not_checked(tmp_path: Path, refer
 def test_a_schema_that_would_take_forever_does_not(schema: dict[str, Any]) -> None:
     arguments = {"a": "a" * 40 + "!"}
 
-    assert ArgumentCheck(define("a.b", schema)).bind((), arguments) == arguments
+    assert ArgumentStep(define("a.b", schema)).bind((), arguments) == arguments
 
 
 def test_nesting_beyond_what_python_compiles_is_left_unchecked() -> None:
@@ -134,11 +134,11 @@ def test_nesting_beyond_what_python_compiles_is_left_unchecked() -> None:
         deep = {"type": "array", "items": {"anyOf": [deep, {"type": "null"}]}}
         data = [data]
 
-    assert ArgumentCheck(define("a.b", {"properties": {"a": deep}})).bind((), {"a": data}) == {"a": data}
+    assert ArgumentStep(define("a.b", {"properties": {"a": deep}})).bind((), {"a": data}) == {"a": data}
 
 
 def test_local_references_are_followed() -> None:
-    check = ArgumentCheck(
+    check = ArgumentStep(
         define("a.b", {"properties": {"a": {"$ref": "#/$defs/x~1y"}}, "$defs": {"x/y": {"type": "integer"}}})
     )
 
@@ -203,7 +203,7 @@ def test_what_the_whole_schema_accepts_is_accepted(schema: dict[str, Any], data:
     if not jsonschema.Draft202012Validator(schema).is_valid(data):
         return
 
-    bound = ArgumentCheck(define("a.b", schema)).bind((), data)
+    bound = ArgumentStep(define("a.b", schema)).bind((), data)
 
     assert bound == data
 
@@ -213,7 +213,7 @@ def test_what_the_whole_schema_accepts_is_accepted(schema: dict[str, Any], data:
 def test_any_json_at_all_can_be_given_as_a_schema(schema: Any) -> None:
     assert isinstance(checkable(schema), dict)
     if isinstance(schema, dict):
-        ArgumentCheck(define("a.b", schema))
+        ArgumentStep(define("a.b", schema))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from ot import errors
 from ot.errors import OneToolError
-from ot.execution.outgoing import Outgoing
+from ot.execution.outgoing import redact_error
 from ot.text.redaction import Redactor
 
 SECRET = "s3cr3t-value"
@@ -69,7 +69,7 @@ def _with_secrets(kind: type[OneToolError]) -> OneToolError:
 )
 def test_an_errors_texts_leave_without_secrets(kind: type[OneToolError]) -> None:
     error = _with_secrets(kind)
-    Outgoing(Redactor([SECRET])).redact(error)
+    redact_error(error, Redactor([SECRET]))
 
     left = {field for field, value in vars(error).items() if SECRET in str(value)}
     assert left <= error.names
@@ -92,6 +92,6 @@ def test_what_an_error_does_not_declare_is_text() -> None:
         answer: str
 
     error = NewError("pack.tool", SECRET)
-    Outgoing(Redactor([SECRET])).redact(error)
+    redact_error(error, Redactor([SECRET]))
 
     assert (error.answer, error.tool, error.args) == ("***", "pack.tool", ("pack.tool", "***"))

@@ -24,40 +24,51 @@ from ot.errors import (
     ToolFailedError,
     ToolStoppedError,
     ToolTimeoutError,
+    UnsupportedToolError,
 )
 from ot.execution.call import Call
 from ot.execution.consent import Consent, Subject, held
-from ot.execution.invocation import MAX_DEPTH, invoke, refuse_endless, time_limit
-from ot.execution.outgoing import Outgoing
-from ot.execution.policy import refuse_denied
-from ot.execution.prepared import DEFAULT_LIMIT, Preparation, PreparedTool
-from ot.execution.records import SLOW, CallRecord, record_unknown
+from ot.execution.invocation import CallStep, time_limit
+from ot.execution.outgoing import RedactionStep
+from ot.execution.policy import MAX_DEPTH, DenyStep, Policy
+from ot.execution.prepared import DEFAULT_LIMIT, PreparedTool, prepare_tool
+from ot.execution.records import SLOW, RecordStep, record_unknown
 from ot.execution.rules import Guard, first_rule
-from ot.registry.registry import ToolFunction, ToolRegistry
+from ot.execution.steps import Preparation, StepParts
+from ot.registry.registry import RegisteredTool, ToolFunction, ToolRegistry
 from ot.stats.database import open_for_reading
 from ot.stats.recorder import UNKNOWN_TOOL
 from ot.tasks.large_values import FileValue
 from ot.text.redaction import Redactor
-from tests.opened_executor import define, open_executor
+from tests.opened_executor import Opened, define, open_executor
 from tests.unit.stats.noted import open_recorder
 
 SECRET = "s3cr3t-value"
+NO_SERVICES: Any = None  # of the engine: nothing is called
 
 
 async def _nothing(_: dict[str, Any]) -> str:
     return "done"
 
 
+def registered(function: ToolFunction = _nothing, **fields: Any) -> RegisteredTool:
+    registry = ToolRegistry()
+    registry.register(define("x.tool", **fields), function)
+    return registry.find("x.tool")
+
+
 def prepare(
     function: ToolFunction = _nothing, *, config: Mapping[str, Any] | None = None, **fields: Any
 ) -> PreparedTool:
-    registry = ToolRegistry()
-    registry.register(define("x.tool", **fields), function)
-    return Preparation(registry, Config.model_validate(config or {})).of("x.tool")
+    return prepare_tool(registered(function, **fields), Config.model_validate(config or {}))
 
 
 def call_of(tool: PreparedTool | None = None, *, caller: Caller = NOBODY, depth: int = 0, **fields: Any) -> Call:
-    return Call("x.tool", tool or prepare(), fields.pop("arguments", {}), (), caller, depth, **fields)
+    return Call(tool or prepare(), fields.pop("arguments", {}), fields.pop("positional", ()), caller, depth, **fields)
+
+
+def parts(**others: Any) -> StepParts:
+    return StepParts(NO_SERVICES, Policy(Redactor()), Redactor(), **others)
 
 
 # -- find
@@ -66,12 +77,12 @@ def call_of(tool: PreparedTool | None = None, *, caller: Caller = NOBODY, depth:
 def test_a_tool_is_prepared_once_until_it_is_registered_again() -> None:
     registry = ToolRegistry()
     registry.register(define("x.tool", timeout=3), _nothing)
-    preparation = Preparation(registry, Config())
+    preparation = Preparation(registry, Config(), parts())
     first = preparation.of("x.tool")
 
     assert preparation.of("x.tool") is first
     registry.register(define("x.tool", timeout=4), _nothing)
-    assert preparation.of("x.tool").limit == 4
+    assert preparation.of("x.tool").tool.limit == 4
 
 
 @pytest.mark.parametrize(
@@ -121,10 +132,17 @@ def test_a_rule_names_a_tool_by_any_of_its_names(rules: tuple[str, ...], found: 
 
 def test_a_denied_call_is_refused_with_the_rule() -> None:
     with pytest.raises(ToolDeniedError) as raised:
-        refuse_denied(prepare(config={"policy": {"deny": ["x.*"]}}).guard)
+        DenyStep(prepare(config={"policy": {"deny": ["x.*"]}})).begin(call_of())
 
     assert (raised.value.tool, raised.value.rule) == ("x.tool", "x.*")
-    refuse_denied(prepare().guard)
+    DenyStep(prepare()).begin(call_of())
+
+
+def test_a_tool_that_needs_what_we_do_not_have_is_refused() -> None:
+    with pytest.raises(UnsupportedToolError) as raised:
+        DenyStep(prepare(lacks="a window")).begin(call_of())
+
+    assert (raised.value.tool, raised.value.lacks) == ("x.tool", "a window")
 
 
 # -- ask
@@ -210,9 +228,10 @@ def test_a_run_without_time_makes_no_calls(left: float) -> None:
 
 
 def test_calls_inside_calls_have_an_end() -> None:
-    refuse_endless(call_of(depth=MAX_DEPTH))
+    deny = DenyStep(prepare())
+    deny.begin(call_of(depth=MAX_DEPTH))
     with pytest.raises(ToolFailedError, match="more than 32 deep") as raised:
-        refuse_endless(call_of(depth=MAX_DEPTH + 1))
+        deny.begin(call_of(depth=MAX_DEPTH + 1))
 
     assert (raised.value.tool, raised.value.kind) == ("x.tool", "RecursionError")
 
@@ -220,7 +239,13 @@ def test_calls_inside_calls_have_an_end() -> None:
 async def invoked(function: ToolFunction, *, caller: Caller = NOBODY, **fields: Any) -> Any:
     async with open_executor() as opened:
         call = call_of(prepare(function, **fields), caller=caller, depth=3)
-        return await invoke(call, {"a": 1}, opened.executor._door, CallRecord(call, None))
+        return await made(call, opened, {"a": 1})
+
+
+async def made(call: Call, opened: Opened, arguments: dict[str, Any] | None = None) -> Any:
+    call.bound = arguments or {}
+    assert await CallStep(opened.executor._door).begin(call)
+    return call.value
 
 
 async def test_a_function_gets_its_arguments_and_its_context() -> None:
@@ -275,18 +300,15 @@ async def test_the_first_and_the_last_report_of_a_call_are_milestones(*, fails: 
 
 
 async def test_statistics_leave_out_the_start_that_a_call_waited_for(tmp_path: Path) -> None:
-    now = 100.0
-
     async def tool(arguments: dict[str, Any]) -> Any:
-        nonlocal now
-        now += 5.0
         current().startup += 4.0
 
     call = call_of(prepare(tool))
     with open_recorder(tmp_path) as recorder:
         async with open_executor() as opened:
-            with CallRecord(call, recorder, lambda: now) as record:
-                await invoke(call, {}, opened.executor._door, record)
+            await made(call, opened)
+        call.seconds = 5.0
+        RecordStep(recorder).end(call)
         recorder.flush()
         with open_for_reading(recorder.file) as database:
             assert database.execute("SELECT seconds FROM calls").fetchall() == [(1.0,)]
@@ -309,7 +331,7 @@ async def test_what_ends_the_server_is_no_failure_of_a_tool(error: type[BaseExce
     async with open_executor() as opened:
         call = call_of(prepare(tool))
         with pytest.raises(error):
-            await invoke(call, {}, opened.executor._door, CallRecord(call, None))
+            await made(call, opened)
 
 
 async def test_a_tool_that_cancels_itself_has_failed() -> None:
@@ -327,7 +349,7 @@ async def test_whoever_is_cancelled_is_cancelled() -> None:
 
     async with open_executor() as opened:
         call = call_of(prepare(tool))
-        task = asyncio.create_task(invoke(call, {}, opened.executor._door, CallRecord(call, None)))
+        task = asyncio.create_task(made(call, opened))
         await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -393,7 +415,7 @@ class Packer:
 
 
 def test_values_leave_without_secrets_and_packed_for_who_wants_them_so() -> None:
-    outgoing = Outgoing(Redactor([SECRET]))
+    outgoing = RedactionStep(Redactor([SECRET]))
 
     assert outgoing.make_ready([SECRET, 1], None) == (["***", 1], b"")
     assert outgoing.make_ready([SECRET, 1], Packer()) == (["***", 1], b"<['***', 1]>")
@@ -402,11 +424,11 @@ def test_values_leave_without_secrets_and_packed_for_who_wants_them_so() -> None
 def test_a_value_without_secrets_is_the_value_itself() -> None:
     value = [1, "two"]
 
-    assert Outgoing(Redactor()).make_ready(value, None)[0] is value
+    assert RedactionStep(Redactor()).make_ready(value, None)[0] is value
 
 
 def test_a_value_in_a_file_is_read_for_who_has_no_use_for_the_file() -> None:
-    outgoing = Outgoing(Redactor([SECRET]))
+    outgoing = RedactionStep(Redactor([SECRET]))
     read, passed_on = FromFile(f"is {SECRET}"), FromFile("x")
 
     assert outgoing.make_ready(read, None) == ("is ***", b"")
@@ -436,18 +458,21 @@ def rows_of(file: Path) -> list[tuple[Any, ...]]:
 def test_a_call_is_recorded_with_how_it_ended(tmp_path: Path) -> None:
     with open_recorder(tmp_path) as recorder:
         call = call_of(caller=Caller(run=7), depth=2, sent=b"[1]")
-        with CallRecord(call, recorder) as record:
-            record.end("value", b"[12]")
-        for error in (ToolFailedError("x.tool", "KeyError", "k", "1"), ToolError("no"), ValueError("odd")):
-            with pytest.raises(type(error)), CallRecord(call, recorder):
-                raise error
+        call.value, call.packed, call.seconds = "value", b"[12]", 1.0
+        record = RecordStep(recorder)
+        record.end(call)
+        call.packed = b""
+        for error, call.failure in (
+            (ToolFailedError("x.tool", "KeyError", "k", "1"), "KeyError"),
+            (ValueError("odd"), "ValueError"),
+        ):
+            record.fail(call, error)
         record_unknown("y.z", ToolError("no"), Caller(run=8), b"{}", recorder)
         recorder.flush()
 
         assert rows_of(recorder.file) == [
             ("x.tool", "", 7, 2, 3, 4),
             ("x.tool", "KeyError", 7, 2, 3, 0),
-            ("x.tool", "ToolError", 7, 2, 3, 0),
             ("x.tool", "ValueError", 7, 2, 3, 0),
             (UNKNOWN_TOOL, "ToolError", 8, 0, 2, 0),
         ]
@@ -463,10 +488,10 @@ def test_a_call_of_an_unknown_tool_took_no_time(tmp_path: Path) -> None:
 
 
 def test_a_call_is_one_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    times = iter([0.0, 0.5])
-    call = call_of(arguments={"a": 1})._replace(positional=["b"])
-    with caplog.at_level(logging.INFO, logger="ot"), CallRecord(call, None, lambda: next(times)) as record:
-        record.end([2], b"")
+    call = call_of(arguments={"a": 1}, positional=["b"])
+    call.value, call.seconds = [2], 0.5
+    with caplog.at_level(logging.INFO, logger="ot"):
+        RecordStep(None).end(call)
 
     [line] = caplog.records
     assert line.getMessage() == "x.tool status=ok ms=500.0 arguments={'a': 1} positional=['b'] result=[2]"
@@ -474,17 +499,22 @@ def test_a_call_is_one_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None
 
 
 def test_a_failed_call_says_why_and_a_slow_one_that_it_was(caplog: pytest.LogCaptureFixture) -> None:
-    times = iter([0.0, SLOW + 1, 0.0, SLOW])
+    call = call_of()
+    call.value = None
     with caplog.at_level(logging.INFO, logger="ot"):
-        with CallRecord(call_of(), None, lambda: next(times)):
-            pass
-        with pytest.raises(ToolError), CallRecord(call_of(), None, lambda: next(times)):
-            raise ToolError("no such row")
+        call.seconds = SLOW + 1
+        RecordStep(None).end(call)
+        call.seconds = SLOW
+        RecordStep(None).fail(call, ToolError("no such row"))
+        RecordStep(None).fail(call, asyncio.CancelledError())
 
-    slow, failed = caplog.records
-    assert slow.getMessage() == "x.tool status=ok ms=2000.0 arguments={} slow=True"
+    slow, failed, cancelled = caplog.records
+    assert slow.getMessage() == "x.tool status=ok ms=2000.0 arguments={} result=None slow=True"
     assert slow.levelno == logging.WARNING
     assert failed.getMessage() == "x.tool status=ToolError ms=1000.0 arguments={} error='no such row'"
+    assert failed.levelno == logging.WARNING
+    assert cancelled.getMessage() == "x.tool status=CancelledError ms=1000.0 arguments={}"
+    assert cancelled.levelno == logging.INFO
 
 
 def test_an_unknown_tool_is_a_warning_also_where_nothing_is_counted(caplog: pytest.LogCaptureFixture) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from ot.errors import ToolArgumentError
 from ot.execution.checker import _NoHandlers
-from ot.execution.validation import ArgumentCheck, load_compiler
+from ot.execution.validation import ArgumentStep, load_compiler
 from ot.registry.definitions import ToolDefinition
 from ot.registry.from_source import read_pack
 from ot_kernel.project_path import ProjectPath
@@ -19,15 +19,15 @@ from ot_kernel.values import Record
 from tests.opened_executor import define, write_pack
 
 
-def check_of(tmp_path: Path, parameters: str) -> ArgumentCheck:
-    return ArgumentCheck(definition_of(tmp_path, parameters))
+def check_of(tmp_path: Path, parameters: str) -> ArgumentStep:
+    return ArgumentStep(definition_of(tmp_path, parameters))
 
 
 def definition_of(tmp_path: Path, parameters: str) -> ToolDefinition:
     return read_pack(write_pack(tmp_path, f"async def tool({parameters}) -> None: ...\n")).tools["tool"]
 
 
-def problems_of(check: ArgumentCheck, *positional: Any, **keywords: Any) -> Sequence[str]:
+def problems_of(check: ArgumentStep, *positional: Any, **keywords: Any) -> Sequence[str]:
     with pytest.raises(ToolArgumentError) as raised:
         check.bind(positional, keywords)
     return raised.value.problems
@@ -134,7 +134,7 @@ def test_collected_keywords_are_checked_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("arguments", [None, [], "text", 5], ids=repr)
 def test_arguments_that_are_no_object_are_refused(arguments: Any) -> None:
     with pytest.raises(ToolArgumentError, match="must be an object"):
-        ArgumentCheck(define("a.b")).bind((), arguments)
+        ArgumentStep(define("a.b")).bind((), arguments)
 
 
 def test_the_callers_own_dict_is_left_alone(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ SPELT = define(
 
 
 def test_a_parameter_is_found_by_either_spelling_and_reaches_its_server_by_its_own_name() -> None:
-    check = ArgumentCheck(SPELT)
+    check = ArgumentStep(SPELT)
 
     assert check.bind((), {"from_": "a", "plain": 1}) == {"from": "a", "plain": 1}
     assert check.bind((), {"from": "a"}) == {"from": "a"}
@@ -173,7 +173,7 @@ def test_a_parameter_is_found_by_either_spelling_and_reaches_its_server_by_its_o
 
 
 def test_problems_name_a_parameter_as_the_signature_shows_it() -> None:
-    check = ArgumentCheck(SPELT)
+    check = ArgumentStep(SPELT)
 
     assert problems_of(check) == ("from_ is missing",)
     assert problems_of(check, from_=1) == ("from_ must be str, not int",)
@@ -185,7 +185,7 @@ def test_problems_name_a_parameter_as_the_signature_shows_it() -> None:
 
 def test_a_place_inside_a_parameter_is_named_as_the_signature_shows_it() -> None:
     schema = {"type": "array", "items": {"type": "integer"}}
-    check = ArgumentCheck(define("x.tool", {"properties": {"a-b": schema}}, spellings={"a_b": "a-b"}))
+    check = ArgumentStep(define("x.tool", {"properties": {"a-b": schema}}, spellings={"a_b": "a-b"}))
 
     assert problems_of(check, a_b=[1, "2"]) == ("a_b[1] must be int, not str",)
 
@@ -226,7 +226,7 @@ TEXT = {
     ids=["list", "optional list", "two problems", "another type", "nearest form", "hint", "allowed", "long key"],
 )  # fmt: skip
 def test_what_is_wrong_inside_is_named_exactly(schema: dict[str, Any], value: object, problems: list[str]) -> None:
-    check = ArgumentCheck(define("a.b", {"properties": {"a": schema}}))
+    check = ArgumentStep(define("a.b", {"properties": {"a": schema}}))
 
     if problems:
         assert list(problems_of(check, a=value)) == problems
@@ -248,7 +248,7 @@ def test_what_is_wrong_inside_is_named_exactly(schema: dict[str, Any], value: ob
     ids=str,
 )
 def test_other_problems_are_named_too(schema: dict[str, Any], value: object, problem: str | None) -> None:
-    check = ArgumentCheck(define("x.tool", {"properties": {"a": schema}}))
+    check = ArgumentStep(define("x.tool", {"properties": {"a": schema}}))
     if problem is None:
         assert check.bind((), {"a": value}) == {"a": value}
     else:
@@ -256,7 +256,7 @@ def test_other_problems_are_named_too(schema: dict[str, Any], value: object, pro
 
 
 def test_what_is_wrong_with_the_arguments_as_a_whole_is_told_too() -> None:
-    check = ArgumentCheck(define("x.tool", {"minProperties": 1}))
+    check = ArgumentStep(define("x.tool", {"minProperties": 1}))
 
     assert problems_of(check) == ("the arguments must contain at least 1 properties",)
 

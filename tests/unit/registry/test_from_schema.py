@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ot.errors import PackLoadError, ToolArgumentError
-from ot.execution.validation import ArgumentCheck
+from ot.execution.validation import ArgumentStep
 from ot.registry.definitions import Cancellation, ToolDefinition
 from ot.registry.from_schema import MAX_DESCRIPTION, MAX_TOOLS, define_pack
 from ot.registry.registry import ToolRegistry
@@ -47,7 +47,7 @@ def parameters_of(tool: ToolDefinition) -> str:
 
 
 def bind(tool: ToolDefinition, *positional: Any, **keywords: Any) -> dict[str, Any]:
-    return ArgumentCheck(tool).bind(positional, keywords)
+    return ArgumentStep(tool).bind(positional, keywords)
 
 
 @pytest.mark.scenario("ot/list-tools/proxy-tool-signature-from-schema")
@@ -313,7 +313,7 @@ def test_a_hostile_schema_still_gives_a_tool(schema: Mapping[str, Any]) -> None:
     tool = define(schema, description="x" * 200_000)
 
     parameters_of(tool)
-    ArgumentCheck(tool)
+    ArgumentStep(tool)
     assert len(tool.description) < 1_000
     assert len(tool.docs.body) < MAX_DESCRIPTION + 100
     assert all(len(text) < 2_000 for text in tool.docs.arguments.values())
@@ -348,7 +348,7 @@ def test_anything_at_all_gives_a_tool_that_can_be_registered(
     for definition in pack.tools.values():
         registry.register(definition, _never_called)
         parameters_of(definition)
-        ArgumentCheck(definition)
+        ArgumentStep(definition)
 
 
 async def _never_called(_: dict[str, Any]) -> None:

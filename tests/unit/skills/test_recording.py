@@ -8,14 +8,14 @@ import pytest
 
 from ot.effects import Effect
 from ot.errors import NewSkillError
-from ot.journal.recorded import Outcome, RecordedCall
+from ot.journal.recorded import CallOutcome, RecordedCall
 from ot.skills.recording import Recording, read_recording, recording_of, write_recording
 from ot.store.journal_store import Place
 
 LARGE = RecordedCall(
-    1, "mail.list", Effect.READS, 5.0, "0f", {"box": "in"}, None, Outcome.VALUE, None, ("f", 0, 3), has_value=True
+    1, "mail.list", Effect.READS, 5.0, "0f", {"box": "in"}, None, CallOutcome.VALUE, None, ("f", 0, 3), has_value=True
 )
-FAILED = RecordedCall(2, "mail.send", Effect.UNKNOWN, 6.0, "1f", {}, outcome=Outcome.ERROR, error="no", kind="OSError")
+FAILED = RecordedCall(2, "mail.send", Effect.UNKNOWN, 6.0, "1f", {}, outcome=CallOutcome.ERROR, error="no", kind="OSError")
 
 
 def gone(_: Place) -> bytes:

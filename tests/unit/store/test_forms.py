@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ot.audit.chain import name_file, seal, word
-from ot.audit.reading import Entry, Finding, find_chains, walk
+from ot.audit.reading import AuditEntry, Finding, find_chains, walk
 from ot.config.models import JournalSettings, OAuthSettings
 from ot.errors import RunNotResumableError
 from ot.journal.equality import Equality
@@ -200,7 +200,7 @@ def test_a_run_of_an_older_version_is_read_and_one_of_a_newer_is_not(tmp_path: P
 
 def test_a_newer_audit_log_is_reported_and_not_read(tmp_path: Path) -> None:
     name = name_file("20261117T021447-960-0d52d94e", 1)
-    (tmp_path / name).write_bytes(seal(word({"event": "start", "form": 2, "n": 1, "prev": ""}))[0])
+    (tmp_path / name).write_bytes(seal([word({"event": "start", "form": 2})], after=0, previous="")[0])
 
     [chain] = find_chains(tmp_path)
 
@@ -208,9 +208,9 @@ def test_a_newer_audit_log_is_reported_and_not_read(tmp_path: Path) -> None:
 
 
 def test_an_older_audit_log_is_read(tmp_path: Path) -> None:
-    head = {"event": "start", "chain": "20261117T021447-960-0d52d94e", "part": 1, "n": 1, "prev": ""}
-    (tmp_path / name_file("20261117T021447-960-0d52d94e", 1)).write_bytes(seal(word(head))[0])
+    head = {"event": "start", "chain": "20261117T021447-960-0d52d94e", "part": 1}
+    (tmp_path / name_file("20261117T021447-960-0d52d94e", 1)).write_bytes(seal([word(head)], after=0, previous="")[0])
 
     [chain] = find_chains(tmp_path)
 
-    assert [item.fields["event"] for item in walk(chain) if isinstance(item, Entry)] == ["start"]
+    assert [item.fields["event"] for item in walk(chain) if isinstance(item, AuditEntry)] == ["start"]

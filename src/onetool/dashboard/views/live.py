@@ -13,7 +13,7 @@ from onetool.dashboard.short_cache import ShortCache
 from onetool.dashboard.visit import Visit
 from ot.errors import StatsDisabledError
 from ot.journal.journal import Journal, word_arguments
-from ot.journal.recorded import Outcome, RecordedCall, RecordedRun
+from ot.journal.recorded import CallOutcome, RecordedCall, RecordedRun
 from ot.run.runs import Runs
 from ot.stats.figures import Summary
 from ot.stats.statistics import Statistics
@@ -104,9 +104,9 @@ def word_call(call: RecordedCall) -> str:
 def word_value(call: RecordedCall) -> str:
     """Word how a call ended."""
     match call.outcome:
-        case Outcome.ERROR:
+        case CallOutcome.ERROR:
             return call.error
-        case Outcome.UNKNOWN:
+        case CallOutcome.UNKNOWN:
             return "outcome unknown"
     if call.value_at is not None:
         return f"{call.value_at[2]:,} bytes"

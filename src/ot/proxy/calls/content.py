@@ -55,13 +55,13 @@ def read_result(result: Json, form: ResultForm = UNKNOWN_FORM) -> ToolValue:
         raise ToolError(_read_message(blocks, structured))
     if structured is not None:
         # Text says the same once more, for clients that read nothing else.
-        value = _unwrap(structured) if form.wrapped else structured
-        others = [_read_block(block, form) for block in blocks if not _is_text(block)]
-        return [value, *others] if others else value
-    values = [_read_block(block, form) for block in blocks]
-    if len(values) == 1:
-        return values[0]
-    return values or None
+        values = [_unwrap(structured) if form.wrapped else structured]
+        blocks = [block for block in blocks if not _is_text(block)]
+    else:
+        values = []
+    for block in blocks:
+        values.append(_read_block(block, form))
+    return values[0] if len(values) == 1 else values or None
 
 
 def _unwrap(structured: Json) -> Json:

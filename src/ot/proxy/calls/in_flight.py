@@ -40,4 +40,5 @@ class CallsInFlight:
 
 
 def front_of(context: CallContext | None) -> Front | None:
+    """Return the client behind a call, if there is one."""
     return context.caller.front if context is not None else None

@@ -16,7 +16,6 @@ from mcp_types import CLIENT_CAPABILITIES_META_KEY, JSONRPCRequest
 
 from ot.clients.claims import Claims
 from ot.context import current_or_none
-from ot.proxy.calls.in_flight import front_of
 from ot.proxy.transports.transport import Transport
 
 
@@ -30,21 +29,23 @@ class ClaimingTransport:
 
     async def __aenter__(self) -> TransportStreams:
         reader, writer = await self._transport.__aenter__()
-        return reader, _ClaimingWriter(writer, self._correct)
+        return reader, _ClaimingWriter(writer, self.correct)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
         return await self._transport.__aexit__(kind, error, traceback)
 
-    def _correct(self, request: JSONRPCRequest) -> None:
+    def correct(self, request: JSONRPCRequest) -> None:
+        """Have a request claim what is true."""
         params = request.params
         if params is None:
             return
         if request.method == "initialize":
             self.claimed = params["capabilities"] = self._known()
         elif CLIENT_CAPABILITIES_META_KEY in params.get("_meta", {}):
-            front = front_of(current_or_none())
+            context = current_or_none()
+            front = None if context is None else context.caller.front
             params["_meta"][CLIENT_CAPABILITIES_META_KEY] = self._known() if front is None else front.able.claims
 
 

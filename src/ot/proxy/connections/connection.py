@@ -81,8 +81,8 @@ class Connection:
         return not self.closing.is_set()
 
     def claims_less_than(self, claims: Claims) -> bool:
-        """True if its handshake knew less of the clients, and it can be made again: nobody has used it since."""
-        return self._claiming.claimed not in (None, claims) and not self.calls.begun
+        """True if its handshake knew less of the clients."""
+        return self._claiming.claimed not in (None, claims)
 
     # -- its life, in its owner's task
 

@@ -155,8 +155,9 @@ class MessageReader(ObjectReceiveStream[SessionMessage]):
                 continue
             # A line that is not for the session may pass only where nothing stands before it: what a server logs
             # before it answers is to be heard before the call has ended.
-            if not self._idle or self._waiting or not self.take(line):
-                self.put(line)
+            first = self._idle and not self._waiting
+            if not (first and self.take(line)):
+                self.put(line, certain=first)
 
     def put(self, line: bytes, *, certain: bool = False) -> None:
         """Hand a line to the SDK; unless it is `certain`, the fast lane is offered it first."""
@@ -178,7 +179,8 @@ class MessageReader(ObjectReceiveStream[SessionMessage]):
         while True:
             line = await self._next_line()
             try:
-                return SessionMessage(await _parse(line))
+                message = _parse(line) if len(line) < _LARGE else await anyio.to_thread.run_sync(_parse, line)
+                return SessionMessage(message)
             except ValueError as error:
                 self._stray += 1
                 self._transport.note_stray(line, type(error).__name__, self._stray)
@@ -236,8 +238,5 @@ class MessageWriter(ObjectSendStream[SessionMessage]):
         """Do nothing: the transport ends the process."""
 
 
-async def _parse(line: bytes) -> JSONRPCMessage:
-    """Raises ValueError."""
-    if len(line) < _LARGE:
-        return jsonrpc_message_adapter.validate_json(line, by_name=False)
-    return await anyio.to_thread.run_sync(lambda: jsonrpc_message_adapter.validate_json(line, by_name=False))
+_parse: Callable[[bytes], JSONRPCMessage] = partial(jsonrpc_message_adapter.validate_json, by_name=False)
+"""Raises ValueError."""

@@ -1,0 +1,130 @@
+"""The audit log's step of a call: one with side effects is written before it begins and after it has ended.
+
+What was refused is written too, by whomever and for whichever tool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping, Sequence
+
+from ot.audit.chain import OK
+from ot.audit.given import summarize
+from ot.audit.log import AuditLog
+from ot.clients.caller import Caller
+from ot.context import CallContext
+from ot.errors import (
+    CallError,
+    ConsentError,
+    FlowDeniedError,
+    NotGrantedError,
+    OneToolError,
+    ToolDeniedError,
+    UntrustedPackError,
+    UntrustedSnippetError,
+)
+from ot.execution.call import Call, Step
+from ot.tasks.large_values import LARGE_MESSAGE, MOST, aside, is_large
+from ot.values import Arguments, ToolValue
+
+POSITIONAL = "*"  # stands for the positional arguments of a call that was refused before they had names
+
+
+class RefusalStep(Step):
+    """Writes that a call was refused before it began; this is all that is audited of a tool that only reads."""
+
+    __slots__ = ("_audit",)
+
+    def __init__(self, audit: AuditLog) -> None:
+        self._audit = audit
+
+    def fail(self, call: Call, error: BaseException) -> Awaitable[None] | None:
+        if call.context is not None or not isinstance(error, CallError):
+            return None
+        given = all_arguments(call.arguments, call.positional)
+        return audit_refusal(self._audit, call.name, given, call.caller, call.depth, error, sent=call.sent)
+
+
+class AuditStep(RefusalStep):
+    """Writes the calls of a tool with side effects."""
+
+    __slots__ = ()
+
+    def begin(self, call: Call) -> Awaitable[None] | None:
+        if not 0 < len(call.sent) <= MOST:  # bytes, and so no more items
+            return self._begin_aside(call)
+        given = summarize(call.bound, self._audit.redactor)
+        call.audited = self._audit.begin(
+            call.name, call.tool.effect, call.caller, depth=call.depth, allowed_by=call.allowed_by, given=given
+        )
+        return None
+
+    def end(self, call: Call) -> None:
+        if call.audited:
+            self._audit.end(call.audited, call.failure or OK, call.seconds)
+
+    def fail(self, call: Call, error: BaseException) -> Awaitable[None] | None:
+        self.end(call)
+        return super().fail(call, error)
+
+    async def _begin_aside(self, call: Call) -> None:
+        given = await _describe(self._audit, call.bound, call.sent)
+        call.audited = self._audit.begin(
+            call.name, call.tool.effect, call.caller, depth=call.depth, allowed_by=call.allowed_by, given=given
+        )
+
+
+async def audit_refusal(
+    audit: AuditLog | None,
+    name: str,
+    arguments: Arguments,
+    caller: Caller,
+    depth: int,
+    error: CallError,
+    *,
+    sent: bytes = b"",
+) -> None:
+    """Write into the audit log that policy, a person or lack of trust refused something; no other error does."""
+    refused_by = _word_refusal(error)
+    if audit is not None and refused_by:
+        given = await _describe(audit, arguments, sent)
+        audit.refused(name, caller, depth=depth, refused_by=refused_by, given=given)
+
+
+def audit_early_refusal(audit: AuditLog | None, name: str, caller: Caller, error: OneToolError) -> None:
+    """Write into the audit log that code was refused something before it could call it, and so without arguments."""
+    refused_by = _word_refusal(error)
+    if audit is not None and refused_by:
+        audit.refused(name, caller, depth=0, refused_by=refused_by, given=summarize({}, audit.redactor))
+
+
+def audit_answer(audit: AuditLog | None, context: CallContext, answer: str) -> None:
+    """Write into the audit log what was answered to a question that an audited tool asks by itself."""
+    if audit is not None and context.entry:
+        audit.asked(context.entry, answer)
+
+
+def all_arguments(arguments: object, positional: Sequence[ToolValue]) -> Arguments:
+    """Return by name what was given to a call that nobody has checked: it may be anything."""
+    named = arguments if isinstance(arguments, Mapping) else {}
+    return {POSITIONAL: positional, **named} if positional else named
+
+
+async def _describe(audit: AuditLog, arguments: Arguments, sent: bytes) -> str:
+    if len(sent) > LARGE_MESSAGE or is_large(arguments):
+        return await aside(summarize, arguments, audit.redactor)
+    return summarize(arguments, audit.redactor)
+
+
+def _word_refusal(error: OneToolError) -> str:
+    match error:
+        case NotGrantedError():
+            return "no group of theirs is granted it"
+        case ToolDeniedError():
+            return f"policy.deny names {error.rule}"
+        case FlowDeniedError():
+            return f"policy.flows: {error.read} was called before"
+        case ConsentError():
+            return f"{error.reason} ({error.rule})"
+        case UntrustedPackError() | UntrustedSnippetError():
+            return f"nobody has trusted it in {error.project}"
+    return ""
