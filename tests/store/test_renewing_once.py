@@ -52,7 +52,9 @@ async def log_in(database: str, url: str, folder: Path) -> None:
             await server.obtain()
         kept = await own.credentials.read(server.memory.place)
         assert kept is not None
-        while time.time() <= kept["expires_at"]:
+        ends = kept["expires_at"]
+        assert isinstance(ends, float)
+        while time.time() <= ends:
             await anyio.sleep(0.02)
 
 

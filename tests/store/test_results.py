@@ -58,7 +58,7 @@ def read(results: ResultStore, handle: str) -> Any:
 
 async def test_what_one_server_keeps_another_reads_again_and_again(open_results: Opened) -> None:
     first, second = open_results(), open_results()
-    values = ["", "text\n", ["a", 1], {"a": [1]}, "é" * 3 * MEGABYTE]
+    values: list[Any] = ["", "text\n", ["a", 1], {"a": [1]}, "é" * 3 * MEGABYTE]
 
     kept = [(await first.keep_value(value, read_before=["gmail.read"])).handle for value in values]
 

@@ -6,6 +6,7 @@ import re
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 import pytest
@@ -81,7 +82,7 @@ def test_the_issuer_is_asked_again_who_somebody_is_while_they_are_logged_in(
     team_dashboard: TeamServer, openid_provider: OpenIdProvider, browsers: Browsers, tmp_path: Path
 ) -> None:
     browser = browsers.log_in("carl")
-    carl = {"issuer": openid_provider.issuer, "subject": "carl", "name": "carl", "groups": []}
+    carl: dict[str, Any] = {"issuer": openid_provider.issuer, "subject": "carl", "name": "carl", "groups": []}
     seconds_ago = SealedTickets(Sealer([KEY]), FileEndedSessions(tmp_path), clock=lambda: time.time() - 2000)
     session = run_apart(partial(seconds_ago.issue, Kind.SESSION, carl, seconds=LONGEST))
     browser.cookies.set(address_of(team_dashboard.public_url, ()).cookie_name("session"), session, domain="127.0.0.1")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mcp_core.json_types import JsonObject
 from ot.audit.chain import name_file, seal, word
 from ot.audit.reading import Entry, Finding, find_chains, walk
 from ot.config.models import JournalSettings, OAuthSettings
@@ -208,7 +209,7 @@ def test_a_newer_audit_log_is_reported_and_not_read(tmp_path: Path) -> None:
 
 
 def test_an_older_audit_log_is_read(tmp_path: Path) -> None:
-    head = {"event": "start", "chain": "20261117T021447-960-0d52d94e", "part": 1, "n": 1, "prev": ""}
+    head: JsonObject = {"event": "start", "chain": "20261117T021447-960-0d52d94e", "part": 1, "n": 1, "prev": ""}
     (tmp_path / name_file("20261117T021447-960-0d52d94e", 1)).write_bytes(seal(word(head))[0])
 
     [chain] = find_chains(tmp_path)
