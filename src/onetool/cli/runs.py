@@ -11,13 +11,14 @@ from mcp_core.json_types import JsonObject
 from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.printing import add_json_argument, complain, say, say_json, visible, word_table
 from onetool.cli.start import load
-from ot.app import open_journal
 from ot.clients.person import LOCAL
 from ot.errors import CallError
 from ot.execution.wording import word_error
 from ot.journal.journal import Journal, word_arguments
 from ot.journal.listing import describe_run
+from ot.journal.opening import open_journal
 from ot.journal.recorded import Outcome, RecordedCall, RecordedRun
+from ot.parts.stores import open_own_store
 from ot.stats.wording import duration
 
 EPILOG = "The newest run comes last. A run of a server that still goes on has no outcome yet."
@@ -42,7 +43,9 @@ def main(options: Namespace) -> int:
         case _:
             complain("onetool runs: write `onetool runs`, or `onetool runs show ID`")
             return USAGE
-    with open_journal(load(options, tolerant=True)) as journal:
+    loaded = load(options, tolerant=True)
+    with open_own_store(loaded) as store:
+        journal = open_journal(loaded, store)
         return _show(journal, wanted, as_json=options.json) if wanted else _list(journal, options)
 
 

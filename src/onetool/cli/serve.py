@@ -7,7 +7,7 @@ import os
 import socket
 from argparse import ArgumentParser, Namespace
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from onetool.replicas.replicas import Replicas
     from ot.apps import Apps
     from ot.parts.shared_parts import SharedBackend
+    from ot.store.opening import Backend
     from ot.store.postgres.link import PostgresLink
     from ot.telemetry.telemetry import Telemetry
 
@@ -164,19 +165,19 @@ def _serve_http(
     from onetool.replicas.draining import Draining
     from onetool.telemetry_setup import build_telemetry
     from ot.parts.shared_parts import SharedBackend
-    from ot.store.opening import open_link
+    from ot.store.opening import open_backend
 
     async def serve() -> None:
         telemetry, draining = build_telemetry(loaded, os.environ, counted=True), Draining()
         open_served = _open_for_all if shared else _open_for_one
         address, hosts = find_address(listener)
         async with AsyncExitStack() as stack:
-            link = await stack.enter_async_context(open_link(loaded.config.store))
-            dashboard = None if over == "unix" else LateDashboard(loaded, address, hosts, link)
+            store = await stack.enter_async_context(open_backend(loaded.config.store))
+            dashboard = None if over == "unix" else LateDashboard(loaded, address, hosts, store)
             reached = Endpoint(over, None if dashboard is None else dashboard.make_link)
-            replicas = await stack.enter_async_context(_open_replicas(loaded, link, address, draining))
-            backing = SharedBackend(link, None if replicas is None else replicas.detached)
-            people = await stack.enter_async_context(open_people(loaded, link))
+            replicas = await stack.enter_async_context(_open_replicas(loaded, store, address, draining))
+            backing = SharedBackend(store, None if replicas is None else replicas.detached)
+            people = await stack.enter_async_context(open_people(loaded, store))
             apps = await stack.enter_async_context(open_served(loaded, launched, telemetry, reached, backing))
             if dashboard is not None and use_link is not None:
                 tasks = await stack.enter_async_context(anyio.create_task_group())
@@ -193,20 +194,19 @@ def _serve_http(
     return OK
 
 
-@asynccontextmanager
-async def _open_replicas(
-    loaded: LoadedConfig, link: PostgresLink | None, address: str, draining: Draining
-) -> AsyncIterator[Replicas | None]:
+def _open_replicas(
+    loaded: LoadedConfig, store: Backend, address: str, draining: Draining
+) -> AbstractAsyncContextManager[Replicas | None]:
     """Be one of several replicas, if there is a database that they can share."""
-    if link is None:
-        yield None
-        return
-    from onetool.replicas.replicas import open_replicas
-    from ot.config.seal_keys import load_sealer
 
-    sealer = load_sealer(loaded.config, state_folder(loaded.machine_home))
-    async with open_replicas(link, sealer, address=address, draining=draining) as replicas:
-        yield replicas
+    def open_on(link: PostgresLink) -> AbstractAsyncContextManager[Replicas | None]:
+        from onetool.replicas.replicas import open_replicas
+        from ot.config.seal_keys import load_sealer
+
+        sealer = load_sealer(loaded.config, state_folder(loaded.machine_home))
+        return open_replicas(link, sealer, address=address, draining=draining)
+
+    return store.pick(nullcontext, open_on)
 
 
 @asynccontextmanager

@@ -15,19 +15,17 @@ from onetool.front.late_app import ServedApps
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.config.seal_keys import load_sealer
-from ot.store.opening import build_ended_sessions
+from ot.store.opening import Backend
 
 if TYPE_CHECKING:
     from onetool.dashboard.dashboard_app import DashboardApp
-    from ot.store.postgres.link import PostgresLink
 
 
 class LateDashboard:
     """Most servers are never looked at, and need no templates."""
 
-    def __init__(self, loaded: LoadedConfig, address: str, hosts: Iterable[str], link: PostgresLink | None) -> None:
-        """`link` leads to the store that replicas share, if there is one."""
-        self._link = link
+    def __init__(self, loaded: LoadedConfig, address: str, hosts: Iterable[str], backend: Backend) -> None:
+        self._backend = backend
         self._loaded = loaded
         self._auth = auth = loaded.config.auth
         self._address = address_of(auth.public_url or address, hosts)
@@ -65,6 +63,6 @@ class LateDashboard:
         from onetool.dashboard.openid import OpenIdLogin  # noqa: PLC0415 - only with an issuer
 
         state = state_folder(self._loaded.machine_home)
-        tickets = SealedTickets(load_sealer(self._loaded.config, state), build_ended_sessions(state, self._link))
+        tickets = SealedTickets(load_sealer(self._loaded.config, state), self._backend.build_ended_sessions(state))
         logins, openid = Logins(tickets, self._address, seconds=LONGEST), OpenIdLogin(self._auth, self._address)
         return DashboardApp(self._address, logins, apps, self._auth, openid)

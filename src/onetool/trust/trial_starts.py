@@ -13,7 +13,6 @@ import anyio
 import anyio.to_thread
 
 from mcp_core.json_types import JsonObject
-from ot.app import worker_host
 from ot.clients.caller import Caller
 from ot.config.loader import LoadedConfig
 from ot.errors import ServerUnavailableError, WorkerStartError
@@ -26,6 +25,7 @@ from ot.parts.known_tools import (
     load_extensions,
     load_registry,
     proxy_host,
+    worker_host,
 )
 from ot.proxy import Servers, open_servers
 from ot.registry.definitions import ToolDefinition

@@ -19,7 +19,7 @@ from typing import Self
 
 from mcp_core.quick_dataclass import dataclass
 from ot.store.forms import FORM, check_form, read_record
-from ot.store.result_rows import HEADER
+from ot.store.results import HEADER
 from ot_kernel.stored_form import TEXT
 
 _FORM = 1  # of header, content and index together

@@ -25,7 +25,7 @@ from ot.store.credentials import FileCredentials
 from ot.store.embedded_journal import EmbeddedJournal
 from ot.store.kept_names import EmbeddedKeptNames, KeptEntry
 from ot.store.owner import Owner
-from ot.store.result_rows import HEADER
+from ot.store.results import HEADER
 from ot.store.shelf import FolderShelf
 from ot.text.redaction import Redactor
 from ot.trust.store import TrustStore
