@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import EllipsisType
 
+from mcp_core.quick_dataclass import dataclass
 from ot.errors import ToolError
 from ot.values import ToolValue
 
