@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from onetool.porch.entry import FOLDER as PORCH
+
 from bench.drift import Drift
 from bench.http_client import HttpClient
 from bench.stdio_client import StdioClient
-from onetool.porch.entry import FOLDER as PORCH
 from ot.config.paths import state_folder
 
 _BARE_SERVER = Path(__file__).with_name("bare_server.py")

@@ -10,12 +10,13 @@ import traceback
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from mcp_core.quick_dataclass import dataclass
 from ot.app import App, open_app
 from ot.clients.claims import KnownClients
 from ot.clients.person import Person

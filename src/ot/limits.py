@@ -22,7 +22,7 @@ _ATTENDS_RUNS = re.compile(r"\s*ot\.(?:wait|stop|runs)\([\w\s\"'.,=]*\)\s*")
 
 
 class PersonLimits:
-    """What one person may use; their runs in all replicas count together."""
+    """The limits of one person; their runs in all replicas count together."""
 
     def __init__(
         self,
@@ -86,13 +86,13 @@ class PersonLimits:
         try:
             spent = await self._quotas.model_cost(self._principal)
         except OSError as error:
-            _refuse(provider, f"what was spent cannot be looked up: {error.strerror or error}")
+            _refuse(provider, f"today's costs cannot be looked up: {error.strerror or error}")
         if spent >= most:
             left = DAY - time.time() % DAY
             _refuse(
                 provider,
-                f"you have spent ${spent:.2f} for models today, and may spend ${most:g} (limits.{COST}); "
-                f"the next day begins in {word_wait(left)}",
+                f"you have spent ${spent:.2f} on models today, and the limit is ${most:g} per day (limits.{COST}); "
+                f"it resets in {word_wait(left)}",
             )
 
     def add_model_cost(self, cost: float) -> None:

@@ -6,7 +6,7 @@ import builtins
 import json
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from anyio import to_thread
 
@@ -20,6 +20,9 @@ from ot.store.postgres.ownership import project_of
 from ot.store.unavailable import StoreUnavailableError
 from ot_packs.full_text import read_query
 from ot_packs.notes.store import LONGEST_CONTENT, Choice, Draft, Notes, Summary, open_notes
+
+if TYPE_CHECKING:
+    from ot.store.postgres.link import PostgresLink
 
 pack = "notes"
 
@@ -227,7 +230,8 @@ def _project() -> str:
     """Return the project that new notes belong to; a person of a shared server has a single one."""
     context = current()
     own = context.part(PersonOverlay)
-    return str(context.project) if own.link is None else project_of(Owner(own.principal, context.project))
+    owner = Owner(own.principal, context.project)
+    return own.backend.pick(lambda: str(owner.project), lambda _: project_of(owner))
 
 
 async def _with_store(use: Callable[[Notes], Made]) -> Made:
@@ -235,16 +239,17 @@ async def _with_store(use: Callable[[Notes], Made]) -> Made:
     context = current()
     own = context.part(PersonOverlay)
 
-    def open_and_use() -> Made:
-        if own.link is None:
-            with open_notes(context.state) as store:
-                return use(store)
+    def use_file() -> Made:
+        with open_notes(context.state) as store:
+            return use(store)
+
+    def use_database(link: PostgresLink) -> Made:
         from ot_packs.notes.postgres_store import PostgresNotes  # noqa: PLC0415 - with its library
 
-        return use(PostgresNotes(own.link, own.principal))
+        return use(PostgresNotes(link, own.principal))
 
     try:
-        return await to_thread.run_sync(open_and_use)
+        return await to_thread.run_sync(own.backend.pick, use_file, use_database)
     except StoreUnavailableError as error:
         raise ToolError(f"notes cannot be used now: {error.strerror}") from error
 

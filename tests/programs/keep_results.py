@@ -8,16 +8,13 @@ import anyio
 from ot.config.models import ResultSettings
 from ot.text.redaction import Redactor
 from ot.results.store import ResultStore
+from ot.store.opening import Retention, build_backend
 
 
 async def main() -> None:
-    rows = None
-    if len(sys.argv) > 2:
-        from ot.store.postgres.link import PostgresLink
-        from ot.store.postgres.results import PostgresResults
-
-        rows = PostgresResults(PostgresLink(sys.argv[2]), "local")
-    store = ResultStore(Path(sys.argv[1]) / "state" / "results", ResultSettings(), redactor=Redactor(), rows=rows)
+    backend = build_backend(sys.argv[2] if len(sys.argv) > 2 else "files")
+    files = backend.build_store(Path(sys.argv[1]) / "state", principal="local", journal=Retention(3600, 10**8)).results
+    store = ResultStore(files, ResultSettings(), redactor=Redactor())
     while True:
         stored = await store.keep_value(["x" * 1000] * 500)
         print(stored.handle, flush=True)

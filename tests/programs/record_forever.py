@@ -4,8 +4,9 @@ import sys
 from pathlib import Path
 
 from ot.stats.recorder import Recorder
+from ot.store.embedded_statistics import EmbeddedStatRows
 
-recorder = Recorder(Path(sys.argv[1]), interval=3600.0)
+recorder = Recorder(lambda: EmbeddedStatRows(Path(sys.argv[1])), interval=3600.0)
 while True:
     for _ in range(10):
         recorder.call("demo.upper", seconds=0.001, sent=b"x" * 500, received=b"y" * 500)

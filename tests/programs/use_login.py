@@ -17,16 +17,15 @@ from ot.proxy.host import ProxyHost
 from ot.proxy.servers import open_servers
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry
-from ot.store.personal import build_personal_store
-from ot.store.postgres.link import PostgresLink
+from ot.store.opening import build_backend
 from ot.store.sealing import Sealer
 
 
 async def main(database: str, url: str, folder: Path, key: str) -> None:
     settings = Config.model_validate({"servers": {"web": {"url": url}}}).servers
     registry = ToolRegistry()
-    with closing(PostgresLink(database)) as link:
-        own = build_personal_store(folder, link, principal="ada", sealer=lambda: Sealer([key]))
+    with closing(build_backend(database)) as backend:
+        own = backend.build_personal_store(folder, principal="ada", sealer=lambda: Sealer([key]))
         host = ProxyHost(folder, own.shelf, own.credentials, os.environ, load_connection_builder)
         async with open_servers(settings, registry=registry, places=PackPlaces(registry), host=host) as servers:
             [server] = servers.choose("web")

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ot.clients.person import LOCAL
-from ot.store.personal import PersonalStore, build_personal_store
+from ot.store.embedded import EmbeddedBackend
+from ot.store.opening import Backend, PersonalStore, build_backend
 from ot.store.sealing import Sealer, new_key
 from tests.store.conftest import BOTH, EMBEDDED
 
@@ -30,17 +31,16 @@ def open_parts(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenP
     with ExitStack() as stack:
 
         def open_embedded(principal: str = LOCAL, replica: int = 1, sealer: Sealer = SEALER) -> PersonalStore:
-            return build_personal_store(tmp_path / _folder(principal), principal=principal, sealer=lambda: sealer)
+            folder = tmp_path / _folder(principal)
+            return EmbeddedBackend().build_personal_store(folder, principal=principal, sealer=lambda: sealer)
 
         @cache
-        def open_link(replica: int) -> PostgresLink:
-            from ot.store.postgres.link import PostgresLink
-
-            return stack.enter_context(closing(PostgresLink(request.getfixturevalue("database"))))
+        def open_backend(replica: int) -> Backend:
+            return stack.enter_context(closing(build_backend(request.getfixturevalue("database"))))
 
         def open_postgres(principal: str = LOCAL, replica: int = 1, sealer: Sealer = SEALER) -> PersonalStore:
             folder = tmp_path / str(replica) / _folder(principal)
-            return build_personal_store(folder, open_link(replica), principal=principal, sealer=lambda: sealer)
+            return open_backend(replica).build_personal_store(folder, principal=principal, sealer=lambda: sealer)
 
         yield open_embedded if request.param == EMBEDDED else open_postgres
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ot.store.api_keys import KEYS_FILE, ApiKeys, new_key, split_key
-from ot.store.opening import build_api_keys
+from ot.store.api_keys import KEYS_FILE, ApiKeys, EmbeddedApiKeys, new_key, split_key
+from ot.store.opening import build_backend
 from tests.store.conftest import BOTH, EMBEDDED
 
 NOW = 1_700_000_000.0
@@ -26,12 +26,10 @@ def open_keys(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
     with ExitStack() as stack:
 
         def open_postgres() -> ApiKeys:
-            from ot.store.postgres.link import PostgresLink
+            backend = build_backend(request.getfixturevalue("database"))
+            return stack.enter_context(closing(backend)).build_api_keys(tmp_path)
 
-            address = request.getfixturevalue("database")
-            return build_api_keys(tmp_path, stack.enter_context(closing(PostgresLink(address))))
-
-        yield open_postgres if request.param != EMBEDDED else lambda: build_api_keys(tmp_path, None)
+        yield open_postgres if request.param != EMBEDDED else lambda: EmbeddedApiKeys(tmp_path)
 
 
 async def test_a_key_that_a_command_makes_is_found_by_a_server_until_it_is_revoked(open_keys: Open) -> None:
@@ -62,7 +60,7 @@ def test_other_text_is_no_key(text: str) -> None:
 
 def test_the_secret_of_a_key_is_kept_nowhere_and_the_file_is_private(tmp_path: Path) -> None:
     key, text = new_key("builder", groups=[], now=NOW, lifetime=60)
-    build_api_keys(tmp_path, None).add(key)
+    EmbeddedApiKeys(tmp_path).add(key)
 
     assert split_key(text)[1] not in (tmp_path / KEYS_FILE).read_text()
     assert stat.S_IMODE((tmp_path / KEYS_FILE).stat().st_mode) == 0o600
@@ -70,7 +68,7 @@ def test_the_secret_of_a_key_is_kept_nowhere_and_the_file_is_private(tmp_path: P
 
 async def test_a_file_that_makes_no_sense_opens_nothing_and_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / KEYS_FILE).write_text('{"form": 1, "keys": [1]}')
-    keys = build_api_keys(tmp_path, None)
+    keys = EmbeddedApiKeys(tmp_path)
 
     with pytest.raises(OSError, match="makes no sense"):
         await keys.find("a")

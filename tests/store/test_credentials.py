@@ -7,13 +7,14 @@ from pathlib import Path
 import anyio
 import pytest
 
+from mcp_core.json_types import JsonObject
 from ot.store.sealing import Sealer, new_key
 from tests.store.personal_parts import SEALER, OpenParts, link_of, open_parts
 
 __all__ = ["open_parts"]
 
 pytestmark = pytest.mark.anyio
-LOGIN = {"tokens": {"access_token": "access-secret", "refresh_token": "refresh-secret"}, "expires_at": 2e9}
+LOGIN: JsonObject = {"tokens": {"access_token": "access-secret", "refresh_token": "refresh-secret"}, "expires_at": 2e9}
 
 
 async def test_a_login_is_found_by_whoever_it_belongs_to(open_parts: OpenParts) -> None:
@@ -75,7 +76,8 @@ async def test_one_at_a_time_is_alone_with_a_login_and_finds_what_the_last_one_l
         async with open_parts("fay", replica).credentials.alone("github") as held:
             found = await held.read()
             assert found is not None
-            count = int(found.get("count", 0))
+            count = found.get("count", 0)
+            assert isinstance(count, int)
             await anyio.sleep(0.01)
             await held.write({"count": count + 1})
             counts.append(count)

@@ -17,6 +17,7 @@ import pytest
 from ot.store.journal_store import SPOILT, WHOLE, begin_line
 from ot.store.opening import Store
 from ot.store.owner import Owner
+from tests.store.conftest import link_of
 
 pytestmark = pytest.mark.anyio
 
@@ -118,8 +119,8 @@ async def test_a_value_beside_the_lines_is_fetched_by_its_place(open_store: Open
 def test_calls_are_compared_with_one_key_everywhere(open_store: OpenStore) -> None:
     stores = [open_store(), open_store()]
     for store in stores:
-        if store.link is not None:
-            store.link.run_now(lambda connection: connection.execute("SELECT 1"))
+        if (link := link_of(store)) is not None:
+            link.run_now(lambda connection: connection.execute("SELECT 1"))
 
     assert len({store.journal.load_key() for store in stores}) == 1
 
@@ -189,17 +190,13 @@ import sys
 from contextlib import closing
 from pathlib import Path
 import anyio
-from ot.store.opening import Retention, build_store
+from ot.store.opening import Retention, build_backend
 from ot.store.owner import Owner
 from tests.store.test_journal import start, word
 
 async def write(address, state):
-    link = None
-    if address:
-        from ot.store.postgres.link import PostgresLink
-        link = PostgresLink(address)
     owner = Owner("local", Path(state))
-    journal = build_store(Path(state), link, journal=Retention(3600, 10**8)).journal
+    journal = build_backend(address).build_store(Path(state), principal="local", journal=Retention(3600, 10**8)).journal
     journal.begin(start(owner, "r1"))
     for number in range(2, 10**9):
         journal.append(word(owner, "r1", number, "read"))
@@ -214,7 +211,7 @@ async def test_nothing_that_was_acknowledged_is_lost_when_the_writer_is_killed(
     open_store: OpenStore, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     store = open_store()
-    address = "" if store.link is None else request.getfixturevalue("database")
+    address = "" if link_of(store) is None else request.getfixturevalue("database")
     owner = Owner("local", tmp_path / "state")
     with subprocess.Popen(
         [sys.executable, "-c", WRITER, address, str(owner.project)], stdout=subprocess.PIPE, text=True

@@ -12,6 +12,7 @@ import pytest
 from ot.store.kept_names import MOST_NAMES, EmbeddedKeptNames, KeptEntry
 from ot.store.opening import Store
 from ot.store.owner import Owner
+from tests.store.conftest import link_of
 
 NOW = 1_700_000_000.0
 ENTRY = KeptEntry("k7w2m9x4qd", NOW + 3600)
@@ -79,7 +80,7 @@ def test_a_name_is_forgotten_a_day_after_its_value_has_gone(store: Store, owner:
 def test_there_are_only_so_many_names(store: Store, owner: Owner, tmp_path: Path) -> None:
     names = store.kept_values
     names.put(owner, "first", ENTRY, now=NOW)
-    if store.link is None:
+    if (link := link_of(store)) is None:
         [first] = tmp_path.glob("state/kept/*/first.json")
         for number in range(MOST_NAMES - 1):
             (first.parent / f"n{number}.json").write_bytes(first.read_bytes())
@@ -87,7 +88,7 @@ def test_there_are_only_so_many_names(store: Store, owner: Owner, tmp_path: Path
         many = "INSERT INTO kept_names SELECT kind, principal, project, 'n' || n, handle, expires"
         where = "FROM kept_names, generate_series(1, $2) n WHERE project = $1"
         project = str(owner.project)
-        store.link.run_now(lambda connection: connection.execute(f"{many} {where}", project, MOST_NAMES - 1))
+        link.run_now(lambda connection: connection.execute(f"{many} {where}", project, MOST_NAMES - 1))
 
     with pytest.raises(OSError, match="1,000 kept values already"):
         names.put(owner, "one-more", ENTRY, now=NOW)

@@ -8,8 +8,8 @@ from contextlib import closing
 import pytest
 
 from ot.proxy.team_logins import TeamLogins
-from ot.store.pending_logins import PendingLogins
-from ot.store.personal import build_pending_logins
+from ot.store.opening import build_backend
+from ot.store.pending_logins import MemoryPendingLogins, PendingLogins
 from tests.store.conftest import BOTH, EMBEDDED
 
 pytestmark = pytest.mark.anyio
@@ -20,14 +20,12 @@ URL = "https://team.example"
 def replicas(request: pytest.FixtureRequest) -> Iterator[tuple[PendingLogins, PendingLogins]]:
     """The logins as two replicas see them; without PostgreSQL there is one."""
     if request.param == EMBEDDED:
-        only = build_pending_logins(None)
+        only = MemoryPendingLogins()
         yield only, only
         return
-    from ot.store.postgres.link import PostgresLink
-
     address = request.getfixturevalue("database")
-    with closing(PostgresLink(address)) as one, closing(PostgresLink(address)) as other:
-        yield build_pending_logins(one), build_pending_logins(other)
+    with closing(build_backend(address)) as one, closing(build_backend(address)) as other:
+        yield one.build_pending_logins(), other.build_pending_logins()
 
 
 async def test_a_browser_returns_to_any_replica_once(replicas: tuple[PendingLogins, PendingLogins]) -> None:

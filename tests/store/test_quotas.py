@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
+from contextlib import closing
 from pathlib import Path
 
 import anyio
 import pytest
 
-from ot.store.opening import open_link, open_quotas
+from ot.store.opening import open_backend
 from ot.store.quotas import CALLS, COSTS_FILE, DAY, MINUTE, RUNNING, RUNS, Asked, EmbeddedQuotas, Quotas
 from tests.store.conftest import BOTH, EMBEDDED
 
@@ -34,7 +34,7 @@ def asking(*, runs: int | None = None, running: int | None = None, calls: int | 
 @pytest.fixture(params=BOTH)
 async def quotas(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Quotas]:
     address = "sqlite" if request.param == EMBEDDED else request.getfixturevalue("database")
-    async with open_link(address) as link, open_quotas(tmp_path, link) as found:
+    async with open_backend(address) as backend, backend.open_quotas(tmp_path) as found:
         yield found
 
 
@@ -98,22 +98,21 @@ async def test_costs_of_models_add_up(quotas: Quotas, ann: str, bob: str) -> Non
 async def test_the_room_of_runs_is_kept_while_their_replica_lives_and_free_when_it_has_died(
     database: str, ann: str
 ) -> None:
+    from ot.store.postgres.link import PostgresLink
     from ot.store.postgres.quotas import PostgresQuotas, open_postgres_quotas
 
-    async with AsyncExitStack() as stack:
-        link = await stack.enter_async_context(open_link(database))
-        assert link is not None
-        living = await stack.enter_async_context(open_postgres_quotas(link, lease=0.4))
-        dead, other = PostgresQuotas(link, lease=0.4), PostgresQuotas(link)  # nobody renews its leases
-        await dead.begin_run(ann, "a", asking(running=2))
-        await living.begin_run(ann, "b", asking(running=2))
-        assert (await other.begin_run(ann, "c", asking(running=2))).refused == RUNNING
+    with closing(PostgresLink(database)) as link:
+        async with open_postgres_quotas(link, lease=0.4) as living:
+            dead, other = PostgresQuotas(link, lease=0.4), PostgresQuotas(link)  # nobody renews its leases
+            await dead.begin_run(ann, "a", asking(running=2))
+            await living.begin_run(ann, "b", asking(running=2))
+            assert (await other.begin_run(ann, "c", asking(running=2))).refused == RUNNING
 
-        with anyio.fail_after(60):
-            while (await other.begin_run(ann, "c", asking(running=2))).refused:
-                await anyio.sleep(0.05)
+            with anyio.fail_after(60):
+                while (await other.begin_run(ann, "c", asking(running=2))).refused:
+                    await anyio.sleep(0.05)
 
-        assert (await other.begin_run(ann, "d", asking(running=2))).refused == RUNNING
+            assert (await other.begin_run(ann, "d", asking(running=2))).refused == RUNNING
 
 
 class Clock:

@@ -18,7 +18,7 @@ from ot.proxy.host import ProxyHost
 from ot.proxy.servers import open_servers
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry
-from ot.store.personal import build_personal_store
+from ot.store.opening import build_backend
 from ot.store.sealing import Sealer, new_key
 from tests.http_programs import serve_http
 from tests.preloaded import preloaded_command
@@ -36,7 +36,6 @@ def url() -> Iterator[str]:
 
 async def log_in(database: str, url: str, folder: Path) -> None:
     """What a person does once, at any replica; the token that they got has ended then."""
-    from ot.store.postgres.link import PostgresLink
 
     async def open_page(address: str) -> None:
         async with httpx2.AsyncClient(follow_redirects=True) as browser:
@@ -44,15 +43,17 @@ async def log_in(database: str, url: str, folder: Path) -> None:
 
     settings = Config.model_validate({"servers": {"web": {"url": url}}}).servers
     registry = ToolRegistry()
-    with closing(PostgresLink(database)) as link:
-        own = build_personal_store(folder, link, principal="ada", sealer=lambda: Sealer([KEY]))
+    with closing(build_backend(database)) as backend:
+        own = backend.build_personal_store(folder, principal="ada", sealer=lambda: Sealer([KEY]))
         host = ProxyHost(folder, own.shelf, own.credentials, {}, load_connection_builder, authorise=open_page)
         async with open_servers(settings, registry=registry, places=PackPlaces(registry), host=host) as servers:
             [server] = servers.choose("web")
             await server.obtain()
         kept = await own.credentials.read(server.memory.place)
         assert kept is not None
-        while time.time() <= kept["expires_at"]:
+        ends = kept["expires_at"]
+        assert isinstance(ends, float)
+        while time.time() <= ends:
             await anyio.sleep(0.02)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ot.config.personal_secrets import PersonalSecrets
-from ot.store.personal import PersonalStore, build_personal_store
+from ot.store.opening import PersonalStore, build_backend
 from ot.store.resealing import Resealed, reseal_files
 from ot.store.sealing import Sealer, digest_of_person, new_key
 from tests.store.conftest import BOTH, EMBEDDED
@@ -20,33 +20,31 @@ PRINCIPAL = '["https://id.example","ada"]'
 class Place:
     """One store, opened with whatever keys."""
 
-    def __init__(self, folder: Path, address: str | None) -> None:
+    def __init__(self, folder: Path, address: str) -> None:
         self._people = folder
-        self.link = None
-        if address is not None:
-            from ot.store.postgres.link import PostgresLink
-
-            self.link = PostgresLink(address)
+        self._backend = build_backend(address)
 
     def open(self, *keys: str) -> tuple[PersonalStore, PersonalSecrets]:
         state = self._people / digest_of_person(PRINCIPAL) / ".onetool" / "state"
-        store = build_personal_store(state, self.link, principal=PRINCIPAL, sealer=lambda: Sealer(keys))
+        store = self._backend.build_personal_store(state, principal=PRINCIPAL, sealer=lambda: Sealer(keys))
         store.shelf.catch_up()
         return store, PersonalSecrets(store.shelf, PRINCIPAL, lambda: Sealer(keys))
 
+    def close(self) -> None:
+        self._backend.close()
+
     def reseal(self, *keys: str) -> Resealed:
-        if self.link is None:
-            return reseal_files(self._people, Sealer(keys))
         from ot.store.postgres.resealing import reseal_rows
 
-        return reseal_rows(self.link, Sealer(keys))
+        sealer = Sealer(keys)
+        return self._backend.pick(lambda: reseal_files(self._people, sealer), lambda link: reseal_rows(link, sealer))
 
 
 @pytest.mark.parametrize("kind", BOTH)
 async def test_everything_is_sealed_anew_and_opens_without_the_old_key(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    place = Place(tmp_path, None if kind == EMBEDDED else request.getfixturevalue("database"))
+    place = Place(tmp_path, "files" if kind == EMBEDDED else request.getfixturevalue("database"))
     store, secrets = place.open(OLD)
     await store.credentials.write("github", {"count": 1})
     secrets.put("TOKEN", "value of it")
@@ -60,5 +58,4 @@ async def test_everything_is_sealed_anew_and_opens_without_the_old_key(
     assert await store.credentials.read("github") == {"count": 1, "form": 1}
     lost = place.reseal(new_key())
     assert (lost.anew, len(lost.failed)) == (0, 2)
-    if place.link is not None:
-        place.link.close()
+    place.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from ot.store.postgres.results import PostgresResults
 from ot.text.redaction import Redactor
 from tests.packs.db.servers import RunningServer
 from tests.store.cable import lay_cable
+from tests.store.conftest import link_of
 from tests.unit.results.stores import Clock
 
 pytestmark = pytest.mark.anyio
@@ -43,11 +45,14 @@ def clock() -> Clock:
 def open_results(open_store: Callable[..., Store], tmp_path: Path, clock: Clock) -> Opened:
     """Opens results as a server of somebody would; each replica that shares a database has a folder of its own."""
 
+    replicas = itertools.count()
+
     def open_one(principal: str = "local", **keys: Any) -> ResultStore:
-        store = open_store(f"{principal} of {tmp_path.name}")  # the tests of a module share a database
-        folder = tmp_path / principal if store.results is None else tmp_path / f"replica-{id(store)}"
+        name = f"{principal} of {tmp_path.name}"  # the tests of a module share a database
+        shared = link_of(open_store(name)) is not None
+        folder = tmp_path / (f"replica-{next(replicas)}" if shared else principal)
         limits = ResultSettings.model_validate(keys)
-        return ResultStore(folder / "results", limits, redactor=Redactor(), rows=store.results, clock=clock)
+        return ResultStore(open_store(name, folder).results, limits, redactor=Redactor(), clock=clock)
 
     return open_one
 
@@ -58,7 +63,7 @@ def read(results: ResultStore, handle: str) -> Any:
 
 async def test_what_one_server_keeps_another_reads_again_and_again(open_results: Opened) -> None:
     first, second = open_results(), open_results()
-    values = ["", "text\n", ["a", 1], {"a": [1]}, "é" * 3 * MEGABYTE]
+    values: list[Any] = ["", "text\n", ["a", 1], {"a": [1]}, "é" * 3 * MEGABYTE]
 
     kept = [(await first.keep_value(value, read_before=["gmail.read"])).handle for value in values]
 
@@ -133,7 +138,7 @@ def shared(database: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
     link = PostgresLink(database)
     folders = [tmp_path_factory.mktemp("results") for _ in range(2)]
     yield [
-        ResultStore(folder, ResultSettings(), redactor=Redactor(), rows=PostgresResults(link, "property"))
+        ResultStore(PostgresResults(link, "property", folder), ResultSettings(), redactor=Redactor())
         for folder in folders
     ]
     link.close()
@@ -154,8 +159,8 @@ async def test_any_bytes_cross_as_they_are(shared: list[ResultStore], content: b
 async def test_a_database_that_is_gone_is_a_reason(postgres: RunningServer, database: str, tmp_path: Path) -> None:
     with lay_cable(postgres) as cable:
         link = PostgresLink(database.replace("@/", f"@127.0.0.1:{cable.port}/").partition("?")[0] + "?sslmode=disable")
-        rows = PostgresResults(link, "local")
-        results = ResultStore(tmp_path / "results", ResultSettings(), redactor=Redactor(), rows=rows)
+        files = PostgresResults(link, "local", tmp_path / "results")
+        results = ResultStore(files, ResultSettings(), redactor=Redactor())
         handle = (await results.keep_value("there")).handle
         cable.cut()
 
@@ -179,7 +184,8 @@ async def test_a_replica_that_is_killed_loses_nothing_it_has_acknowledged(databa
         told += [line.strip() for line in process.stdout if line.endswith("\n")]
 
     link = PostgresLink(database)
-    elsewhere = ResultStore(tmp_path / "b", ResultSettings(), redactor=Redactor(), rows=PostgresResults(link, "local"))
+    files = PostgresResults(link, "local", tmp_path / "b")
+    elsewhere = ResultStore(files, ResultSettings(), redactor=Redactor())
     for handle in told:
         assert read(elsewhere, handle) == ["x" * 1000] * 500
     link.close()

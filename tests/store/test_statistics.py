@@ -11,23 +11,25 @@ import pytest
 
 from ot.errors import ToolError
 from ot.registry.registry import ToolRegistry
-from ot.stats.everybody import by_pack, by_person, read_files
+from ot.stats.everybody import by_pack, by_person
 from ot.stats.figures import Summary
 from ot.stats.recorder import Recorder
 from ot.stats.summary import summarize
+from ot.store.embedded import EmbeddedBackend
 from ot.store.opening import Store
-from ot.store.postgres.statistics import sum_everybody
+from ot.store.postgres.backend import PostgresBackend
+from ot.store.stat_rows import STATS_FILE
 from tests.packs.db.servers import RunningServer
 from tests.store.cable import lay_cable
-from tests.store.conftest import open_postgres
+from tests.store.conftest import link_of, open_postgres
 from tests.unit.stats.noted import note_call, note_run
 
 Opened = Callable[..., Any]
 
 
 @contextmanager
-def recording(store: Store, file: Path) -> Iterator[Recorder]:
-    recorder = Recorder(file, rows=store.statistics, interval=3600.0)
+def recording(store: Store) -> Iterator[Recorder]:
+    recorder = Recorder(store.open_statistics, interval=3600.0)
     try:
         yield recorder
     finally:
@@ -42,8 +44,8 @@ def figures(recorder: Recorder, period: str = "all") -> Summary:
 def test_servers_count_together_and_people_apart(open_store: Opened, tmp_path: Path) -> None:
     ada = f"ada of {tmp_path.name}"
     with (
-        recording(open_store(ada), tmp_path / "ada.db") as first,
-        recording(open_store(ada), tmp_path / "ada.db") as second,
+        recording(open_store(ada, tmp_path / "ada")) as first,
+        recording(open_store(ada, tmp_path / "ada")) as second,
     ):
         for recorder in (first, second):
             run = note_run(recorder, client="odd\0name")
@@ -53,9 +55,10 @@ def test_servers_count_together_and_people_apart(open_store: Opened, tmp_path: P
             recorder.model("provider", "model", 10, 20, 0.5, 1.0)
             recorder.flush()
         summary, week = figures(first), figures(first, "week")
-        link = open_store(ada).link
-        sums = read_files([(ada, tmp_path / "ada.db")], 0.0) if link is None else sum_everybody(link, 0.0)
-    with recording(open_store(f"bob of {tmp_path.name}"), tmp_path / "bob.db") as recorder:
+        link = link_of(open_store(ada))
+        backend = EmbeddedBackend() if link is None else PostgresBackend(link)
+        sums = backend.sum_statistics([(ada, tmp_path / "ada" / STATS_FILE)], 0.0)
+    with recording(open_store(f"bob of {tmp_path.name}", tmp_path / "bob")) as recorder:
         nothing = figures(recorder)
 
     person = next(each for each in by_person(sums) if each.person == ada)
@@ -75,7 +78,7 @@ def test_servers_count_together_and_people_apart(open_store: Opened, tmp_path: P
 def test_notes_wait_for_a_database_that_is_gone(postgres: RunningServer, database: str, tmp_path: Path) -> None:
     with lay_cable(postgres) as cable:
         address = database.replace("@/", f"@127.0.0.1:{cable.port}/").partition("?")[0] + "?sslmode=disable"
-        with open_postgres(address, tmp_path, "waits") as store, recording(store, tmp_path / "none.db") as recorder:
+        with open_postgres(address, tmp_path, "waits") as store, recording(store) as recorder:
             note_call(recorder)
             recorder.flush()
             cable.cut()
@@ -87,6 +90,6 @@ def test_notes_wait_for_a_database_that_is_gone(postgres: RunningServer, databas
                 figures(recorder)
             waiting = list(recorder._pending)
 
-    with open_postgres(database, tmp_path, "waits") as store, recording(store, tmp_path / "none.db") as recorder:
+    with open_postgres(database, tmp_path, "waits") as store, recording(store) as recorder:
         assert len(waiting) == 1
         assert figures(recorder).total_calls == 1

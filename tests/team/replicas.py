@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import anyio.to_thread
 import httpx2
@@ -129,7 +130,7 @@ async def open_team(
     """Start replicas with this configuration, and a balancer before them; all end with it."""
     async with open_balancer() as balancer:
         public_url = balancer.url.removesuffix("/mcp")
-        common: JsonObject = {
+        common: dict[str, Any] = {
             "store": database,
             "auth": {"public_url": public_url, **(auth or {})},
             "seal": {"keys": [new_seal_key()]},

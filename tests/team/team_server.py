@@ -14,7 +14,6 @@ from mcp.client.session import ElicitationFnT
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
-from mcp_core.json_types import JsonObject
 from tests.demo_pack import give_demo
 from tests.e2e.raw_server import WAIT, RawServer, environment_of
 from tests.ports import find_free_port
@@ -79,7 +78,9 @@ def text_of(answer: CallToolResult) -> str:
 
 
 @contextmanager
-def serve_team(folder: Path, *, auth: Mapping[str, object], config: JsonObject | None = None) -> Iterator[TeamServer]:
+def serve_team(
+    folder: Path, *, auth: Mapping[str, object], config: Mapping[str, object] | None = None
+) -> Iterator[TeamServer]:
     """A server on a free port, with this `auth` beside its own public_url."""
     port = find_free_port()
     public_url = f"http://127.0.0.1:{port}"

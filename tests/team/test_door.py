@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import httpx2
 import pytest
 
-from mcp_core.json_types import JsonObject
 from tests.e2e.http_server import INITIALIZE
 from tests.e2e.raw_server import WAIT
 from tests.team.oidc.openid_provider import OpenIdProvider
@@ -26,7 +25,7 @@ def server(openid_provider: OpenIdProvider, tmp_path_factory: pytest.TempPathFac
         yield found
 
 
-def post(server: TeamServer, headers: dict[str, str], message: JsonObject = INITIALIZE) -> httpx2.Response:
+def post(server: TeamServer, headers: dict[str, str], message: Mapping[str, object] = INITIALIZE) -> httpx2.Response:
     usual = {"Accept": "application/json, text/event-stream"}
     return httpx2.post(server.url, headers={**usual, **headers}, json=message, timeout=WAIT)
 

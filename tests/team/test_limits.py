@@ -37,8 +37,8 @@ async def test_whoever_has_begun_as_many_runs_as_they_may_is_told_when_they_may_
     answers = [await answer(server, ann, "1 + 1") for _ in range(8)]  # a minute may end meanwhile
 
     refused = next(each for each in answers if each.is_error)
-    assert "You may begin 3 runs a minute (limits.runs_per_minute), and have." in text_of(refused)
-    assert "accepted again in" in text_of(refused)
+    assert "You have reached the limit of 3 runs per minute (limits.runs_per_minute)." in text_of(refused)
+    assert "Try again in" in text_of(refused)
     assert not (await answer(server, bob, "1 + 1")).is_error
 
 
@@ -72,7 +72,10 @@ made, refused
 """
     said = text_of(await answer(server, key, command))
 
-    assert "demo.upper was not called: you may make 30 calls a minute (limits.calls_per_minute), and have." in said
+    assert (
+        "demo.upper was not called: you have reached the limit of 30 calls per minute (limits.calls_per_minute)."
+        in said
+    )
     assert any(f"{made}" in said for made in (30, 60))
 
 

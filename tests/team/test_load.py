@@ -13,8 +13,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from ot.store.api_keys import new_key
-from ot.store.opening import build_api_keys
+from ot.store.api_keys import EmbeddedApiKeys, new_key
 from tests.demo_pack import give_demo
 from tests.e2e.raw_server import RawServer
 from tests.packs.db.servers import RunningServer
@@ -58,7 +57,7 @@ async def with_files(folder: Path) -> AsyncIterator[Load]:
         for port in ports:
             home = give_demo(folder / str(port), config)
             for key, _ in keys:
-                build_api_keys(home / ".onetool" / "state", None).add(key)
+                EmbeddedApiKeys(home / ".onetool" / "state").add(key)
             servers.append(RawServer(home, "--http", f"127.0.0.1:{port}", preloaded=True))
         for server in servers:
             await anyio.to_thread.run_sync(server.wait_for_log, "serving MCP at")

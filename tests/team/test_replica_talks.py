@@ -43,6 +43,7 @@ class Serving:
             await anyio.sleep_forever()
         finally:
             self.cancelled.set()
+        return None
 
     async def fail(self, talk: ReplicaChannel, asked: JsonObject) -> Json:
         raise RuntimeError("a mistake of ours")

@@ -15,13 +15,14 @@ from onetool.cli.printing import add_json_argument, complain, say, say_json, say
 from onetool.cli.start import load
 from onetool.console.clean_text import count_of
 from ot.audit.calls import AuditedCall, read_calls, whole_entries
-from ot.audit.log import AUDIT_FOLDER
+from ot.audit.opening import open_everybodys_audit
 from ot.audit.reading import Chain, Finding, find_chains
 from ot.clients.person import LOCAL
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.errors import ConfigError
 from ot.stats.wording import duration, precise
+from ot.store.audit_rows import AUDIT_FOLDER
 from ot.store.opening import POSTGRES
 
 EPILOG = (
@@ -67,13 +68,13 @@ def _open_folders(options: Namespace) -> Iterator[Sequence[Path]]:
     if loaded is None or not (options.all or loaded.config.store.startswith(POSTGRES)):
         yield [state_folder(Path.home()) / AUDIT_FOLDER]
         return
-    from ot.app import open_audit_folder, open_everybodys_audit  # files of this machine are read without the engine
+    from ot.parts.stores import open_own_backend, open_own_store  # files of this machine are read without the engine
 
     if options.all:
-        with open_everybodys_audit(loaded) as folders:
+        with open_own_backend(loaded) as backend, open_everybodys_audit(loaded, backend) as folders:
             yield folders
         return
-    with open_audit_folder(loaded) as folder:
+    with open_own_store(loaded) as store, store.audit.copied() as folder:
         yield [folder]
 
 

@@ -7,8 +7,8 @@ import os
 import anyio
 
 from onetool.cli.definitions import read_extensions
-from ot.app import worker_host
 from ot.config.loader import LoadedConfig
+from ot.parts.known_tools import worker_host
 from ot.workers.examining import examine
 from ot.workers.extension import Extension
 

@@ -14,9 +14,8 @@ from mcp_core.nearest_names import nearest
 from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.printing import add_json_argument, complain, say, say_json
 from onetool.cli.start import load
-from ot.app import worker_host
 from ot.isolate import IsolateHost
-from ot.parts.known_tools import find_built_in_packs, load_registry
+from ot.parts.known_tools import find_built_in_packs, load_registry, worker_host
 from ot.registry.definitions import Libraries
 from ot.registry.tool_threads import ToolThreads
 from ot.workers.host import WorkerHost

@@ -14,7 +14,7 @@ from onetool.cli.start import load
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.store.api_keys import ApiKey, ApiKeys, new_key
-from ot.store.opening import build_api_keys, build_link
+from ot.store.opening import build_backend
 
 EPILOG = "A key is shown once, when it is created; only its digest is stored. Its person is NAME of the issuer onetool."
 _DAY = 86400.0
@@ -51,12 +51,8 @@ def main(options: Namespace) -> int:
 
 @contextmanager
 def _open_keys(loaded: LoadedConfig) -> Iterator[ApiKeys]:
-    link = build_link(loaded.config.store)
-    if link is None:
-        yield build_api_keys(state_folder(loaded.home), None)
-        return
-    with closing(link):
-        yield build_api_keys(state_folder(loaded.home), link)
+    with closing(build_backend(loaded.config.store)) as backend:
+        yield backend.build_api_keys(state_folder(loaded.home))
 
 
 def _make(keys: ApiKeys, options: Namespace, *, in_force: bool) -> int:

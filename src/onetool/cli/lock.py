@@ -12,8 +12,8 @@ from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.definitions import read_definitions
 from onetool.cli.printing import add_json_argument, complain, say, say_json
 from onetool.cli.start import load
-from ot.app import worker_host
 from ot.config.loader import LoadedConfig
+from ot.parts.known_tools import worker_host
 from ot.workers.extension import Extension
 from ot.workers.installing import Installer
 from ot.workers.uv_program import PreparationError

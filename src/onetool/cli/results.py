@@ -13,10 +13,10 @@ from mcp_core.json_types import JsonObject
 from onetool.cli import OK
 from onetool.cli.printing import add_json_argument, complain, say, say_json, say_table, say_visibly
 from onetool.cli.start import load
-from ot.app import build_result_reader, build_results, open_own_store
 from ot.clients.person import LOCAL
 from ot.config.loader import LoadedConfig
 from ot.isolate import IsolateHost
+from ot.parts.stores import build_result_reader, build_results, open_own_store
 from ot.results.page import Query
 from ot.results.store import Stored
 from ot.stats.wording import duration, precise, size

@@ -10,11 +10,12 @@ from dataclasses import asdict
 from onetool.cli import OK, USAGE
 from onetool.cli.printing import add_json_argument, complain, say, say_json, say_table, visible
 from onetool.cli.start import load
-from ot.app import open_journal
 from ot.clients.person import LOCAL
 from ot.journal.journal import Journal, word_arguments
 from ot.journal.listing import describe_run
+from ot.journal.opening import open_journal
 from ot.journal.recorded import CallOutcome, RecordedCall, RecordedRun
+from ot.parts.stores import open_own_store
 from ot.stats.wording import duration
 
 EPILOG = "The newest run comes last. A run in progress has no outcome yet."
@@ -39,7 +40,9 @@ def main(options: Namespace) -> int:
         case _:
             complain("onetool runs: write `onetool runs`, or `onetool runs show ID`")
             return USAGE
-    with open_journal(load(options, tolerant=True)) as journal:
+    loaded = load(options, tolerant=True)
+    with open_own_store(loaded) as store:
+        journal = open_journal(loaded, store)
         return _show(journal, wanted, as_json=options.json) if wanted else _list(journal, options)
 
 

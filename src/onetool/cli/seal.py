@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from contextlib import closing
+from typing import TYPE_CHECKING
 
 from onetool.cli import FAILED, OK
 from onetool.cli.printing import complain, say
@@ -13,9 +14,12 @@ from ot.config.paths import state_folder
 from ot.config.personal import PEOPLE_FOLDER
 from ot.config.seal_keys import keys_file, load_sealer, make_keys, read_keys, write_keys
 from ot.errors import ConfigError
-from ot.store.opening import build_link
+from ot.store.opening import build_backend
 from ot.store.resealing import Resealed, reseal_files
 from ot.store.sealing import Sealer, new_key
+
+if TYPE_CHECKING:
+    from ot.store.postgres.link import PostgresLink
 
 EPILOG = (
     "All replicas need the same keys, in seal.keys (ONETOOL_SEAL_KEYS) or in the file that seal.file names. The first "
@@ -78,10 +82,12 @@ def _seal_again(loaded: LoadedConfig, sealer: Sealer) -> int:
 
 
 def _reseal(loaded: LoadedConfig, sealer: Sealer) -> Resealed:
-    link = build_link(loaded.config.store)
-    if link is None:
-        return reseal_files(state_folder(loaded.home) / PEOPLE_FOLDER, sealer)
-    from ot.store.postgres.resealing import reseal_rows  # loads asyncpg, an extra
+    people = state_folder(loaded.home) / PEOPLE_FOLDER
+    with closing(build_backend(loaded.config.store)) as backend:
+        return backend.pick(lambda: reseal_files(people, sealer), lambda link: _reseal_rows(link, sealer))
 
-    with closing(link):
-        return reseal_rows(link, sealer)
+
+def _reseal_rows(link: PostgresLink, sealer: Sealer) -> Resealed:
+    from ot.store.postgres.resealing import reseal_rows  # where a database is configured
+
+    return reseal_rows(link, sealer)

@@ -6,7 +6,7 @@ import gc
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,8 @@ import anyio
 from onetool.cli.printing import complain
 from onetool.cli.served import Endpoint, open_engine
 from onetool.dashboard.late import LateDashboard
-from onetool.front.late_app import LateApps, ServedApps, open_late_app, open_late_apps
 from onetool.front.definition import own_definition
+from onetool.front.late_app import LateApps, ServedApps, open_late_app, open_late_apps
 from onetool.http.connections import count_open_files_allowed
 from onetool.http.server import Site, find_address, serve_http
 from onetool.people.people import build_people
@@ -28,7 +28,7 @@ from ot.config.paths import state_folder
 from ot.config.seal_keys import load_sealer
 from ot.kernel.zygote_process import ZygoteProcess
 from ot.parts.shared_parts import SharedBackend
-from ot.store.opening import open_link
+from ot.store.opening import Backend, open_backend
 from ot.telemetry.telemetry import Telemetry
 
 if TYPE_CHECKING:
@@ -54,12 +54,12 @@ def serve_listener(
         open_served = _open_for_all if loaded.config.auth.in_force else _open_for_one
         address, hosts = find_address(listener)
         async with AsyncExitStack() as stack:
-            link = await stack.enter_async_context(open_link(loaded.config.store))
-            dashboard = None if over == "unix" else LateDashboard(loaded, address, hosts, link)
+            store = await stack.enter_async_context(open_backend(loaded.config.store))
+            dashboard = None if over == "unix" else LateDashboard(loaded, address, hosts, store)
             reached = Endpoint(over, None if dashboard is None else dashboard.make_link)
-            replicas = await stack.enter_async_context(_open_replicas(loaded, link, address, draining))
-            backing = SharedBackend(link, None if replicas is None else replicas.detached)
-            people = build_people(loaded, link)
+            replicas = await stack.enter_async_context(_open_replicas(loaded, store, address, draining))
+            backing = SharedBackend(store, None if replicas is None else replicas.detached)
+            people = build_people(loaded, store)
             apps = await stack.enter_async_context(open_served(loaded, launched, telemetry, reached, backing))
             if dashboard is not None and use_link is not None:
                 tasks = await stack.enter_async_context(anyio.create_task_group())
@@ -76,19 +76,18 @@ def serve_listener(
     anyio.run(serve)
 
 
-@asynccontextmanager
-async def _open_replicas(
-    loaded: LoadedConfig, link: PostgresLink | None, address: str, draining: Draining
-) -> AsyncIterator[Replicas | None]:
+def _open_replicas(
+    loaded: LoadedConfig, store: Backend, address: str, draining: Draining
+) -> AbstractAsyncContextManager[Replicas | None]:
     """Be one of several replicas, if there is a database that they can share."""
-    if link is None:
-        yield None
-        return
-    from onetool.replicas.replicas import open_replicas  # loads asyncpg, an extra
 
-    sealer = load_sealer(loaded.config, state_folder(loaded.machine_home))
-    async with open_replicas(link, sealer, address=address, draining=draining) as replicas:
-        yield replicas
+    def open_on(link: PostgresLink) -> AbstractAsyncContextManager[Replicas | None]:
+        from onetool.replicas.replicas import open_replicas  # loads asyncpg, an extra
+
+        sealer = load_sealer(loaded.config, state_folder(loaded.machine_home))
+        return open_replicas(link, sealer, address=address, draining=draining)
+
+    return store.pick(nullcontext, open_on)
 
 
 @asynccontextmanager

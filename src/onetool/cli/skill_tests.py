@@ -17,7 +17,7 @@ from onetool.cli.definitions import read_registry, read_skills
 from onetool.cli.printing import complain, say, visible
 from onetool.cli.replay import without_statistics, word_differences
 from onetool.console.clean_text import count_of
-from ot.app import App, launch, open_app, open_journal
+from ot.app import App, launch, open_app
 from ot.clients.caller import NOBODY
 from ot.clients.person import LOCAL
 from ot.config.loader import LoadedConfig
@@ -27,8 +27,10 @@ from ot.errors import CallError, NewSkillError
 from ot.execution.wording import word_error
 from ot.journal.equality import Sources
 from ot.journal.journal import RESUME, Journal
+from ot.journal.opening import open_journal
 from ot.journal.recorded import RecordedCall, RecordedRun
 from ot.kernel.zygote_process import ZygoteProcess
+from ot.parts.stores import open_own_store
 from ot.registry.registry import ToolRegistry
 from ot.run.fence_processor import read_command
 from ot.run.replaying import play
@@ -50,7 +52,8 @@ def save_run(loaded: LoadedConfig, run: str, name: str, description: str) -> int
     if trust is not None:
         trust.refuse_untrusted()
     folder = loaded.project / FOLDER / SKILLS
-    with open_journal(loaded) as journal:
+    with open_own_store(loaded) as store:
+        journal = open_journal(loaded, store)
         recorded = journal.find(LOCAL, run)
         new = NewSkill(name, _code_of(recorded, name), description or f"Do what run {run} did.")
         file = Draft(folder, name, write_text(new, folder)).write()

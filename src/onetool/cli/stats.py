@@ -10,12 +10,13 @@ from onetool.cli import OK
 from onetool.cli.definitions import read_registry
 from onetool.cli.printing import add_json_argument, say, say_json
 from onetool.cli.start import load
-from ot.app import build_recorder, build_statistics, open_own_store
 from ot.config.loader import LoadedConfig
 from ot.files.allowed_files import AllowedFiles
+from ot.parts.stores import open_own_store
 from ot.stats.figures import Summary
+from ot.stats.recorder import build_recorder
 from ot.stats.scope import PERIODS
-from ot.stats.statistics import Statistics, describe
+from ot.stats.statistics import Statistics, build_statistics, describe
 from ot.stats.wording import compact, duration, percent, precise, size
 from ot.store.opening import Store
 

@@ -16,11 +16,10 @@ from ot.clients.person import LOCAL_PERSON
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.config.seal_keys import load_sealer
-from ot.store.opening import build_ended_sessions
+from ot.store.opening import Backend
 
 if TYPE_CHECKING:
     from onetool.dashboard.dashboard_app import DashboardApp
-    from ot.store.postgres.link import PostgresLink
 
 LINK_SECONDS = 300.0  # for which a link works
 
@@ -28,9 +27,8 @@ LINK_SECONDS = 300.0  # for which a link works
 class LateDashboard:
     """Loads the dashboard on demand: most servers are used without it, and need no templates."""
 
-    def __init__(self, loaded: LoadedConfig, address: str, hosts: Iterable[str], link: PostgresLink | None) -> None:
-        """`link` leads to the store that replicas share, if there is one."""
-        self._link = link
+    def __init__(self, loaded: LoadedConfig, address: str, hosts: Iterable[str], backend: Backend) -> None:
+        self._backend = backend
         self._loaded = loaded
         self._auth = auth = loaded.config.auth
         self._address = address_of(auth.public_url or address, hosts)
@@ -68,5 +66,5 @@ class LateDashboard:
         from onetool.dashboard.openid import OpenIdLogin  # noqa: PLC0415 - only with an issuer
 
         state = state_folder(self._loaded.machine_home)
-        tickets = SealedTickets(load_sealer(self._loaded.config, state), build_ended_sessions(state, self._link))
+        tickets = SealedTickets(load_sealer(self._loaded.config, state), self._backend.build_ended_sessions(state))
         return DashboardApp(self._address, tickets, apps, self._auth, OpenIdLogin(self._auth, self._address))

@@ -9,8 +9,8 @@ import anyio
 
 from mcp_core.json_types import JsonObject
 from onetool.doctor.finding import Finding, edit, green, red
-from ot.app import worker_host
 from ot.config.loader import LoadedConfig
+from ot.parts.known_tools import worker_host
 from ot.workers.pool import open_worker_pool
 from ot.workers.uv_program import PreparationError
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from onetool.people.api_key_verifier import ApiKeyVerifier
@@ -13,10 +13,10 @@ from ot.config.paths import state_folder
 from ot.config.team import AuthSettings
 from ot.errors import MissingExtraError
 from ot.store.api_keys import PREFIX
-from ot.store.opening import build_api_keys
+from ot.store.opening import Backend
 
 if TYPE_CHECKING:  # its library is an extra
-    from ot.store.postgres.link import PostgresLink
+    pass
 
 PATH = "/mcp"
 _PORTS = {"http": 80, "https": 443}
@@ -81,12 +81,12 @@ def resource_of(settings: AuthSettings) -> str:
     return f"{settings.public_url.rstrip('/')}{PATH}"
 
 
-def build_people(loaded: LoadedConfig, link: PostgresLink | None) -> People | None:
+def build_people(loaded: LoadedConfig, backend: Backend) -> People | None:
     """Return what authenticates people, by `auth`; None if nobody has to. Raises ConfigError, MissingExtraError."""
     settings = loaded.config.auth
     if not settings.in_force:
         return None
-    keys = ApiKeyVerifier(build_api_keys(state_folder(loaded.home), link))
+    keys = ApiKeyVerifier(backend.build_api_keys(state_folder(loaded.home)))
     if settings.issuer is None:
         return People(settings, keys=keys, tokens=None)
     try:

@@ -13,7 +13,6 @@ import anyio
 import anyio.to_thread
 
 from onetool.console.caller import make_caller
-from ot.app import worker_host
 from ot.config.loader import LoadedConfig
 from ot.errors import ServerUnavailableError, WorkerStartError
 from ot.execution.tool_executor import ToolExecutor
@@ -25,6 +24,7 @@ from ot.parts.known_tools import (
     load_extensions,
     load_registry,
     proxy_host,
+    worker_host,
 )
 from ot.proxy import Servers, open_servers
 from ot.registry.definitions import ToolDefinition

@@ -32,7 +32,6 @@ from ot.store.audit_rows import AuditRows
 from ot.store.forms import FORM
 from ot.text.redaction import Redactor
 
-AUDIT_FOLDER = "audit"
 LOCAL = "local"  # the command line of this machine; clients have a connection as well
 LOOK_INTERVAL = 1.0  # seconds in which calls may begin in a file that somebody has removed
 LARGEST_FILE = 4 * 1024**2  # bytes
@@ -50,8 +49,8 @@ class AuditLog:
         *,
         project: Path,
         redactor: Redactor,
+        rows: AuditRows,
         person: str = LOCAL,
-        rows: AuditRows | None = None,
         largest_file: int = LARGEST_FILE,
         clock: Callable[[], float] = time.monotonic,
         later: Callable[[Callable[[], None]], object] | None = None,
@@ -185,9 +184,8 @@ class AuditLog:
         if os.write(self._descriptor, sealed) != len(sealed):
             os.ftruncate(self._descriptor, self._size)  # half a line would look like a changed one
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        if self._rows is not None:
-            with suppress(OSError):  # too many wait; what is missing is seen there, and is in the file
-                self._rows.add(chain.name_file(self._chain, self._part), self._size, sealed)
+        with suppress(OSError):  # too many wait; what is missing is seen there, and is in the file
+            self._rows.add(chain.name_file(self._chain, self._part), self._size, sealed)
         self._number, self._previous, self._unsaid = number, previous, 0
         self._size += len(sealed)
 
@@ -214,8 +212,7 @@ class AuditLog:
     def _open_next(self, reason: JsonObject) -> None:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         prune(self.folder, keep_days=self._settings.keep_days, most_bytes=self._settings.max_size - self._largest)
-        if self._rows is not None:
-            self._rows.prune(keep_for=self._settings.keep_days * DAY, most_bytes=self._settings.max_size)
+        self._rows.prune(keep_for=self._settings.keep_days * DAY, most_bytes=self._settings.max_size)
         if not self._chain:
             self._chain = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.getpid()}-{secrets.token_hex(4)}"
         file = self.folder / chain.name_file(self._chain, self._part + 1)

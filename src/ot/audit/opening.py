@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from ot.audit.log import AUDIT_FOLDER, AuditLog
+from ot.audit.log import AuditLog
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.config.personal import PEOPLE_FOLDER
-from ot.store.opening import Store
+from ot.store.audit_rows import AUDIT_FOLDER
+from ot.store.opening import Backend, Store
 from ot.tasks.soon import soon
 
 
@@ -34,29 +35,15 @@ def open_audit(loaded: LoadedConfig, store: Store) -> Iterator[AuditLog | None]:
 
 
 @contextmanager
-def open_audit_folder(loaded: LoadedConfig, store: Store) -> Iterator[Path]:
-    """Give the folder of a person's audit log, or a copy of what all replicas have written. Raises OSError."""
-    if store.audit is None:
-        yield state_folder(loaded.home) / AUDIT_FOLDER
-        return
-    with store.audit.copied() as folder:
-        yield folder
-
-
-@contextmanager
 def open_everybodys_audit(
-    loaded: LoadedConfig, store: Store, *, since: float = 0.0, until: float = float("inf"), person: str = ""
+    loaded: LoadedConfig, backend: Backend, *, since: float = 0.0, until: float = float("inf"), person: str = ""
 ) -> Iterator[list[Path]]:
     """Give folders with the audit logs of everybody in a team, at least from this time and of this person.
 
     Raises OSError.
     """
-    if store.link is None:
-        state = state_folder(loaded.machine_home)
-        theirs = (state / PEOPLE_FOLDER).glob(str(state_folder(Path("*")) / AUDIT_FOLDER))
-        yield [state / AUDIT_FOLDER, *theirs]
-        return
-    from ot.store.postgres.audit import copy_of_everybody  # noqa: PLC0415 - its library is loaded where it is used
-
-    with copy_of_everybody(store.link, since=since, until=until, person=person) as folders:
+    state = state_folder(loaded.machine_home)
+    theirs = (state / PEOPLE_FOLDER).glob(str(state_folder(Path("*")) / AUDIT_FOLDER))
+    here = [state / AUDIT_FOLDER, *theirs]
+    with backend.copy_audits(here, since=since, until=until, person=person) as folders:
         yield folders

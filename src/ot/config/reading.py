@@ -13,7 +13,7 @@ import typing
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mcp_core.quick_dataclass import dataclass, replace
 from ot.config.values import MISTAKE, ValueMistakeError

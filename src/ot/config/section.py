@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Self, TypeVar, dataclass_transform, get_type_hints
+from typing import Annotated, Any, Self, TypeVar, dataclass_transform, get_type_hints
 
 from mcp_core.quick_dataclass import dataclass
 from ot.config.reading import (

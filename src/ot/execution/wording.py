@@ -253,22 +253,20 @@ def _size(limit: int) -> str:
 def _word_limit(error: errors.LimitReachedError) -> str:
     if not error.free_in:
         return (
-            f"You have {error.limit} runs going on, which is as many as you may ({error.key}). Nothing of this command "
-            "was done. There is room as soon as one of them ends: ot.wait waits for one, and ot.stop ends one."
+            f"You have reached the limit of {error.limit} concurrent runs ({error.key}). The command was not run. "
+            "Try again when one of them has ended: ot.wait waits for a run, and ot.stop ends one."
         )
     return (
-        f"You may begin {error.limit} runs a minute ({error.key}), and have. Nothing of this command was done. "
-        f"Runs are accepted again in {math.ceil(error.free_in)} s."
+        f"You have reached the limit of {error.limit} runs per minute ({error.key}). The command was not run. "
+        f"Try again in {math.ceil(error.free_in)} s."
     )
 
 
 def _word_call_limit(error: errors.CallLimitError) -> str:
     if error.problem:
-        return (
-            f"{error.tool} was not called: calls are counted ({error.key}), and cannot be at present: {error.problem}."
-        )
+        return f"{error.tool} was not called: the limit {error.key} cannot be checked at the moment: {error.problem}."
     return (
-        f"{error.tool} was not called: you may make {error.limit} calls a minute ({error.key}), and have. "
+        f"{error.tool} was not called: you have reached the limit of {error.limit} calls per minute ({error.key}). "
         f"Calls are accepted again in {math.ceil(error.free_in)} s; do the rest in a later run."
     )
 

@@ -98,7 +98,7 @@ def _open_level(descriptor: int, path: str, rules: IgnoreRules | None) -> _Level
 
 
 class IgnoreRules:
-    """The rules by which git ignores files below a folder: the .gitignore files in it, and above it up to the repository's own folder.
+    """The files that .gitignore files leave out: those in a folder, and above it up to the repository's own folder.
 
     The repository's own list (.git/info/exclude) counts as well.
     """

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,23 +16,28 @@ from mcp_core.loading import LOADING_PROTOCOL
 from ot.clients.claims import KnownClients
 from ot.config.loader import LoadedConfig
 from ot.config.models import Config
-from ot.config.paths import SKILLS, skill_folders, tool_folders
+from ot.config.paths import SKILLS, skill_folders, state_folder, tool_folders
 from ot.config.project_trust import project_trust
+from ot.errors import UntrustedPackError, WrongAliasError, WrongSettingsError
+from ot.execution.wording import word_error
 from ot.isolate import IsolateHost
 from ot.parts.person_overlay import personal_store_of
 from ot.proxy import ProxyHost, Servers
 from ot.registry.definition_cache import DefinitionCache
 from ot.registry.from_source import read_pack
+from ot.registry.identifiers import identifier
+from ot.registry.names import modest_name
 from ot.registry.places import PackPlaces
-from ot.registry.registry import ToolRegistry
+from ot.registry.registry import AbsentPack, ToolRegistry
 from ot.registry.tool_loader import ToolLoader
 from ot.registry.tool_threads import ToolThreads
 from ot.skills.skill_loader import SkillLoader
+from ot.store.parts import PersonalStore
 from ot.store.pending_logins import PendingLogins
-from ot.store.personal import PersonalStore
 from ot.store.shelf import Shelf
 from ot.workers.discovery import ToolFolder
 from ot.workers.extension_loader import ExtensionLoader, FunctionOf
+from ot.workers.host import WorkerHost
 
 if TYPE_CHECKING:
     from ot.proxy import BuildConnection
@@ -60,6 +66,38 @@ def find_built_in_packs() -> list[Path]:
 def reads_of(config: Config) -> dict[str, tuple[str, ...]]:
     """Return the patterns of tools that only read, as the person says, by pack."""
     return {name: pack.reads for name, pack in config.packs.items() if pack.reads}
+
+
+def note_absent(registry: ToolRegistry, loaded: LoadedConfig) -> None:
+    """Let the registry know the packs and servers that are not here because of the configuration, by name."""
+    _note_mistakes(registry, loaded)
+    _note_untrusted(registry, loaded)
+
+
+def _note_untrusted(registry: ToolRegistry, loaded: LoadedConfig) -> None:
+    """Let the registry know the servers of a project that nobody has trusted, by name."""
+    servers = [server for server in loaded.untrusted.servers if server not in loaded.config.servers]
+    names = [modest_name(identifier(server, fallback="server")) for server in servers]
+    project = str(loaded.untrusted.project)
+    explain = {name: partial(UntrustedPackError, name, project=project) for name in names}
+    registry.explain_absent("untrusted", {name: AbsentPack(each, expected=False) for name, each in explain.items()})
+
+
+def _note_mistakes(registry: ToolRegistry, loaded: LoadedConfig) -> None:
+    """Let the registry know the packs, servers and aliases that are off, because their settings are wrong."""
+    servers = wrong_entries(loaded, "servers")
+    packs = {mistake.pack: word_error(mistake.error) for mistake in reversed(loaded.mistakes) if mistake.pack}
+    wrong = {identifier(name, fallback="server"): mistake for name, mistake in (packs | servers).items()}
+    explain = {name: partial(WrongSettingsError, name, mistake) for name, mistake in wrong.items()}
+    aliases = wrong_entries(loaded, "aliases").items()
+    registry.explain_aliases({name: partial(WrongAliasError, name, mistake) for name, mistake in aliases})
+    registry.explain_absent("mistakes", {name: AbsentPack(each, expected=True) for name, each in explain.items()})
+
+
+def wrong_entries(loaded: LoadedConfig, section: str) -> dict[str, str]:
+    """Return the names in a section that are off because of a mistake, and each one's first mistake in words."""
+    found = [mistake for mistake in loaded.mistakes if mistake.entry[0] == section and len(mistake.entry) > 1]
+    return {mistake.entry[1]: word_error(mistake.error) for mistake in reversed(found)}
 
 
 def load_extensions(
@@ -133,6 +171,13 @@ def proxy_host(
         redact=loaded.redactor.text,
         clients=clients or KnownClients(),
     )
+
+
+def worker_host(loaded: LoadedConfig, environ: Mapping[str, str]) -> WorkerHost:
+    """Build the surroundings that the workers of a configuration live in."""
+    home = loaded.machine_home
+    always = loaded.administrator is not None
+    return WorkerHost(loaded.project, home, state_folder(home), environ, word=word_error, always_confined=always)
 
 
 def load_connection_builder() -> BuildConnection:

@@ -1,4 +1,4 @@
-"""What a person has in the store, as their engine uses it: other replicas and the dashboard may change it meanwhile."""
+"""A person's part of the store, as their engine uses it: other replicas and the dashboard may change it meanwhile."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
@@ -16,12 +15,10 @@ from ot.config.personal_secrets import PersonalSecrets, with_own_secrets
 from ot.config.personal_settings import PersonalSettings, with_own_settings
 from ot.config.seal_keys import load_sealer
 from ot.logs import write_log
-from ot.store.personal import PersonalStore, build_personal_store
+from ot.store.embedded import EmbeddedBackend
+from ot.store.opening import Backend, PersonalStore
 from ot.store.sealing import Sealer
 from ot.store.shelf import Shelf
-
-if TYPE_CHECKING:  # its library is loaded where a database is configured
-    from ot.store.postgres.link import PostgresLink
 
 Follow = Callable[[LoadedConfig], Awaitable[list[str]]]
 
@@ -32,13 +29,13 @@ class PersonOverlay:
     def __init__(
         self,
         principal: str,
+        backend: Backend,
         store: PersonalStore,
         secrets: PersonalSecrets | None = None,
         settings: PersonalSettings | None = None,
-        link: PostgresLink | None = None,
     ) -> None:
         self.principal = principal
-        self.link = link  # to the store that replicas share; None: what is a person's lies in files
+        self.backend = backend
         self.store = store
         self.secrets = secrets
         self.settings = settings
@@ -74,21 +71,25 @@ class PersonOverlay:
         return tuple(each.state() for each in (self.secrets, self.settings) if each is not None)
 
 
-async def open_own_things(loaded: LoadedConfig, link: PostgresLink | None) -> PersonOverlay:
-    """Open what a person has in the store; where that is gone, what is known of it here counts meanwhile."""
-    store = personal_store_of(loaded, link)
+async def open_overlay(loaded: LoadedConfig, backend: Backend) -> PersonOverlay:
+    """Open a person's part of the store; where that is gone, what is known of it here counts meanwhile."""
+    store = personal_store_of(loaded, backend)
     if not store.shelf.is_recent():
         await anyio.to_thread.run_sync(_fetch, store.shelf)
     if loaded.administrator is None:
-        return PersonOverlay(loaded.principal, store, link=link)
+        return PersonOverlay(loaded.principal, backend, store)
     secrets = PersonalSecrets(store.shelf, loaded.principal, _sealer_of(loaded))
-    return PersonOverlay(loaded.principal, store, secrets, PersonalSettings(store.shelf), link)
+    return PersonOverlay(loaded.principal, backend, store, secrets, PersonalSettings(store.shelf))
 
 
-def personal_store_of(loaded: LoadedConfig, link: PostgresLink | None = None) -> PersonalStore:
-    """Build what the person of a configuration has in the store; only on their own machine their logins lie open."""
-    sealer = _sealer_of(loaded) if loaded.administrator is not None or link is not None else None
-    return build_personal_store(state_folder(loaded.home), link, principal=loaded.principal, sealer=sealer)
+def personal_store_of(loaded: LoadedConfig, backend: Backend | None = None) -> PersonalStore:
+    """Build the part of the store that belongs to the person of a configuration; files, where no backend is given."""
+    return (backend or EmbeddedBackend()).build_personal_store(
+        state_folder(loaded.home),
+        principal=loaded.principal,
+        sealer=_sealer_of(loaded),
+        alone=loaded.administrator is None,
+    )
 
 
 def _sealer_of(loaded: LoadedConfig) -> Callable[[], Sealer]:

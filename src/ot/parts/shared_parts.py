@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from mcp_core.quick_dataclass import dataclass
 from ot.config.loader import LoadedConfig
@@ -16,20 +15,16 @@ from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
 from ot.registry.definition_cache import DEFINITIONS_FILE, DefinitionCache
 from ot.run.elsewhere import RunsElsewhere
 from ot.services.rate_limits import RateLimits
-from ot.store.opening import open_link, open_quotas
+from ot.store.opening import Backend, open_backend
 from ot.store.pending_logins import MemoryPendingLogins, PendingLogins
-from ot.store.personal import build_pending_logins
 from ot.store.quotas import Quotas
-
-if TYPE_CHECKING:  # its library is loaded where a database is configured
-    from ot.store.postgres.link import PostgresLink
 
 
 @dataclass(frozen=True, slots=True)
 class SharedBackend:
-    """What a process has behind all its engines: the database of the store, and other replicas on it."""
+    """The store behind all engines of a process, and the other replicas that share it."""
 
-    link: PostgresLink | None = None  # None where the store lies in files
+    store: Backend
     elsewhere: RunsElsewhere | None = None
 
 
@@ -37,12 +32,12 @@ class SharedBackend:
 class SharedParts:
     """Opened once a process, before the first app, and closed after the last one."""
 
-    link: PostgresLink | None  # to the database of the store; None where the store lies in files
+    store: Backend
     supply: KernelSupply  # a kernel is used once, so nothing crosses from run to run
     definitions: DefinitionCache  # of built-in packs
     quotas: Quotas  # what everybody has used of what is limited
     logins: PendingLogins = field(default_factory=MemoryPendingLogins)  # at servers, for people who return from one
-    paces: RateLimits = field(default_factory=RateLimits)  # by key: who shares a key shares its pace
+    rate_limits: RateLimits = field(default_factory=RateLimits)  # by key: who shares a key shares its limits
     elsewhere: RunsElsewhere | None = None  # the runs of other replicas
 
 
@@ -54,15 +49,15 @@ async def open_shared_parts(
     async with (
         open_backing(loaded) if backing is None else nullcontext(backing) as behind,
         open_supply(launched or launch_zygote(loaded.config.execution), group=find_own_group()) as supply,
-        open_quotas(state_folder(loaded.machine_home), behind.link) as quotas,
+        behind.store.open_quotas(state_folder(loaded.machine_home)) as quotas,
     ):
         definitions = DefinitionCache(state_folder(loaded.machine_home) / DEFINITIONS_FILE)
-        logins = build_pending_logins(behind.link)
-        yield SharedParts(behind.link, supply, definitions, quotas, logins, elsewhere=behind.elsewhere)
+        logins = behind.store.build_pending_logins()
+        yield SharedParts(behind.store, supply, definitions, quotas, logins, elsewhere=behind.elsewhere)
 
 
 @asynccontextmanager
 async def open_backing(loaded: LoadedConfig) -> AsyncIterator[SharedBackend]:
     """Open what a process needs that knows of no replicas."""
-    async with open_link(loaded.config.store) as link:
-        yield SharedBackend(link)
+    async with open_backend(loaded.config.store) as store:
+        yield SharedBackend(store)

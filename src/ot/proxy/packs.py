@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import partial
 
-from mcp_core.json_types import Json
+from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import replace
 from ot.config.models import ToolFilter
 from ot.errors import PackLoadError

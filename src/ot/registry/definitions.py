@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
 
 from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import dataclass

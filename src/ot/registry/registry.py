@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
 from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import dataclass, replace

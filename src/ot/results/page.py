@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import dataclass
 
 WIDTH = 2_000  # characters of a line where several are shown
@@ -78,14 +78,14 @@ class Page:
         available = self.offered if query.search else total
         following = query.offset + returned
         report: JsonObject = {
-            "lines": self.lines,
+            "lines": list[Json](self.lines),
             "total_lines": total,
             "returned": returned,
             "offset": query.offset,
             "has_more": following <= available,
         }
         if query.search:
-            report |= {"matches": self.offered, "numbers": self.numbers}
+            report |= {"matches": self.offered, "numbers": list[Json](self.numbers)}
             if query.fuzzy:
                 report["scores"] = [round(score, 1) for score in self.scores]
         if skipped:

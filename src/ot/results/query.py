@@ -8,12 +8,13 @@ import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import Json, JsonObject
 from ot.errors import ToolError
 from ot.results.lines import TooHeavyError, all_lines, item_lines, read_value, text_line
 from ot.results.page import Page, Query
 from ot.results.selection import select
 from ot.results.stored_file import StoredFile
+from ot.store.forms import read_record
 from ot.text.output import render_lines
 from ot.values import ToolValue
 from ot_kernel.stored_form import TEXT
@@ -36,7 +37,7 @@ def read_light_page(file: Path, query: Query) -> JsonObject | None:
 def read_page(file: str, query: JsonObject) -> JsonObject:
     """Read any page; blocking, and possibly for long: called in a helper process."""
     with StoredFile(Path(file)) as stored:
-        return _read_page(stored, Query(**query))
+        return _read_page(stored, read_record(Query, query))
 
 
 def _read_page(stored: StoredFile, query: Query) -> JsonObject:
@@ -130,6 +131,8 @@ def _structure(stored: StoredFile) -> ToolValue:
     if stored.facts.kind != TEXT:
         return value
     try:
-        return json.loads(value)
+        assert isinstance(value, str)
+        found: Json = json.loads(value)
+        return found
     except (ValueError, RecursionError):
         raise ToolError("path: this result is text, and not JSON, so there is nothing to select; use search") from None

@@ -18,7 +18,7 @@ from ot.results.page import Query
 from ot.results.store import ResultStore
 from ot.results.stored_file import Facts, StoredFile
 from ot.results.stored_value import StoredValue
-from ot.values import Arguments, ToolValue
+from ot.values import Arguments
 
 SEARCH_LIMIT = 20.0  # seconds
 SMALLEST_PAGE = 1_000  # characters
@@ -26,7 +26,7 @@ _MODULE, _FUNCTION = "ot.results.query", "read_page"
 
 _ELSEWHERE = "ot.load(handle=...) gives the value to code, which can look for itself"
 
-Apart = Callable[[str, str, Arguments], Awaitable[ToolValue]]
+Apart = Callable[[str, str, Arguments], Awaitable[object]]
 """Calls a function, named by module and name, where it can be killed: `IsolateHost.run`."""
 
 
@@ -92,8 +92,9 @@ class ResultReader:
             if page is not None:
                 return page
             with anyio.move_on_after(self._limit):
-                arguments = {"file": str(file), "query": asdict(query)}
-                found: JsonObject = await self._apart(_MODULE, _FUNCTION, arguments)
+                arguments: Arguments = {"file": str(file), "query": asdict(query)}
+                found = await self._apart(_MODULE, _FUNCTION, arguments)
+                assert isinstance(found, dict)
                 return found
         except FileNotFoundError:
             raise ExpiredResultError(handle) from None  # in this very moment

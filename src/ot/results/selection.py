@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import EllipsisType
 
+from mcp_core.quick_dataclass import dataclass
 from ot.errors import ToolError
 from ot.values import ToolValue
 
@@ -108,7 +108,7 @@ class _Walk:
                 failed += 1
                 continue
             skipped += each.skipped
-            if nested:
+            if nested and isinstance(each.value, list):
                 found.extend(each.value)
             else:
                 found.append(each.value)
@@ -127,7 +127,7 @@ class _Walk:
         if isinstance(step, str):
             return self._field(value, step, position)
         if isinstance(value, Mapping) and isinstance(step, int) and step in value:
-            return value[step]
+            return next(member for key, member in value.items() if key == step)
         if not isinstance(value, list | tuple | str | bytes):
             raise self._mistake(position, f"is {_describe(value)}, which has no positions")
         if isinstance(step, int) and not -len(value) <= step < len(value):
@@ -140,9 +140,9 @@ class _Walk:
             raise self._mistake(position, f"is {_describe(value)}, which has no field {name!r}{hint}")
         if name in value:
             return value[name]
-        for key in value:
+        for key, member in value.items():
             if not isinstance(key, str) and str(key) == name:  # a date, a number: as it is shown
-                return value[key]
+                return member
         keys = [str(key) for key in list(value)[:_KEYS_SHOWN]]
         more = f" ({_KEYS_SHOWN} of {len(value):,})" if len(value) > _KEYS_SHOWN else ""
         raise self._mistake(position, f"has no {name!r}; it has {', '.join(keys) or 'nothing'}{more}")

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Self
 
 from mcp_core.quick_dataclass import dataclass
-from ot.store.forms import FORM, check_form
-from ot.store.result_rows import HEADER
+from ot.store.forms import FORM, check_form, read_record
+from ot.store.results import HEADER
 from ot_kernel.stored_form import TEXT
 
 _FORM = 1  # of header, content and index together
@@ -195,6 +195,6 @@ def read_header(data: bytes) -> Facts:
     try:
         fields = dict(check_form(json.loads(data), _FORM, unnamed=1))
         fields.pop(FORM, None)
-        return Facts(**fields)
+        return read_record(Facts, fields)
     except (TypeError, RecursionError) as error:
         raise ValueError(f"not a stored result: {error}") from error

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from mcp_core.quick_dataclass import dataclass
 
 _MOST_LABELS = 7
 _GAP = 0.22  # of the width of a column

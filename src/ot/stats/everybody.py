@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
-from contextlib import closing
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import field
 
-from ot.stats.database import MIGRATIONS
-from ot.store.databases import open_database, worded
-from ot.store.stat_rows import CallSum, RunSum, TeamSums
-
-_RUNS = "SELECT ?, count(*), count(*) FILTER (WHERE error <> '') FROM runs WHERE ended >= ?"
-_CALLS = """
-SELECT ?, substr(tool, 1, instr(tool || '.', '.') - 1) AS pack,
-    count(*), count(*) FILTER (WHERE error <> ''), sum(seconds)
-FROM calls WHERE ended >= ? GROUP BY pack
-"""
+from mcp_core.quick_dataclass import dataclass
+from ot.store.stat_rows import TeamSums
 
 
 @dataclass(slots=True)
@@ -41,17 +30,6 @@ class OfPack:
     failed: int = 0
     seconds: float = 0.0
     people: int = 0
-
-
-def read_files(files: Iterable[tuple[str, Path]], since: float) -> TeamSums:
-    """Add up the databases of people by their name; blocking. Raises CallError where one cannot be read."""
-    runs: list[RunSum] = []
-    calls: list[CallSum] = []
-    for person, file in files:
-        with worded(file), closing(open_database(file, MIGRATIONS)) as connection:
-            runs += [RunSum(*row) for row in connection.execute(_RUNS, (person, since))]
-            calls += [CallSum(*row) for row in connection.execute(_CALLS, (person, since))]
-    return TeamSums(runs, calls)
 
 
 def by_person(sums: TeamSums) -> list[OfPerson]:

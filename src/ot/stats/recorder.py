@@ -12,27 +12,30 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
+import anyio
+import anyio.to_thread
+
+from ot.config.loader import LoadedConfig
 from ot.errors import DatabaseBusyError, DatabaseUnavailableError
 from ot.logs import write_log
 from ot.stats.notes import ModelNote, Note, RunNote
 from ot.stats.tokens import SAMPLE, take_sample
+from ot.store.parts import Store
 from ot.store.stat_rows import StatRows
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from ot.stats.writer import SharedWriter, Writer
-
-STATS_FILE = "stats.db"
 INTERVAL = 1.0  # seconds between two batches
 MOST_PENDING = 50_000  # notes; further ones are dropped until the database can be written again
 UNKNOWN_TOOL = "(unknown)"  # under which calls are counted that name no tool
 _CLOSING_PATIENCE = 10.0  # seconds
+_PRUNE_INTERVAL = 3600.0  # seconds
+_DAY = 24 * 3600.0  # seconds
 
 
 class Recorder:
@@ -40,29 +43,26 @@ class Recorder:
 
     def __init__(
         self,
-        file: Path,
+        open_rows: Callable[[], StatRows],
         *,
-        rows: StatRows | None = None,
         keep_days: int = 365,
         interval: float = INTERVAL,
-        patience: float | None = None,
     ) -> None:
-        """`rows` are those that replicas share; without them the file is all there is."""
-        self.file = file
-        self._rows = rows
+        """`open_rows` gives the rows of the store, and loads what that needs."""
+        self._open_rows = open_rows
+        self._opened: StatRows | None = None
+        self._prune_at = 0.0
         self.problem = ""  # why nothing is being written, if so
         self.dropped = 0
         self.server = int.from_bytes(os.urandom(4)) >> 1
         self._keep_days = keep_days
         self._interval = interval
-        self._patience = patience  # seconds for other servers; None: as long as is usual
         self._runs = 0
         self._pending: deque[Note] = deque()
         self._noted = threading.Event()
         self._closing = threading.Event()
         self._writing = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._writer: Writer | SharedWriter | None = None
 
     def call(
         self,
@@ -127,15 +127,11 @@ class Recorder:
 
     def _write(self, batch: list[Note]) -> bool:
         """Return True if the batch is done with; one that met another server's long transaction is tried again."""
-        # 10 ms that the start of a server must not wait for, so it is loaded here, on the thread.
-        from ot.stats.writer import SharedWriter, Writer  # noqa: PLC0415
+        # Loaded here, on the thread: the start of a server must not wait for it.
+        from ot.stats.rows import make_rows  # noqa: PLC0415
 
-        if self._writer is None and self._rows is not None:
-            self._writer = SharedWriter(self._rows, self.server, keep_days=self._keep_days)
-        elif self._writer is None:
-            self._writer = Writer(self.file, self.server, keep_days=self._keep_days, patience=self._patience)
         try:
-            self._writer.write(batch)
+            self._rows.add(make_rows(self.server, batch))
         except DatabaseBusyError:
             return False
         except OSError as error:  # of a shared store that is gone; it comes back
@@ -143,26 +139,35 @@ class Recorder:
             return False
         except DatabaseUnavailableError as error:
             if self.problem != error.reason:
-                write_log(logging.WARNING, "stats.write", file=str(self.file), error=error.reason)
+                write_log(logging.WARNING, "stats.write", file=self.place, error=error.reason)
             self.problem = error.reason
             self.dropped += len(batch)
         else:
             self.problem = ""
+            self._prune_when_due()
         return True
+
+    def _prune_when_due(self) -> None:
+        if (now := time.monotonic()) >= self._prune_at:
+            self._prune_at = now + _PRUNE_INTERVAL
+            with suppress(DatabaseUnavailableError, OSError):  # the next time will do
+                self._rows.prune(time.time() - self._keep_days * _DAY)
+
+    @property
+    def _rows(self) -> StatRows:
+        if self._opened is None:
+            self._opened = self._open_rows()
+        return self._opened
 
     @property
     def place(self) -> str:
         """Where everything is written."""
-        return str(self.file) if self._rows is None else self._rows.place
+        return self._rows.place
 
-    @contextmanager
-    def look(self, since: float) -> Iterator[sqlite3.Connection]:
+    def look(self, since: float) -> AbstractContextManager[sqlite3.Connection]:
         """Give a database with everything that was written since a moment. Blocking; raises CallError."""
-        from ot.stats.database import open_copy, open_for_reading  # noqa: PLC0415 - as above
-
         self.flush()
-        with open_for_reading(self.file) if self._rows is None else open_copy(self._rows, since) as connection:
-            yield connection
+        return self._rows.look(since)
 
     def close(self) -> None:
         """Write what is left and let go of the database. Blocking: call it on a thread."""
@@ -171,8 +176,26 @@ class Recorder:
         if self._thread is not None:
             self._thread.join(_CLOSING_PATIENCE)
         self.flush()
-        if self._writer is not None:
-            self._writer.close()
+        if self._opened is not None:
+            self._opened.close()
+
+
+@asynccontextmanager
+async def open_recorder(loaded: LoadedConfig, store: Store) -> AsyncIterator[Recorder | None]:
+    """Open the recorder of runs and calls, unless the configuration switches statistics off."""
+    recorder = build_recorder(loaded, store)
+    try:
+        yield recorder
+    finally:
+        if recorder is not None:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(recorder.close)
+
+
+def build_recorder(loaded: LoadedConfig, store: Store) -> Recorder | None:
+    """Build a recorder, which opens nothing before something is noted; None where statistics are switched off."""
+    settings = loaded.config.stats
+    return Recorder(store.open_statistics, keep_days=settings.keep_days) if settings.enabled else None
 
 
 class RunRecord:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,12 +13,17 @@ import anyio.to_thread
 
 from mcp_core.json_types import JsonObject
 from mcp_core.nearest_names import nearest
+from ot.config.loader import LoadedConfig
+from ot.config.paths import state_folder
+from ot.config.personal import PEOPLE_FOLDER, folder_of
 from ot.config.values import RUN_TOOL
 from ot.errors import InvalidPeriodError, StatsDisabledError
-from ot.files.allowed_files import AllowedFiles
+from ot.files.allowed_files import AllowedFiles, build_allowed_files
 from ot.registry.registry import ToolRegistry
 from ot.stats.recorder import Recorder
 from ot.stats.scope import PERIODS
+from ot.store.opening import Backend
+from ot.store.stat_rows import STATS_FILE, TeamSums
 
 if TYPE_CHECKING:
     from ot.stats.figures import Summary
@@ -89,6 +94,25 @@ class Statistics:
         return (
             f"there is no tool {tool!r}, and no call of one is recorded; nearest: {', '.join(nearest(tool, names)[:5])}"
         )
+
+
+def build_statistics(
+    loaded: LoadedConfig, recorder: Recorder | None, registry: ToolRegistry, own_definition: Callable[[], str]
+) -> Statistics:
+    """Build the reader of statistics; reports may also be written to where runs may write."""
+    files = build_allowed_files(loaded, also=loaded.config.execution.writable)
+    return Statistics(recorder, registry, files=files, own_definition=own_definition)
+
+
+def sum_everybody(loaded: LoadedConfig, backend: Backend, people: Iterable[str], since: float) -> TeamSums:
+    """Add up what everybody at a team's server has used since a moment; blocking. Raises CallError or OSError.
+
+    Files do not say whose they are: `people` are the principals that are known, the others are shown by their folder.
+    """
+    known = {folder_of(principal): principal for principal in people}
+    homes = (state_folder(loaded.machine_home) / PEOPLE_FOLDER).glob("*")
+    files = [(known.get(home.name, home.name), state_folder(home) / STATS_FILE) for home in homes]
+    return backend.sum_statistics(files, since)
 
 
 def describe(summary: Summary) -> JsonObject:

@@ -8,14 +8,15 @@ import json
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Protocol
 
 from mcp_core.atomic_write import write_private
 from mcp_core.file_lock import lock
-from mcp_core.quick_dataclass import dataclass
-from ot.store.forms import FORM, check_form
+from mcp_core.json_types import Json
+from mcp_core.quick_dataclass import dataclass, replace
+from ot.store.forms import FORM, check_form, read_list, read_mapping, read_record
 
 PREFIX = "onetool_"
 """The beginning of every key, by which people and scanners for leaked secrets know one."""
@@ -107,10 +108,10 @@ class EmbeddedApiKeys:
     def _parse(self, data: bytes) -> dict[str, ApiKey]:
         try:
             entries = check_form(json.loads(data), _FORM)["keys"]
-            keys = [ApiKey(**entry) for entry in entries]
+            keys = [_read_key(entry) for entry in read_list(entries)]
         except (ValueError, LookupError, TypeError, RecursionError) as error:
             raise OSError(errno.EINVAL, f"it makes no sense: {error}", str(self._file)) from error
-        return {key.id: replace(key, groups=tuple(key.groups)) for key in keys}
+        return {key.id: key for key in keys}
 
     def _write(self, keys: dict[str, ApiKey]) -> None:
         write_private(self._file, json.dumps({FORM: _FORM, "keys": [asdict(key) for key in keys.values()]}))
@@ -122,3 +123,8 @@ class EmbeddedApiKeys:
             if not lock(held.fileno(), patience=_PATIENCE):
                 raise OSError(errno.EAGAIN, "another program keeps it locked", str(self._file))
             yield
+
+
+def _read_key(entry: Json) -> ApiKey:
+    fields = read_mapping(entry)
+    return replace(read_record(ApiKey, fields), groups=tuple(map(str, read_list(fields.get("groups")))))

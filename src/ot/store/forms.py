@@ -6,10 +6,18 @@ absent and says so; databases are brought to their newest form instead (`ot.stor
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
 from mcp_core.json_types import Json, JsonObject
+
+Record = TypeVar("Record")
 
 FORM = "form"
 """The key of a file, or of its first line, that names its form."""
+
+_KINDS = {"str": (str,), "int": (int,), "float": (int, float), "bool": (bool,)}
+"""The types that fields of records in files have, by their annotation."""
 
 
 class UnknownFormError(ValueError):
@@ -30,3 +38,33 @@ def check_form(found: Json, known: int, *, unnamed: int | None = None) -> JsonOb
         raise UnknownFormError("it has an unknown format")
     who = "a newer" if form > known else "an older"
     raise UnknownFormError(f"{who} OneTool wrote it (form {form}, this one knows {known})")
+
+
+def read_record(make: Callable[..., Record], fields: Mapping[str, Json]) -> Record:
+    """Make a dataclass from the fields that a file gives, whose types are checked; raises TypeError."""
+    kinds: Mapping[str, str] = getattr(make, "__annotations__", {})
+    for name, value in fields.items():
+        if kinds.get(name) in _KINDS and not isinstance(value, _KINDS[kinds[name]]):
+            raise TypeError(f"{name} is not of type {kinds[name]}")
+    return make(**fields)
+
+
+def read_mapping(found: Json) -> JsonObject:
+    """Return an object that a file holds; raises TypeError for anything else."""
+    if not isinstance(found, dict):
+        raise TypeError("not an object")
+    return found
+
+
+def read_list(found: Json) -> list[Json]:
+    """Return an array that a file holds; raises TypeError for anything else."""
+    if not isinstance(found, list):
+        raise TypeError("not an array")
+    return found
+
+
+def read_number(found: Json) -> float:
+    """Return a number that a file holds; raises TypeError for anything else."""
+    if not isinstance(found, int | float):
+        raise TypeError("not a number")
+    return found

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 from mcp_core.atomic_write import write_private
 from mcp_core.file_lock import lock
-from ot.store.forms import FORM, check_form
+from ot.store.forms import FORM, check_form, read_number
 from ot.store.owner import Owner
 
 KEPT_FOLDER, ANSWERS_FOLDER = "kept", "answers"
@@ -90,7 +90,7 @@ def _read(file: Path) -> KeptEntry | None:
     """Read what a name stands for; a file that makes no sense stands for nothing."""
     try:
         facts = check_form(json.loads(file.read_bytes()), _FORM, unnamed=1)
-        return KeptEntry(str(facts["handle"]), float(facts["expires"]))
+        return KeptEntry(str(facts["handle"]), read_number(facts["expires"]))
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
 

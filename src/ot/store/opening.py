@@ -1,148 +1,95 @@
-"""The store of an engine: its parts in files below the state folder, or in a PostgreSQL that replicas share."""
+"""The store of a process: files of this machine, or a PostgreSQL that replicas share, chosen here and nowhere else."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import anyio
-import anyio.to_thread
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from mcp_core.distribution import with_extra
-from mcp_core.quick_dataclass import dataclass
-from ot.clients.person import LOCAL
 from ot.errors import ConfigError
-from ot.store.api_keys import ApiKeys, EmbeddedApiKeys
-from ot.store.audit_rows import AuditRows
-from ot.store.embedded_journal import JOURNAL_FOLDER, EmbeddedJournal
-from ot.store.ended_sessions import EndedSessions, FileEndedSessions
-from ot.store.journal_store import JournalStore
-from ot.store.kept_names import ANSWERS_FOLDER, KEPT_FOLDER, EmbeddedKeptNames, KeptNames
-from ot.store.quotas import EmbeddedQuotas, Quotas
-from ot.store.result_rows import ResultRows
-from ot.store.stat_rows import StatRows
+from ot.store.api_keys import ApiKeys
+from ot.store.embedded import EmbeddedBackend
+from ot.store.ended_sessions import EndedSessions
+from ot.store.parts import PersonalStore, Retention, Store
+from ot.store.pending_logins import PendingLogins
+from ot.store.quotas import Quotas
+from ot.store.sealing import Sealer
+from ot.store.stat_rows import TeamSums
 
 if TYPE_CHECKING:  # its library is loaded where a database is configured
     from ot.store.postgres.link import PostgresLink
 
+__all__ = ["POSTGRES", "Backend", "PersonalStore", "Retention", "Store", "build_backend", "open_backend"]
+
 POSTGRES = ("postgresql://", "postgres://")
 """The beginnings of an address of PostgreSQL."""
 
+Picked = TypeVar("Picked")
 
-@dataclass(frozen=True, slots=True)
-class Store:
-    """The parts of a store. `link` is None where they are files of this machine."""
 
-    link: PostgresLink | None
-    journal: JournalStore
-    results: ResultRows | None  # None: the files of results are all there is
-    statistics: StatRows | None  # None: a database of this machine has them
-    audit: AuditRows | None  # None: the files of the log are all there is
-    kept_values: KeptNames
-    kept_answers: KeptNames
+class Backend(Protocol):
+    """Builds every part of the store. `state` is the state folder of whoever the part belongs to, on this machine."""
+
+    @property
+    def password(self) -> str:
+        """The password that nobody may read; empty where there is none."""
+
+    def connected(self) -> AbstractAsyncContextManager[None]:
+        """Begin to connect, for which nobody waits, and close it in the end."""
+
+    def build_store(self, state: Path, *, principal: str, journal: Retention) -> Store: ...
+
+    def build_personal_store(
+        self, state: Path, *, principal: str, sealer: Callable[[], Sealer], alone: bool = False
+    ) -> PersonalStore:
+        """Build what one person has in the store; `sealer` gives the keys that seal their logins.
+
+        Logins in files of a person who is `alone` on the machine need no seal.
+        """
+
+    def build_api_keys(self, state: Path) -> ApiKeys: ...
+    def build_ended_sessions(self, state: Path) -> EndedSessions: ...
+    def build_pending_logins(self) -> PendingLogins: ...
+    def open_quotas(self, state: Path) -> AbstractAsyncContextManager[Quotas]: ...
+
+    def copy_audits(
+        self, here: Iterable[Path], *, since: float, until: float, person: str
+    ) -> AbstractContextManager[list[Path]]:
+        """Give folders with everybody's audit log, at least from this time and of this person; `here` are those of
+        this machine. Blocking; raises OSError."""
+
+    def sum_statistics(self, here: Iterable[tuple[str, Path]], since: float) -> TeamSums:
+        """Add up what everybody has used since a moment; `here` are the people and databases of this machine.
+
+        Blocking; raises CallError or OSError.
+        """
+
+    def pick(self, in_files: Callable[[], Picked], in_database: Callable[[PostgresLink], Picked]) -> Picked:
+        """Let a part that lies above the store, such as a pack, choose its own implementation."""
 
     def close(self) -> None:
-        """Let go of what is open; the link is its owner's to close."""
-        self.journal.close()
-
-
-@dataclass(frozen=True, slots=True)
-class Retention:
-    """How long something is kept, and how much of it."""
-
-    keep_for: float  # seconds
-    max_size: int  # bytes
+        """Let go of what is open; blocking."""
 
 
 @asynccontextmanager
-async def open_link(address: str) -> AsyncIterator[PostgresLink | None]:
-    """Open the link of this process, which connects at once; None if the store lies in files. Raises ConfigError."""
-    link = build_link(address)
-    if link is None:
-        yield None
-        return
-    link.connect()
-    try:
-        yield link
-    finally:
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(link.close)
+async def open_backend(address: str) -> AsyncIterator[Backend]:
+    """Open the backend of this process, which connects at once. Raises ConfigError."""
+    backend = build_backend(address)
+    async with backend.connected():
+        yield backend
 
 
-def build_link(address: str) -> PostgresLink | None:
-    """Build the one link of this process to the database at an address; None if the store lies in files.
-
-    Raises ConfigError where the library for it is not installed.
-    """
+def build_backend(address: str) -> Backend:
+    """Build the backend that an address names; raises ConfigError where the library for it is not installed."""
     if not address.startswith(POSTGRES):
-        return None
+        return EmbeddedBackend()
     if find_spec("asyncpg") is None:
         missing = "PostgreSQL needs a library that is not installed"
         raise ConfigError(missing, key="store", fix=f"pip install '{with_extra('team')}'")
+    from ot.store.postgres.backend import PostgresBackend  # noqa: PLC0415 - as above
     from ot.store.postgres.link import PostgresLink  # noqa: PLC0415 - as above
 
-    return PostgresLink(address)
-
-
-def build_store(state: Path, link: PostgresLink | None = None, *, principal: str = LOCAL, journal: Retention) -> Store:
-    """Build the parts of a store for a principal; nothing is made or read before it is used."""
-    if link is None:
-        lines = EmbeddedJournal(state / JOURNAL_FOLDER, keep_for=journal.keep_for, max_size=journal.max_size)
-        answers = EmbeddedKeptNames(state, folder=ANSWERS_FOLDER)
-        return Store(
-            None,
-            journal=lines,
-            results=None,
-            statistics=None,
-            audit=None,
-            kept_values=EmbeddedKeptNames(state),
-            kept_answers=answers,
-        )
-    from ot.store.postgres.audit import PostgresAuditRows  # noqa: PLC0415 - as above
-    from ot.store.postgres.journal import PostgresJournal  # noqa: PLC0415 - as above
-    from ot.store.postgres.kept_names import PostgresKeptNames  # noqa: PLC0415 - as above
-    from ot.store.postgres.results import PostgresResults  # noqa: PLC0415 - as above
-    from ot.store.postgres.statistics import PostgresStatRows  # noqa: PLC0415 - as above
-
-    return Store(
-        link,
-        journal=PostgresJournal(link, keep_for=journal.keep_for, max_size=journal.max_size),
-        results=PostgresResults(link, principal),
-        statistics=PostgresStatRows(link, principal),
-        audit=PostgresAuditRows(link, principal),
-        kept_values=PostgresKeptNames(link, kind=KEPT_FOLDER),
-        kept_answers=PostgresKeptNames(link, kind=ANSWERS_FOLDER),
-    )
-
-
-def build_api_keys(state: Path, link: PostgresLink | None) -> ApiKeys:
-    """Build the API keys of a server, in its state folder or in the database that replicas share."""
-    if link is None:
-        return EmbeddedApiKeys(state)
-    from ot.store.postgres.api_keys import PostgresApiKeys  # noqa: PLC0415 - as above
-
-    return PostgresApiKeys(link)
-
-
-def build_ended_sessions(state: Path, link: PostgresLink | None) -> EndedSessions:
-    """Build the memory of sessions at the dashboard that have ended before their time."""
-    if link is None:
-        return FileEndedSessions(state)
-    from ot.store.postgres.ended_sessions import PostgresEndedSessions  # noqa: PLC0415 - as above
-
-    return PostgresEndedSessions(link)
-
-
-@asynccontextmanager
-async def open_quotas(state: Path, link: PostgresLink | None) -> AsyncIterator[Quotas]:
-    """Open the counts of what everybody uses: of this process, or of all replicas."""
-    if link is None:
-        yield EmbeddedQuotas(state)
-        return
-    from ot.store.postgres.quotas import open_postgres_quotas  # noqa: PLC0415 - as above
-
-    async with open_postgres_quotas(link) as quotas:
-        yield quotas
+    return PostgresBackend(PostgresLink(address))

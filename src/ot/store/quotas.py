@@ -15,7 +15,7 @@ from typing import Protocol
 
 from mcp_core.atomic_write import write_private
 from mcp_core.quick_dataclass import dataclass
-from ot.store.forms import FORM, check_form
+from ot.store.forms import FORM, check_form, read_mapping, read_number
 
 RUNS, RUNNING, CALLS, COST = "runs_per_minute", "concurrent_runs", "calls_per_minute", "model_cost_per_day"
 """The keys of `limits` that are counted here."""
@@ -122,10 +122,11 @@ class EmbeddedQuotas:
     def _read(self) -> tuple[int, dict[str, float]]:
         try:
             found = check_form(json.loads(self._file.read_bytes()), _FORM)
-            return int(found["day"]), {str(name): float(cost) for name, cost in found["costs"].items()}
+            costs = read_mapping(found["costs"])
+            return int(read_number(found["day"])), {name: float(read_number(cost)) for name, cost in costs.items()}
         except FileNotFoundError:
             return 0, {}
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        except (ValueError, LookupError, TypeError, RecursionError):
             return 0, {}  # it was none of ours
 
 

@@ -1,15 +1,20 @@
-"""The part of a store that has the rows of statistics for all replicas, as `ot.stats` makes and reads them."""
+"""The part of a store that has the rows of statistics, as `ot.stats` makes and reads them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, TypeAlias
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
+if TYPE_CHECKING:  # the start of a server needs no database
+    import sqlite3
+
+STATS_FILE = "stats.db"
 Row: TypeAlias = tuple[object, ...]
 
 
 class StatBatch(NamedTuple):
-    """Rows by table, with their columns in the order of the tables of `ot.stats.database`."""
+    """Rows by table, with their columns in the order of the tables of `embedded_statistics`."""
 
     runs: Sequence[Row]
     calls: Sequence[Row]
@@ -42,10 +47,21 @@ class TeamSums(NamedTuple):
 
 
 class StatRows(Protocol):
-    """The rows of one principal. Every method blocks, and raises OSError where the store cannot be used."""
+    """The rows of one principal. Every method blocks; it raises DatabaseUnavailableError for a file of this machine,
+    and OSError where the store that replicas share cannot be used."""
 
     @property
-    def place(self) -> str: ...
-    def add(self, batch: StatBatch) -> None: ...
-    def prune(self, before: float) -> None: ...
-    def read(self, since: float) -> StatBatch: ...
+    def place(self) -> str:
+        """Where they lie, for people to read."""
+
+    def add(self, batch: StatBatch) -> None:
+        """Add rows: all of them, or none."""
+
+    def prune(self, before: float) -> None:
+        """Remove rows from before a moment."""
+
+    def look(self, since: float) -> AbstractContextManager[sqlite3.Connection]:
+        """Give a database with the rows since a moment, as they are now; raises CallError."""
+
+    def close(self) -> None:
+        """Let go of what is open."""

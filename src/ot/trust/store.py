@@ -14,7 +14,7 @@ from pathlib import Path
 from mcp_core.atomic_write import write_file, write_private
 from mcp_core.file_lock import lock
 from ot.logs import write_log
-from ot.store.forms import FORM, check_form
+from ot.store.forms import FORM, check_form, read_mapping
 from ot.trust.record import TrustRecord, digest
 from ot.trust.worktrees import main_folder
 
@@ -100,10 +100,10 @@ class TrustStore:
 def _read_facts(record: Path) -> tuple[str, dict[str, str]] | None:
     try:
         found = check_form(json.loads(record.read_bytes()), _FORM)
-        return str(found["project"]), {str(name): str(known) for name, known in found["files"].items()}
+        return str(found["project"]), {name: str(known) for name, known in read_mapping(found["files"]).items()}
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
         write_log(logging.ERROR, "trust.record", file=record, reason=str(error))
         return None
 

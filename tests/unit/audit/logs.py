@@ -14,6 +14,7 @@ from ot.audit.reading import Finding, find_chains, walk
 from ot.clients.caller import Caller
 from ot.config.models import AuditSettings
 from ot.effects import Effect
+from ot.store.audit_rows import EmbeddedAudit
 from ot.text.redaction import Redactor
 
 NOTHING = summarize({}, Redactor())
@@ -33,7 +34,14 @@ def build_log(
     bounds = AuditSettings.model_construct(keep_days=keep_days, max_size=max_size)
     redactor = Redactor(secrets)
     return AuditLog(
-        folder, bounds, project=folder, redactor=redactor, largest_file=largest_file, clock=clock, later=later
+        folder,
+        bounds,
+        project=folder,
+        redactor=redactor,
+        rows=EmbeddedAudit(folder),
+        largest_file=largest_file,
+        clock=clock,
+        later=later,
     )
 
 

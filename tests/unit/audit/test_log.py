@@ -29,6 +29,7 @@ from ot.audit.retention import DAY, prune
 from ot.clients.caller import Caller
 from ot.clients.memory import ClientMemory
 from ot.config.models import AuditSettings
+from ot.store.audit_rows import EmbeddedAudit
 from ot.text.redaction import Redactor
 from tests.unit.audit.logs import (
     NOTHING,
@@ -137,7 +138,7 @@ def test_each_line_has_the_digest_of_the_one_before(tmp_path: Path) -> None:
 
 def test_a_secret_that_becomes_known_is_masked_from_then_on(tmp_path: Path) -> None:
     redactor = Redactor()
-    log = AuditLog(tmp_path, AuditSettings(), project=tmp_path, redactor=redactor)
+    log = AuditLog(tmp_path, AuditSettings(), project=tmp_path, redactor=redactor, rows=EmbeddedAudit(tmp_path))
     caller = Caller(client=SECRET)
 
     begin(log, caller=caller)
@@ -149,7 +150,12 @@ def test_a_secret_that_becomes_known_is_masked_from_then_on(tmp_path: Path) -> N
 
 def test_lines_of_one_of_many_people_name_them(tmp_path: Path) -> None:
     log = AuditLog(
-        tmp_path, AuditSettings(), project=tmp_path, redactor=Redactor(), person='["https://a.example","ann"]'
+        tmp_path,
+        AuditSettings(),
+        project=tmp_path,
+        redactor=Redactor(),
+        rows=EmbeddedAudit(tmp_path),
+        person='["https://a.example","ann"]',
     )
 
     begin(log, caller=Caller(client="desk"))

@@ -36,12 +36,11 @@ from ot.execution.records import SLOW, RecordStep, record_unknown
 from ot.execution.rules import Guard, first_rule
 from ot.execution.steps import Preparation, StepParts
 from ot.registry.registry import RegisteredTool, ToolFunction, ToolRegistry
-from ot.stats.database import open_for_reading
 from ot.stats.recorder import UNKNOWN_TOOL
 from ot.tasks.large_values import FileValue
 from ot.text.redaction import Redactor
 from tests.opened_executor import Opened, define, open_executor
-from tests.unit.stats.noted import open_recorder
+from tests.unit.stats.noted import file_of, open_for_reading, open_recorder
 
 SECRET = "s3cr3t-value"
 NO_SERVICES: Any = None  # of the engine: nothing is called
@@ -310,7 +309,7 @@ async def test_statistics_leave_out_the_start_that_a_call_waited_for(tmp_path: P
         call.seconds = 5.0
         RecordStep(recorder).end(call)
         recorder.flush()
-        with open_for_reading(recorder.file) as database:
+        with open_for_reading(file_of(recorder)) as database:
             assert database.execute("SELECT seconds FROM calls").fetchall() == [(1.0,)]
 
 
@@ -470,7 +469,7 @@ def test_a_call_is_recorded_with_how_it_ended(tmp_path: Path) -> None:
         record_unknown("y.z", ToolError("no"), Caller(run=8), b"{}", recorder)
         recorder.flush()
 
-        assert rows_of(recorder.file) == [
+        assert rows_of(file_of(recorder)) == [
             ("x.tool", "", 7, 2, 3, 4),
             ("x.tool", "KeyError", 7, 2, 3, 0),
             ("x.tool", "ValueError", 7, 2, 3, 0),
@@ -483,7 +482,7 @@ def test_a_call_of_an_unknown_tool_took_no_time(tmp_path: Path) -> None:
         record_unknown("y.z", ToolError("no"), Caller(), b"", recorder)
         recorder.flush()
 
-        with open_for_reading(recorder.file) as connection:
+        with open_for_reading(file_of(recorder)) as connection:
             assert connection.execute("SELECT seconds FROM calls").fetchall() == [(0.0,)]
 
 

@@ -32,7 +32,7 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (
         errors.CallLimitError("mail.send", "limits.calls_per_minute", 60, 4.2),
         (
-            "mail.send was not called: you may make 60 calls a minute (limits.calls_per_minute), and have. "
+            "mail.send was not called: you have reached the limit of 60 calls per minute (limits.calls_per_minute). "
             "Calls are accepted again in 5 s; do the rest in a later run."
         ),
     ),
@@ -216,8 +216,8 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (
         errors.LimitReachedError("limits.runs_per_minute", 60, 4.2),
         (
-            "You may begin 60 runs a minute (limits.runs_per_minute), and have. Nothing of this command was done. "
-            "Runs are accepted again in 5 s."
+            "You have reached the limit of 60 runs per minute (limits.runs_per_minute). The command was not run. "
+            "Try again in 5 s."
         ),
     ),
     (

@@ -11,7 +11,7 @@ from ot.errors import ToolError
 from ot.results.selection import select
 from ot_kernel.values import Record
 
-VALUE = {
+VALUE: Any = {
     "items": [{"id": 1, "tags": ["a"]}, {"id": 2, "tags": ["b", "c"]}],
     "a key": {"n": [10, 20, 30]},
     "rec": Record("Row", {"name": "x"}),

@@ -21,6 +21,7 @@ from ot.run.kept_answers import KeptAnswers
 from ot.run.live_run import Delivered
 from ot.run.runs import Runs, open_runs
 from ot.store.kept_names import EmbeddedKeptNames
+from ot.store.results import EmbeddedResults
 from ot.values import Arguments, ToolValue
 from tests.e2e.processes import wait_until_gone
 from tests.engine import open_engine
@@ -98,7 +99,7 @@ class Person:
 def answers_of(app: App, *, state: Path | None = None, project: str = "/") -> KeptAnswers:
     """The answers of another project, or of another server."""
     state = state or app.executor.project / ".onetool" / "state"
-    results = ResultStore(state / "results", app.config.results, redactor=app.executor.redactor)
+    results = ResultStore(EmbeddedResults(state / "results"), app.config.results, redactor=app.executor.redactor)
     reader = ResultReader(results, app.config.results, apart=_never)
     return KeptAnswers(results, reader, EmbeddedKeptNames(state, folder="answers"), project=Path(project))
 

@@ -15,7 +15,9 @@ from ot.store.journal_store import Place
 LARGE = RecordedCall(
     1, "mail.list", Effect.READS, 5.0, "0f", {"box": "in"}, None, CallOutcome.VALUE, None, ("f", 0, 3), has_value=True
 )
-FAILED = RecordedCall(2, "mail.send", Effect.UNKNOWN, 6.0, "1f", {}, outcome=CallOutcome.ERROR, error="no", kind="OSError")
+FAILED = RecordedCall(
+    2, "mail.send", Effect.UNKNOWN, 6.0, "1f", {}, outcome=CallOutcome.ERROR, error="no", kind="OSError"
+)
 
 
 def gone(_: Place) -> bytes:

@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ot.registry.registry import ToolRegistry
-from ot.stats.database import open_for_reading
 from ot.stats.figures import Summary
 from ot.stats.notes import RunNote
 from ot.stats.recorder import Recorder
 from ot.stats.summary import summarize
+from ot.store.embedded_statistics import EmbeddedStatRows
 from tests.opened_executor import define
 
 
 @contextmanager
-def open_recorder(folder: Path, **options: Any) -> Iterator[Recorder]:
+def open_recorder(
+    folder: Path, *, patience: float | None = None, interval: float = 3600.0, keep_days: int = 365
+) -> Iterator[Recorder]:
     """A recorder that writes when it is told to, and when it is closed."""
-    recorder = Recorder(folder / "state" / "stats.db", **{"interval": 3600.0, **options})
+    rows = partial(EmbeddedStatRows, folder / "state" / "stats.db", patience=patience)
+    recorder = Recorder(rows, interval=interval, keep_days=keep_days)
     try:
         yield recorder
     finally:
         recorder.close()
+
+
+def file_of(recorder: Recorder) -> Path:
+    return Path(recorder.place)
+
+
+def open_for_reading(file: Path) -> AbstractContextManager[sqlite3.Connection]:
+    return EmbeddedStatRows(file).look(0.0)
 
 
 def note_call(
@@ -69,7 +82,7 @@ def read_summary(recorder: Recorder, *, period: str = "all", tool: str = "", own
     registry = ToolRegistry()
     for name in tools.split():
         registry.register(define(name, description="A tool of a test. " * 20), _nothing)
-    with open_for_reading(recorder.file) as connection:
+    with open_for_reading(file_of(recorder)) as connection:
         return summarize(connection, period=period, tool=tool, registry=registry, own_definition=own)
 
 

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from ot.errors import DatabaseUnavailableError
-from ot.stats.database import MIGRATIONS, open_for_reading
-from ot.stats.writer import prune
 from ot.store.databases import open_database, transaction
-from tests.unit.stats.noted import note_call, note_run, open_recorder, read_summary
+from ot.store.embedded_statistics import MIGRATIONS, EmbeddedStatRows
+from tests.unit.stats.noted import file_of, note_call, note_run, open_for_reading, open_recorder, read_summary
 
 WRITERS, BATCHES = 4, 10
 
@@ -22,7 +21,7 @@ def make_file(folder: Path) -> Path:
     """A database with one call in it."""
     with open_recorder(folder) as recorder:
         note_call(recorder)
-    return recorder.file
+    return file_of(recorder)
 
 
 def test_a_database_of_an_older_version_is_brought_up_to_date_with_what_it_holds(tmp_path: Path) -> None:
@@ -100,7 +99,7 @@ def test_a_database_that_is_removed_meanwhile_is_begun_anew(tmp_path: Path) -> N
     with open_recorder(tmp_path) as recorder:
         note_call(recorder)
         recorder.flush()
-        for file in recorder.file.parent.iterdir():
+        for file in file_of(recorder).parent.iterdir():
             file.unlink()
         note_call(recorder)
 
@@ -170,9 +169,7 @@ def test_what_is_too_old_and_what_is_too_much_is_forgotten(tmp_path: Path) -> No
             note_run(recorder, ago=days * 86400)
         recorder.flush()
         kept = read_summary(recorder)
-        connection = open_database(recorder.file, MIGRATIONS)
-        prune(connection, keep_days=365, most_rows=1)
-        connection.close()
+        EmbeddedStatRows(file_of(recorder)).prune(0.0, most_rows=1)
         few = read_summary(recorder)
 
     assert (kept.total_calls, kept.runs) == (3, 3)

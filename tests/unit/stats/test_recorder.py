@@ -11,14 +11,13 @@ from typing import Any
 
 import pytest
 
-from ot.stats.database import open_for_reading
 from ot.stats.recorder import MOST_PENDING, Recorder, RunRecord
 from tests.opened_executor import add_tool, open_executor, wait_until
-from tests.unit.stats.noted import note_call, open_recorder, read_summary
+from tests.unit.stats.noted import file_of, note_call, open_for_reading, open_recorder, read_summary
 
 
 def rows(recorder: Recorder, table: str) -> list[tuple[Any, ...]]:
-    with open_for_reading(recorder.file) as connection:
+    with open_for_reading(file_of(recorder)) as connection:
         return connection.execute(f"SELECT * FROM {table}").fetchall()
 
 
@@ -49,11 +48,11 @@ def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
     with open_recorder(tmp_path) as recorder:
         note_call(recorder)
         recorder.flush()
-        modes = {file.name: file.stat().st_mode & 0o777 for file in recorder.file.parent.iterdir()}
+        modes = {file.name: file.stat().st_mode & 0o777 for file in file_of(recorder).parent.iterdir()}
 
     assert set(modes) == {"stats.db", "stats.db-wal", "stats.db-shm"}
     assert set(modes.values()) == {0o600}
-    assert recorder.file.parent.stat().st_mode & 0o777 == 0o700
+    assert file_of(recorder).parent.stat().st_mode & 0o777 == 0o700
 
 
 def test_neither_arguments_nor_results_are_stored(tmp_path: Path) -> None:
@@ -62,7 +61,7 @@ def test_neither_arguments_nor_results_are_stored(tmp_path: Path) -> None:
         with RunRecord(recorder, "print('my secret diary')", "test") as record:
             record.end("my secret diary", error="", attachments=0)
 
-    assert b"diary" not in b"".join(file.read_bytes() for file in recorder.file.parent.iterdir())
+    assert b"diary" not in b"".join(file.read_bytes() for file in file_of(recorder).parent.iterdir())
 
 
 def test_threads_may_note_at_once_and_nothing_is_lost(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mcp_core.json_types import JsonObject
 from ot.audit.chain import name_file, seal, word
 from ot.audit.reading import AuditEntry, Finding, find_chains, walk
 from ot.config.models import JournalSettings, OAuthSettings
@@ -24,7 +25,7 @@ from ot.store.credentials import FileCredentials
 from ot.store.embedded_journal import EmbeddedJournal
 from ot.store.kept_names import EmbeddedKeptNames, KeptEntry
 from ot.store.owner import Owner
-from ot.store.result_rows import HEADER
+from ot.store.results import HEADER
 from ot.store.shelf import FolderShelf
 from ot.text.redaction import Redactor
 from ot.trust.store import TrustStore
@@ -208,7 +209,7 @@ def test_a_newer_audit_log_is_reported_and_not_read(tmp_path: Path) -> None:
 
 
 def test_an_older_audit_log_is_read(tmp_path: Path) -> None:
-    head = {"event": "start", "chain": "20261117T021447-960-0d52d94e", "part": 1}
+    head: JsonObject = {"event": "start", "chain": "20261117T021447-960-0d52d94e", "part": 1}
     (tmp_path / name_file("20261117T021447-960-0d52d94e", 1)).write_bytes(seal([word(head)], after=0, previous="")[0])
 
     [chain] = find_chains(tmp_path)

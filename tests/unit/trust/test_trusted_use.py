@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,10 +59,10 @@ async def test_a_file_beside_a_tool_is_used_as_it_was_trusted(tmp_path: Path, ho
         trust_project(project, home)
         helper.write_text("VALUE = 'evil'\n")
         value = await app.executor.call("notes.f", {})
-        files = (await app.executor.call("ot.health", {}))["trust"]["files"]
+        health: Any = await app.executor.call("ot.health", {})
 
     assert value == "trusted"
-    assert files == ["tools/notes/helper.py"]
+    assert health["trust"]["files"] == ["tools/notes/helper.py"]
 
 
 @pytest.mark.parametrize("which", ["tools", "tools/notes", "tools/notes/notes_tools.py"])

@@ -8,11 +8,11 @@ import anyio.to_thread
 from starlette.responses import Response
 
 from onetool.dashboard.visit import Visit
-from ot.app import open_audit_folder
 from ot.audit.calls import AuditedCall, read_calls
 from ot.audit.reading import Finding, find_chains
 from ot.config.loader import LoadedConfig
 from ot.errors import ToolError
+from ot.parts.stores import open_own_store
 
 _MOST = 300
 
@@ -27,7 +27,7 @@ async def show_audit(visit: Visit) -> Response:
 
 def _read(loaded: LoadedConfig) -> tuple[list[AuditedCall], list[Finding]]:
     try:
-        with open_audit_folder(loaded) as folder:
+        with open_own_store(loaded) as store, store.audit.copied() as folder:
             return read_calls(find_chains(folder))
     except OSError as error:
         raise ToolError(f"the audit log cannot be read: {error.strerror}") from error

@@ -11,11 +11,13 @@ from starlette.responses import Response
 from onetool.dashboard.views.statistics import NAMES, read_period
 from onetool.dashboard.visit import Visit
 from onetool.dashboard.visitor import word_principal
-from ot.app import App, sum_everybody
+from ot.app import App
 from ot.config.loader import LoadedConfig
 from ot.errors import ToolError
+from ot.parts.person_overlay import PersonOverlay
 from ot.stats.everybody import by_pack, by_person
 from ot.stats.scope import PERIODS
+from ot.stats.statistics import sum_everybody
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,8 @@ async def show_team_statistics(visit: Visit) -> Response:
     length, known = PERIODS[period], [name for name, _ in visit.everybody()]
     since = time.time() - length if length else 0.0
     try:
-        sums = await anyio.to_thread.run_sync(sum_everybody, visit.who.part(LoadedConfig), known, since)
+        loaded, backend = visit.who.part(LoadedConfig), visit.who.part(PersonOverlay).backend
+        sums = await anyio.to_thread.run_sync(sum_everybody, loaded, backend, known, since)
     except OSError as error:
         raise ToolError(f"the statistics cannot be read: {error.strerror or error}") from error
     return visit.show(

@@ -10,11 +10,12 @@ from starlette.responses import Response
 
 from onetool.dashboard.visit import Visit
 from onetool.dashboard.visitor import word_principal
-from ot.app import open_everybodys_audit
 from ot.audit.calls import AuditedCall, read_calls
+from ot.audit.opening import open_everybodys_audit
 from ot.audit.reading import Finding, find_chains
 from ot.config.loader import LoadedConfig
 from ot.errors import ToolError
+from ot.parts.stores import open_own_backend
 
 _PAGE = 100
 _LONGEST_CALL = 86_400.0  # seconds; one that began late in the day may have ended in a file of the next
@@ -49,7 +50,10 @@ def _read(loaded: LoadedConfig, day: date, person: str) -> tuple[list[AuditedCal
     calls: list[AuditedCall] = []
     findings: list[Finding] = []
     try:
-        with open_everybodys_audit(loaded, since=since, until=until, person=_in_principals(person)) as folders:
+        with (
+            open_own_backend(loaded) as backend,
+            open_everybodys_audit(loaded, backend, since=since, until=until, person=_in_principals(person)) as folders,
+        ):
             for folder in folders:
                 found, odd = read_calls(find_chains(folder))
                 calls += [each for each in found if first <= each.time < last and _is_of(each, person)]

@@ -10,7 +10,6 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from operator import mul
-from typing import NamedTuple
 
 from mcp_core.json_types import Json
 from mcp_core.quick_dataclass import dataclass

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from mcp_core.quick_dataclass import dataclass
 from ot.registry.ranking.thesaurus import ACTIONS, CHANGING, READING

@@ -6,7 +6,6 @@ import math
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from mcp_core.quick_dataclass import dataclass
 from ot.registry.ranking.searchable import Searchable

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import asyncpg
 
+from mcp_core.quick_dataclass import dataclass
 from ot.store.postgres.link import CONNECTING, LOST, place_of
 from ot.store.postgres.migrations import SCHEMA, find_migrations
 from ot.store.unavailable import StoreUnavailableError

@@ -8,11 +8,13 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
+from ot.errors import ExpiredResultError, UnknownResultError
 from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
-from ot.store.result_rows import HEADER, LAST_READERS, MOST_GONE, ResultRow
+from ot.store.results import HEADER, LAST_READERS, MOST_GONE, UNFINISHED, EmbeddedResults, NewResult
 
 PIECE = 1024 * 1024  # bytes
 
@@ -21,7 +23,6 @@ INSERT INTO results (principal, handle, header, size, created, expires) VALUES (
 ON CONFLICT DO NOTHING
 """
 _PUT_PIECE = "INSERT INTO result_pieces (principal, handle, place, data) VALUES ($1, $2, $3, $4)"
-_FIND = "SELECT handle, header, expires, gone FROM results WHERE principal = $1"
 _EXPIRE = """
 WITH left_over AS (
     SELECT handle, expires, sum(size) OVER (ORDER BY handle <> $5, expires <= $2 + $4, created DESC, handle) AS total
@@ -40,15 +41,23 @@ DELETE FROM results WHERE principal = $1 AND gone AND handle IN (
 
 
 class PostgresResults:
-    """The results of one principal."""
+    """The results of one principal; the files of this machine are copies, which are fetched when they are needed."""
 
-    def __init__(self, link: PostgresLink, principal: str) -> None:
+    def __init__(self, link: PostgresLink, principal: str, folder: Path) -> None:
         self._link = link
         self._principal = principal
+        self._copies = EmbeddedResults(folder)
 
-    def put(self, handle: str, file: Path, *, created: float, expires: float, max_size: int) -> None:
+    @property
+    def folder(self) -> Path:
+        return self._copies.folder
+
+    def begin(self) -> NewResult:
+        return self._copies.begin()
+
+    def finish(self, handle: str, *, created: float, expires: float, max_size: int) -> None:
         """Add a result from its file; raises OSError."""
-        place = self._principal, handle
+        place, file = (self._principal, handle), self._copies.file_of(handle, UNFINISHED)
 
         async def put(connection: Connection) -> bool:
             async with connection.transaction():
@@ -65,29 +74,36 @@ class PostgresResults:
 
         if not self._link.run_now(put):
             raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
+        self._copies.finish(handle, created=created, expires=expires, max_size=max_size)
 
-    def find(self, handle: str) -> ResultRow | None:
-        """Return what is known of a result; None if there never was one, or nobody remembers."""
-        statement = f"{_FIND} AND handle = $2"
-        found = self._link.run_now(lambda connection: connection.fetchrow(statement, self._principal, handle))
-        return None if found is None else ResultRow(*found.values())
+    def drop(self, handle: str) -> None:
+        self._copies.drop(handle)
 
-    def fetch(self, handle: str, descriptor: int) -> None:
-        """Write the file of a result; raises OSError where not all of it is there any more."""
-        found = self._link.run_now(lambda connection: _fetch(connection, self._principal, handle, descriptor))
-        if not found:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    def find(self, handle: str, *, now: float) -> Path:
+        statement = "SELECT expires, gone FROM results WHERE principal = $1 AND handle = $2"
+        row = self._link.run_now(lambda connection: connection.fetchrow(statement, self._principal, handle))
+        if row is None:
+            raise UnknownResultError(handle)
+        if row["gone"] or row["expires"] <= now:
+            raise ExpiredResultError(handle)
+        file = self._copies.file_of(handle)
+        if not file.exists():
+            self._copies.receive(handle, expires=row["expires"], write=partial(self._fetch, handle))
+        return file
 
-    def let_go(self, handle: str, end: float) -> None:
-        """Let a result expire at this moment, if it does not before."""
+    def headers(self, *, now: float) -> list[tuple[str, bytes]]:
+        statement = "SELECT handle, header FROM results WHERE principal = $1 AND NOT gone AND expires > $2"
+        rows = self._link.run_now(lambda connection: connection.fetch(statement, self._principal, now))
+        return [(row["handle"], row["header"]) for row in rows]
+
+    def let_go(self, handle: str, *, end: float) -> None:
         statement = "UPDATE results SET expires = least(expires, $3) WHERE principal = $1 AND handle = $2"
+        self._copies.let_go(handle, end=end)
         self._link.run_now(lambda connection: connection.execute(statement, self._principal, handle, end))
 
-    def all(self) -> list[ResultRow]:
-        """Return what is known of all results that have not gone, the oldest first."""
-        statement = f"{_FIND} AND NOT gone ORDER BY created, handle"
-        found = self._link.run_now(lambda connection: connection.fetch(statement, self._principal))
-        return [ResultRow(*row.values()) for row in found]
+    def _fetch(self, handle: str, descriptor: int) -> None:
+        if not self._link.run_now(lambda connection: _fetch(connection, self._principal, handle, descriptor)):
+            raise ExpiredResultError(handle)  # in this very moment
 
 
 async def _fetch(connection: Connection, principal: str, handle: str, descriptor: int) -> bool:

@@ -13,10 +13,11 @@ import threading
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from mcp_core.quick_dataclass import dataclass
 from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
 from ot.store.shelf import PLAIN_NAME, Change, FolderShelf, check_document

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
+from ot.errors import ToolError
+from ot.store.embedded_statistics import open_copy
 from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
 from ot.store.stat_rows import CallSum, Row, RunSum, StatBatch, TeamSums
@@ -61,9 +65,20 @@ class PostgresStatRows:
 
         self._link.run_now(prune)
 
-    def read(self, since: float) -> StatBatch:
-        """Return the rows since a moment, as they are at one moment."""
+    @contextmanager
+    def look(self, since: float) -> Iterator[sqlite3.Connection]:
+        """Give the rows since a moment, as they are at one moment; raises ToolError."""
+        try:
+            found = self._read(since)
+        except OSError as error:
+            raise ToolError(f"the statistics cannot be read: {error.strerror or error}") from error
+        with open_copy(found) as connection:
+            yield connection
 
+    def close(self) -> None:
+        """Leave the link to whoever opened it."""
+
+    def _read(self, since: float) -> StatBatch:
         async def read(connection: Connection) -> list[list[Row]]:
             async with connection.transaction(isolation="repeatable_read", readonly=True):
                 found = []

@@ -1,0 +1,54 @@
+"""The store of a configuration, for engines and for commands that have none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+
+from ot.config.loader import LoadedConfig
+from ot.config.paths import state_folder
+from ot.isolate import IsolateHost
+from ot.registry.definitions import Touches
+from ot.results.reader import ResultReader
+from ot.results.store import ResultStore
+from ot.store.opening import Backend, Retention, Store, build_backend
+
+
+@contextmanager
+def open_own_store(loaded: LoadedConfig) -> Iterator[Store]:
+    """Open the store of a configuration, with a backend of its own. Raises ConfigError."""
+    with open_own_backend(loaded) as backend, closing(store_of(loaded, backend)) as store:
+        yield store
+
+
+@contextmanager
+def open_own_backend(loaded: LoadedConfig) -> Iterator[Backend]:
+    """Open what the store of a configuration lies in. Raises ConfigError."""
+    with closing(build_backend(loaded.config.store)) as backend:
+        _learn_password(loaded, backend)
+        yield backend
+
+
+def store_of(loaded: LoadedConfig, backend: Backend) -> Store:
+    """Build the store of a configuration on the backend that this process has."""
+    _learn_password(loaded, backend)
+    journal = loaded.config.journal
+    kept = Retention(journal.keep_for, journal.max_size)
+    return backend.build_store(state_folder(loaded.home), principal=loaded.principal, journal=kept)
+
+
+def _learn_password(loaded: LoadedConfig, backend: Backend) -> None:
+    if backend.password:
+        loaded.redactor.learn(backend.password)  # whether it came from a secret or stands in the address
+
+
+def build_results(loaded: LoadedConfig, store: Store) -> ResultStore:
+    """Build the store of results; nothing is read or made before it is used."""
+    return ResultStore(store.results, loaded.config.results, redactor=loaded.redactor)
+
+
+def build_result_reader(loaded: LoadedConfig, results: ResultStore, isolates: IsolateHost) -> ResultReader:
+    """Build the reader of stored results; what may take long is done in a helper that can read nothing else."""
+    touches = Touches(reads=(str(results.folder),))
+    return ResultReader(results, loaded.config.results, apart=partial(isolates.run, touches=touches))

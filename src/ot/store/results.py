@@ -1,0 +1,196 @@
+"""The files of results, by their handles.
+
+A file is written beside under another name and then renamed, so whatever has a handle is whole; what a crash leaves is
+swept. A file's own modification time says when it expires. What expired leaves an empty file behind for a while, so
+that an old handle is told apart from one that never was.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from mcp_core.atomic_write import open_folder
+from ot.errors import ExpiredResultError, UnknownResultError
+from ot.store.owned_files import open_plain
+from ot_confinement.named_tuples import NamedTuple
+
+RESULTS_FOLDER = "results"
+MOST_GONE = 1000  # handles that are remembered after their results have gone
+LAST_READERS = 60.0  # seconds that a result which was let go is still there; it goes first
+HEADER = 512  # bytes at the beginning of a file that say what is in it
+_LETTERS, _SIGNS = "abcdefghjkmnpqrstuvwxyz", "abcdefghjkmnpqrstuvwxyz23456789"
+HANDLE = re.compile(rf"[{_LETTERS}][{_SIGNS}]{{9}}")
+RESULT, GONE, UNFINISHED = ".result", ".gone", ".tmp"
+STALE = 600.0  # seconds after which an unfinished file belongs to nobody
+SWEEP_INTERVAL = 60.0  # seconds
+_CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class NewResult(NamedTuple):
+    """A handle that nobody else has, and the open file in which its result is written."""
+
+    handle: str
+    descriptor: int
+
+
+class ResultFiles(Protocol):
+    """The results of one owner; times in seconds since 1970.
+
+    Every method blocks, and raises OSError where the store cannot be used.
+    """
+
+    @property
+    def folder(self) -> Path:
+        """The folder in which this machine has the files, or copies of them."""
+
+    def begin(self) -> NewResult:
+        """Make an unfinished file, which is either finished or dropped."""
+
+    def finish(self, handle: str, *, created: float, expires: float, max_size: int) -> None:
+        """Let a file be found from now on; what has expired goes, and the oldest of what is too much."""
+
+    def drop(self, handle: str) -> None:
+        """Remove an unfinished file."""
+
+    def find(self, handle: str, *, now: float) -> Path:
+        """Return the file of a result; raises UnknownResultError or ExpiredResultError."""
+
+    def headers(self, *, now: float) -> list[tuple[str, bytes]]:
+        """Return every handle that has not expired, and how its file begins."""
+
+    def let_go(self, handle: str, *, end: float) -> None:
+        """Let a result expire at this moment, if it does not before; an unknown handle is ignored."""
+
+
+class EmbeddedResults:
+    """The files of a folder, which all servers of one person share; it is made with the first file."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._next_sweep = 0.0
+
+    def begin(self) -> NewResult:
+        for folder in (self.folder.parent, self.folder):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        while True:
+            handle = _draw_handle()
+            try:
+                # Whoever creates the file owns the handle.
+                descriptor = os.open(self.file_of(handle, UNFINISHED), _CREATE, 0o600)
+            except FileExistsError:
+                continue
+            if not any(self.file_of(handle, ending).exists() for ending in (RESULT, GONE)):
+                return NewResult(handle, descriptor)
+            os.close(descriptor)
+            self.drop(handle)
+
+    def file_of(self, handle: str, ending: str = RESULT) -> Path:
+        """Return the place of a result's file, which is there or not."""
+        return self.folder / f"{handle}{ending}"
+
+    def finish(self, handle: str, *, created: float, expires: float, max_size: int) -> None:
+        self.file_of(handle, UNFINISHED).rename(self.file_of(handle))
+        with open_folder(self.folder) as folder:
+            os.fsync(folder)
+        self._sweep(created, keep=handle, max_size=max_size)
+
+    def drop(self, handle: str) -> None:
+        self.file_of(handle, UNFINISHED).unlink(missing_ok=True)
+
+    def find(self, handle: str, *, now: float) -> Path:
+        file = self.file_of(handle)
+        try:
+            expires = file.stat(follow_symlinks=False).st_mtime
+        except FileNotFoundError:
+            if self.file_of(handle, GONE).exists():
+                raise ExpiredResultError(handle) from None
+            raise UnknownResultError(handle) from None
+        if expires <= now:
+            self._expire(file)
+            raise ExpiredResultError(handle)
+        return file
+
+    def headers(self, *, now: float) -> list[tuple[str, bytes]]:
+        found = []
+        for file, state in self._files(RESULT):
+            if state.st_mtime > now:
+                with suppress(OSError), open_plain(file) as descriptor:
+                    found.append((file.stem, os.read(descriptor, HEADER)))
+        return found
+
+    def let_go(self, handle: str, *, end: float) -> None:
+        file = self.file_of(handle)
+        with suppress(OSError):
+            if file.stat(follow_symlinks=False).st_mtime > end:
+                os.utime(file, (end, end), follow_symlinks=False)
+
+    def receive(self, handle: str, *, expires: float, write: Callable[[int], None]) -> None:
+        """Have a copy of a result that lies elsewhere; `write` fills the file, or raises."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        beside = self.folder / f"{handle}-{secrets.token_hex(8)}{UNFINISHED}"  # others may fetch it too
+        descriptor = os.open(beside, _CREATE, 0o600)
+        try:
+            try:
+                write(descriptor)
+                os.utime(descriptor, (expires, expires))
+            finally:
+                os.close(descriptor)
+            beside.rename(self.file_of(handle))
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+
+    # -- ends
+
+    def _sweep(self, now: float, *, keep: str, max_size: int) -> None:
+        """Remove what has expired, and the oldest where all of it is too large; what is in our way stays."""
+        if now < self._next_sweep and sum(found.st_size for _, found in self._files(RESULT)) <= max_size:
+            return
+        self._next_sweep = now + SWEEP_INTERVAL
+        left: list[tuple[bool, float, int, Path]] = []
+        for file, found in self._files(RESULT):
+            if found.st_mtime <= now:
+                self._expire(file)
+            else:
+                let_go = found.st_mtime <= now + LAST_READERS  # or nearly expired: either goes first
+                left.append((not let_go, found.st_ctime, found.st_size, file))
+        total = sum(size for _, _, size, _ in left)
+        for _, _, size, file in sorted(left):
+            if total <= max_size:
+                break
+            if file.stem != keep:
+                self._expire(file)
+                total -= size
+        gone = sorted(self._files(GONE), key=lambda each: each[1].st_mtime, reverse=True)
+        stale = [each for each in self._files(UNFINISHED) if each[1].st_mtime < now - STALE]
+        for file, _ in gone[MOST_GONE:] + stale:
+            _remove(file)
+
+    def _expire(self, file: Path) -> None:
+        """Remember that there was one, then remove it: in this order, for others look at the same time."""
+        with suppress(OSError):
+            os.close(os.open(file.with_suffix(GONE), os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+        _remove(file)
+
+    def _files(self, ending: str) -> Iterator[tuple[Path, os.stat_result]]:
+        with suppress(OSError), os.scandir(self.folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(ending):
+                    with suppress(OSError):  # removed while we looked
+                        yield Path(entry.path), entry.stat(follow_symlinks=False)
+
+
+def _draw_handle() -> str:
+    """Draw a handle, which somebody may have already."""
+    return secrets.choice(_LETTERS) + "".join(secrets.choice(_SIGNS) for _ in range(9))
+
+
+def _remove(file: Path) -> None:
+    with suppress(OSError):
+        file.unlink()
