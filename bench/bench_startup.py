@@ -19,13 +19,13 @@ def measure(servers: Servers) -> Iterator[Line]:
     for _ in servers.rounds(REPEATS):
         again.append(_start(servers.start_ours, RUN))
         bare.append(_start(servers.start_bare, ECHO))
-        servers.forget_answers()
-        first.append(_start(servers.start_ours, RUN))  # and what it answers is remembered for the next round
+        servers.empty_state()
+        first.append(_start(servers.start_ours, RUN))
     for starts, index, what, target in (
-        (again, 0, "start to answered initialize", 0.3),
-        (again, 1, "start to first answered run / call", 0.8),
-        (first, 0, "the same with nothing remembered, initialize", 1.15),
-        (first, 1, "the same with nothing remembered, run / call", 1.2),
+        (again, 0, "start to answered initialize", 0.2),
+        (again, 1, "start to first answered run / call", 0.4),
+        (first, 0, "the same with an empty state folder, initialize", 0.2),
+        (first, 1, "the same with an empty state folder, run / call", 0.4),
     ):
         pairs = [(ours[index] * 1e3, floor[index] * 1e3) for ours, floor in zip(starts, bare, strict=True)]
         yield compare_rounds(what, pairs, "ms", target)

@@ -10,7 +10,7 @@ from typing import Any
 from bench.report import Line
 from bench.servers import Servers
 from bench.token_samples import samples
-from onetool.front.server import own_definition
+from onetool.front.definition import own_definition
 from ot.isolate import IsolateHost
 from ot.parts.known_tools import find_built_in_packs, load_registry
 from ot.registry.tool_threads import ToolThreads

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from onetool.porch.entry import FOLDER as PORCH
-
 from bench.drift import Drift
 from bench.http_client import HttpClient
 from bench.stdio_client import StdioClient
@@ -51,9 +49,9 @@ class Servers:
         file.parent.mkdir(exist_ok=True)
         file.write_text(f"packs: {{demo: {{enabled: true}}}}\n{more}")
 
-    def forget_answers(self) -> None:
-        """Let the next start of ours be as the first one: nothing is remembered of earlier ones' answers."""
-        shutil.rmtree(state_folder(self.folder) / PORCH, ignore_errors=True)
+    def empty_state(self) -> None:
+        """Let the next start of ours be as the first one of all."""
+        shutil.rmtree(state_folder(self.folder), ignore_errors=True)
 
     def start_ours(self, more: Mapping[str, str] | None = None) -> StdioClient:
         """Start ours, with more in its environment."""

@@ -54,6 +54,11 @@ class MessageReader(ObjectReceiveStream[SessionMessage]):
         self._pipes = pipes
         return MessageWriter(pipes, had=had)
 
+    @property
+    def due(self) -> int:
+        """How many lines wait to be taken."""
+        return len(self._due)
+
     def give(self, line: bytes | LineTooLongError) -> None:
         """Take a line."""
         self._due.append(line)

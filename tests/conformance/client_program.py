@@ -17,6 +17,8 @@ import anyio
 import httpx2
 
 from ot.clients.caller import Caller
+from ot.clients.claims import Abilities
+from ot.clients.front import Front
 from ot.config.models import Config
 from ot.config.secrets import Secrets
 from ot.errors import CallError
@@ -37,28 +39,14 @@ CLIENT_DOCUMENT = "https://conformance-test.local/client-metadata.json"  # the o
 _SAMPLES = {"integer": 3, "number": 5, "string": "text", "boolean": True, "array": [], "object": {}}
 
 
-class DefaultsFront:
-    """A client whose person accepts every form as it is filled in beforehand."""
+async def accept_defaults(method: str, params: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Be a client whose person accepts every form as it is filled in beforehand."""
+    fields = params["requestedSchema"].get("properties", {})
+    content = {name: field["default"] for name, field in fields.items() if "default" in field}
+    return {"action": "accept", "content": content}
 
-    session = object()
-    can_elicit = True
-    can_open_urls = False
-    can_sample = False
-    can_list_roots = False
 
-    async def elicit(self, params: Mapping[str, Any], *, key: str = "") -> dict[str, Any]:
-        fields = params["requestedSchema"].get("properties", {})
-        content = {name: field["default"] for name, field in fields.items() if "default" in field}
-        return {"action": "accept", "content": content}
-
-    async def sample(self, params: Mapping[str, Any], *, key: str = "") -> dict[str, Any]:
-        raise NotImplementedError
-
-    async def list_roots(self, *, key: str = "") -> dict[str, Any]:
-        raise NotImplementedError
-
-    async def log(self, level: str, logger: str, data: Any) -> None:
-        pass
+FRONT = Front(object(), Abilities(can_elicit=True), accept_defaults)
 
 
 async def log_in(url: str) -> None:
@@ -123,7 +111,7 @@ def _fill_in(tool: Mapping[str, Any], tools: Mapping[str, Mapping[str, Any]]) ->
 
 async def _call(executor: ToolExecutor, name: str, arguments: dict[str, Any]) -> None:
     try:
-        _show(await executor.call(f"{SERVER}.{name}", arguments, caller=Caller(front=DefaultsFront())))
+        _show(await executor.call(f"{SERVER}.{name}", arguments, caller=Caller(front=FRONT)))
     except CallError as error:
         sys.stderr.write(f"{name}: {error!r}\n")
 

@@ -15,9 +15,6 @@ from ot.errors import MissingExtraError
 from ot.store.api_keys import PREFIX
 from ot.store.opening import Backend
 
-if TYPE_CHECKING:  # its library is an extra
-    pass
-
 PATH = "/mcp"
 _PORTS = {"http": 80, "https": 443}
 

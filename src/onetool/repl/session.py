@@ -60,16 +60,16 @@ class Session:
             if message:
                 tell(message)
 
-        caller, sight = replace(self._caller, progress=progress), RunView()
+        caller, view = replace(self._caller, progress=progress), RunView()
         try:
             if self._last is not None and uses_last(code):
                 code = with_last(code, await self._find_last(self._last, caller))
         except CallError as error:
             tell(Answer(word_error(error), is_error=True))
             return
-        answer = await self._app.runner.run(code, caller=caller, sight=sight)
-        if isinstance(sight.outcome, Value) and sight.outcome.value is not None:
-            self._last = sight.outcome
+        answer = await self._app.runner.run(code, caller=caller, view=view)
+        if isinstance(view.outcome, Value) and view.outcome.value is not None:
+            self._last = view.outcome
         tell(answer)
 
     async def _find_last(self, last: Value, caller: Caller) -> str:

@@ -7,6 +7,7 @@ from dataclasses import field
 from mcp_core.quick_dataclass import dataclass
 from ot.errors import OneToolError
 from ot.results.store import Stored
+from ot.values import ToolValue
 
 MAX_NAME = 200  # characters of a name or a line of code: authors may make them as long as they like
 
@@ -64,7 +65,7 @@ class Value:
     The whole is then `large` while the kernel lives and `stored` afterwards, or `not_kept` says why it is not.
     """
 
-    value: object
+    value: ToolValue
     printed: Printed = field(default_factory=Printed)
     total: int | None = None
     large: LargeValue | None = None

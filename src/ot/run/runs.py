@@ -62,14 +62,14 @@ class Runs:
         self._tasks = OwnedTasks()
         self._live: dict[str, LiveRun] = {}
 
-    async def run(
-        self, command: str, *, caller: Caller, since: float | None = None, questions: Questions | None = None
-    ) -> Answer | Questions:
+    async def run(self, command: str, *, caller: Caller) -> Answer:
         """Run a command for a client: its answer, or, when patience is over, how to get it.
 
         A client that leaves ends its run, unless it was answered before.
         """
-        return await self.begin(command, caller, since=since, questions=questions).follow()
+        answer = await self.begin(command, caller).follow()
+        assert isinstance(answer, Answer), "such a client is asked in the middle of its request"
+        return answer
 
     def begin(
         self,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, JSONRPCNotification, JSONRPCRequest
 
-from mcp_official.messages import LineBuffer, MalformedLineError, parse_message
+from mcp_core.line_pipes import LineTooLongError
+from mcp_official.messages import MalformedLineError, parse_message
 
 
-def answer_to(line: bytes) -> tuple[int, str | int | None] | None:
+def answer_to(line: bytes | LineTooLongError) -> tuple[int, str | int | None] | None:
     with pytest.raises(MalformedLineError) as caught:
         parse_message(line)
     answer = caught.value.answer
@@ -64,31 +63,5 @@ def test_blank_lines_and_malformed_answers_are_skipped(line: bytes) -> None:
     assert answer_to(line) is None
 
 
-@given(st.lists(st.binary(max_size=20).map(lambda b: b.replace(b"\n", b" ")), max_size=8), st.integers(1, 7))
-def test_lines_come_out_as_they_went_in_however_they_arrive(lines: list[bytes], size: int) -> None:
-    data = b"".join(line + b"\n" for line in lines)
-    buffer = LineBuffer()
-    found = []
-
-    for start in range(0, len(data), size):
-        buffer.feed(data[start : start + size])
-        while (line := buffer.take()) is not None:
-            found.append(line)
-
-    assert found == lines
-    assert buffer.take_rest() == b""
-
-
-def test_a_line_past_the_limit_is_refused_and_the_next_one_is_read() -> None:
-    buffer = LineBuffer(limit=10)
-    for _ in range(5):
-        buffer.feed(b"x" * 8)
-        assert buffer.take() is None
-    buffer.feed(b"x\nnext\n")
-
-    with pytest.raises(MalformedLineError) as caught:
-        buffer.take()
-
-    assert caught.value.answer is not None
-    assert "41 bytes; at most 10" in caught.value.answer.error.message
-    assert buffer.take() == b"next"
+def test_a_line_past_the_limit_is_refused() -> None:
+    assert answer_to(LineTooLongError(41, 10)) == (INVALID_REQUEST, None)

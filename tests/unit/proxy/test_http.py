@@ -17,6 +17,8 @@ import httpx2
 import pytest
 
 from ot.clients.caller import Caller
+from ot.clients.claims import Abilities
+from ot.clients.front import Front
 from ot.errors import ServerUnavailableError
 from ot.proxy.resources import list_resources
 from ot.proxy.transports.older_http import open_older_http
@@ -155,32 +157,18 @@ async def test_progress_of_a_call_over_http(address: Address, tmp_path: Path) ->
 class Browser:
     """A client at the front that opens the pages it is sent to."""
 
-    session = object()
-    can_elicit = False
-    can_open_urls = True
-    can_sample = False
-    can_list_roots = False
-
     def __init__(self, *, willing: bool = True) -> None:
         self.asked: list[Mapping[str, Any]] = []
+        self.front = Front(self, Abilities(can_open_urls=True), self._open)
         self._willing = willing
 
-    async def elicit(self, params: Mapping[str, Any], *, key: str = "") -> dict[str, Any]:
+    async def _open(self, method: str, params: Mapping[str, Any], key: str) -> dict[str, Any]:
         self.asked.append(params)
         if not self._willing:
             return {"action": "decline"}
         async with httpx2.AsyncClient(follow_redirects=True) as client:
             await client.get(params["url"])
         return {"action": "accept"}
-
-    async def sample(self, params: Mapping[str, Any], *, key: str = "") -> dict[str, Any]:
-        raise NotImplementedError
-
-    async def list_roots(self, *, key: str = "") -> dict[str, Any]:
-        raise NotImplementedError
-
-    async def log(self, level: str, logger: str, data: Any) -> None:
-        pass
 
 
 class Issued:
@@ -195,7 +183,7 @@ class Issued:
         return found
 
 
-async def connect_as(proxied: Proxied, front: Browser) -> None:
+async def connect_as(proxied: Proxied, browser: Browser) -> None:
     """Use a server of which nothing is known yet, on behalf of a client."""
     await proxied.servers.probe()
 
@@ -203,7 +191,7 @@ async def connect_as(proxied: Proxied, front: Browser) -> None:
         return await list_resources(proxied.servers, "web")
 
     proxied.registry.register(define("test.look"), look)
-    await proxied.executor.call("test.look", {}, caller=Caller(front=front))
+    await proxied.executor.call("test.look", {}, caller=Caller(front=browser.front))
 
 
 async def test_a_person_logs_in_once_and_the_token_is_kept_for_their_eyes_only(
