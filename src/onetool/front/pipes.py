@@ -168,8 +168,8 @@ class PipeFront:
         return not self._sdk.loaded  # which is concerned with nobody else's
 
     def _introduce(self, request: Request, line: bytes) -> bool:
-        if self._introduced is not None or request.sessionless or request.id is None:
-            return False
+        if self._introduced is not None or request.sessionless or request.id is None or self._sdk.loaded:
+            return False  # whoever has begun with the SDK goes on with it
         self._introduced = request
         self.introduction.append(line)
         self._greet(request)
