@@ -161,6 +161,37 @@ def test_a_client_cannot_tell_the_front_from_the_sdk(home: Path, name: str) -> N
     assert answers_to(home, data, count, front=True) == answers_to(home, data, count, front=False)
 
 
+RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.jsonl"))
+"""What the conformance suite and the official client have sent, each message once."""
+
+
+def replayed(file: Path) -> tuple[bytes, int]:
+    """The messages of a recording as one conversation, each request with an id of its own; and how many are answered.
+
+    What listens for changes is answered only when that ends, and is left out.
+    """
+    said = [json.loads(line) for line in file.read_text().splitlines()]
+    said = [message for message in said if message.get("method") != "subscriptions/listen"]
+    opening = next(message for message in said if message.get("method") in ("initialize", "server/discover"))
+    if "handshake" not in file.name:
+        opening = {"method": "server/discover", "params": {"_meta": META}}
+    answered = sum("id" in message for message in said) + 1
+    return lines(
+        {key: value for key, value in opening.items() if key not in ("id", "jsonrpc")}, *map(_nameless, said)
+    ), answered
+
+
+def _nameless(message: Message) -> Message:
+    return {key: value for key, value in message.items() if key not in ("id", "jsonrpc")}
+
+
+@pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.stem)
+def test_recorded_clients_cannot_tell_the_front_from_the_sdk_either(home: Path, file: Path) -> None:
+    data, count = replayed(file)
+
+    assert answers_to(home, data, count, front=True) == answers_to(home, data, count, front=False)
+
+
 def test_only_need_loads_the_sdk(home: Path) -> None:
     with server_in(home) as server:
         server.send_bytes(lines(initialize(), {"method": "notifications/initialized"}))

@@ -226,6 +226,11 @@ def read_answer(text: bytes) -> tuple[str, JsonObject | str] | None:
     return None
 
 
+def envelope_of(revision: str) -> JsonObject:
+    """Return the least that a request without a session says of itself."""
+    return {REVISION: revision, _CAPABILITIES: {}}
+
+
 def write_result(identifier: RequestId, result: JsonObject) -> bytes:
     """Return the line of an answer."""
     return write_message({"id": identifier, "result": result})

@@ -31,9 +31,11 @@ from onetool.front.messages import (
     LEVELS,
     LIST,
     PING,
+    SESSIONLESS_REVISIONS,
     SET_LEVEL,
     Request,
     RequestId,
+    envelope_of,
     progress_params,
     read_answer,
     read_command,
@@ -61,6 +63,11 @@ if TYPE_CHECKING:
     from onetool.front.sdk_session import SdkSession
     from ot.app import App
     from ot.run.live_run import Deliver, Delivered, LiveRun
+
+_OPENING = write_message(
+    {"id": "onetool-opening", "method": DISCOVER, "params": {"_meta": envelope_of(SESSIONLESS_REVISIONS[-1])}}
+)
+"""Tells the SDK the era of a client without a session, who has made its first request to the front."""
 
 _LIST_CHANGED = write_notification("notifications/tools/list_changed")
 
@@ -144,8 +151,10 @@ class PipeFront:
             return self._take_answer(line)
         if request.id is None:
             return self._hear(request, line)
-        if self._sessionless is None:
+        if self._sessionless is None and not self._sdk.loaded:
             self._sessionless = request.sessionless
+            if request.sessionless:
+                self.introduction.append(_OPENING)
         if request.sessionless != self._sessionless:
             return False
         if request.method == INITIALIZE:
