@@ -15,8 +15,7 @@ from mcp_guide.errors import GuideError
 from mcp_guide.guide import Guide
 from mcp_guide.names import parse_document_name
 from mcp_guide.reporting import word_error
-from mcp_guide.search import Match
-from mcp_guide.selection import Selection, Wish, select
+from mcp_guide.selection import Match, Selection, Wish, select
 
 READ_LIMIT = 100_000  # characters in one answer
 

@@ -10,8 +10,7 @@ from typing_extensions import TypedDict
 
 from mcp_core import Result, ToolArguments
 from zwave_mcp.abilities import is_everyday, is_sensor, list_abilities
-from zwave_mcp.answers import answered, house_of
-from zwave_mcp.arguments import WHICH_DEVICE, Device, NoBoolean
+from zwave_mcp.answers import WHICH_DEVICE, Device, NoBoolean, answered, house_of
 from zwave_mcp.commands import check_reachable
 from zwave_mcp.device_lines import DeviceLine, ValueLine, describe_device, describe_value
 from zwave_mcp.health import Health, describe_health, write_time
