@@ -81,7 +81,7 @@ class Wish(ToolArguments):
     category: str | None = Field(default=None, description="Only documents of this category")
     collection: str | None = Field(default=None, description="Only documents of the categories in this collection")
     pattern: str | None = Field(
-        default=None, max_length=200, description="Only names like this, such as api/* or *test*"
+        default=None, max_length=200, description="Only names that match this pattern, such as api/* or *test*"
     )
     search: str | None = Field(
         default=None, max_length=1000, description="Words to look for in title, tags, description and text"

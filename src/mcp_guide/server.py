@@ -17,7 +17,7 @@ from mcp_official import DeclaredToolsServer
 
 INSTRUCTIONS = (
     "Guidance of this project: rules, decisions, how things are done here. Before you begin a task, call"
-    " `list_documents` with the words of the task as search, and read what fits with `read_documents`."
+    " `list_documents` with the words of the task as search, and read the ones that match with `read_documents`."
 )
 EXAMPLES_VARIABLE = "MCP_INCLUDE_EXAMPLE_TOOLS"
 

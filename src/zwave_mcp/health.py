@@ -66,7 +66,7 @@ def describe_health(network: Network) -> Health:
     """Describe the network as it is known now."""
     connection = _describe_connection(network)
     if network.link.state is not LinkState.CONNECTED:
-        problem = network.link.problem or "the first attempt to connect is still going on"
+        problem = network.link.problem or "still connecting for the first time"
         return {"healthy": False, "problems": [f"Not connected: {problem}."], "connection": connection}
     devices = network.devices()
     dead = [node for node in devices if node.status is Status.DEAD]

@@ -165,7 +165,7 @@ async def test_a_name_that_several_devices_have_is_no_guess(zwave: Zwave) -> Non
 
     assert failure["error_type"] == "ambiguous_device"
     assert failure["error"] == (
-        '"Lamp" can be several devices: node 7 "Lamp" in "Living Room" (switch);'
+        '"Lamp" matches several devices: node 7 "Lamp" in "Living Room" (switch);'
         ' node 8 "Lamp" in "Guest Room" (switch).'
     )
 

@@ -24,9 +24,9 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 30.0  # seconds
 def word_os_error(error: OSError) -> str:
     """Say why a host cannot be reached, in the system's words and without the address."""
     if isinstance(error, socket.gaierror):
-        return "its name is not known"
+        return "unknown host name"
     if isinstance(error, ssl.SSLError):
-        return f"no trusted connection ({error.reason or 'TLS'})"
+        return f"no trusted TLS connection ({error.reason or 'TLS'})"
     if error.errno and error.errno > 0:
         return os.strerror(error.errno)
     return "it cannot be reached"

@@ -94,7 +94,7 @@ async def devices(args: DevicesArgs, ctx: Context[House]) -> Result[list[DeviceL
         if words <= words_of(node) and (not ability or ability in list_abilities(node))
     ]
     if not found:
-        return Result.ok(found, instruction="Nothing fits. Call it without arguments to see all devices.")
+        return Result.ok(found, instruction="No device matches. Call `devices` without arguments to see all of them.")
     return Result.ok(found)
 
 
@@ -125,8 +125,8 @@ async def sensors(args: SensorsArgs, ctx: Context[House]) -> Result[list[Reading
     dated = await house.date([value for _, value in found])
     readings = [_describe_reading(node, value) for (node, _), value in zip(found, dated, strict=True)]
     if not readings and args.device is not None:
-        what = " and ".join(list_abilities(nodes[0])) or "device without anything that it tells"
-        return Result.ok(readings, message=f"{nodes[0].title} measures nothing: it is a {what}.")
+        what = " and ".join(list_abilities(nodes[0])) or "device that reports nothing"
+        return Result.ok(readings, message=f"{nodes[0].title} has no sensors: it is a {what}.")
     return Result.ok(readings)
 
 
