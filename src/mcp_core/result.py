@@ -77,7 +77,7 @@ class Result(Generic[T]):
         message: str | None = None,
         instruction: str | None = None,
     ) -> Self:
-        """Return the result of a tool that failed; `exception` is reported by type and message, without its traceback."""
+        """Return the result of a tool that failed; `exception` is reported without its traceback."""
         return cls(
             success=False,
             error=error,
