@@ -14,7 +14,6 @@ from subprocess import PIPE
 
 import anyio
 
-from mcp_core.json_types import Json
 from mcp_guide.errors import TemplateFailedError
 from mcp_guide.guide import Guide
 from mcp_guide.names import DocumentName
@@ -32,7 +31,7 @@ _PROGRAM = (sys.executable, "-P", "-m", "mcp_guide.render_process")
 async def render_document(
     guide: Guide,
     name: DocumentName,
-    variables: Mapping[str, Json],
+    variables: Mapping[str, object],
     facts: ProjectFacts,
     *,
     limit: float = TIME_LIMIT,

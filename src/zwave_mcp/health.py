@@ -6,7 +6,6 @@ from collections import Counter
 from datetime import datetime
 from typing import NotRequired
 
-from pydantic import JsonValue
 from typing_extensions import TypedDict
 
 from zwave_mcp.network import Controller, LinkState, Network
@@ -22,7 +21,7 @@ class Connection(TypedDict):
     since: str | None
     problem: NotRequired[str]
     failed_attempts: NotRequired[int]
-    server: NotRequired[dict[str, JsonValue]]
+    server: NotRequired[dict[str, object]]
 
 
 class Radio(TypedDict):
@@ -33,7 +32,7 @@ class Radio(TypedDict):
     status: str
     home_id: str
     all_nodes_ready: bool | None
-    statistics: dict[str, JsonValue]
+    statistics: dict[str, object]
 
 
 class Attention(TypedDict):

@@ -87,7 +87,7 @@ class SetModeArgs(ToolArguments):
 @ToolArguments.declare
 @answered
 async def switch(args: SwitchArgs, ctx: Context[House]) -> Result[Switched]:
-    """Switch a Z-Wave device on or off; succeeds only after the device itself reports it.
+    """Switch a light, a plug or another Z-Wave device on or off; succeeds only after the device itself reports it.
 
     A dimmer that is switched on returns to its last level.
     """

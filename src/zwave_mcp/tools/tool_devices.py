@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, NotRequired
 
 from mcp.server.mcpserver import Context
-from pydantic import Field, JsonValue
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from mcp_core import Result, ToolArguments
@@ -38,7 +38,7 @@ class Reading(TypedDict):
     device: str
     location: str
     sensor: str
-    value: JsonValue
+    value: object
     unit: str | None
     updated: str | None
     text: NotRequired[str]
