@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all: a reader, even after a crash, finds all of one or what was before."""
+"""Files that are written whole or not at all: even after a crash, a reader finds the new content or the old."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, er
 
 @contextmanager
 def open_folder(folder: Path) -> Iterator[int]:
-    """Hold on to the folder itself: a name can lead elsewhere a moment later."""
+    """Open the folder itself: its path may lead elsewhere a moment later."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield descriptor
@@ -59,8 +59,8 @@ def replacing(
     """Give a temporary file in an open folder to be written, then rename it; a link with that name is replaced.
 
     Without a `mode`, a file that is replaced keeps its permissions and, where the system lets us, its owner, its access
-    list and attributes. Raises FileExistsError where the name is taken and `replace` is false. What `around_rename`
-    raises leaves all as it was.
+    list and attributes. Raises FileExistsError where the name is taken and `replace` is false. If `around_rename`
+    raises, nothing is changed.
     """
     beside = f".{secrets.token_hex(8)}.tmp"
     before = _status(folder, name) if replace and mode is None else None
@@ -87,7 +87,7 @@ def replacing(
 
 
 def remove_unfinished(folder: int, *, older_than: float = 0.0) -> None:
-    """Remove what crashed writers left, if it is older than so many seconds."""
+    """Remove the unfinished files of crashed writers that are older than this many seconds."""
     for name in filter(is_unfinished, os.listdir(folder)):
         with suppress(FileNotFoundError):
             if time.time() - os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime >= older_than:
@@ -100,7 +100,7 @@ def is_unfinished(name: str) -> bool:
 
 
 def _status(folder: int, name: str) -> os.stat_result | None:
-    """Return the status of the file with this name; a link is none."""
+    """Return the status of the file with this name; None if it is missing or a link."""
     try:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -121,9 +121,9 @@ def _keep_owner(descriptor: int, before: os.stat_result) -> None:
 
 
 def _keep_attributes(descriptor: int, folder: int, name: str) -> None:
-    """Give it what the system keeps beside a file, as far as we may: what a person has noted, and who else has access.
+    """Copy the extended attributes of the old file as far as permitted: a person's notes, and who else has access.
 
-    What stands for trust in the content, as a program's capabilities do, is not kept.
+    Attributes that express trust in the content, such as a program's capabilities, are not copied.
     """
     if not hasattr(os, "listxattr"):
         return

@@ -1,4 +1,4 @@
-"""The root of errors that are raised with facts, and put into words elsewhere."""
+"""The base of errors that are raised with facts, and worded elsewhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import dataclass_transform
 class FactsError(Exception):
     """A class lists its facts as annotated fields, and is called like a dataclass.
 
-    It is none because fifty of them would take 15 ms of a program's start. Lists are kept as tuples.
+    It is not one, because fifty of them would take 15 ms of a program's start. Lists are kept as tuples.
     """
 
     _fields: tuple[str, ...] = ()

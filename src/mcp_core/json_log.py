@@ -1,4 +1,4 @@
-"""Log lines as JSON objects, one a line, for whoever collects logs: secrets are taken out of every text in them."""
+"""Log lines as JSON objects, one per line, for log collectors; secrets are removed from every text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mcp_core.json_types import Json
 from mcp_core.line_log import LineMessage, Redact
 
 Tell = Callable[[], Mapping[str, str]]
-"""Says in what an entry is written, such as a trace; asked when it is made, since it may be written later."""
+"""Returns the context of an entry, such as a trace; called when it is made, since it may be written later."""
 
 _TOLD = "told"
 
@@ -38,7 +38,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class Telling(logging.Filter):
-    """Passes everything, and adds to each record what it is part of."""
+    """Lets every record pass, and adds its context to it."""
 
     def __init__(self, tell: Tell) -> None:
         super().__init__()

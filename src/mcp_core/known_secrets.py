@@ -1,4 +1,4 @@
-"""Secret values that are known become `***`, in whichever form text carries them."""
+"""Known secret values become `***`, however they are quoted or encoded in a text."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _forms_of(secret: str) -> Iterator[str]:
 
 
 def _base64_forms(raw: bytes) -> Iterator[str]:
-    """Encode it alone, and as a part of something longer: the characters that hold nothing but bits of the secret."""
+    """Encode it alone, and as part of something longer: the characters that depend on the secret alone."""
     yield binascii.b2a_base64(raw, newline=False).decode()
     for before in range(3):
         encoded = binascii.b2a_base64(bytes(before) + raw, newline=False).decode()

@@ -83,7 +83,7 @@ def send_log(
 
 
 def hush_log() -> None:
-    """Write no more log lines to stderr, or to the file in its place; what goes wrong is still kept."""
+    """Write no more log lines to stderr, or to the file used instead; warnings and errors are still kept."""
     for handler in logging.getLogger().handlers:
         if isinstance(handler, _LineHandler):
             handler.setLevel(logging.CRITICAL + 1)
@@ -92,7 +92,7 @@ def hush_log() -> None:
 def put_off_line(level: int, message: LineMessage) -> bool:
     """Have a line written a moment later that warns of nothing; False where all handlers have to see it now.
 
-    It stands on the way of every call. A record that passes every logger, filter and lock takes five times as long.
+    Every call passes here. A record that goes through every logger, filter and lock takes five times as long.
     """
     handlers = logging.root.handlers
     first = handlers[0] if handlers else None
@@ -128,7 +128,7 @@ class LineMessage:
 
 
 class _Line(tuple[float, int, LineMessage]):
-    """What a record would say, of a line that waits to be written: when it was made, its level and its message."""
+    """A line that waits to be written: when it was made, its level and its message."""
 
     __slots__ = ()
 
@@ -172,7 +172,7 @@ class _LineFormatter(logging.Formatter):
 
 
 def _as_one_entry(text: str) -> str:
-    """Return a text that may quote strangers: nothing in it acts on a terminal or looks like another entry."""
+    """Escape text from outside: nothing in it controls a terminal or looks like another entry."""
     if text.isprintable():
         return text
     shown = _ACTING.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
@@ -309,12 +309,12 @@ def _is_at(file: Path, log: TextIO) -> bool:
 
 
 def older_log(file: Path) -> Path:
-    """Return where the lines of a kept log are that stood in it before it grew too large."""
+    """Return the file with the older lines of a kept log, moved there when it grew too large."""
     return file.with_name(f"{file.name}.1")
 
 
 def _open_log(file: Path) -> TextIOWrapper:
-    """Open it for its owner alone: it holds the arguments of calls."""
+    """Open a log that only its owner may read: it contains the arguments of calls."""
     file.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     return os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace")

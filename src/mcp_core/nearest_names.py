@@ -16,7 +16,7 @@ _COMPARED = 50  # names that are compared letter by letter, which takes a tenth 
 
 
 def nearest(wanted: str, names: Iterable[str]) -> list[str]:
-    """Return all names, the nearest first and equally near ones by alphabet; case and what joins words do not count."""
+    """Return all names, the nearest first, then alphabetically; case, `_`, `-` and spaces do not count."""
     wanted = wanted[:_LONGEST]
     plain = _plain(wanted)
     pieces = {*plain, *map("".join, pairwise(plain))}

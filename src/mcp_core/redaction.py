@@ -1,4 +1,4 @@
-"""Secrets in what is logged become `***`: values that are known, and whatever has a telling name."""
+"""Secrets in logs become `***`: known values, and whatever has a telling name, such as `password`."""
 
 from __future__ import annotations
 

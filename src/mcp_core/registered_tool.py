@@ -122,7 +122,7 @@ class RegisteredTool:
                 raise _AnsweredError(reply)
             case Answer.NO:
                 declined: Result[None] = Result.failure(
-                    f"The user was asked and did not allow {self._name}; nothing was done.",
+                    f"The user was asked and declined {self._name}; nothing was done.",
                     "consent_declined",
                     instruction="Do not call it again unless the user asks for it.",
                 )

@@ -77,7 +77,7 @@ class Result(Generic[T]):
         message: str | None = None,
         instruction: str | None = None,
     ) -> Self:
-        """Return the result of a tool that failed; `exception` is told by type and message, its traceback is not."""
+        """Return the result of a tool that failed; `exception` is reported without its traceback."""
         return cls(
             success=False,
             error=error,
@@ -108,8 +108,8 @@ class Result(Generic[T]):
         """Write the result as the protocol does.
 
         A success is its value, as structured content and as text. A failure is its sentence, marked as an error;
-        its words for programs are metadata, since structured content has the schema of the value. What is meant for
-        the person or for the agent follows in blocks of their own.
+        its words for programs are metadata, since structured content has the schema of the value. The message for
+        the person and the instruction for the agent follow in blocks of their own.
         """
         plain = self.to_json()
         told = [_block(str(plain[name]), reader) for name, reader in _READERS.items() if plain.get(name)]

@@ -1,4 +1,4 @@
-"""The little that `ExtMcpToolDecorator` must know of a server library, since it imports none."""
+"""The interface through which `ExtMcpToolDecorator` uses a server library without importing one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Answer(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """The client must ask and then call again: `reply`, of the library's own kind, tells it so."""
+    """The client must ask and then call again; `reply`, in the library's own type, says so."""
 
     reply: object
 
@@ -34,7 +34,7 @@ class ServerLibrary(Protocol):
         """Return the annotation by which a tool function asks for the context of its call."""
 
     def find_arguments(self, context: Any) -> Mapping[str, Json] | None:
-        """Return the arguments as the client sent them, None where the library does not tell."""
+        """Return the arguments as the client sent them, None if the library does not say."""
 
     def build_reply(self, reply: ToolReply) -> object:
         """Return a finished answer in the library's own type."""

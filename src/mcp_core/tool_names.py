@@ -1,4 +1,4 @@
-"""The names of a server's tools in its own sentences, where a tool stands in backticks under its undecorated name."""
+"""The names of tools in a server's own sentences, which write a tool in backticks without its prefix."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ _QUOTED = re.compile(r"`(\w+)`")
 
 
 def with_final_names(text: str, names: Mapping[str, str]) -> str:
-    """Return a sentence that names tools as clients know them; `names` has the final name of each."""
+    """Return a sentence with the names that clients know; `names` maps each tool to its final name."""
     return _QUOTED.sub(lambda found: f"`{names.get(found[1], found[1])}`", text)

@@ -9,6 +9,6 @@ from mcp_core.lazy_names import lazy_names
 if TYPE_CHECKING:
     from mcp_guide.guide import Guide, open_guide
     from mcp_guide.places import Places, find_places
-    from mcp_guide.server import GuideServer
+    from mcp_guide.server import GuideServer, open_server
 else:  # Whoever asks the program for --help should not wait for the SDK.
     __getattr__ = lazy_names(__name__)

@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 from mcp_guide.errors import ExistsError, GuideError, NotFoundError, TooLargeError, UnreadableError, YamlError
 from mcp_guide.folder import Folder, FolderEntry
-from mcp_guide.front_matter import FrontMatter, find_body, split_front_matter
 from mcp_guide.guide_folder import GuideFolder
-from mcp_guide.markdown_summary import find_description, find_title, shorten
 from mcp_guide.names import SUFFIX, DocumentName, check_new_name, find_nearest, fold_name, is_name
+from mcp_guide.summaries import FrontMatter, find_body, find_description, find_title, shorten, split_front_matter
 
 SIZE_LIMIT = 1024 * 1024  # bytes of one document
 

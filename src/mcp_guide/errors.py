@@ -21,7 +21,7 @@ Kind = Literal["category", "document", "collection"]
 
 
 class GuideError(FactsError):
-    """Base of all errors that a caller is told about."""
+    """Base of all errors that are reported to callers."""
 
 
 class BadNameError(GuideError):

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from mcp_guide.places import FOLDER, FOLDER_VARIABLE, LinkedFolderError, Places, find_places
+import mcp_guide  # which loads the SDK with the server, and not for --help
+from mcp_guide.places import FOLDER, FOLDER_VARIABLE, LinkedFolderError, find_places
 from mcp_official import LOG_LEVELS, complain, serve_program
-
-if TYPE_CHECKING:
-    from mcp_core.line_log import Level
-    from mcp_guide.server import GuideServer
 
 PROGRAM = "mcp-guide"
 PREFIX_VARIABLE = "MCP_TOOL_PREFIX"
@@ -33,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     except OSError as error:
         return complain(PROGRAM, f"the working directory cannot be used: {error.strerror}")
-    return serve_program(PROGRAM, lambda: _open_server(places, prefix, options.log_level))
+    return serve_program(PROGRAM, lambda: mcp_guide.open_server(places, prefix, options.log_level))
 
 
 def _configure_environment() -> str:
@@ -53,13 +48,3 @@ def _build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--log-level", choices=LOG_LEVELS, default="warning", help="what is written to stderr")
     return parser
-
-
-@asynccontextmanager
-async def _open_server(places: Places, prefix: str, log_level: Level) -> AsyncIterator[GuideServer]:
-    from mcp_core import mcp_log  # noqa: PLC0415
-    from mcp_guide.guide import open_guide  # noqa: PLC0415
-    from mcp_guide.server import GuideServer  # noqa: PLC0415
-
-    mcp_log.configure("mcp_guide", level=log_level)
-    yield GuideServer(open_guide(places), prefix=prefix)

@@ -41,7 +41,7 @@ def parse_document_name(text: str) -> DocumentName:
     """Read `category/name`, with or without the ending `.md`; raises BadNameError."""
     category, slash, name = text.partition("/")
     if not slash:
-        raise BadNameError("document", text, "it is written category/name")
+        raise BadNameError("document", text, "write it as category/name")
     name = name.removesuffix(SUFFIX)
     try:
         return DocumentName(check_name("category", category), check_name("document", name))
@@ -68,11 +68,11 @@ def check_new_name(kind: Kind, name: str) -> str:
     if not _PORTABLE.fullmatch(name):
         raise BadNameError(kind, name, "use letters, digits, - and _; dots and spaces only between them")
     if unicodedata.normalize("NFC", name) != name:
-        raise BadNameError(kind, name, "its letters and accents are written apart (Unicode form NFC is expected)")
+        raise BadNameError(kind, name, "its accents are separate characters; use Unicode form NFC")
     if _DEVICES.fullmatch(name):
-        raise BadNameError(kind, name, "Windows keeps this name for a device")
+        raise BadNameError(kind, name, "Windows reserves this name for a device")
     if kind == "category" and name != name.lower():
-        raise BadNameError(kind, name, "the name of a category is lower case, because addresses are")
+        raise BadNameError(kind, name, "category names must be lower case")
     return name
 
 
@@ -92,9 +92,9 @@ def _find_fault(name: str) -> str | None:
     if name.startswith("."):
         return "it begins with a dot"
     if _SEPARATORS.search(name):
-        return "it holds a path separator"
+        return "it contains a path separator"
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
-        return "it holds a control character"
+        return "it contains a control character"
     if len(name.encode()) > NAME_LIMIT:
         return f"it is longer than {NAME_LIMIT} bytes"
     return None

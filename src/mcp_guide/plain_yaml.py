@@ -33,7 +33,7 @@ def read_mapping(text: str) -> JsonObject:
         raise YamlError(f"is not valid YAML: {error.problem}", line=mark.line + 1 if mark else None) from None
     except yaml.YAMLError as error:
         line = text.count("\n", 0, getattr(error, "position", 0)) + 1
-        raise YamlError("holds a character that YAML forbids", line=line) from None
+        raise YamlError("contains a character that YAML does not allow", line=line) from None
     if value is None or value == "":
         return {}
     if not isinstance(value, dict):
@@ -71,7 +71,7 @@ def _check(text: str) -> None:
     for event in yaml.parse(text, Loader=_Loader):
         line = event.start_mark.line + 1
         if isinstance(event, yaml.AliasEvent):
-            raise YamlError("has an alias; put a text that begins with * in quotes", line=line)
+            raise YamlError("contains an alias; put text that begins with * in quotes", line=line)
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):

@@ -12,9 +12,9 @@ def word_error(error: Exception) -> Report:
     """Word an error of a guide, or of the disk."""
     match error:
         case errors.NotFoundError():
-            return Report(_not_found(error), "not_found", f"Call `{_LISTS[error.kind]}` to see which there are.")
+            return Report(_not_found(error), "not_found", f"Call `{_LISTS[error.kind]}` to see what exists.")
         case errors.BadNameError():
-            return Report(f"{quote_name(error.name)} cannot name a {error.kind}: {error.reason}.", "bad_name")
+            return Report(f"{quote_name(error.name)} is not a valid {error.kind} name: {error.reason}.", "bad_name")
         case errors.ExistsError():
             text = f"There is already a {error.kind} {quote_name(error.name)}."
             return Report(text, "exists", "Ask whether it should be replaced before you do so.")
@@ -46,8 +46,8 @@ def _not_found(error: errors.NotFoundError) -> str:
 def _not_empty(error: errors.NotEmptyError) -> Report:
     if error.strangers:
         names = ", ".join(map(quote_name, error.strangers[:5]))
-        text = f"The category {quote_name(error.category)} holds files that are not documents: {names}."
-        return Report(text, "not_empty", "Leave it; a person can remove it by hand.")
+        text = f"The category {quote_name(error.category)} contains files that are not documents: {names}."
+        return Report(text, "not_empty", "Leave it alone; the user can remove it by hand.")
     count = "1 document" if error.documents == 1 else f"{error.documents} documents"
     text = f"The category {quote_name(error.category)} has {count}."
-    return Report(text, "not_empty", "Set with_documents only if the person wants these removed as well.")
+    return Report(text, "not_empty", "Set with_documents only if the user wants them removed as well.")

@@ -1,9 +1,12 @@
-"""Selecting documents by category, by collection, by pattern, by words, or by all of these together."""
+"""Selecting documents by category, by collection, by pattern, by words (the best first), or by several of these."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+import re
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -12,7 +15,64 @@ from mcp_core.quick_dataclass import dataclass, field
 from mcp_guide.documents import Document, Summary, Unreadable
 from mcp_guide.guide import Guide
 from mcp_guide.names import DocumentName, check_name
-from mcp_guide.search import Match, Search
+from mcp_guide.summaries import shorten
+
+_WORD = re.compile(r"[^\W_]+")
+_WORDS = 32  # of a search; more say no more
+_LINE = 160  # characters
+
+
+class Match(NamedTuple):
+    """The weight of each word of a search in one document, and the first line of its body that has one of them."""
+
+    weights: tuple[float, ...]
+    line: str
+
+
+class Search:
+    """The words to look for; part of a longer word counts, and case does not."""
+
+    def __init__(self, text: str) -> None:
+        words = (word for word in _WORD.findall(text.casefold()) if len(word) > 1 or not word.isascii())
+        self._words = tuple(dict.fromkeys(map(_stem, words)))[:_WORDS]
+
+    def judge(self, document: Document) -> Match | None:
+        """Return the match of one document, None where it has none of the words."""
+        body = document.body.casefold()
+        weights = tuple(_weigh(word, document, body) for word in self._words)
+        return Match(weights, self._find_line(document.body)) if any(weights) else None
+
+    def score(self, matches: Sequence[Match]) -> list[float]:
+        """Score all matches of a search: a word that few documents have says more, and so does having more words."""
+        columns = list(zip(*(match.weights for match in matches), strict=True))
+        rarity = [math.log(1 + len(matches) / max(1, sum(map(bool, column)))) for column in columns]
+        return [_score(match.weights, rarity) for match in matches]
+
+    def _find_line(self, body: str) -> str:
+        for line in body.splitlines():
+            folded = line.casefold()
+            if any(word in folded for word in self._words):
+                return shorten(line, _LINE)
+        return ""
+
+
+def _stem(word: str) -> str:
+    """Let "tests" find "testing": the plural is the one ending worth the trouble."""
+    return word[:-1] if len(word) > 3 and word.endswith("s") else word
+
+
+def _weigh(word: str, document: Document, body: str) -> float:
+    """Weigh a word: most in title and name, then in tags, then in the description, and least in the body."""
+    summary = document.summary
+    in_title = word in f"{summary.title} {summary.name}".casefold()
+    in_tags = any(word in tag.casefold() for tag in summary.tags)
+    in_description = word in summary.description.casefold()
+    return 8 * in_title + 4 * in_tags + 3 * in_description + math.log2(1 + body.count(word))
+
+
+def _score(weights: Sequence[float], rarity: Sequence[float]) -> float:
+    present = sum(rare for weight, rare in zip(weights, rarity, strict=True) if weight)
+    return sum(map(math.prod, zip(weights, rarity, strict=True))) * present / sum(rarity)
 
 
 class Wish(ToolArguments):
@@ -21,7 +81,7 @@ class Wish(ToolArguments):
     category: str | None = Field(default=None, description="Only documents of this category")
     collection: str | None = Field(default=None, description="Only documents of the categories in this collection")
     pattern: str | None = Field(
-        default=None, max_length=200, description="Only names like this, such as api/* or *test*"
+        default=None, max_length=200, description="Only names that match this pattern, such as api/* or *test*"
     )
     search: str | None = Field(
         default=None, max_length=1000, description="Words to look for in title, tags, description and text"

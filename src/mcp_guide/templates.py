@@ -14,7 +14,6 @@ from subprocess import PIPE
 
 import anyio
 
-from mcp_core.json_types import Json
 from mcp_guide.errors import TemplateFailedError
 from mcp_guide.guide import Guide
 from mcp_guide.names import DocumentName
@@ -32,7 +31,7 @@ _PROGRAM = (sys.executable, "-P", "-m", "mcp_guide.render_process")
 async def render_document(
     guide: Guide,
     name: DocumentName,
-    variables: Mapping[str, Json],
+    variables: Mapping[str, object],
     facts: ProjectFacts,
     *,
     limit: float = TIME_LIMIT,
@@ -40,7 +39,7 @@ async def render_document(
 ) -> str:
     """Render the body of a document that exists; raises TemplateFailedError."""
     if FACTS in variables:
-        raise TemplateFailedError(str(name), f"the variable {FACTS} is the facts of the project")
+        raise TemplateFailedError(str(name), f"the variable name {FACTS} is reserved for the project's facts")
     job = {
         "folder": str(guide.folder.path),
         "may_be_link": guide.folder.may_be_link,
@@ -60,7 +59,7 @@ async def render_document(
 
 def _read_answer(name: str, answer: bytes, status: int) -> str:
     if status != 0:
-        raise TemplateFailedError(name, "rendering took more time or memory than a template may")
+        raise TemplateFailedError(name, "rendering exceeded the time or memory limit")
     found = json.loads(answer)
     if "text" in found:
         return str(found["text"])

@@ -20,7 +20,7 @@ _SENTENCES_WAITING = 256  # to be spoken; a model that is ahead by more waits
 
 
 class Answer:
-    """Given once; `stop` may come at any time, from the same event loop."""
+    """An answer that is given once; `stop` may be called at any time, from the same event loop."""
 
     def __init__(self, speaker: Speaker | None, watch: Callable[[VoiceEvent], None]) -> None:
         self._speaker = speaker
@@ -82,7 +82,7 @@ class Answer:
                     await close()
 
     async def _speak(self, sentences: MemoryObjectReceiveStream[_Sentence]) -> None:
-        """Say what comes; a speaker that fails is told of once, and the answer goes on without it."""
+        """Say each sentence; a failing speaker is reported once, and the answer continues without it."""
         with sentences:
             async for sentence, said in sentences:
                 if self._speaker is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from mcp_core.quick_dataclass import dataclass
+from ot_voice.library import load_library
 
 if TYPE_CHECKING:
     import numpy
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     Samples: TypeAlias = NDArray[numpy.floating]
     """One channel, from -1 to 1."""
+
 
 RATE = 16_000  # samples a second
 SAMPLE = 2  # bytes
@@ -21,6 +23,13 @@ BLOCK = 512 * SAMPLE  # bytes that speech detection looks at: 32 ms
 def seconds_of(size: int) -> float:
     """Return how many seconds so many bytes last."""
     return size / (RATE * SAMPLE)
+
+
+def samples_of(audio: bytes) -> Samples:
+    """Return audio as the numbers that models take."""
+    numpy = load_library("numpy")
+    samples: Samples = numpy.frombuffer(audio, "<i2").astype(numpy.float32) / 32768
+    return samples
 
 
 def bytes_of(seconds: float) -> int:
@@ -40,3 +49,21 @@ class Utterance:
     @property
     def seconds(self) -> float:
         return seconds_of(len(self.audio))
+
+
+class Resampler:
+    """Float samples in at `rate`, 16-bit bytes out at RATE; the pieces may have any length."""
+
+    def __init__(self, rate: int) -> None:
+        self._numpy = load_library("numpy")
+        self._stream = load_library("soxr").ResampleStream(rate, RATE, 1, dtype="float32")
+
+    def feed(self, samples: Samples, *, last: bool = False) -> bytes:
+        """Take samples; return those that can be computed by now."""
+        out = self._stream.resample_chunk(samples.astype(self._numpy.float32), last=last)
+        audio: bytes = (self._numpy.clip(out, -1, 1) * 32767).round().astype("<i2").tobytes()
+        return audio
+
+    def finish(self) -> bytes:
+        """Return the samples that were still waiting for what comes after them."""
+        return self.feed(self._numpy.zeros(0, self._numpy.float32), last=True)

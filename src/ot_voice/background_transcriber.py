@@ -39,7 +39,7 @@ _FRESH = 0.02  # seconds of waiting after which a block is what is heard now, an
 
 
 class Answers(Protocol):
-    """Whoever answers: an AI client on a ToolExecutor. Closing or cancelling a reply stops it and its tool calls."""
+    """Answers what was said, as an AI client does. Closing or cancelling a reply stops it and its tool calls."""
 
     def reply(self, text: str) -> AsyncIterator[Event]: ...
 
@@ -62,7 +62,7 @@ class BackgroundTranscriber:
         watch: Callable[[events.VoiceEvent], None] = lambda _: None,
         beside: Callable[[], Coroutine[object, object, None]] | None = None,
     ) -> None:
-        """`watch` is told what happens; `beside` is a task of whoever builds this, for as long as it listens."""
+        """`watch` is called with each event; `beside` is a task that runs for as long as this listens."""
         self._source = source
         self._ear = ear
         self._recogniser = recogniser

@@ -16,5 +16,5 @@ def load_library(name: str) -> ModuleType:
         raise MissingVoiceError(name.partition(".")[0], f"{type(error).__name__}: {error}") from error
     except OSError as error:
         # The module is there, a library of the system is not: for sounddevice, and for Moonshine, that is PortAudio.
-        reason = f"{error}; it needs a library of the system (Debian: apt install libportaudio2)"
+        reason = f"{error}; it needs a system library (Debian: apt install libportaudio2)"
         raise VoiceError(name.partition(".")[0], reason) from error

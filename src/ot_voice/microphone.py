@@ -13,9 +13,8 @@ import anyio
 
 from ot.errors import VoiceError
 from ot.logs import write_log
-from ot_voice.audio import RATE
+from ot_voice.audio import RATE, Resampler, samples_of
 from ot_voice.library import load_library
-from ot_voice.resampling import Resampler
 
 _KEPT = 5.0  # seconds of audio that may wait when we are slow
 _BLOCK = 0.04  # seconds
@@ -33,7 +32,7 @@ class MicrophoneSource:
 
     async def pieces(self) -> AsyncGenerator[bytes, None]:
         loop = asyncio.get_running_loop()
-        sounddevice, numpy = load_library("sounddevice"), load_library("numpy")
+        sounddevice = load_library("sounddevice")
 
         def heard(data: memoryview, _frames: int, _time: object, _status: object) -> None:
             # On PortAudio's own thread: copy, hand over, go.
@@ -49,8 +48,7 @@ class MicrophoneSource:
                 self._arrived.clear()
                 self._forget_beyond(most)
                 while self._waiting:
-                    samples = numpy.frombuffer(self._waiting.popleft(), "<i2").astype(numpy.float32) / 32768
-                    yield resampler.feed(samples)
+                    yield resampler.feed(samples_of(self._waiting.popleft()))
         raise VoiceError("the microphone", "the device stopped")
 
     def _open(self, sounddevice: ModuleType, heard: Callable[..., None]) -> tuple[Any, int]:

@@ -1,9 +1,11 @@
-"""Players of spoken sound: a device of this machine, or files where there is none."""
+"""Players of spoken sound: a device of this machine, or files where there is none; and programs that make it."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -11,9 +13,9 @@ from anyio import to_thread
 
 from mcp_core.atomic_write import write_file
 from ot.errors import VoiceError
+from ot.processes.run_program import run_program
 from ot_voice.audio import RATE
 from ot_voice.library import load_library
-from ot_voice.programs import transform
 
 _HEAD = 44  # bytes before the samples in the WAVs that we write
 
@@ -100,3 +102,15 @@ def find_player() -> Player | None:
     except sounddevice.PortAudioError:
         pass
     return AplayPlayer() if shutil.which("aplay") and any(Path("/dev/snd").glob("pcm*p")) else None
+
+
+async def transform(command: Sequence[str], data: bytes) -> bytes:
+    """Return a program's output for an input; raises VoiceError. Once cancelled, it is dead with all it started."""
+    try:
+        done = await run_program(command, stdin=data, environ=os.environ, cwd=Path.cwd())
+    except OSError as error:
+        raise VoiceError(command[0], f"cannot be started: {error.strerror}") from error
+    if done.status != 0:
+        said = done.tail.rpartition("\n")[2]
+        raise VoiceError(command[0], f"it ended with status {done.status}{said and f': {said}'}")
+    return done.output

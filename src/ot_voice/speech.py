@@ -7,8 +7,7 @@ import shutil
 from typing import Protocol
 
 from ot.errors import VoiceError
-from ot_voice.players import Player
-from ot_voice.programs import transform
+from ot_voice.players import Player, transform
 from ot_voice.wav import read_audio, write_wav
 
 

@@ -65,7 +65,7 @@ def parse_address(text: str) -> Address:
     if parts.scheme not in _SCHEMES:
         raise BadAddressError(f"it must begin with {', '.join(f'{scheme}://' for scheme in _SCHEMES)}")
     if not parts.hostname:
-        raise BadAddressError("it names no host")
+        raise BadAddressError("it has no host")
     kind, usual_port = _SCHEMES[parts.scheme]
     address = Address(
         kind,
@@ -84,7 +84,7 @@ def _complete_mqtt(address: Address, parts: SplitResult) -> Address:
     prefix = unquote(parts.path).strip("/") or _DEFAULT_PREFIX
     query = parse_qs(parts.query, keep_blank_values=True)
     if unknown := sorted(query.keys() - {"gateway"}):
-        raise BadAddressError(f"it has {unknown[0]!r} after the question mark, where only gateway= can be")
+        raise BadAddressError(f"{unknown[0]!r} is not a known option; only ?gateway= is")
     if any(character in prefix for character in "+#\0"):
-        raise BadAddressError("its prefix holds a wildcard")
+        raise BadAddressError("its prefix contains a wildcard")
     return replace(address, prefix=prefix, gateway=query.get("gateway", [""])[0].removeprefix("ZWAVE_GATEWAY-"))

@@ -1,10 +1,12 @@
-"""From work on a house to the result of a tool: what a device reports, and mistakes in words."""
+"""The arguments that several tools take, and their results: values a device reports, and errors in words."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 from mcp.server.mcpserver import Context
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 from mcp_core import Result, answer_in_words
@@ -14,6 +16,25 @@ from zwave_mcp.house import House
 from zwave_mcp.nodes import Node
 from zwave_mcp.reporting import word_error
 from zwave_mcp.values import Value
+
+WHICH_DEVICE = "Node number, name, or place and name; case does not matter"
+
+
+def _refuse_boolean(value: object) -> object:
+    """Refuse `true`, which Python takes for 1: a node, a percent or a second that was not meant."""
+    if isinstance(value, bool):
+        raise PydanticCustomError("boolean_type", "true and false are not numbers")
+    return value
+
+
+NoBoolean = BeforeValidator(_refuse_boolean)
+Device = Annotated[str | int, NoBoolean, Field(description=WHICH_DEVICE)]
+Endpoint = Annotated[
+    int | None,
+    Field(default=None, ge=0, le=127, description="Which part, if the device has several"),
+    NoBoolean,
+]
+
 
 T = TypeVar("T")
 

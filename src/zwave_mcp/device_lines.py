@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from typing import NotRequired
 
-from pydantic import JsonValue
 from typing_extensions import TypedDict
 
 from mcp_core.json_types import Json
@@ -39,7 +38,7 @@ class ValueLine(TypedDict):
     """A value of a device; `updated` is when the driver last heard it, null where that is not known."""
 
     name: str
-    value: JsonValue
+    value: object
     updated: str | None
     text: NotRequired[str]
     unit: NotRequired[str]

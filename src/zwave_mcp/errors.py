@@ -37,7 +37,7 @@ class Candidate(NamedTuple):
 
 
 class ZwaveError(FactsError):
-    """Base of all errors that a caller is told about."""
+    """Base of all errors that are reported to callers."""
 
 
 class LinkError(FactsError):

@@ -6,7 +6,6 @@ from collections import Counter
 from datetime import datetime
 from typing import NotRequired
 
-from pydantic import JsonValue
 from typing_extensions import TypedDict
 
 from zwave_mcp.network import Controller, LinkState, Network
@@ -22,7 +21,7 @@ class Connection(TypedDict):
     since: str | None
     problem: NotRequired[str]
     failed_attempts: NotRequired[int]
-    server: NotRequired[dict[str, JsonValue]]
+    server: NotRequired[dict[str, object]]
 
 
 class Radio(TypedDict):
@@ -33,7 +32,7 @@ class Radio(TypedDict):
     status: str
     home_id: str
     all_nodes_ready: bool | None
-    statistics: dict[str, JsonValue]
+    statistics: dict[str, object]
 
 
 class Attention(TypedDict):
@@ -66,7 +65,7 @@ def describe_health(network: Network) -> Health:
     """Describe the network as it is known now."""
     connection = _describe_connection(network)
     if network.link.state is not LinkState.CONNECTED:
-        problem = network.link.problem or "the first attempt to connect is still going on"
+        problem = network.link.problem or "still connecting for the first time"
         return {"healthy": False, "problems": [f"Not connected: {problem}."], "connection": connection}
     devices = network.devices()
     dead = [node for node in devices if node.status is Status.DEAD]

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+import zwave_mcp  # which loads the SDK with the server, and not for --help
 from mcp_official import LOG_LEVELS, complain, serve_program
-from zwave_mcp.address import Address, BadAddressError, parse_address
-
-if TYPE_CHECKING:
-    from mcp_core.line_log import Level
-    from zwave_mcp.server import ZwaveServer
+from zwave_mcp.address import BadAddressError, parse_address
 
 PROGRAM = "zwave-mcp"
 URL_VARIABLE = "ZWAVE_URL"
@@ -40,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return complain(
             PROGRAM, f"the seconds to wait for a confirmation must be above 0 and at most {_LONGEST_CONFIRM:g}"
         )
-    return serve_program(PROGRAM, lambda: _open_server(address, options.log_level, options.confirm_seconds))
+    return serve_program(PROGRAM, lambda: zwave_mcp.open_server(address, options.log_level, options.confirm_seconds))
 
 
 def _build_parser() -> argparse.ArgumentParser:
@@ -65,14 +60,3 @@ def _build_parser() -> argparse.ArgumentParser:
         help=f"how long a device may take to report a change (default: {CONFIRM_VARIABLE}, else {_DEFAULT_CONFIRM:g})",
     )
     return parser
-
-
-@asynccontextmanager
-async def _open_server(address: Address, log_level: Level, confirm_within: float) -> AsyncIterator[ZwaveServer]:
-    from mcp_core import mcp_log  # noqa: PLC0415
-    from zwave_mcp.house import open_house  # noqa: PLC0415
-    from zwave_mcp.server import ZwaveServer  # noqa: PLC0415
-
-    mcp_log.configure("zwave_mcp", level=log_level, secrets=address.secrets)
-    async with open_house(address, confirm_within=confirm_within) as house:
-        yield ZwaveServer(house)

@@ -125,7 +125,7 @@ class Network:
         """Raises NotConnectedError, DriverNotReadyError."""
         await self.finish_first_attempt()
         if self.link.state is not LinkState.CONNECTED:
-            raise NotConnectedError(self.address, self.link.problem or "the first attempt is still going on")
+            raise NotConnectedError(self.address, self.link.problem or "still connecting for the first time")
         if not self.controller.ready:
             raise DriverNotReadyError
 

@@ -17,11 +17,11 @@ def word_error(error: errors.ZwaveError) -> Report:
             return _unknown_device(error)
         case errors.AmbiguousDeviceError():
             names = _list_candidates(error.candidates)
-            text = f"{quote_name(error.wanted)} can be several devices: {names}."
+            text = f"{quote_name(error.wanted)} matches several devices: {names}."
             return Report(text, "ambiguous_device", "Ask which one is meant, or use its node number.")
         case errors.UnableError():
             what = " and ".join(error.abilities)
-            why = f"it is a {what}" if what else "it offers nothing that can be set"
+            why = f"it is a {what}" if what else "it has nothing that can be set"
             return Report(f"{quote_name(error.device)} cannot be {error.wish}: {why}.", "unable")
         case errors.EndpointError():
             return _endpoint(error)
@@ -36,19 +36,17 @@ def word_error(error: errors.ZwaveError) -> Report:
 def _word_failure(error: errors.ZwaveError) -> Report:
     match error:
         case errors.NotConnectedError():
-            text = f"There is no connection to the Z-Wave server at {error.address}: {error.problem or 'not yet'}."
-            return Report(text, "not_connected", "It is tried again automatically; call `health` for its state.")
+            text = f"Not connected to the Z-Wave server at {error.address}: {error.problem or 'still connecting'}."
+            return Report(text, "not_connected", "It reconnects by itself; call `health` for its state.")
         case errors.DriverNotReadyError():
-            text = "The Z-Wave server runs, but the driver of its controller is not ready."
-            return Report(text, "driver_not_ready", "Try again in a while; call `health` for its state.")
+            text = "The Z-Wave server is running, but the driver of its controller is not ready."
+            return Report(text, "driver_not_ready", "Try again in a moment; call `health` for its state.")
         case errors.ConnectionLostError():
-            text = (
-                f"The connection broke before {error.request} was answered: it is not known whether it was carried out."
-            )
-            return Report(text, "connection_lost", "Look at the device's values before you try again.")
+            text = f"The connection was lost before {error.request} was answered; it may have been carried out."
+            return Report(text, "connection_lost", "Check the device's values before you try again.")
         case errors.NoAnswerError():
             text = f"The Z-Wave server did not answer {error.request} within {error.seconds:g} s."
-            return Report(text, "no_answer", "Look at the device's values before you try again.")
+            return Report(text, "no_answer", "Check the device's values before you try again.")
         case errors.CommandFailedError():
             return Report(f"{quote_name(error.device)} was not changed: {error.reason.rstrip('.')}.", "command_failed")
         case errors.NotConfirmedError():
@@ -63,7 +61,7 @@ def _unknown_device(error: errors.UnknownDeviceError) -> Report:
     sentence = f"There is no device {quote_name(error.wanted)}."
     if not error.total:
         return Report(f"{sentence} The network has no devices at all.", "unknown_device")
-    text = f"{sentence} The nearest of {error.total}: {_list_candidates(error.nearest)}."
+    text = f"{sentence} The closest of {error.total}: {_list_candidates(error.nearest)}."
     return Report(text, "unknown_device", "Call `devices` to see all.")
 
 
@@ -71,7 +69,7 @@ def _endpoint(error: errors.EndpointError) -> Report:
     parts = ", ".join(map(str, error.available))
     if error.endpoint is None:
         text = f"{quote_name(error.device)} has several parts that can be {error.wish}: endpoints {parts}."
-        return Report(text, "endpoint_needed", "Say which with endpoint.")
+        return Report(text, "endpoint_needed", "Choose one with endpoint.")
     text = f"{quote_name(error.device)} has no endpoint {error.endpoint} that can be {error.wish}, only {parts}."
     return Report(text, "unknown_endpoint")
 
@@ -82,10 +80,10 @@ def _unreachable(error: errors.UnreachableError) -> Report:
         text = f"{quote_name(error.device)} is dead: the controller cannot reach it{seen}. Nothing was sent."
         return Report(text, "device_dead", "Call `ping` to see whether it has come back.")
     if error.status is Status.ASLEEP:
-        text = f"{quote_name(error.device)} is asleep: it hears nothing until it wakes up{seen}. Nothing was sent."
+        text = f"{quote_name(error.device)} is asleep: it receives nothing until it wakes up{seen}. Nothing was sent."
         return Report(text, "device_asleep", "Its values are those of the last time it was awake.")
     text = f"{quote_name(error.device)} has not been interviewed by the driver yet{seen}. Nothing was sent."
-    return Report(text, "device_not_ready", "Try again in a while.")
+    return Report(text, "device_not_ready", "Try again in a moment.")
 
 
 def _not_confirmed(error: errors.NotConfirmedError) -> Report:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
 
+from mcp_core import mcp_log
+from mcp_core.line_log import Level
 from mcp_official import DeclaredToolsServer
-from zwave_mcp.house import House
+from zwave_mcp.address import Address
+from zwave_mcp.house import House, open_house
 from zwave_mcp.tools import tool_control, tool_devices
 
 INSTRUCTIONS = (
@@ -24,3 +28,11 @@ class ZwaveServer(DeclaredToolsServer[House]):
             open_state=lambda: nullcontext(house),
             modules=[tool_devices, tool_control],
         )
+
+
+@asynccontextmanager
+async def open_server(address: Address, log_level: Level, confirm_within: float) -> AsyncIterator[ZwaveServer]:
+    """Serve the house at an address, and log to stderr without its secrets."""
+    mcp_log.configure("zwave_mcp", level=log_level, secrets=address.secrets)
+    async with open_house(address, confirm_within=confirm_within) as house:
+        yield ZwaveServer(house)

@@ -139,7 +139,7 @@ def run(folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedPr
     ("arguments", "environ", "text"),
     [
         (["--url", "http://house"], {}, "must begin with ws://"),
-        ([], {"ZWAVE_URL": "mqtt://user:hidden-word@/x"}, "names no host"),
+        ([], {"ZWAVE_URL": "mqtt://user:hidden-word@/x"}, "has no host"),
         ([], {"ZWAVE_LOG_LEVEL": "loud"}, "ZWAVE_LOG_LEVEL must be one of"),
         ([], {"ZWAVE_CONFIRM_SECONDS": "-1"}, "seconds to wait"),
         (["--no-such-option"], {}, "usage"),

@@ -267,7 +267,7 @@ def test_a_conversation_goes_on_with_its_model_after_it_was_killed(
     assert re.search(r"Conversation c[0-9a-f]{8} of \S+ \S+, 2 questions. It ended with:\n  you: second\n", greeting)
     assert third["model"] == "tiny"
     told = json.dumps(third["messages"])
-    words = ["first", '"X"', "It is 42", "second", "not known what came of this call", "was stopped here", "third"]
+    words = ["first", '"X"', "It is 42", "second", "the result of this call is unknown", "was stopped here", "third"]
     assert [word for word in words if word not in told] == []
     assert (other.returncode, other.stdout) == (0, b"I do too.\n"), other.stderr
     assert "I remember." in json.dumps(fourth["messages"])

@@ -260,7 +260,7 @@ async def test_an_unknown_model_of_ollama_comes_with_the_way_out(raw: RawProvide
         with pytest.raises(ModelRefusedError) as caught:
             await client.ask("go")
 
-    assert caught.value.reason == 'model "llama3.2" not found; `ollama pull llama3.2` fetches the model'
+    assert caught.value.reason == 'model "llama3.2" not found; run `ollama pull llama3.2` to download the model'
 
 
 async def test_an_unknown_model_of_anthropic_comes_with_the_settings_that_name_it(raw: RawProvider) -> None:
@@ -270,9 +270,7 @@ async def test_an_unknown_model_of_anthropic_comes_with_the_settings_that_name_i
         with pytest.raises(ModelRefusedError) as caught:
             await client.ask("go")
 
-    assert caught.value.reason == (
-        "model: claude-9; ai.anthropic.model and ai.anthropic.base_url say which model is asked, and where"
-    )
+    assert caught.value.reason == ("model: claude-9; check ai.anthropic.model and ai.anthropic.base_url")
 
 
 async def test_tokens_and_costs_are_counted_with_those_of_the_cache(raw: RawProvider) -> None:

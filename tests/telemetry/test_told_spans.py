@@ -14,10 +14,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from ot.ai.access import ModelAccess
 from ot.ai.conversation.messages import Text
-from ot.ai.models.failover import Models
+from ot.ai.models.failover import Backoff, Models
 from ot.ai.models.model import Piece, Request, Spent, Stopped
 from ot.ai.models.opening import record_into
-from ot.ai.models.retry import Backoff
 from ot.config.secrets import Secrets
 from ot.context import current
 from ot.errors import CallError, ModelRefusedError

@@ -12,7 +12,7 @@ import pytest
 
 from ot.errors import VoiceError
 from ot.execution.wording import word_error
-from ot_voice.resampling import Resampler
+from ot_voice.audio import Resampler
 from ot_voice.sources import WavSource
 from ot_voice.wav import read_samples, write_wav
 

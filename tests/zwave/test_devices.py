@@ -87,7 +87,7 @@ async def test_what_a_sleeping_sensor_said_last_can_still_be_read(zwave: Zwave) 
 async def test_a_device_that_measures_nothing_says_what_it_is(zwave: Zwave) -> None:
     result = await zwave.call("sensors", device="Kitchen Light")
 
-    assert (result["value"], result["message"]) == ([], "Kitchen Light measures nothing: it is a switch.")
+    assert (result["value"], result["message"]) == ([], "Kitchen Light has no sensors: it is a switch.")
 
 
 async def test_a_device_shows_what_its_values_accept(zwave: Zwave) -> None:
@@ -165,7 +165,7 @@ async def test_a_name_that_several_devices_have_is_no_guess(zwave: Zwave) -> Non
 
     assert failure["error_type"] == "ambiguous_device"
     assert failure["error"] == (
-        '"Lamp" can be several devices: node 7 "Lamp" in "Living Room" (switch);'
+        '"Lamp" matches several devices: node 7 "Lamp" in "Living Room" (switch);'
         ' node 8 "Lamp" in "Guest Room" (switch).'
     )
 

@@ -125,7 +125,7 @@ async def test_a_driver_without_its_stick_is_told_apart(broker: Broker, zwave_ho
 @pytest.mark.parametrize(
     ("prefix", "password", "problem"),
     [
-        ("nobody/is/here", PASSWORD, "no gateway of zwave-js-ui announces itself below nobody/is/here/"),
+        ("nobody/is/here", PASSWORD, "no zwave-js-ui gateway was found under nobody/is/here/"),
         ("nobody/is/here?gateway=gone", "wrong", "ot authori"),  # "Not authorized", as the broker words it
     ],
 )

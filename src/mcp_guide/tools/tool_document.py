@@ -15,8 +15,7 @@ from mcp_guide.errors import GuideError
 from mcp_guide.guide import Guide
 from mcp_guide.names import parse_document_name
 from mcp_guide.reporting import word_error
-from mcp_guide.search import Match
-from mcp_guide.selection import Selection, Wish, select
+from mcp_guide.selection import Match, Selection, Wish, select
 
 READ_LIMIT = 100_000  # characters in one answer
 
@@ -65,12 +64,12 @@ class RemovedDocument(TypedDict):
 
 
 class ListDocumentsArgs(Wish):
-    limit: int = Field(default=50, ge=1, le=500, description="The most documents to list, best first")
+    limit: int = Field(default=50, ge=1, le=500, description="Maximum number of documents to list, best first")
 
 
 class ReadDocumentsArgs(Wish):
     documents: list[str] = Field(default=[], max_length=50, description="Names, each written category/name")
-    limit: int = Field(default=5, ge=1, le=50, description="The most documents to read, besides those named")
+    limit: int = Field(default=5, ge=1, le=50, description="Maximum number of documents to read besides those named")
     start: int = Field(default=0, ge=0, description="The character to start from, to read the rest of a long document")
 
 
@@ -126,9 +125,9 @@ def _list(selection: Selection, limit: int) -> Result[Listed]:
     if unreadable:
         listed["unreadable"] = unreadable
     if total > len(lines):
-        return Result.ok(listed, instruction=f"{len(lines)} of {total} are shown: narrow the choice, or set limit.")
+        return Result.ok(listed, instruction=f"{len(lines)} of {total} are shown: narrow the search, or raise limit.")
     if not lines:
-        return Result.ok(listed, instruction="Nothing fits. Call `list_categories` to see what there is.")
+        return Result.ok(listed, instruction="Nothing matches. Call `list_categories` to see what exists.")
     return Result.ok(listed)
 
 
@@ -146,7 +145,7 @@ def _read(guide: Guide, args: ReadDocumentsArgs) -> Result[Read]:
             left_out[name] = word_error(error).text
             continue
         if texts and len(text) - args.start > space:
-            left_out[name] = "The answer is full; read it on its own."
+            left_out[name] = "The answer is full; read this document on its own."
             continue
         texts.append(_cut(name, text, args.start, space))
         space -= len(texts[-1]["text"])
@@ -165,8 +164,10 @@ def _cut(name: str, text: str, start: int, space: int) -> DocumentText:
 
 def _answer_reading(texts: list[DocumentText], left_out: dict[str, str]) -> Result[Read]:
     if not texts:
-        instruction = "Call `list_documents` to see what there is."
-        return Result.failure(" ".join(left_out.values()) or "No document fits.", "not_found", instruction=instruction)
+        instruction = "Call `list_documents` to see what exists."
+        return Result.failure(
+            " ".join(left_out.values()) or "No document matches.", "not_found", instruction=instruction
+        )
     more = "For the rest of a long document set start to its next_start."
     read: Read = {"documents": texts}
     if left_out:

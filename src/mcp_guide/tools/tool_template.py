@@ -7,7 +7,7 @@ from functools import partial
 
 import anyio.to_thread
 from mcp.server.mcpserver import Context
-from pydantic import Field, JsonValue
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from mcp_core import Result, ToolArguments
@@ -27,7 +27,7 @@ class Rendered(TypedDict):
 
 class RenderTemplateArgs(ToolArguments):
     document: str = Field(description="Name of the template, written category/name")
-    variables: dict[str, JsonValue] = Field(default={}, description="Values for the names that the template uses")
+    variables: dict[str, object] = Field(default={}, description="Values for the names that the template uses")
 
 
 @ToolArguments.declare

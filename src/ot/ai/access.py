@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ModelAccess:
-    """What it takes to ask a model, beside the settings that name it; lent to packs."""
+    """The keys and counters that a request to a model needs besides its settings; lent to packs."""
 
     secrets: Secrets
     redactor: Redactor

@@ -14,9 +14,8 @@ from typing import Self
 from ot.ai.conversation.memory import Exchange, Keeper, Memory, Round
 from ot.ai.conversation.messages import AssistantMessage, ToolCall
 from ot.ai.events import Event, Finished, Reason, Retrying, TextDelta, ToolStarted
-from ot.ai.models.failover import Models, Record, Totals
+from ot.ai.models.failover import Backoff, Models, Record, Totals
 from ot.ai.models.model import Model, Request
-from ot.ai.models.retry import Backoff
 from ot.ai.models.turn import CallNames, Turn
 from ot.ai.tools.offered_tools import OfferedTools, find_chosen, offer_tools
 from ot.ai.tools.tool_calls import CallRound, ToolCalls

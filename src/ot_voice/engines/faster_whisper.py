@@ -6,6 +6,7 @@ import math
 from functools import cache
 from typing import Any
 
+from ot_voice.audio import samples_of
 from ot_voice.library import load_library
 
 
@@ -16,9 +17,7 @@ def prepare(model: str) -> None:
 
 def transcribe(audio: bytes, model: str) -> dict[str, str | float | None]:
     """Return the words of one utterance."""
-    numpy = load_library("numpy")
-    samples = numpy.frombuffer(audio, "<i2").astype(numpy.float32) / 32768
-    segments = list(_model(model).transcribe(samples, beam_size=5, condition_on_previous_text=False)[0])
+    segments = list(_model(model).transcribe(samples_of(audio), beam_size=5, condition_on_previous_text=False)[0])
     text = " ".join(segment.text.strip() for segment in segments)
     likely = [math.exp(segment.avg_logprob) for segment in segments]
     return {"text": text, "confidence": sum(likely) / len(likely) if likely else None}

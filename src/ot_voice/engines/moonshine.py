@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from ot_voice.audio import RATE
+from ot_voice.audio import RATE, samples_of
 from ot_voice.library import load_library
 
 _MODEL = "tiny-en"
@@ -18,9 +18,7 @@ def prepare() -> None:
 
 def transcribe(audio: bytes) -> dict[str, str]:
     """Return the words of one utterance."""
-    numpy = load_library("numpy")
-    samples = numpy.frombuffer(audio, "<i2").astype(numpy.float32) / 32768
-    lines = _transcriber().transcribe_without_streaming(samples, RATE).lines
+    lines = _transcriber().transcribe_without_streaming(samples_of(audio), RATE).lines
     return {"text": " ".join(line.text.strip() for line in lines).strip()}
 
 

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypedDict
 
-from ot_voice.audio import seconds_of
+from ot_voice.audio import samples_of, seconds_of
 from ot_voice.command_paths import CommandPaths, Place
 from ot_voice.grammar import essence, render_grammar
 from ot_voice.library import load_library
@@ -264,7 +264,7 @@ class _Model:
     def encode(self, audio: bytes) -> Rows:
         """Return what the encoder makes of a sound."""
         numpy = load_library("numpy")
-        samples = numpy.frombuffer(audio, "<i2").astype(numpy.float32)[None] / 32768
+        samples = samples_of(audio)[None]
         mask = numpy.ones(samples.shape, numpy.int64)
         heard: Rows = self._encoder.run(None, {"input_values": samples, "attention_mask": mask})[0]
         return heard

@@ -16,7 +16,7 @@ def apply_report(network: Network, index: TopicIndex, path: str, payload: bytes,
     """Put one message into the model; False if it is about something unknown, so that all must be looked at.
 
     What the broker has kept from before is older than what the gateway told since, unless its time says otherwise.
-    Raises ValueError for a message that makes no sense.
+    Raises ValueError for a message that cannot be read.
     """
     if network.link.state is not LinkState.CONNECTED or not payload:
         return True  # everything is looked at when the connection stands

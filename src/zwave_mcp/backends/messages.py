@@ -93,5 +93,5 @@ def read_each(model: type[M], items: Iterable[object]) -> list[M]:
         try:
             read.append(model.model_validate(item))
         except ValidationError as error:
-            log.warning("passed over a %s that makes no sense: %.*s", model.__name__, _SHOWN, error)
+            log.warning("ignored a %s that cannot be read: %.*s", model.__name__, _SHOWN, error)
     return read

@@ -17,11 +17,10 @@ from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import replace
 from zwave_mcp.address import Address
 from zwave_mcp.backends.backend import ANSWER_WITHIN, SetOutcome, read_outcome, write_duration, write_value_id
+from zwave_mcp.backends.connections import Pending, keep_connected, word_os_error
 from zwave_mcp.backends.gateway_messages import DriverInfo, GatewayNode, Reply, read_flag
 from zwave_mcp.backends.gateway_topics import apply_report
 from zwave_mcp.backends.messages import read_each, read_json
-from zwave_mcp.backends.pending import Pending
-from zwave_mcp.backends.reconnecting import keep_connected, word_os_error
 from zwave_mcp.backends.topics import TopicIndex, parse_topic, request_topic
 from zwave_mcp.errors import LinkError, NotConnectedError, RefusedError, ZwaveError
 from zwave_mcp.network import Controller, LinkState, Network
@@ -36,7 +35,7 @@ _ASK_AGAIN = 15.0  # seconds until a gateway that did not answer is asked again
 _BETWEEN_LOOKS = 2.0  # seconds between two looks at everything
 _LOOK_FOR_STRANGERS = 60.0  # seconds
 _MOST_STRANGERS = 10_000
-_SHOWN = 200  # characters of a message that makes no sense
+_SHOWN = 200  # characters of a message that cannot be read
 
 
 class MqttBackend:
@@ -116,7 +115,7 @@ class MqttBackend:
         with anyio.move_on_after(ANNOUNCE_WITHIN):
             await self._look.wait()
         if not self._look.is_set():
-            self._network.disconnected(f"no gateway of zwave-js-ui announces itself below {self._address.prefix}/")
+            self._network.disconnected(f"no zwave-js-ui gateway was found under {self._address.prefix}/")
         await anyio.sleep(_SETTLE)
         while True:
             connected = self._network.link.state is LinkState.CONNECTED
@@ -128,7 +127,7 @@ class MqttBackend:
             except ZwaveError as error:
                 log.warning("the gateway does not tell its nodes: %r", error)
                 if not isinstance(error, NotConnectedError):
-                    self._network.disconnected("the gateway of zwave-js-ui does not answer")
+                    self._network.disconnected("the zwave-js-ui gateway does not answer")
             await anyio.sleep(_BETWEEN_LOOKS)
 
     async def _look_at_everything(self) -> None:
@@ -142,8 +141,8 @@ class MqttBackend:
             self._network.connected((), Controller(), facts)
             return
         except ValueError as error:
-            log.debug("what the gateway says makes no sense: %s", error)
-            self._network.disconnected("what the gateway says of its nodes makes no sense")
+            log.debug("the gateway's answer cannot be read: %s", error)
+            self._network.disconnected("the gateway's list of nodes cannot be read")
             return
         known = {node.id: node.to_node() for node in nodes}
         for node in known.values():
@@ -164,17 +163,17 @@ class MqttBackend:
         if len(online) == 1:
             return online[0]
         if online:
-            problem = f"several gateways are there ({', '.join(online)}); end the address with ?gateway={online[0]}"
+            problem = f"there are several gateways ({', '.join(online)}); end the address with ?gateway={online[0]}"
         elif self._online:
             problem = f"the gateway {', '.join(sorted(self._online))} is offline"
         else:
-            problem = f"no gateway of zwave-js-ui announces itself below {self._address.prefix}/"
+            problem = f"no zwave-js-ui gateway was found under {self._address.prefix}/"
         if self._network.link.problem != problem:
             self._network.disconnected(problem)
         raise NotConnectedError(self._address.shown, problem)
 
     def _take(self, message: Message) -> None:
-        """Take one message; what makes no sense is logged and passed over."""
+        """Take one message; one that cannot be read is logged and ignored."""
         try:
             payload: bytes = message.payload
             retained = bool(message.retain)
@@ -189,7 +188,7 @@ class MqttBackend:
                     if not apply_report(self._network, self._index, path, payload, retained=retained):
                         self._meet_stranger(path)
         except ValueError as error:  # also pydantic's
-            log.warning("passed over what stands at %s: %.*s", message.topic, _SHOWN, error)
+            log.warning("ignored a message at %s that cannot be read: %.*s", message.topic, _SHOWN, error)
 
     def _meet_stranger(self, path: str) -> None:
         """Look at everything for a topic that is new; seldom for one that stayed unknown, as a person's own do."""

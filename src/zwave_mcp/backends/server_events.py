@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 def apply_event(network: Network, event: Event) -> None:
-    """Put one event into the model; raises ValueError for one that makes no sense, LinkError where all is new."""
+    """Put one event into the model; raises ValueError if it cannot be read, LinkError if all must be read again."""
     match event.source:
         case "node":
             _apply_to_node(network, event)

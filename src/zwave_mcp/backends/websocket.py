@@ -16,9 +16,8 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from mcp_core.json_types import Json, JsonObject, mapping_of
 from zwave_mcp.address import Address
 from zwave_mcp.backends.backend import ANSWER_WITHIN, SetOutcome, read_outcome, write_duration, write_value_id
+from zwave_mcp.backends.connections import Pending, keep_connected, word_os_error
 from zwave_mcp.backends.messages import read_json
-from zwave_mcp.backends.pending import Pending
-from zwave_mcp.backends.reconnecting import keep_connected, word_os_error
 from zwave_mcp.backends.server_events import apply_event
 from zwave_mcp.backends.server_messages import Event, ServerState, Version
 from zwave_mcp.errors import LinkError, NotConnectedError, RefusedError, ZwaveError
@@ -32,7 +31,7 @@ OPEN_WITHIN, CLOSE_WITHIN = 10.0, 2.0  # seconds
 LARGEST_MESSAGE = 256 * 1024 * 1024  # bytes: a network of 200 nodes is described in several megabytes
 _AT_ONCE = 20  # requests for times
 _TRY_AGAIN_LATER = 1013
-_SHOWN = 200  # characters of a message that makes no sense
+_SHOWN = 200  # characters of a message that cannot be read
 
 
 class WebSocketBackend:
@@ -121,8 +120,8 @@ class WebSocketBackend:
         try:
             state = ServerState.model_validate(listening.get("state"))
         except ValidationError as error:
-            log.debug("the server's state makes no sense: %s", error)
-            raise LinkError("what the server says of its network makes no sense") from error
+            log.debug("the server's state cannot be read: %s", error)
+            raise LinkError("the server's description of its network cannot be read") from error
         self._socket, self._pending, self._knows_times = socket, Pending(), True
         facts: JsonObject = {"version": version.server_version, "schema": schema}
         self._network.connected(state.to_nodes(), state.to_controller(version), facts)
@@ -135,7 +134,7 @@ class WebSocketBackend:
             self._pending.fail_all()
 
     def _take(self, text: str | bytes) -> None:
-        """Take one message; what makes no sense is logged and passed over."""
+        """Take one message; one that cannot be read is logged and ignored."""
         try:
             message = _parse(text)
             if message.get("type") == "event":
@@ -143,9 +142,9 @@ class WebSocketBackend:
             elif message.get("type") == "result":
                 self._take_result(message)
             else:
-                log.warning("passed over a message of the server: %.*r", _SHOWN, message)
+                log.warning("ignored a message from the server: %.*r", _SHOWN, message)
         except ValueError as error:  # also pydantic's
-            log.warning("passed over a message of the server that makes no sense: %.*s", _SHOWN, error)
+            log.warning("ignored a message from the server that cannot be read: %.*s", _SHOWN, error)
 
     def _take_result(self, message: Mapping[str, Json]) -> None:
         key, result = message.get("messageId"), message.get("result")
@@ -176,7 +175,7 @@ async def _exchange(socket: ClientConnection, command: str, **arguments: Json) -
         try:
             message = _parse(await socket.recv())
         except ValueError as error:
-            log.warning("passed over a message of the server that makes no sense: %.*s", _SHOWN, error)
+            log.warning("ignored a message from the server that cannot be read: %.*s", _SHOWN, error)
             continue
         if message.get("messageId") != command:
             continue
@@ -197,7 +196,7 @@ def _read_version(text: str | bytes) -> Version:
     try:
         return Version.model_validate(_parse(text))
     except ValueError as error:
-        raise LinkError("what answers there is not zwave-js-server") from error
+        raise LinkError("the server at this address is not zwave-js-server") from error
 
 
 def _choose_schema(version: Version) -> int:
@@ -205,7 +204,7 @@ def _choose_schema(version: Version) -> int:
     chosen = min(version.max_schema_version, NEWEST_SCHEMA)
     if chosen < max(version.min_schema_version, OLDEST_SCHEMA):
         offered = f"{version.min_schema_version} to {version.max_schema_version}"
-        raise LinkError(f"the server speaks schema {offered}, this program {OLDEST_SCHEMA} to {NEWEST_SCHEMA}")
+        raise LinkError(f"the server supports schema {offered}, this program {OLDEST_SCHEMA} to {NEWEST_SCHEMA}")
     return chosen
 
 
@@ -231,11 +230,11 @@ def _word_link_error(error: Exception) -> str:
         case ConnectionClosed() if error.rcvd is not None and error.rcvd.code == _TRY_AGAIN_LATER:
             return error.rcvd.reason or "the server is not ready"
         case ConnectionClosed():
-            return "the connection broke"
+            return "the connection was lost"
         case TimeoutError():
             return "the server did not answer in time"
         case InvalidHandshake():
-            return "what answers there does not open a WebSocket"
+            return "the server at this address does not accept WebSocket connections"
         case OSError():
             return word_os_error(error)
     return type(error).__name__

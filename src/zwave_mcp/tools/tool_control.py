@@ -8,8 +8,7 @@ from mcp.server.mcpserver import Context
 from pydantic import Field
 
 from mcp_core import Result, ToolArguments, requires_consent
-from zwave_mcp.answers import Confirmed, answered, confirmed, done, house_of
-from zwave_mcp.arguments import Device, Endpoint, NoBoolean
+from zwave_mcp.answers import Confirmed, Device, Endpoint, NoBoolean, answered, confirmed, done, house_of
 from zwave_mcp.climate import Unit, build_mode, build_temperature, name_of
 from zwave_mcp.house import House
 from zwave_mcp.switches import build_dim, build_lock, build_switch, read_percent
@@ -88,7 +87,7 @@ class SetModeArgs(ToolArguments):
 @ToolArguments.declare
 @answered
 async def switch(args: SwitchArgs, ctx: Context[House]) -> Result[Switched]:
-    """Switch a Z-Wave device on or off; succeeds only after the device itself reports it.
+    """Switch a light, a plug or another Z-Wave device on or off; succeeds only after the device itself reports it.
 
     A dimmer that is switched on returns to its last level.
     """

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Annotated, NotRequired
 
 from mcp.server.mcpserver import Context
-from pydantic import Field, JsonValue
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from mcp_core import Result, ToolArguments
 from zwave_mcp.abilities import is_everyday, is_sensor, list_abilities
-from zwave_mcp.answers import answered, house_of
-from zwave_mcp.arguments import WHICH_DEVICE, Device, NoBoolean
+from zwave_mcp.answers import WHICH_DEVICE, Device, NoBoolean, answered, house_of
 from zwave_mcp.commands import check_reachable
 from zwave_mcp.device_lines import DeviceLine, ValueLine, describe_device, describe_value
 from zwave_mcp.health import Health, describe_health, write_time
@@ -39,7 +38,7 @@ class Reading(TypedDict):
     device: str
     location: str
     sensor: str
-    value: JsonValue
+    value: object
     unit: str | None
     updated: str | None
     text: NotRequired[str]
@@ -95,7 +94,7 @@ async def devices(args: DevicesArgs, ctx: Context[House]) -> Result[list[DeviceL
         if words <= words_of(node) and (not ability or ability in list_abilities(node))
     ]
     if not found:
-        return Result.ok(found, instruction="Nothing fits. Call it without arguments to see all devices.")
+        return Result.ok(found, instruction="No device matches. Call `devices` without arguments to see all of them.")
     return Result.ok(found)
 
 
@@ -126,8 +125,8 @@ async def sensors(args: SensorsArgs, ctx: Context[House]) -> Result[list[Reading
     dated = await house.date([value for _, value in found])
     readings = [_describe_reading(node, value) for (node, _), value in zip(found, dated, strict=True)]
     if not readings and args.device is not None:
-        what = " and ".join(list_abilities(nodes[0])) or "device without anything that it tells"
-        return Result.ok(readings, message=f"{nodes[0].title} measures nothing: it is a {what}.")
+        what = " and ".join(list_abilities(nodes[0])) or "device that reports nothing"
+        return Result.ok(readings, message=f"{nodes[0].title} has no sensors: it is a {what}.")
     return Result.ok(readings)
 
 

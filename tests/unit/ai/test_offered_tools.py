@@ -76,7 +76,7 @@ def test_where_only_run_is_offered_the_model_is_told_where_the_rest_is() -> None
     offered = offer_tools([tool("onetool.run")], ["onetool.run"])
 
     assert offered.explain_unknown("file_read") == (
-        "There is no tool 'file_read'. Tools: run. Every other tool is called in the code that run executes."
+        "There is no tool 'file_read'. Tools: run. Call every other tool from the code that run executes."
     )
 
 

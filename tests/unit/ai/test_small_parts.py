@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ot.ai.models.lazy_model import LazyModel
+from ot.ai.models.failover import Backoff
 from ot.ai.models.model import Spent
+from ot.ai.models.opening import LazyModel
 from ot.ai.models.prices import cost_of
-from ot.ai.models.retry import Backoff
 from ot.ai.providers.arguments import read_arguments
 from ot.ai.providers.http_failures import failure_of
 from ot.ai.providers.ollama import PROVIDER

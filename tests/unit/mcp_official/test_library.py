@@ -102,7 +102,7 @@ async def test_any_other_answer_is_a_readable_failure_and_nothing_is_done(mode: 
     assert result.is_error
     told = read_answer(result)
     assert told["error_type"] == "consent_declined"
-    assert told["error"] == "The user was asked and did not allow remove; nothing was done."
+    assert told["error"] == "The user was asked and declined remove; nothing was done."
 
 
 @pytest.mark.parametrize("mode", [LEGACY, MODERN])

@@ -41,11 +41,11 @@ def test_the_parts_of_an_mqtt_address_are_read_as_they_were_meant() -> None:
         ("", "must begin with"),
         ("http://house", "must begin with"),
         ("localhost:3000", "must begin with"),
-        ("ws://", "names no host"),
+        ("ws://", "has no host"),
         ("ws://house:99999", "not an address"),
         ("ws://[::1", "not an address"),
         ("mqtt://broker/a/+/b", "wildcard"),
-        ("mqtt://broker/z?name=x", "only gateway= can be"),
+        ("mqtt://broker/z?name=x", "only ?gateway= is"),
     ],
 )
 def test_a_wrong_address_is_refused_with_the_reason(text: str, reason: str) -> None:

@@ -1,6 +1,6 @@
 """A conversation as lines that are kept: each thing said or done, once it is complete, without known secrets.
 
-What is read back may be anything: what makes no sense is left out.
+Lines that are read back may hold anything; those that cannot be understood are left out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ot.ai.conversation.memory import STOPPED, Exchange, Round
 from ot.ai.conversation.messages import AssistantMessage, Opaque, Part, Text, ToolCall, ToolMessage, ToolResult
 from ot.text.redaction import Redactor
 
-UNKNOWN = "[The program ended here: it is not known what came of this call.]"
+UNKNOWN = "[The program ended here: the result of this call is unknown.]"
 
 Append = Callable[[JsonObject], None]
 

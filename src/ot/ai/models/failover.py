@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
@@ -9,18 +11,40 @@ from dataclasses import asdict
 
 import anyio
 
+from mcp_core.backoff import wait_after
 from mcp_core.quick_dataclass import dataclass
 from ot.ai.conversation.messages import Text
 from ot.ai.events import Retrying, TextDelta, Usage
 from ot.ai.models.model import Model, Request, Spent
 from ot.ai.models.prices import cost_of
-from ot.ai.models.retry import Backoff
 from ot.ai.models.turn import Turn
 from ot.config.models import PriceSettings
 from ot.errors import ModelRefusedError, ModelUnavailableError
 from ot.logs import write_log
 
 AWAY = 300.0  # seconds for which a model that failed is left alone where there is another one
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Waits that double, with some randomness, so that clients that failed together do not return together."""
+
+    retries: int
+    first: float = 0.5  # seconds
+    longest: float = 30.0
+    patience: float = 120.0  # the longest wait that a provider may ask for
+    chance: Callable[[], float] = random.random
+    left: Callable[[], float] = lambda: math.inf  # seconds until nobody waits for an answer any more
+
+    def wait_after(self, attempt: int, error: ModelUnavailableError) -> float | None:
+        """Return the seconds until the next attempt, or None if there is none; `attempt` counts from 1."""
+        if attempt > self.retries or (error.retry_after or 0.0) > self.patience:
+            return None
+        wait = wait_after(attempt, first=self.first, longest=self.longest, spread=0.25, chance=self.chance)
+        if error.retry_after is not None:
+            wait = max(error.retry_after, 0.0)
+        return wait if wait < self.left() else None
+
 
 Record = Callable[[Model, Usage | None, float, str], None]
 """Takes note of what a request used, if that is known, how many seconds it took, and the type of what went wrong."""

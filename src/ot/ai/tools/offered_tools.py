@@ -57,7 +57,7 @@ class OfferedTools:
         names = list_names(name, self._tools)
         way = ""
         if self._tools.keys() == {"run"}:
-            way = " Every other tool is called in the code that run executes."
+            way = " Call every other tool from the code that run executes."
         return f"There is no tool {name!r}. Tools: {names}.{way}"
 
 

@@ -11,7 +11,7 @@ class AnthropicSettings(ProviderSettings):
     """Claude; its key is the secret ANTHROPIC_API_KEY."""
 
     model: Name = setting("claude-sonnet-5-5", "the Anthropic model")
-    base_url: Url | None = setting(None, "another address for its API")
+    base_url: Url | None = setting(None, "a different address for its API")
 
 
 PROVIDER = Provider(

@@ -66,7 +66,7 @@ def _explain(error: anthropic.APIError) -> ModelError:
         if error.type in _PASSING and error.status_code < 400:
             return ModelUnavailableError(PROVIDER, brief(reason))  # told in the middle of a stream
         if error.status_code == UNKNOWN_MODEL:
-            reason = f"{reason}; ai.anthropic.model and ai.anthropic.base_url say which model is asked, and where"
+            reason = f"{reason}; check ai.anthropic.model and ai.anthropic.base_url"
         return failure_of(PROVIDER, error.status_code, reason, error.response.headers)
     cause = f" ({error.__cause__})" if error.__cause__ is not None else ""
     return ModelUnavailableError(PROVIDER, brief(f"{error.message}{cause}"))

@@ -81,7 +81,7 @@ class OllamaModel:
         if status < 0:  # told in the middle of a stream
             return ModelUnavailableError(PROVIDER, brief(reason))
         if status == UNKNOWN_MODEL:
-            reason = f"{reason}; `ollama pull {self.name}` fetches the model"
+            reason = f"{reason}; run `ollama pull {self.name}` to download the model"
         # The SDK leaves the response out of its error; Python keeps the error from which that was made.
         response = getattr(error.__context__, "response", None)
         return failure_of(PROVIDER, status, reason, getattr(response, "headers", None))

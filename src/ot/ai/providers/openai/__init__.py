@@ -10,7 +10,7 @@ from ot.config.settings import setting
 class OpenaiSettings(ProviderSettings):
     """OpenAI, or any server that speaks its language; its key, if it wants one, is the secret OPENAI_API_KEY."""
 
-    model: Name = setting("gpt-5-mini", "the model that is asked")
+    model: Name = setting("gpt-5-mini", "the model to use")
     base_url: Url | None = setting(
         None, "another address that speaks OpenAI's language, such as `http://127.0.0.1:8080/v1`"
     )

@@ -76,7 +76,7 @@ class OpenaiModel:
         reason, code = _reason_of(bytes(body))
         status = UNPAID if code == _NO_CREDIT else response.status_code
         if status == UNKNOWN_MODEL:
-            reason = f"{reason}; ai.openai.model and ai.openai.base_url say which model is asked, and where"
+            reason = f"{reason}; check ai.openai.model and ai.openai.base_url"
         return failure_of(PROVIDER, status, reason or response.reason_phrase, response.headers)
 
 
