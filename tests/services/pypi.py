@@ -124,7 +124,7 @@ class PlayedPypi(PlayedService):
             }
             for wheel in wheels
         ]
-        versions: Json = sorted({wheel.version for wheel in wheels})
+        versions: list[Json] = [*sorted({wheel.version for wheel in wheels})]
         value: Json = {"meta": {"api-version": "1.1"}, "name": name, "versions": versions, "files": files}
         return Reply(200, value, {"content-type": JSON})
 
