@@ -1,6 +1,6 @@
 # Everything lives in .venv. Each target sets up what it needs; `make setup` does only that.
 .DEFAULT_GOAL := help
-.PHONY: help setup compiled system run test test-long test-ray test-team test-as-user coverage mutants check bench bench-scale bench-tasks bench-voice profile format docs lock clean
+.PHONY: help setup compiled system run test test-quick test-long test-ray test-team test-as-user coverage mutants check bench bench-scale bench-tasks bench-voice profile format docs lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -12,8 +12,8 @@ SERVICES := tests/services/.venv/.ready
 ZWAVE := tests/zwave/node_modules/.ready
 TASKS := bench/tasks/servers/.venv/.ready
 OPENID := tests/team/oidc/node_modules/.ready
-# One more than the two cores that this should run on: tests spend time waiting for servers and kernels.
-WORKERS ?= 3
+# Two more than the two cores that this should run on: tests spend time waiting for servers and kernels.
+WORKERS ?= 4
 
 # pytest rewrites test files; keeping the bytecode halves the time each worker takes to collect the tests.
 KEEP_BYTECODE := PYTHONDONTWRITEBYTECODE=
@@ -69,6 +69,11 @@ run: setup  ## show a short session with the real server
 
 test: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE) $(OPENID)  ## run all tests
 	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup --repeat-failed
+
+# Without the rooms whose tests make environments and start servers, and without properties, which try many examples.
+test-quick: compiled  ## run the quick tests of single parts, between two edits (a minute)
+	@$(KEEP_BYTECODE) $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup -m 'not long and not ray and not hypothesis' \
+		--ignore tests/unit/workers --ignore tests/unit/proxy $(or $(TESTS),tests/unit)
 
 test-long: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE)  ## run the tests that are too long for `make test`
 	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup --repeat-failed -m long

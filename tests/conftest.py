@@ -42,11 +42,18 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Put all who want one and the same server on one worker."""
-    if item.get_closest_marker("xdist_group") is not None:
+    """Put all who want one and the same server on one worker, and those of a file who share an engine or the like.
+
+    Spread over the workers, they would have each of them build what one of them can build for all.
+    """
+    if item.get_closest_marker("xdist_group") is not None or not isinstance(item, pytest.Function):
         return
-    for fixture in SHARED.keys() & getattr(item, "fixturenames", ()):
-        item.add_marker(pytest.mark.xdist_group(SHARED[fixture]))
+    if shared := SHARED.keys() & item.fixturenames:
+        item.add_marker(pytest.mark.xdist_group(SHARED[shared.pop()]))
+        return
+    fixtures = item._fixtureinfo.name2fixturedefs.values()
+    if any(definitions[-1].scope == "module" for definitions in fixtures if definitions):
+        item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 
 
 @pytest.hookimpl(trylast=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -19,11 +20,14 @@ from ot.files.allowed_files import AllowedFiles
 from ot.isolate import IsolateHost
 from ot.processes.standby import Standby
 from ot.registry.definitions import Cancellation, ToolDefinition
+from ot.registry.from_source import read_pack
 from ot.registry.registry import ToolRegistry
 from ot.registry.tool_loader import ToolLoader
 from ot.registry.tool_threads import ToolThreads
 
 BUILT_IN = Path(ot_tools.__file__).parent
+_read_once = cache(read_pack)
+"""Of the built-in packs, which no test changes: reading them is most of opening an executor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,8 @@ async def open_executor(
     registry = ToolRegistry()
     threads = ToolThreads(grace=grace)
     async with IsolateHost() as isolate, Standby() as standby:
-        ToolLoader(registry, isolate=isolate, threads=threads).load_folder(folder)
+        read = _read_once if folder == BUILT_IN else read_pack
+        ToolLoader(registry, isolate=isolate, threads=threads, read=read).load_folder(folder)
         executor = ToolExecutor(
             registry,
             config=Config.model_validate(config or {}),

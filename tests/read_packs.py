@@ -7,7 +7,6 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from mcp_core.atomic_write import write_private
 from ot.config.paths import state_folder
 from ot.parts.known_tools import find_built_in_packs
 from ot.registry.definition_cache import DEFINITIONS_FILE, DefinitionCache
@@ -19,7 +18,9 @@ def give_definitions(home: Path) -> None:
     file = state_folder(home) / DEFINITIONS_FILE
     if not file.exists():
         with suppress(FileExistsError, NotADirectoryError):  # a test wants it so that nothing can be kept
-            write_private(file, _definitions())
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            file.touch(mode=0o600)
+            file.write_text(_definitions())  # without waiting for the disk
 
 
 @cache

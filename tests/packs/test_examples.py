@@ -185,16 +185,16 @@ async def test_the_example_runs(app: App, project: Path, site: Site, tool: ToolD
     if tool.name == "ot.resume":
         await app.runner.run("proj.list()", caller=Caller(run_id="r7k2m9xqd"))
     elif "r7k2m9xqd" in example:
-        example = example.replace("r7k2m9xqd", await _outlast_patience(app))
+        example = example.replace("r7k2m9xqd", await _outlast_patience(app, 60 if tool.name == "ot.stop" else 1))
 
     answer = await app.runner.run(example)
 
     assert answer.is_error == (tool.name in MEANT_TO_FAIL), answer.text
 
 
-async def _outlast_patience(app: App) -> str:
-    """Give the name of a run that goes on."""
-    answer = await app.runs.run("import time\ntime.sleep(1)", caller=Caller())
+async def _outlast_patience(app: App, seconds: float) -> str:
+    """Give the name of a run that goes on for so long."""
+    answer = await app.runs.run(f"import time\ntime.sleep({seconds})", caller=Caller())
     found = re.search(r"Run (r\w+) is still running", answer.text)
     assert found is not None, answer.text
     return found[1]

@@ -124,8 +124,8 @@ class PlayedPypi(PlayedService):
             }
             for wheel in wheels
         ]
-        versions = sorted({wheel.version for wheel in wheels})
-        value = {"meta": {"api-version": "1.1"}, "name": name, "versions": versions, "files": files}
+        versions: list[Json] = [*sorted({wheel.version for wheel in wheels})]
+        value: Json = {"meta": {"api-version": "1.1"}, "name": name, "versions": versions, "files": files}
         return Reply(200, value, {"content-type": JSON})
 
     def _page(self, wheels: list[Wheel]) -> Reply:

@@ -21,7 +21,7 @@ from tests.team.team_server import text_of
 RUN = re.compile(r"\br[a-z0-9]{8}\b")
 RUNNING = re.compile(r"Run (r\w+) is still running")
 HANDLE = re.compile(r"\b(?!\d)[a-z0-9]{10}\b")
-LATE = "import time\ntime.sleep(0.6)\n'late'"
+LATE = "import time\ntime.sleep(2.6)\n'late'"
 _people = itertools.count(1)
 
 NAMES = st.sampled_from(["a", "b"])

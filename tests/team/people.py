@@ -22,7 +22,7 @@ execution: {{warm: 1, patience: {patience}}}
 
 @asynccontextmanager
 async def opened(
-    folder: Path, config: str = "", *, idle: float = 900.0, most: int = 256, patience: float = 1
+    folder: Path, config: str = "", *, idle: float = 900.0, most: int = 256, patience: float = 60
 ) -> AsyncIterator[Apps]:
     """The engines of a team whose administrator's home is a folder."""
     (folder / ".onetool").mkdir(exist_ok=True)

@@ -87,11 +87,14 @@ async def test_an_idle_app_is_closed_and_opened_again_with_all_that_was_kept(tmp
 
 
 async def test_a_run_that_goes_on_without_its_client_keeps_its_app_open(tmp_path: Path) -> None:
-    async with opened(tmp_path, idle=0.05) as apps:
-        told = await answer(apps, ALICE, 'import time\ntime.sleep(3)\n"done at last"')
+    file = tmp_path / "go on"
+    waiting = f"import os, time\nwhile not os.path.exists({str(file)!r}): time.sleep(0.01)\n"
+    async with opened(tmp_path, idle=0.05, patience=1) as apps:
+        told = await answer(apps, ALICE, f'{waiting}"done at last"')
         [(_, app)] = apps.all_open()
         [run] = await app.runs.detached_of(Caller(principal=ALICE.principal))
 
         assert run in told
+        file.touch()
         assert "done at last" in await answer(apps, ALICE, f'ot.wait(run="{run}")')
         assert is_open(apps, app)

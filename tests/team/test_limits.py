@@ -21,7 +21,8 @@ LIMITS = {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TeamServer]:
-    config = {"limits": LIMITS, "execution": {"patience": 0.2}}
+    patience = 3  # seconds in which what is quick ends also on a busy machine
+    config = {"limits": LIMITS, "execution": {"patience": patience}}
     with serve_team(tmp_path_factory.mktemp("limited"), auth={}, config=config) as found:
         yield found
 

@@ -82,7 +82,7 @@ servers:
   web: {url: "${WEB_URL}", headers: {X-Key: "${WEB_KEY}"}}
   own: {url: "${WEB_URL}", headers: {X-Key: "a ${OWN_KEY}"}}
 """
-        async with opened(tmp_path, config, patience=60) as apps, apps.use(ALICE) as alice, apps.use(BOB) as bob:
+        async with opened(tmp_path, config) as apps, apps.use(ALICE) as alice, apps.use(BOB) as bob:
             assert await answer(alice, ALICE, "import json; json.loads(web.headers())['x-key']") == "team"
             missing = await answer(alice, ALICE, "own.headers()")
             assert "OWN_KEY" in missing

@@ -24,7 +24,8 @@ from tests.voice.spoken_audio import in_a_room, speak
 
 pytestmark = pytest.mark.xdist_group("voice")
 
-SETTINGS = VoiceSettings(names=("Kitchen Light", "Front Door"), names_from=("house.devices",))
+# The small engine; the larger ones are tested in test_recognisers, and with answers in tests/e2e/test_spoken_command.py.
+SETTINGS = VoiceSettings(engine="grammar", names=("Kitchen Light", "Front Door"), names_from=("house.devices",))
 BEFORE: dict[str, Any] = {"hasToolResult": False}
 AFTER: dict[str, Any] = {"hasToolResult": True}
 
