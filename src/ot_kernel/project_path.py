@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
-from ot_kernel.values import Value
-
 
 class ProjectPath:
     """A path that knows its project: `proj.onetool / "src"`.
@@ -19,7 +17,7 @@ class ProjectPath:
 
     __slots__ = ("attrs", "path", "project")
 
-    def __init__(self, project: str, path: str | PurePath, attrs: Mapping[str, Value] | None = None) -> None:
+    def __init__(self, project: str, path: str | PurePath, attrs: Mapping[str, object] | None = None) -> None:
         self.project = project
         self.path = PurePath(path)
         self.attrs = dict(attrs or {})
