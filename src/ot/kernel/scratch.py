@@ -83,11 +83,6 @@ class Scratch:
         if self._closed:
             raise OSError(errno.ENOENT, "the scratch folder of a run that has ended")
 
-    def holds_its_limit(self) -> bool:
-        """True if it really is as small as it should be; anything may be said about a folder."""
-        facts = os.fstatvfs(self._descriptor)
-        return facts.f_blocks * facts.f_frsize <= limits.SCRATCH and facts.f_files <= limits.SCRATCH_FILES + 1
-
     def is_full(self) -> bool:
         """True if nothing more can be written to its file system."""
         with self._using:
