@@ -20,7 +20,7 @@ Rule = list[bytes]
 
 
 def op(code: int, value: int, jump_true: int = 0, jump_false: int = 0) -> bytes:
-    """One instruction; a jump skips so many of the next."""
+    """Return one instruction; a jump skips that many of the next ones."""
     return struct.pack("=HBBI", code, jump_true, jump_false, value & 0xFFFFFFFF)
 
 
@@ -47,18 +47,18 @@ def decide_calls(rules: Iterable[tuple[int, Rule]]) -> Rule:
 
 
 def demand(index: int, values: tuple[int, ...], mask: int | None = None) -> Rule:
-    """Refuse the call unless an argument, or what a mask leaves of it, is one of these; otherwise go on."""
+    """Refuse the call unless an argument (masked, if there is a mask) is one of these; otherwise go on."""
     found = [op(JUMP_EQUAL, value, len(values) - place, 0) for place, value in enumerate(values)]
     return [*_load(index, mask), *found, *refuse()]
 
 
 def allow_only(index: int, values: tuple[int, ...], mask: int | None = None) -> Rule:
-    """Allow the call if an argument, or what a mask leaves of it, is one of these; otherwise refuse it."""
+    """Allow the call if an argument (masked, if there is a mask) is one of these; otherwise refuse it."""
     return [*demand(index, values, mask), op(RETURN, ALLOW)]
 
 
 def refuse_if(index: int, values: tuple[int, ...], mask: int | None = None) -> Rule:
-    """Refuse the call if an argument, or what a mask leaves of it, is one of these; otherwise go on."""
+    """Refuse the call if an argument (masked, if there is a mask) is one of these; otherwise go on."""
     return [*_load(index, mask), *(step for value in values for step in (op(JUMP_EQUAL, value, 0, 1), *refuse()))]
 
 

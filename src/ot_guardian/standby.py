@@ -140,7 +140,7 @@ class Standby:
 
 
 def write_order(environ: Mapping[str, str], words: Iterable[str]) -> bytes:
-    """Write an order as it is read here; raises ValueError for what no program could be told."""
+    """Write an order in the form that is read here; raises ValueError for a null byte."""
     items = [*(f"{name}={value}" for name, value in environ.items()), "", *words]
     if any("\0" in item for item in items):
         raise ValueError("embedded null byte")

@@ -37,7 +37,7 @@ class Scratch:
         return Path(self.path)
 
     def open(self, name: str, flags: int) -> int:
-        """Open a file in it, whatever lies there by now, but not behind a link. Raises OSError."""
+        """Open a file in it, of whatever kind it is now, without following a link. Raises OSError."""
         with self._using:
             self._demand_open()
             return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=self._descriptor)
