@@ -40,7 +40,7 @@ class Confinement(Protocol):
         """Make it a plain folder again, which can be removed."""
 
     def build_rules(self, folder: str) -> int:
-        """Build what a process with this folder may touch; returns a descriptor, or -1 where nothing is restricted."""
+        """Build the rules for a process with this folder; returns a descriptor, or -1 where nothing is restricted."""
 
     def fork(self) -> int:
         """Fork a process that this confinement is for. Raises OSError."""

@@ -20,13 +20,8 @@ Rule = list[bytes]
 
 
 def op(code: int, value: int, jump_true: int = 0, jump_false: int = 0) -> bytes:
-    """One instruction; a jump skips so many of the next."""
+    """Return one instruction; a jump skips that many of the next ones."""
     return struct.pack("=HBBI", code, jump_true, jump_false, value & 0xFFFFFFFF)
-
-
-def argument(index: int) -> bytes:
-    """Load the low half of an argument (every argument we compare is an int, which the kernel truncates too)."""
-    return op(LOAD, 16 + 8 * index)
 
 
 def refuse(reason: int = errno.EPERM) -> Rule:
@@ -49,3 +44,24 @@ def begin_program(machine: str) -> Rule:
 def decide_calls(rules: Iterable[tuple[int, Rule]]) -> Rule:
     """Each call with what is decided about it; the number of the call must still be loaded."""
     return [step for number, rule in rules for step in (op(JUMP_EQUAL, number, 0, len(rule)), *rule)]
+
+
+def demand(index: int, values: tuple[int, ...], mask: int | None = None) -> Rule:
+    """Refuse the call unless an argument (masked, if there is a mask) is one of these; otherwise go on."""
+    found = [op(JUMP_EQUAL, value, len(values) - place, 0) for place, value in enumerate(values)]
+    return [*_load(index, mask), *found, *refuse()]
+
+
+def allow_only(index: int, values: tuple[int, ...], mask: int | None = None) -> Rule:
+    """Allow the call if an argument (masked, if there is a mask) is one of these; otherwise refuse it."""
+    return [*demand(index, values, mask), op(RETURN, ALLOW)]
+
+
+def refuse_if(index: int, values: tuple[int, ...], mask: int | None = None) -> Rule:
+    """Refuse the call if an argument (masked, if there is a mask) is one of these; otherwise go on."""
+    return [*_load(index, mask), *(step for value in values for step in (op(JUMP_EQUAL, value, 0, 1), *refuse()))]
+
+
+def _load(index: int, mask: int | None) -> Rule:
+    """Load the low half of an argument (every argument we compare is an int, which the kernel truncates too)."""
+    return [op(LOAD, 16 + 8 * index), *([] if mask is None else [op(AND, mask)])]

@@ -103,7 +103,7 @@ class HostRules:
         return self._resolve(name, port, fitting)
 
     def _resolve(self, name: str, port: int, fitting: list[Host]) -> list[str]:
-        """Resolve once, here: what is connected to is what was judged."""
+        """Resolve the name once, so that the address that was checked is the one connected to."""
         found = self._resolve_name(name, port, type=socket.SOCK_STREAM)
         addresses = [str(entry[4][0]) for entry in found]
         local = name == _LOCALHOST

@@ -125,7 +125,7 @@ class PathRules:
 
 
 def open_real(path: str) -> int | None:
-    """A descriptor for a regular file at exactly this path: no link is followed, whoever has put it there meanwhile."""
+    """Open the regular file at exactly this path; no link is followed, even one put there meanwhile."""
     *folders, name = path.split("/")[1:]
     here = os.open("/", os.O_PATH | os.O_CLOEXEC)
     try:

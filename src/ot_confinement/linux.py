@@ -8,7 +8,7 @@ import os
 from ot_confinement import landlock, namespaces, privileges, seccomp
 from ot_confinement.allowance import Allowance
 from ot_confinement.limits import Limits
-from ot_confinement.out_of_memory import Sacrifice
+from ot_confinement.out_of_memory import OomPriority
 
 
 class LinuxConfinement(Limits):
@@ -20,7 +20,7 @@ class LinuxConfinement(Limits):
         self._rules: landlock.PathRules | None = None
         self._shared_filter: seccomp.Filter | None = None
         self._own_filter: seccomp.Filter | None = None
-        self._sacrifice: Sacrifice | None = None
+        self._oom_priority: OomPriority | None = None
         self._sizes_folders = bool(allowance.scratch) and not off
         self._folder_options = namespaces.size_options(size=allowance.scratch, files=allowance.scratch_files)
         if not off:
@@ -48,7 +48,7 @@ class LinuxConfinement(Limits):
 
     def share(self) -> None:
         """Done before the fork, it costs no page of those that are forked."""
-        self._sacrifice = Sacrifice()  # while its own facts are open to it
+        self._oom_priority = OomPriority()  # while its own facts are open to it
         self._sizes_folders = self._sizes_folders and namespaces.enter_mount_namespace(self._libc)
         privileges.give_up_privileges(self._libc, but=privileges.MOUNTING if self._sizes_folders else 0)
         privileges.prctl(self._libc, privileges.PR_SET_DUMPABLE, 0)
@@ -105,4 +105,4 @@ class LinuxConfinement(Limits):
             self.failed.append(f"seccomp: {error.strerror}")
 
     def fork(self) -> int:
-        return super().fork() if self._sacrifice is None else self._sacrifice.fork()
+        return super().fork() if self._oom_priority is None else self._oom_priority.fork()

@@ -163,7 +163,7 @@ def _unescape(path: bytes) -> bytes:
 
 
 def bring_loopback_up() -> None:
-    """Let the programs of a network namespace talk to each other, and to whoever listens there. Raises OSError."""
+    """Let the programs of a network namespace talk to each other and to servers there. Raises OSError."""
     import socket  # noqa: PLC0415 - most programs have no network
 
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:

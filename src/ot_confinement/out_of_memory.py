@@ -7,7 +7,7 @@ import os
 _FIRST = b"1000"
 
 
-class Sacrifice:
+class OomPriority:
     """Forks processes that ask to be killed before everybody else.
 
     They inherit it from their parent, which asks for itself until they are there: asking by its own name takes each

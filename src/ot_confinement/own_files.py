@@ -91,7 +91,7 @@ def _files_of(program: Path, path: str, depth: int, writable: Sequence[Path]) ->
 
 
 def _files_of_script(script: Path, folder: Path) -> Iterator[Path]:
-    """Its folder, for what it imports from there; only itself where that folder is for other things."""
+    """Return its folder, from which it may import; only the file itself where that folder has other uses."""
     real = script.resolve()
     yield real
     home = Path.home().resolve()
@@ -111,7 +111,7 @@ def _environment(prefix: Path) -> Iterator[Path]:
 
 
 def _installation(file: Path) -> Iterator[Path]:
-    """The folder of packages that a file is installed in, or what lies beside its `bin`."""
+    """Return the package folder that a file is installed in, or the folders beside its `bin`."""
     if _MODULES in file.parts:
         yield Path(*file.parts[: file.parts.index(_MODULES) + 1])
     elif (file.parent.parent / "pyvenv.cfg").is_file():

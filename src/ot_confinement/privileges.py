@@ -23,7 +23,7 @@ _NONE = _Capabilities()
 
 
 def give_up_privileges(libc: ctypes.CDLL, *, but: int = 0) -> None:
-    """No program that it starts gains rights, and it has no capabilities `but` these, even as root. Raises OSError."""
+    """Give up all capabilities `but` these, even as root; no program started from here gains any. Raises OSError."""
     prctl(libc, _PR_SET_NO_NEW_PRIVS, 1)
     for capability in range(_LAST_CAPABILITY + 1):
         libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)  # EPERM for whoever has none to drop
@@ -38,7 +38,7 @@ def give_up_capabilities(libc: ctypes.CDLL, *, but: int = 0) -> None:
 
 
 def end_with_parent(libc: ctypes.CDLL, parent: int) -> None:
-    """Be killed when the parent ends, or now if it has; a change of credentials undoes it. Raises OSError."""
+    """Have this process killed when its parent ends; a change of credentials undoes that. Raises OSError."""
     prctl(libc, _PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)  # it died before that signal was asked for

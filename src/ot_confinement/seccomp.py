@@ -14,17 +14,18 @@ import sys
 from ot_confinement import syscalls
 from ot_confinement.bpf import (
     ALLOW,
-    AND,
     ARCHITECTURES,
     JUMP_EQUAL,
     LOAD,
     RETURN,
     Rule,
-    argument,
+    allow_only,
     begin_program,
     decide_calls,
+    demand,
     op,
     refuse,
+    refuse_if,
 )
 
 _CLONE_THREAD = 0x00010000
@@ -80,20 +81,20 @@ def build_shared_filter(machine: str, *, network: bool = False, guards_truncatio
             (
                 syscalls.MMAP[column],
                 [
-                    *_refuse_masked(3, _MAP_ANONYMOUS | _MAP_TYPE, *_SHARED_ANONYMOUS),
-                    *_refuse_masked(3, _MAP_GROWSDOWN, _MAP_GROWSDOWN),
-                    *_refuse_masked(3, _MAP_HUGETLB, _MAP_HUGETLB),
+                    *refuse_if(3, _SHARED_ANONYMOUS, _MAP_ANONYMOUS | _MAP_TYPE),
+                    *refuse_if(3, (_MAP_GROWSDOWN,), _MAP_GROWSDOWN),
+                    *refuse_if(3, (_MAP_HUGETLB,), _MAP_HUGETLB),
                     op(RETURN, ALLOW),
                 ],
             ),
             # glibc falls back to clone, whose flags can be seen, when clone3 does not exist.
             (syscalls.CLONE3[column], refuse(errno.ENOSYS)),
-            (syscalls.FCNTL[column], _one_of(1, _FCNTL_COMMANDS)),
-            (syscalls.IOCTL[column], _one_of(1, _IOCTL_REQUESTS)),
+            (syscalls.FCNTL[column], allow_only(1, _FCNTL_COMMANDS)),
+            (syscalls.IOCTL[column], allow_only(1, _IOCTL_REQUESTS)),
             # The zygote pins the pages that kernels write to (`ot_kernel/pinned_pages.py`).
-            (syscalls.IO_URING_REGISTER[column], _one_of(1, (_REGISTER_BUFFERS,))),
+            (syscalls.IO_URING_REGISTER[column], allow_only(1, (_REGISTER_BUFFERS,))),
             # Streams only: a datagram socket could be sent to any path.
-            (syscalls.SOCKETPAIR[column], [*_demand(0, _AF_UNIX), *_masked(1, _SOCK_TYPE_MASK, _SOCK_STREAM)]),
+            (syscalls.SOCKETPAIR[column], [*demand(0, (_AF_UNIX,)), *allow_only(1, (_SOCK_STREAM,), _SOCK_TYPE_MASK)]),
         )
     )
     program += refuse()
@@ -107,11 +108,11 @@ def build_own_filter(machine: str, *, network: bool = False) -> bytes:
     program = [op(LOAD, 0)]
     program += decide_calls(
         (
-            (syscalls.CLONE[column], _masked(0, _CLONE_THREAD, _CLONE_THREAD)),
-            (syscalls.KILL[column], _one_of(0, (_OWN_PID,))),
-            (syscalls.TGKILL[column], _one_of(0, (_OWN_PID,))),
-            (syscalls.PRCTL[column], _one_of(0, _PRCTL_OPTIONS)),
-            (syscalls.PRLIMIT64[column], _one_of(0, (0, _OWN_PID))),
+            (syscalls.CLONE[column], allow_only(0, (_CLONE_THREAD,), _CLONE_THREAD)),
+            (syscalls.KILL[column], allow_only(0, (_OWN_PID,))),
+            (syscalls.TGKILL[column], allow_only(0, (_OWN_PID,))),
+            (syscalls.PRCTL[column], allow_only(0, _PRCTL_OPTIONS)),
+            (syscalls.PRLIMIT64[column], allow_only(0, (0, _OWN_PID))),
             (syscalls.IO_URING_REGISTER[column], refuse()),
             *((numbers[column], refuse()) for name, numbers in syscalls.ZYGOTE_ONLY.items() if name not in needed),
         )
@@ -124,7 +125,7 @@ def _truncation_rules(column: int) -> list[tuple[int, Rule]]:
     """Close the ways to truncate a file that Landlock does not see: by name, and by opening it for something else."""
     rules: dict[str, Rule] = {"truncate": refuse()}
     for name, flags in (("open", 1), ("openat", 2)):
-        rules[name] = [*_refuse_masked(flags, _O_TRUNC | _O_ACCMODE, *_TRUNCATES), op(RETURN, ALLOW)]
+        rules[name] = [*refuse_if(flags, _TRUNCATES, _O_TRUNC | _O_ACCMODE), op(RETURN, ALLOW)]
     numbers = {name: syscalls.ALLOWED[name][column] for name in rules}
     return [(number, rules[name]) for name, number in numbers.items() if number is not None]
 
@@ -145,33 +146,3 @@ class Filter:
             struct.pack_into("=I", self._program, place, pid)
         if self._libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(self._prog), 0, 0) != 0:
             raise OSError(ctypes.get_errno(), "seccomp filter was not accepted")
-
-
-def _one_of(index: int, values: tuple[int, ...]) -> Rule:
-    rule = [argument(index)]
-    for value in values:
-        rule += [op(JUMP_EQUAL, value, 0, 1), op(RETURN, ALLOW)]
-    return [*rule, *refuse()]
-
-
-def _refuse_masked(index: int, mask: int, *values: int) -> Rule:
-    """Refuse these values of what the mask leaves of an argument, and go on."""
-    rule = [argument(index), op(AND, mask)]
-    for value in values:
-        rule += [op(JUMP_EQUAL, value, 0, 1), *refuse()]
-    return rule
-
-
-def _demand(index: int, wanted: int) -> Rule:
-    """Refuse every other value of an argument, and go on."""
-    return [argument(index), op(JUMP_EQUAL, wanted, 1, 0), *refuse()]
-
-
-def _masked(index: int, mask: int, wanted: int) -> Rule:
-    return [
-        argument(index),
-        op(AND, mask),
-        op(JUMP_EQUAL, wanted, 0, 1),
-        op(RETURN, ALLOW),
-        *refuse(),
-    ]

@@ -48,6 +48,9 @@ class Standby:
 
     def serve(self) -> None:
         """Return when the server is gone, and so is every guardian."""
+        import ot_confinement.program  # noqa: F401, PLC0415 - loaded here, once for all that it forks
+        import ot_guardian.bounds  # noqa: F401, PLC0415
+
         os.set_inheritable(self._control.fileno(), False)
         gc.freeze()
         while True:
@@ -137,7 +140,7 @@ class Standby:
 
 
 def write_order(environ: Mapping[str, str], words: Iterable[str]) -> bytes:
-    """Write an order as it is read here; raises ValueError for what no program could be told."""
+    """Write an order in the form that is read here; raises ValueError for a null byte."""
     items = [*(f"{name}={value}" for name, value in environ.items()), "", *words]
     if any("\0" in item for item in items):
         raise ValueError("embedded null byte")
@@ -153,9 +156,6 @@ def _read_order(file: int) -> tuple[dict[bytes, bytes], list[str]]:
 
 def stand_by(control: int) -> None:
     """Be the standby for programs, which are ordered by their words."""
-    import ot_confinement.program  # noqa: F401, PLC0415 - loaded here, once for all
-    import ot_guardian.bounds  # noqa: F401, PLC0415
-
     Standby(control, _live_as_program, _load_nothing).serve()
 
 

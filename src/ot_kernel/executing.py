@@ -27,7 +27,7 @@ class RunInterrupted(BaseException):
 
 
 def fill_scope(scope: Scope, program: Program, packs: dict[str, PackProxy], file: str = FILENAME) -> None:
-    """Put into the globals of a module what code finds there: packs, aliases, and what the compiler relies on."""
+    """Fill the globals of a module: packs, aliases, and the names that compiled code relies on."""
     for reference in program.references:
         pack = packs.get(reference["pack"])
         if pack is not None:

@@ -77,7 +77,7 @@ class PinnedPages:
                 self._advise(start, end - start, _DONTNEED)
 
     def _pin(self, pid: int) -> None:
-        """Pin what a child that is like all others has written to since the fork. Raises OSError.
+        """Pin the pages that a typical child has written to since the fork. Raises OSError.
 
         Code that the child has used is found here as well, for all others.
         """

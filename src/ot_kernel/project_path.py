@@ -1,4 +1,4 @@
-"""ProjectPath: where a configured project lies, as a value that code can join and hand to tools."""
+"""ProjectPath: the folder of a configured project, as a value that code can join and pass to tools."""
 
 from __future__ import annotations
 

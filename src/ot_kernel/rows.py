@@ -8,17 +8,12 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-if TYPE_CHECKING:
-    from ot_kernel.values import Value
+from typing import Any
 
 INTEGERS, FLOATS, TEXTS, VALUES = "q", "d", "s", "v"
 _BREAK = "\n"  # between texts; a column with such a text is kept as values
 
-Content: TypeAlias = "bytes | str | list[Value]"
-"""A column: numbers as bytes, texts as one text, other values as a list."""
-Column: TypeAlias = tuple[str, Content]  # with its kind
+Column = tuple[str, bytes | str | list[object]]  # its kind; numbers as bytes, texts as one text, other values as a list
 
 
 class Rows:
@@ -42,7 +37,7 @@ class Rows:
             return self
         return Rows(names, columns, self.count)
 
-    def to_list(self) -> list[dict[str, Value]]:
+    def to_list(self) -> list[dict[str, Any]]:
         """Return the rows; raises ValueError where the columns do not fit together."""
         names = self.names
         if not names:
@@ -77,9 +72,9 @@ def pack_column(values: Sequence[Any]) -> Column:
     return VALUES, list(values)
 
 
-def _unpacked(kind: str, content: Any) -> list[Value]:
+def _unpacked(kind: str, content: Any) -> list[Any]:
     if kind == TEXTS:
-        texts: list[Value] = content.split(_BREAK)
+        texts: list[Any] = content.split(_BREAK)
         return texts
     if kind == VALUES:
         return list(content)
@@ -87,5 +82,4 @@ def _unpacked(kind: str, content: Any) -> list[Value]:
 
     numbers: array[Any] = array({INTEGERS: "q", FLOATS: "d"}[kind])
     numbers.frombytes(content)
-    unpacked: list[Value] = numbers.tolist()
-    return unpacked
+    return numbers.tolist()

@@ -59,7 +59,7 @@ def _waits(tree: ast.Module) -> bool:
 
 
 def _in_module_scope(body: list[ast.stmt], kind: type[_Node] | tuple[type[_Node], ...]) -> Iterator[_Node]:
-    """Find the nodes of a kind that stand outside every function and class."""
+    """Find the nodes of a kind outside every function and class."""
     waiting: list[ast.AST] = list(body)
     while waiting:
         node = waiting.pop()

@@ -299,7 +299,7 @@ def _rows(value: Rows) -> _Tagged:
     return "rows", [value.names, columns, value.count]
 
 
-def _encode_column(content: bytes | str | list[Value]) -> Encoded:
+def _encode_column(content: bytes | str | list[object]) -> Encoded:
     if isinstance(content, list):
         return _encode_items(content, ())
     return content if isinstance(content, str) else _text64(content)
@@ -494,7 +494,7 @@ def _decode_rows(content: tuple[list[str], list[tuple[str, Any]], int]) -> list[
     return rows
 
 
-def _decode_column(kind: str, content: Any) -> bytes | str | list[Value]:
+def _decode_column(kind: str, content: Any) -> bytes | str | list[object]:
     if kind == "v":
         return [_decode(item) for item in content]
     return content if kind == "s" else base64.b64decode(content)

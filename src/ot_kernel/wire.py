@@ -37,7 +37,7 @@ class WireError(Exception):
 
 
 def _build_writer() -> Callable[[object, int], Iterable[str]]:
-    """Return what writes JSON. The library's own encoder makes its C code anew for each message, at twice the cost."""
+    """Return a JSON writer. The library's encoder builds its C encoder again for each message, at twice the cost."""
     plain = json.JSONEncoder(separators=(",", ":"), check_circular=False)
     build = vars(json.encoder)["c_make_encoder"]
     if build is None:
@@ -163,7 +163,7 @@ class Channel:
         return message
 
     def _have(self, size: int) -> None:
-        """Wait until so many bytes are here; header and payload of a short message come with one read."""
+        """Wait until this many bytes have arrived; header and payload of a short message come with one read."""
         while len(self._incoming) < size:
             part = os.read(self._fd, max(size - len(self._incoming), _READ_AHEAD))
             if not part:
@@ -187,7 +187,7 @@ class Channel:
                 return answer
 
     def _spin(self) -> None:
-        """Spin until the answer is there, for a moment at most, and not at all if that was in vain lately.
+        """Poll for the answer briefly before blocking; skip that for a while if it did not come in time.
 
         It is where the tool takes long, and where the server needs this very processor: Linux gives it that of a
         process that sleeps at once, but hardly that of one which yields in another session.
@@ -212,7 +212,7 @@ class Channel:
         return waiter
 
     def _read_for_everyone(self, number: int) -> Message | None:
-        """Read the next answer; return it if it has this number, else keep it for whoever asked."""
+        """Read the next answer; return it if it has this number, otherwise keep it for the thread that asked."""
         answer: Message | None = None
         mine = False
         try:

@@ -149,7 +149,7 @@ class Zygote:
             os.rmdir(folder.path)
 
     def _end_orphans(self) -> None:
-        """End what a dead kernel has started: what a living one starts is below that kernel, orphans too."""
+        """End the processes that a dead kernel has started; those of a living one are below it, orphans too."""
         if not self._confined:
             from ot_guardian import end_children  # noqa: PLC0415 - see `_adopt_orphans`
 

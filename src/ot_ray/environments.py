@@ -59,7 +59,7 @@ async def prepare(order: Order, sdk: Path, tell: Tell) -> Command:
 
 
 def _share() -> dict[str, str]:
-    """Return the variables by which Ray tells a process which devices and how many processors are its own."""
+    """Return the variables in which Ray lists the devices and processors of a process."""
     return {name: value for name, value in os.environ.items() if name.endswith(_SHARES)}
 
 

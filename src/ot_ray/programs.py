@@ -68,7 +68,7 @@ class GuardedProgram:
             self.kill()
 
     async def write(self, data: bytes) -> None:
-        """Write to its stdin; what cannot be written is dropped, since its end is told by `run`."""
+        """Write to its stdin; data that cannot be written is dropped, since `run` reports its end."""
         stdin = self._process.stdin if self._process is not None else None
         if stdin is not None and not stdin.is_closing():
             with contextlib.suppress(ConnectionError):

@@ -46,7 +46,7 @@ def _innermost(function: Any) -> Any:
 
 
 def _annotations_of(owner: Any) -> dict[str, Hint]:
-    """Return the annotations of a function, or those that stand in the body of a class."""
+    """Return the annotations of a function, or those in the body of a class."""
     if sys.version_info >= (3, 14):  # they are not evaluated before they are asked for, and may not be evaluable
         import annotationlib  # noqa: PLC0415 - there is none before
 

@@ -82,7 +82,7 @@ class Host:
         return wait.result()
 
     def resolve(self, number: object, answer: Message | None) -> None:
-        """Hand an answer to whoever waits for it, or drop it."""
+        """Hand an answer to the thread or task that waits for it, or drop it."""
         asked = self._asked.pop(number, None) if isinstance(number, int) else None
         if asked is not None:
             wait, current = asked

@@ -167,7 +167,7 @@ class Server:
             self._loop.cancel(call)
 
     def _end(self) -> None:
-        """End, as the other side is gone. A server wants no more answers, whoever started the file by hand does."""
+        """End because the other side is gone. A server needs no more answers; a person who started the file does."""
         with self._counting:
             self._last_calls = True
             busy = bool(self._calls)

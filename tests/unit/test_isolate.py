@@ -275,7 +275,7 @@ async def test_errors_for_the_caller_and_of_the_network_keep_their_type(pack: st
 
 async def test_a_result_that_cannot_cross_is_told(pack: str) -> None:
     async with IsolateHost() as host:
-        with pytest.raises(ToolError, match="cannot leave the helper process"):
+        with pytest.raises(ToolError, match="its result cannot be returned"):
             await host.run(pack, "handle", {})
         with pytest.raises(UnsupportedValueError):
             await host.run(pack, "echo", {"value": open})

@@ -1,4 +1,4 @@
-"""`python -P .../ot/isolate/__main__.py MEMORY CONFINE [FOLDER ...]`: a helper that may hold so many bytes of data.
+"""`python -P .../ot/isolate/__main__.py MEMORY CONFINE [FOLDER ...]`: a helper with a limit on its data, in bytes.
 
 `python -P .../ot/isolate/__main__.py standby CONTROL [FOLDER ...]`: a process that forks helpers.
 On the interpreter of a pack's own environment, FOLDERs hold our packages and what they import.

@@ -19,9 +19,6 @@ _NOWHERE = "/nonexistent"  # a library that is imported here is not to look at t
 
 def stand_by(control: int) -> None:
     """Fork helpers until the server goes away."""
-    import ot_confinement.program  # noqa: F401, PLC0415 - loaded here, once for all
-    import ot_guardian.bounds  # noqa: F401, PLC0415
-
     os.environ["HOME"] = _NOWHERE
     for name in [name for name in os.environ if name.startswith("XDG_")]:
         del os.environ[name]

@@ -84,7 +84,7 @@ class KernelGroups:
 
 
 def _is_delegated(own: Path) -> bool:
-    """True if whoever manages the groups of this system left this one to us: root may write to any."""
+    """True if this group was delegated to us by the manager of this system's groups: root may write to any."""
     if os.geteuid() != 0:
         return own.stat().st_uid == os.geteuid()
     for name in ("user.delegate", "trusted.delegate"):

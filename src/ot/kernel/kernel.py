@@ -1,4 +1,4 @@
-"""One kernel, seen from the server: its socket, its signals, what it printed, and its end."""
+"""The server's side of one kernel: its socket, its signals, its output, and its end."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class Kernel:
             self._stop_reading() if held else self._read_on()
 
     def leave(self) -> None:
-        """Hear no more of what it says; `close` follows in a moment."""
+        """Ignore its messages from now on; `close` follows soon."""
         self.on_lost = ignore
         self._held = True
 
@@ -265,7 +265,7 @@ class Kernel:
         return bool(poll.poll(0))
 
     def signal(self, number: signal.Signals) -> None:
-        """Signal the process itself, never whoever may have its number by now."""
+        """Signal the process itself, never another one that may have got its number."""
         if not self._closed:
             try:
                 signal.pidfd_send_signal(self._pidfd, number)
@@ -307,13 +307,13 @@ class Kernel:
         return int(found[1]) if found else None
 
     def ask_for_line(self) -> int:
-        """Have the code write down which line its main thread is at; `told_line` finds it with what is returned."""
+        """Have the code write down the line of its main thread; pass the result to `told_line` to read it."""
         size = 0 if self._closed else os.fstat(self._dump).st_size
         self.signal(WHERE)
         return size
 
     def told_line(self, asked: int) -> int | None:
-        """Return the line that the code has told since it was asked; C code tells nothing."""
+        """Return the line that the code has written down since it was asked; code in C writes none."""
         found = None if self._closed else _TOLD_LINE.search(os.pread(self._dump, 4096, asked))
         return int(found[1]) if found else None
 

@@ -15,7 +15,7 @@ class _Share:
 
 
 class KernelQuota:
-    """Whoever has their share waits for a run of their own to end."""
+    """A person who has used up their share waits until one of their own runs ends."""
 
     def __init__(self, most: int) -> None:
         self._most = most

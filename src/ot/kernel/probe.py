@@ -1,4 +1,4 @@
-"""The probe: a confined process tries what it must not be able to do, and whatever it could do is named."""
+"""The probe: a confined process tries what it must not be able to do, and reports what worked."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Probe:
         self._timer: asyncio.TimerHandle | None = None
 
     def start_soon(self) -> None:
-        """Try the confinement in a moment, where no run waits for it; once."""
+        """Try the confinement soon, once, when no run waits for it."""
         if self._timer is None and self._sandbox == "standard":
             self._timer = self._loop.call_later(PROBE_DELAY, self.start)
 

@@ -27,7 +27,7 @@ class Counted(NamedTuple):
 
 
 def measure_process(pid: int) -> Usage:
-    """Return what a process takes; nothing if it is about to end. Raises OSError where it cannot be seen."""
+    """Return the memory and threads of a process; nothing if it is about to end. Raises OSError if it is hidden."""
     with open(f"/proc/{pid}/status", "rb") as file:
         facts = dict(line.split(b":", 1) for line in file)
     threads = int(facts[b"Threads"])

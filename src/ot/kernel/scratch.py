@@ -37,7 +37,7 @@ class Scratch:
         return Path(self.path)
 
     def open(self, name: str, flags: int) -> int:
-        """Open a file in it, whatever lies there by now, but not behind a link. Raises OSError."""
+        """Open a file in it, of whatever kind it is now, without following a link. Raises OSError."""
         with self._using:
             self._demand_open()
             return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=self._descriptor)
@@ -82,11 +82,6 @@ class Scratch:
     def _demand_open(self) -> None:
         if self._closed:
             raise OSError(errno.ENOENT, "the scratch folder of a run that has ended")
-
-    def holds_its_limit(self) -> bool:
-        """True if it really is as small as it should be; anything may be said about a folder."""
-        facts = os.fstatvfs(self._descriptor)
-        return facts.f_blocks * facts.f_frsize <= limits.SCRATCH and facts.f_files <= limits.SCRATCH_FILES + 1
 
     def is_full(self) -> bool:
         """True if nothing more can be written to its file system."""

@@ -116,7 +116,7 @@ class KernelSupply:
             yield kernel
 
     async def lend(self) -> Kernel:
-        """Hand out a kernel, which has to be taken back."""
+        """Hand out a kernel, which must be returned with `take_back`."""
         try:
             self._slots.acquire_nowait()
         except anyio.WouldBlock:
@@ -138,7 +138,7 @@ class KernelSupply:
         return kernel
 
     def take_back(self, kernel: Kernel, *, at_once: bool) -> None:
-        """Have a kernel killed that was handed out: at once, or in a moment."""
+        """Take back a kernel that was handed out and kill it, at once or soon."""
         if at_once:
             kernel.close()
         self._slots.release()
@@ -298,7 +298,7 @@ class KernelSupply:
         kernel.close()
 
     def _serve(self) -> None:
-        """Give kernels that are ready to whoever waits for one."""
+        """Give kernels that are ready to runs that wait for one."""
         while self._waiting and self._ready and self._probe.proven:
             future = self._waiting.popleft()
             if not future.done():
@@ -335,7 +335,7 @@ class KernelSupply:
     # -- ends
 
     def _reap_unknown(self, message: ZygoteReport) -> None:
-        """Replace a kernel that ended before anybody knew of it; what it said last is the only clue to why."""
+        """Replace a kernel that ended before it was announced; its last output is the only clue to why."""
         if self._zygote.process.stdout is not None:
             self._drain(self._zygote.process.stdout.fileno())
         if message["unused"]:
@@ -381,7 +381,7 @@ class KernelSupply:
         self._loop.run_in_executor(None, _clear_folders, folders)
 
     def _discard(self, kernel: Kernel) -> None:
-        """Replace a kernel that ended before it ran anything; what it said last is the only clue to why."""
+        """Replace a kernel that ended before it ran anything; its last output is the only clue to why."""
         if kernel not in self._ready:
             return
         if self._zygote.process.poll() is not None:  # it ended with the zygote, and was heard first

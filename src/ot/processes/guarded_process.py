@@ -39,7 +39,7 @@ def ignore(_: bytes) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Guardian:
-    """A guardian that was started; `exit_code` waits for its end, and tells how the program has ended."""
+    """A guardian that was started; `exit_code` waits for its end and returns the status of the program."""
 
     pid: int
     pidfd: int
@@ -167,7 +167,7 @@ class GuardedProcess:
         return in_pipe + self.waiting
 
     def pause_output(self) -> None:
-        """Stop reading its output until told otherwise: it waits once the pipe is full."""
+        """Stop reading its output until `resume_output`: the process waits once the pipe is full."""
         self._loop.remove_reader(self._output)
 
     def resume_output(self) -> None:

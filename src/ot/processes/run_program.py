@@ -1,4 +1,4 @@
-"""Programs that are run to their end: bytes in, bytes out, and nothing of them left when whoever waits is cancelled.
+"""Programs that are run to their end: bytes in, bytes out, and nothing left behind when the caller is cancelled.
 
 Or until whoever reads their output has enough.
 """

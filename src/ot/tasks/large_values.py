@@ -18,7 +18,7 @@ Given = TypeVarTuple("Given")
 
 
 class FileValue:
-    """A large value that lies in a file. Whoever delivers it passes the file on or reads it, on a thread."""
+    """A large value in a file. On delivery the file is passed on or read, on a thread."""
 
     __slots__ = ()
 
@@ -28,7 +28,7 @@ class FileValue:
 
 
 def is_large(value: Any) -> bool:
-    """True if it has more items than should be looked at while others wait, contains itself, or lies in a file."""
+    """True if it has too many items to look at while others wait, contains itself, or is in a file."""
     if type(value) not in _CONTAINERS:
         return isinstance(value, FileValue)
     items = 0
@@ -47,7 +47,7 @@ def is_large(value: Any) -> bool:
 
 
 async def aside(function: Callable[[*Given], Made], *arguments: *Given) -> Made:
-    """Do something that has no effect but its result on a thread; whoever is cancelled does not wait for it."""
+    """Call a function without side effects on a thread; a caller that is cancelled does not wait for it."""
     return await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True)
 
 

@@ -24,7 +24,7 @@ class ToolFolder:
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """One extension file as it lies on disk; `state` changes with its content, and with what was trusted."""
+    """One extension file on disk; `state` changes with its content, and with what was trusted."""
 
     file: Path
     name: str  # of its pack, unless the file says otherwise

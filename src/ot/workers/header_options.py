@@ -75,7 +75,7 @@ class HeaderMistakeError(Exception):
 
 
 def read_options(header: ScriptHeader) -> dict[str, object]:
-    """Return the options as they stand in the header; raises HeaderMistakeError if one of them is unknown."""
+    """Return the options in the header as written; raises HeaderMistakeError if one of them is unknown."""
     options = header.tool.get("onetool", {})
     if not isinstance(options, dict):
         raise HeaderMistakeError("onetool in its header is not a table; write [tool.onetool]")
@@ -88,7 +88,7 @@ def read_options(header: ScriptHeader) -> dict[str, object]:
 
 
 def _word_mistake(error: SettingsError, *within: str) -> HeaderMistakeError:
-    """Return the first mistake of options that did not fit; `within` is the key that they stand under."""
+    """Return the first mistake in options that are invalid; `within` is the key that holds them."""
     first = error.problems[0]
     key = ".".join((*within, *first.place))
     return HeaderMistakeError(f"{key or '[tool.onetool]'} in its header: {first.reason}; {first.fix}")

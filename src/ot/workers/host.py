@@ -12,7 +12,7 @@ from ot.workers.uv import find_uv
 
 @dataclass(frozen=True, slots=True)
 class WorkerHost:
-    """Passed to the pool by whoever builds it."""
+    """Passed to the pool by its owner."""
 
     project: Path  # what `${project}` stands for in a header
     home: Path  # uv starts there: in a project it would go by the project's settings

@@ -47,7 +47,7 @@ class Lock:
 
     @contextmanager
     def draft(self, header: ScriptHeader) -> Iterator[Path]:
-        """Give a script to be resolved, with the lock so far beside it, so that versions stay; raises OSError."""
+        """Provide a script to resolve, with the current lock beside it so that versions stay; raises OSError."""
         folder = self.script.parent
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".") as beside:
@@ -58,7 +58,7 @@ class Lock:
             yield script
 
     def keep(self, draft: Path, header: ScriptHeader) -> None:
-        """Put the lock of a draft that was resolved in the place of ours; raises OSError."""
+        """Replace our lock with that of a resolved draft; raises OSError."""
         lock_beside(draft).replace(self.file)
         write_private(self.script, header.as_comments())  # last: a lock without its header is resolved again
 

@@ -1,4 +1,4 @@
-"""Looks at folders: what lies there is read once at the start, and again when it may have changed."""
+"""Looks at folders: their content is read once at the start, and again when it may have changed."""
 
 from __future__ import annotations
 

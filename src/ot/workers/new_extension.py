@@ -129,7 +129,7 @@ def check_name(name: str, taken: Collection[str]) -> None:
 
 
 def check_place(folder: Path, project: Path) -> None:
-    """Refuse a link that leads elsewhere: whoever asks for a file in a project means this project. Raises OSError."""
+    """Refuse a link that points outside the project. Raises OSError."""
     if not folder.resolve().is_relative_to(project.resolve()):
         raise OSError(errno.EXDEV, "a symbolic link points outside the project")
 

@@ -89,5 +89,5 @@ async def open_value(encoded: object, tagged: int) -> Any:
 
 
 def _log_error(error: BaseException) -> None:
-    """Note that whoever listens to progress cannot be reached."""
+    """Log that a listener to progress cannot be reached."""
     write_log(logging.WARNING, "worker.request", error=type(error).__name__, reason=str(error))

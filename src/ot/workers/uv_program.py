@@ -21,7 +21,7 @@ class PreparationError(Exception):
 
 
 class UvProgram:
-    """Runs uv; `doing` begins what those who wait are told once something has to be fetched."""
+    """Runs uv; `doing` begins the progress messages once something has to be fetched."""
 
     def __init__(self, host: WorkerHost, tell: Tell, *, doing: str, environ: Mapping[str, str] | None = None) -> None:
         self.offline = True  # until the cache was not enough

@@ -40,14 +40,14 @@ from tests.properties import unhurried
             {"a": {"b": lambda: 0}},
             "the result['a']['b']: a value of type function cannot be passed between code and tools",
         ),
-        ({1: (len,)}, "the result[1][0]: a value of type builtin_function_or_method cannot cross"),
-        ({len: 1}, "the result key: a value of type builtin_function_or_method cannot cross"),
-        ({len}, "the result[0]: a value of type builtin_function_or_method cannot cross"),
+        ({1: (len,)}, "the result[1][0]: a value of type builtin_function_or_method cannot be passed"),
+        ({len: 1}, "the result key: a value of type builtin_function_or_method cannot be passed"),
+        ({len}, "the result[0]: a value of type builtin_function_or_method cannot be passed"),
         ([range(MAX_DRAINED + 1)], "the result[0]: an iterator of more than 10,000 items; take a part of it"),
         ([itertools.count()], "the result[0]: an iterator of more than 10,000 items; take a part of it"),
-        (re, "the result: a value of type module cannot cross"),
-        (int, "the result: a value of type type cannot cross"),
-        (ValueError("x"), "the result: a value of type ValueError cannot cross"),
+        (re, "the result: a value of type module cannot be passed"),
+        (int, "the result: a value of type type cannot be passed"),
+        (ValueError("x"), "the result: a value of type ValueError cannot be passed"),
     ],
     ids=[
         "function",
@@ -69,7 +69,7 @@ def test_a_refused_value_is_named_with_its_place_and_type(value: Any, message: s
 
 
 def test_without_a_place_only_the_reason_is_given() -> None:
-    with pytest.raises(UnsupportedValueError, match=r"^a value of type object cannot cross"):
+    with pytest.raises(UnsupportedValueError, match=r"^a value of type object cannot be passed"):
         encode(object())
 
 
@@ -78,7 +78,7 @@ def test_open_files_and_connections_are_refused_though_they_can_be_iterated(tmp_
 
     with (tmp_path / "file").open("w+") as file, one, other:
         for value in (file, one, one.makefile()):
-            with pytest.raises(UnsupportedValueError, match=f"type {type(value).__name__} cannot cross"):
+            with pytest.raises(UnsupportedValueError, match=f"type {type(value).__name__} cannot be passed"):
                 encode(value)
 
 
@@ -86,7 +86,7 @@ async def test_what_is_still_to_come_is_refused() -> None:
     coroutine = asyncio.sleep(0)
 
     for value in (coroutine, asyncio.get_running_loop().create_future()):
-        with pytest.raises(UnsupportedValueError, match="cannot cross"):
+        with pytest.raises(UnsupportedValueError, match="cannot be passed"):
             encode(value)
     await coroutine
 

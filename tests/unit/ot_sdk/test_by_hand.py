@@ -110,7 +110,7 @@ def test_a_tool_is_called_from_the_command_line(file: Path, words: list[str], pr
         ),
         (["add", "a"], 1, "'a' is not of the form name=value"),
         (["fail"], 1, "it is like that"),
-        (["bad"], 1, "the result: a value of type object cannot cross"),
+        (["bad"], 1, "the result: a value of type object cannot be passed"),
         (["secret"], 1, "the secret OT_TEST_KEY is not set"),
         (["ask"], 1, "the file was started by hand, without a server"),
     ],

@@ -85,8 +85,8 @@ def test_a_resource_arrives_with_its_address_and_text() -> None:
     ("value", "sentence"),
     [
         (object(), "the result: a value of type object cannot be passed between code and tools"),
-        ({"a": [print]}, "the result['a'][0]: a value of type builtin_function_or_method cannot cross"),
-        ({"a": {object: 1}}, "the result['a'] key: a value of type type cannot cross"),
+        ({"a": [print]}, "the result['a'][0]: a value of type builtin_function_or_method cannot be passed"),
+        ({"a": {object: 1}}, "the result['a'] key: a value of type type cannot be passed"),
     ],
     ids=["object", "function", "key"],
 )

@@ -64,7 +64,7 @@ def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path) -> None:
     elsewhere.mkdir()
     (project / ".onetool" / "tools").symlink_to(elsewhere)
 
-    with pytest.raises(NewExtensionError, match="leads out of the project"):
+    with pytest.raises(NewExtensionError, match="points outside the project"):
         write(project)
 
     assert not list(elsewhere.iterdir())

@@ -283,7 +283,7 @@ async def test_a_result_without_a_form_is_refused_with_its_type_and_place(shared
     with fail_after(60), pytest.raises(ToolError) as caught:
         await shared_pool.call(program("values"), "give", {"kind": "function"})
 
-    assert "the result: a value of type builtin_function_or_method cannot cross" in caught.value.message
+    assert "the result: a value of type builtin_function_or_method cannot be passed" in caught.value.message
 
 
 @shared

@@ -91,7 +91,7 @@ async def test_an_argument_without_a_form_is_named(tmp_path: Path) -> None:
         with fail_after(60):
             assert await engine.executor.call("values.echo", {"value": {"inner": (1, b"x")}}) == {"inner": (1, b"x")}
 
-    words = "the argument value['inner'][0]: a value of type builtin_function_or_method cannot cross"
+    words = "the argument value['inner'][0]: a value of type builtin_function_or_method cannot be passed"
     assert words in word_error(caught.value)
 
 

@@ -68,7 +68,7 @@ class DriverProcess:
             )
 
     def place(self, needs: Mapping[str, object], order: bytes, tell: Tell) -> RemoteProcess:
-        """Have a worker placed; how that goes is told by its process."""
+        """Have a worker placed; its process reports on that."""
         number = next(self._numbers)
         worker = self._workers[number] = RemoteProcess(number, self, tell)
         self.send(Kind.PLACE, number, json.dumps(needs).encode() + b"\n" + order)

@@ -90,7 +90,7 @@ class RemoteProcess:
             await self.ended.wait()
 
     def on_frame(self, kind: Kind, payload: bytes) -> None:
-        """Take what its node tells; raises ValueError for what makes no sense."""
+        """Handle a frame from its node; raises ValueError for an invalid one."""
         match kind:
             case Kind.OUTPUT:
                 self.on_output(payload)
