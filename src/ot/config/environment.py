@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mcp_core.nearest_names import nearest
-from ot.config.keys import ANY, Key, dotted
+from ot.config.keys import ANY, Key, dotted, nested
 from ot.config.layers import Layer
 from ot.config.paths import absolute
 from ot.errors import ConfigError
@@ -32,10 +32,7 @@ def read_environment(environ: Mapping[str, str], *, cwd: Path, home: Path, keys:
             raise ConfigError("unknown variable", key=dotted([name]), fix=_suggest(name, settable))
         if environ[name].strip():
             value = _read_variable(environ[name].strip(), settable[name], cwd=cwd, home=home)
-            *sections, last = settable[name].path
-            values: dict[object, object] = {last: value}
-            for part in reversed(sections):
-                values = {part: values}
+            values = nested(settable[name].path, value)
             layers.append(Layer(name, values, values))
     return layers
 

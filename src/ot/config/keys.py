@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types
 import typing
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -39,7 +38,7 @@ class Key:
     @property
     def is_path(self) -> bool:
         """True if its value, or each of its values, is a file or folder."""
-        return Path in _plain_types(self.field.annotation)
+        return Path in parts_of(self.field.annotation)
 
     @property
     def is_list(self) -> bool:
@@ -113,6 +112,15 @@ def words_of(path: Sequence[str], keys: Iterable[Key]) -> str:
     return next((key.words for key in keys if matches(key.path, path)), "")
 
 
+def nested(path: Sequence[str], value: object) -> dict[object, object]:
+    """The value at a path, inside the sections that lead to it."""
+    *sections, last = path
+    values: dict[object, object] = {last: value}
+    for part in reversed(sections):
+        values = {part: values}
+    return values
+
+
 def dotted(path: Iterable[object]) -> str | None:
     """A key's path as one printable word; None for the file itself."""
     return printable(".".join(map(str, path)))[:200] or None
@@ -141,8 +149,7 @@ def _keys_of(model: type[Section], prefix: tuple[str, ...], when: When | None, l
 
 def inner_model(annotation: object) -> type[Section] | None:
     """The model of the section, or of each entry of the mapping or list, that a field holds."""
-    models = [kind for kind in _plain_types(annotation) if isinstance(kind, type) and issubclass(kind, Section)]
-    return models[0] if models else None
+    return next((part for part in parts_of(annotation) if isinstance(part, type) and issubclass(part, Section)), None)
 
 
 def holds_several(annotation: object) -> bool:
@@ -156,13 +163,15 @@ def holder_of(annotation: object) -> object:
     return holder_of(typing.get_args(annotation)[0]) if origin is typing.Annotated else origin
 
 
-def _plain_types(annotation: object) -> list[object]:
-    """The types an annotation is made of, without containers, unions and metadata."""
-    origin = typing.get_origin(annotation)
-    if origin is None:
-        return [annotation]
-    if origin is typing.Annotated:
-        return _plain_types(typing.get_args(annotation)[0])
-    if origin in (dict, tuple, types.UnionType, typing.Union):
-        return [kind for part in typing.get_args(annotation) for kind in _plain_types(part)]
-    return [annotation]
+def parts_of(annotation: object) -> Iterator[object]:
+    """The types and marks that an annotation is made of, itself first; a choice is one part."""
+    yield annotation
+    if typing.get_origin(annotation) is not typing.Literal:
+        for part in typing.get_args(annotation):
+            yield from parts_of(part)
+
+
+def choices_of(annotation: object) -> tuple[str, ...]:
+    """The words that a key accepts; none where it accepts others."""
+    choices = (part for part in parts_of(annotation) if typing.get_origin(part) is typing.Literal)
+    return typing.get_args(next(choices, None))

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import itertools
 import os
-import typing
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from mcp_core.quick_dataclass import dataclass
-from ot.config.keys import ANY, Key, dotted, matches, starts
+from ot.config.keys import ANY, Key, choices_of, dotted, matches, nested, starts
 from ot.config.layers import merge
 from ot.config.reading import read_switch
 from ot.config.settings import PERSON, Rule
@@ -142,7 +141,7 @@ def guards_of(values: Values, keys: Sequence[Key]) -> dict[object, object]:
     for path in _guards(keys):
         value = _at(values, path)
         if value is not None:
-            found = merge(found, _nested(path, value))
+            found = merge(found, nested(path, value))
     return found
 
 
@@ -153,7 +152,7 @@ def keep_guards(guards: Values, named: Values, keys: Sequence[Key]) -> dict[obje
         below, value = _at(guards, path), _at(named, path)
         if below is not None and key.layers.rule is not None:
             held = below if value is None else tighten(key.layers.rule, key, below, value)
-            merged = merge(merged, _nested(path, held))
+            merged = merge(merged, nested(path, held))
     return merged
 
 
@@ -167,14 +166,6 @@ def _guards(keys: Sequence[Key]) -> dict[tuple[str, ...], Key]:
     found = [key for key in keys if key.layers.rule in _GUARDS]
     paths = [(tuple(itertools.takewhile(lambda part: part != ANY, key.path)), key) for key in found]
     return {path: key for path, key in paths if key.path == path or path[0] == "policy"}
-
-
-def _nested(path: Sequence[str], value: object) -> dict[object, object]:
-    *sections, last = path
-    values: dict[object, object] = {last: value}
-    for part in reversed(sections):
-        values = {part: values}
-    return values
 
 
 def _at(values: Values, path: Sequence[str]) -> object:
@@ -212,17 +203,17 @@ def _smaller(key: Key, below: object, value: object) -> object:
 
 
 def _stricter(key: Key, below: object, value: object) -> object:
-    words: list[object] = list(_words_of(key.field.annotation))
+    words: list[object] = list(choices_of(key.field.annotation))
     known = [read_word(word) for word in (below, value) if word is not None]
     return min(known, key=words.index)
 
 
 def _stays_on(key: Key, below: object, value: object) -> object:
-    return True if _is_true(value) or (below is not None and _is_true(below)) else below
+    return True if read_switch(value) or (below is not None and read_switch(below)) else below
 
 
 def _stays_off(key: Key, below: object, value: object) -> object:
-    return below if _is_true(value) else False
+    return below if read_switch(value) else False
 
 
 _RULES: Mapping[Rule, Callable[[Key, object, object], object]] = {
@@ -244,13 +235,3 @@ def _amount(value: object) -> float:
         return float(str(value))
     except ValueError:
         return parse_size(str(value)) or 0
-
-
-def _is_true(value: object) -> bool:
-    return read_switch(value)
-
-
-def _words_of(annotation: object) -> tuple[str, ...]:
-    if typing.get_origin(annotation) is typing.Literal:
-        return typing.get_args(annotation)
-    return next((words for part in typing.get_args(annotation) if (words := _words_of(part))), ())
