@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cache
 from pathlib import Path
-from typing import overload
 
 from mcp_core.nearest_names import likeness, nearest
 from mcp_core.quick_dataclass import dataclass
@@ -51,35 +50,15 @@ class Key:
         return holder_of(self.field.annotation) is dict
 
 
-class _KnownKeys(Sequence[Key]):
-    """Looked up when one is needed, which with no file is never."""
-
-    @cached_property
-    def _all(self) -> list[Key]:
-        return list(_keys_of(Config, (), None, PERSON))
-
-    @overload
-    def __getitem__(self, index: int) -> Key: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Key]: ...
-    def __getitem__(self, index: int | slice) -> Key | Sequence[Key]:
-        return self._all[index]
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self._all)
-
-    def __len__(self) -> int:
-        return len(self._all)
+@cache
+def known_keys() -> tuple[Key, ...]:
+    """Every key of a configuration file except `include`; without a file, nobody asks for them."""
+    return tuple(_keys_of(Config, (), None, PERSON))
 
 
-def known_keys() -> Sequence[Key]:
-    """Every key of a configuration file except `include`."""
-    return _KnownKeys()
-
-
-def known_names(path: Sequence[str], keys: Iterable[Key]) -> list[str]:
+def known_names(path: Sequence[str]) -> list[str]:
     """The names that may stand directly below `path`."""
-    names = {key.path[len(path)]: None for key in keys if len(key.path) > len(path) and starts(key.path, path)}
+    names = {key.path[len(path)]: None for key in known_keys() if len(key.path) > len(path) and starts(key.path, path)}
     if not path:
         names[INCLUDE] = None
     return [name for name in names if name != ANY]
@@ -95,21 +74,21 @@ def matches(pattern: Sequence[str], path: Sequence[str]) -> bool:
     return len(pattern) == len(path) and starts(pattern, path)
 
 
-def suggest(name: str, path: Sequence[str], keys: Sequence[Key]) -> str:
+def suggest(name: str, path: Sequence[str]) -> str:
     """The way out for an unknown key `name` below `path`."""
-    known = nearest(name, known_names(path, keys))
+    known = nearest(name, known_names(path))
     if likeness(name, known[0]) >= 0.6:
-        words = words_of((*path, known[0]), keys)
+        words = words_of((*path, known[0]))
         return f'the nearest known key is "{known[0]}"{f" ({words})" if words else ""}'
-    elsewhere = [".".join(key.path) for key in keys if key.path[-1] == _loosely(name) and ANY not in key.path]
+    elsewhere = [".".join(key.path) for key in known_keys() if key.path[-1] == _loosely(name) and ANY not in key.path]
     if elsewhere:
         return f"this key is known as {' and '.join(elsewhere)}"
     return f"known keys here, nearest first: {', '.join(known)}"
 
 
-def words_of(path: Sequence[str], keys: Iterable[Key]) -> str:
+def words_of(path: Sequence[str]) -> str:
     """The description of the key at `path`; empty for a section or an unknown key."""
-    return next((key.words for key in keys if matches(key.path, path)), "")
+    return next((key.words for key in known_keys() if matches(key.path, path)), "")
 
 
 def nested(path: Sequence[str], value: object) -> dict[object, object]:
