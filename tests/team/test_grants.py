@@ -130,6 +130,6 @@ async def test_listings_say_what_is_not_open(apps: Apps) -> None:
     tools = await answer(apps, member("ops"), 'ot.tools(pattern="demo.fail")')
     packs = await answer(apps, ALICE, "ot.packs()")
 
-    assert "(You don't have access: ask an administrator to grant it to one of your groups.)" in tools
+    assert "(Denied here: ask an administrator to grant it to one of your groups.)" in tools
     assert "looker" in packs
     assert "ripgrep" not in packs

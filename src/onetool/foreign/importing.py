@@ -72,7 +72,8 @@ def make_plan(
     """
     secrets_file = file.with_name(SECRETS_FILE)
     present = {each: servers_in(each) for each in (file, own) if each is not None}
-    known = read_secrets(dict.fromkeys(each for each in (secrets_file, *more_secrets) if each.exists()))
+    nearest_last = (each for each in (*reversed(more_secrets), secrets_file) if each.exists())
+    known = {name: value for each in nearest_last for name, value in read_secrets(each).items()}
     vault = Vault(dict(known))
     taken: dict[str, Decision] = {}
     decisions: list[Decision] = []

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ot.config.documents import parse_document
-from ot.config.keys import INCLUDE, known_keys
+from ot.config.keys import INCLUDE
 from ot.config.paths import PROMPTS_FILE, SECRETS_FILE, SKILLS, TOOLS
 from ot.config.tightening import Tightening
 from ot.config.variables import references
@@ -74,7 +74,7 @@ def _describe_configuration(name: str, content: bytes, folder: Path, project: Pa
 
 def _left_out(document: Mapping[object, object], project: Path) -> dict[str, str]:
     """Return the keys that a project may not set, with the reason; none for a file that is not valid."""
-    tightening = Tightening(known_keys(), project=project)
+    tightening = Tightening(project)
     try:
         tightening.apply({}, document)
     except (ValueError, TypeError):  # wrong types, which are reported when the file is loaded

@@ -25,16 +25,6 @@ class Documents(Protocol):
         """True if there is something to read, even if it cannot be read."""
 
 
-class FilesOnDisk:
-    """Files as they are."""
-
-    def read(self, file: Path, *, private: bool = False) -> dict[object, object]:
-        return read_document(file, private=private)
-
-    def exists(self, file: Path) -> bool:
-        return present(file)
-
-
 class RememberedFiles:
     """Files as they were when they were first read, so that one configuration can be built from them more than once."""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from mcp_core.nearest_names import nearest
-from ot.config.keys import ANY, Key, dotted
+from ot.config.keys import ANY, Key, dotted, known_keys, nested
 from ot.config.layers import Layer
 from ot.config.paths import absolute
 from ot.errors import ConfigError
@@ -16,26 +16,23 @@ CONFIG_VARIABLE = "ONETOOL_CONFIG"
 TOKEN_VARIABLE = "ONETOOL_HTTP_TOKEN"
 
 
-def settable_variables(keys: Sequence[Key]) -> dict[str, Key]:
+def settable_variables() -> dict[str, Key]:
     """Variables by name: `ONETOOL_EXECUTION_TIMEOUT` for `execution.timeout`; mappings are set in files only."""
-    plain = [key for key in keys if ANY not in key.path and not key.is_mapping]
+    plain = [key for key in known_keys() if ANY not in key.path and not key.is_mapping]
     return {PREFIX + "_".join(key.path).upper(): key for key in plain}
 
 
-def read_environment(environ: Mapping[str, str], *, cwd: Path, home: Path, keys: Sequence[Key]) -> list[Layer]:
+def read_environment(environ: Mapping[str, str], *, cwd: Path, home: Path) -> list[Layer]:
     """One layer for each variable that has a value; lists are separated by commas, paths are relative to `cwd`."""
     named = [name for name in environ if name.startswith(PREFIX) and name not in (CONFIG_VARIABLE, TOKEN_VARIABLE)]
-    settable = settable_variables(keys) if named else {}
+    settable = settable_variables() if named else {}
     layers: list[Layer] = []
     for name in sorted(named):
         if name not in settable:
             raise ConfigError("unknown variable", key=dotted([name]), fix=_suggest(name, settable))
         if environ[name].strip():
             value = _read_variable(environ[name].strip(), settable[name], cwd=cwd, home=home)
-            *sections, last = settable[name].path
-            values: dict[object, object] = {last: value}
-            for part in reversed(sections):
-                values = {part: values}
+            values = nested(settable[name].path, value)
             layers.append(Layer(name, values, values))
     return layers
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import types
 import typing
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cache
 from pathlib import Path
-from typing import overload
 
 from mcp_core.nearest_names import likeness, nearest
 from mcp_core.quick_dataclass import dataclass
@@ -39,7 +37,7 @@ class Key:
     @property
     def is_path(self) -> bool:
         """True if its value, or each of its values, is a file or folder."""
-        return Path in _plain_types(self.field.annotation)
+        return Path in parts_of(self.field.annotation)
 
     @property
     def is_list(self) -> bool:
@@ -52,35 +50,15 @@ class Key:
         return holder_of(self.field.annotation) is dict
 
 
-class _KnownKeys(Sequence[Key]):
-    """Looked up when one is needed, which with no file is never."""
-
-    @cached_property
-    def _all(self) -> list[Key]:
-        return list(_keys_of(Config, (), None, PERSON))
-
-    @overload
-    def __getitem__(self, index: int) -> Key: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Key]: ...
-    def __getitem__(self, index: int | slice) -> Key | Sequence[Key]:
-        return self._all[index]
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self._all)
-
-    def __len__(self) -> int:
-        return len(self._all)
+@cache
+def known_keys() -> tuple[Key, ...]:
+    """Every key of a configuration file except `include`; without a file, nobody asks for them."""
+    return tuple(_keys_of(Config, (), None, PERSON))
 
 
-def known_keys() -> Sequence[Key]:
-    """Every key of a configuration file except `include`."""
-    return _KnownKeys()
-
-
-def known_names(path: Sequence[str], keys: Iterable[Key]) -> list[str]:
+def known_names(path: Sequence[str]) -> list[str]:
     """The names that may stand directly below `path`."""
-    names = {key.path[len(path)]: None for key in keys if len(key.path) > len(path) and starts(key.path, path)}
+    names = {key.path[len(path)]: None for key in known_keys() if len(key.path) > len(path) and starts(key.path, path)}
     if not path:
         names[INCLUDE] = None
     return [name for name in names if name != ANY]
@@ -96,21 +74,30 @@ def matches(pattern: Sequence[str], path: Sequence[str]) -> bool:
     return len(pattern) == len(path) and starts(pattern, path)
 
 
-def suggest(name: str, path: Sequence[str], keys: Sequence[Key]) -> str:
+def suggest(name: str, path: Sequence[str]) -> str:
     """The way out for an unknown key `name` below `path`."""
-    known = nearest(name, known_names(path, keys))
+    known = nearest(name, known_names(path))
     if likeness(name, known[0]) >= 0.6:
-        words = words_of((*path, known[0]), keys)
+        words = words_of((*path, known[0]))
         return f'the nearest known key is "{known[0]}"{f" ({words})" if words else ""}'
-    elsewhere = [".".join(key.path) for key in keys if key.path[-1] == _loosely(name) and ANY not in key.path]
+    elsewhere = [".".join(key.path) for key in known_keys() if key.path[-1] == _loosely(name) and ANY not in key.path]
     if elsewhere:
         return f"this key is known as {' and '.join(elsewhere)}"
     return f"known keys here, nearest first: {', '.join(known)}"
 
 
-def words_of(path: Sequence[str], keys: Iterable[Key]) -> str:
+def words_of(path: Sequence[str]) -> str:
     """The description of the key at `path`; empty for a section or an unknown key."""
-    return next((key.words for key in keys if matches(key.path, path)), "")
+    return next((key.words for key in known_keys() if matches(key.path, path)), "")
+
+
+def nested(path: Sequence[str], value: object) -> dict[object, object]:
+    """The value at a path, inside the sections that lead to it."""
+    *sections, last = path
+    values: dict[object, object] = {last: value}
+    for part in reversed(sections):
+        values = {part: values}
+    return values
 
 
 def dotted(path: Iterable[object]) -> str | None:
@@ -141,8 +128,7 @@ def _keys_of(model: type[Section], prefix: tuple[str, ...], when: When | None, l
 
 def inner_model(annotation: object) -> type[Section] | None:
     """The model of the section, or of each entry of the mapping or list, that a field holds."""
-    models = [kind for kind in _plain_types(annotation) if isinstance(kind, type) and issubclass(kind, Section)]
-    return models[0] if models else None
+    return next((part for part in parts_of(annotation) if isinstance(part, type) and issubclass(part, Section)), None)
 
 
 def holds_several(annotation: object) -> bool:
@@ -156,13 +142,15 @@ def holder_of(annotation: object) -> object:
     return holder_of(typing.get_args(annotation)[0]) if origin is typing.Annotated else origin
 
 
-def _plain_types(annotation: object) -> list[object]:
-    """The types an annotation is made of, without containers, unions and metadata."""
-    origin = typing.get_origin(annotation)
-    if origin is None:
-        return [annotation]
-    if origin is typing.Annotated:
-        return _plain_types(typing.get_args(annotation)[0])
-    if origin in (dict, tuple, types.UnionType, typing.Union):
-        return [kind for part in typing.get_args(annotation) for kind in _plain_types(part)]
-    return [annotation]
+def parts_of(annotation: object) -> Iterator[object]:
+    """The types and marks that an annotation is made of, itself first; a choice is one part."""
+    yield annotation
+    if typing.get_origin(annotation) is not typing.Literal:
+        for part in typing.get_args(annotation):
+            yield from parts_of(part)
+
+
+def choices_of(annotation: object) -> tuple[str, ...]:
+    """The words that a key accepts; none where it accepts others."""
+    choices = (part for part in parts_of(annotation) if typing.get_origin(part) is typing.Literal)
+    return typing.get_args(next(choices, None))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 
 from mcp_core.quick_dataclass import dataclass
-from ot.config.documents import Documents, FilesOnDisk
+from ot.config.documents import Documents
 from ot.config.entries import Mistakes
-from ot.config.keys import ANY, INCLUDE, Key, dotted, matches, printable
+from ot.config.keys import ANY, INCLUDE, dotted, known_keys, matches, printable
 from ot.config.paths import absolute
 from ot.config.variables import Variables
 from ot.errors import ConfigError
@@ -71,21 +71,19 @@ class LayerReader:
         variables: Variables,
         *,
         home: Path,
-        keys: Sequence[Key],
-        documents: Documents | None = None,
+        documents: Documents,
         sections: Collection[str] | None = None,
         mistakes: Mistakes,
     ) -> None:
         self._variables = variables
-        self._documents = documents or FilesOnDisk()
+        self._documents = documents
         self._mistakes = mistakes
         self._home = home
         self._sections = None if sections is None else {*sections, INCLUDE}
-        self._keys = keys
 
     @cached_property
     def _paths(self) -> list[tuple[str, ...]]:
-        named = [(*key.path, ANY) if key.is_list else key.path for key in self._keys if key.is_path]
+        named = [(*key.path, ANY) if key.is_list else key.path for key in known_keys() if key.is_path]
         return [*named, (INCLUDE,), (INCLUDE, ANY)]
 
     def read(self, file: Path | None, prompts: Path | None) -> list[Layer]:

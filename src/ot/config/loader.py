@@ -14,7 +14,6 @@ from ot.clients.person import LOCAL
 from ot.config.documents import Documents, RememberedFiles
 from ot.config.entries import Mistake, Mistakes
 from ot.config.environment import CONFIG_VARIABLE, TOKEN_VARIABLE, read_environment
-from ot.config.keys import Key, known_keys
 from ot.config.layers import Layer, LayerReader, NearLayer, merge
 from ot.config.mistakes import UNFINISHED, explain
 from ot.config.models import Config
@@ -89,48 +88,47 @@ def load_config(
     """
     documents = documents or RememberedFiles()
     cwd, home = cwd.absolute(), home.absolute()
-    keys = known_keys()
     mistakes = Mistakes(Config.settings, tolerant=tolerant, every=every)
     named = _named_file(explicit, environ, cwd=cwd, home=home)
     places = find_places(cwd=cwd, home=home, named=named)
-    own = _read_secrets(places.home_folder, documents)
+    own = read_secrets(find_file(places.home_folder, SECRETS_FILE), documents)
     variables = Variables(own, environ, personal=personal)
-    sections = None if named is None else guard_sections(keys)
-    reader = LayerReader(variables, home=home, keys=keys, documents=documents, sections=sections, mistakes=mistakes)
+    sections = None if named is None else guard_sections()
+    reader = LayerReader(variables, home=home, documents=documents, sections=sections, mistakes=mistakes)
     far = reader.read(*_files(places.home_folder))
-    environment = read_environment(environ, cwd=cwd, home=home, keys=keys)
+    environment = read_environment(environ, cwd=cwd, home=home)
 
     if named is None:
         taken = _started_at_home(_merged(far), home)
         near = NearLayer([], {}, frozenset(), Untrusted(places.project))
         if places.project_folder is not None:  # most folders are no project, and do not load what reads one
             near = config_room.read_project(
-                places.project_folder, state=state_folder(home), home=home, keys=keys, variables=(own, environ),
+                places.project_folder, state=state_folder(home), home=home, variables=(own, environ),
                 taken=taken, mistakes=mistakes,
             )  # fmt: skip
         layers = [*environment, *near.layers, *far]
-        _check(layers, keys, mistakes)
+        _check(layers, mistakes)
         person = mistakes.leave_out(taken)
-        tightening = Tightening(keys, project=places.project)
+        tightening = Tightening(places.project)
         merged = tightening.apply(person, mistakes.leave_out(_merged(near.layers)))
         refused = tuple(tightening.refused)
     else:
-        beside = _read_secrets(named.parent, documents)
+        beside = read_secrets(find_file(named.parent, SECRETS_FILE), documents)
         filling = Variables({**own, **beside}, environ, personal=personal)
-        reader = LayerReader(filling, home=home, keys=keys, documents=documents, mistakes=mistakes)
+        reader = LayerReader(filling, home=home, documents=documents, mistakes=mistakes)
         near = _read_named(named, reader, filling, beside)
         layers = [*environment, *near.layers, *(layer for layer in far if layer.values)]
-        _check(layers, keys, mistakes)
+        _check(layers, mistakes)
         values = mistakes.leave_out(_merged(near.layers))
         person = values if named.is_relative_to(places.project) else _started_at_home(values, home)
-        merged, refused = keep_guards(guards_of(_merged(far), keys), person, keys), ()
+        merged, refused = keep_guards(guards_of(_merged(far)), person), ()
 
     substituted = {*variables.substituted, *near.substituted, environ.get(TOKEN_VARIABLE, "")}
     if named is None:
         secrets = Secrets(own, project=near.secrets, environ=environ, substituted=substituted)
     else:
         secrets = Secrets({**own, **near.secrets}, environ=environ, substituted=substituted)
-    config = _build(merge(merged, _merged(environment)), layers, keys, mistakes)
+    config = _build(merge(merged, _merged(environment)), layers, mistakes)
     return LoadedConfig(
         config=config,
         secrets=secrets,
@@ -159,11 +157,6 @@ def _files(folder: Path) -> tuple[Path | None, Path | None]:
     return find_file(folder, CONFIG_FILE), find_file(folder, PROMPTS_FILE)
 
 
-def _read_secrets(folder: Path, documents: Documents) -> dict[str, str]:
-    file = find_file(folder, SECRETS_FILE)
-    return read_secrets([file], documents) if file is not None else {}
-
-
 def _read_named(file: Path, reader: LayerReader, filling: Variables, secrets: Mapping[str, str]) -> NearLayer:
     """Read a file that the person names, which is trust, with the prompts beside it; `secrets` are those beside it."""
     layers = reader.read(file, find_file(file.parent, PROMPTS_FILE))
@@ -171,10 +164,10 @@ def _read_named(file: Path, reader: LayerReader, filling: Variables, secrets: Ma
     return NearLayer(layers, secrets, frozenset(filling.substituted), untrusted, frozenset(filling.asked))
 
 
-def _check(layers: Sequence[Layer], keys: Sequence[Key], mistakes: Mistakes) -> None:
+def _check(layers: Sequence[Layer], mistakes: Mistakes) -> None:
     """Check each layer by itself, so that a mistake is found in its own file, also one that a nearer layer covers."""
     for layer in reversed(layers):
-        _validate(layer.values, [layer], keys, mistakes, leave_out=UNFINISHED)
+        _validate(layer.values, [layer], mistakes, leave_out=UNFINISHED)
     mistakes.settle()
 
 
@@ -208,7 +201,7 @@ def _own_projects(config: Config, person: Mapping[object, object]) -> list[Path]
     return [item.path for name, item in config.projects.items() if paths.get(name) == str(item.path)]
 
 
-def _build(merged: Mapping[object, object], layers: Sequence[Layer], keys: Sequence[Key], mistakes: Mistakes) -> Config:
+def _build(merged: Mapping[object, object], layers: Sequence[Layer], mistakes: Mistakes) -> Config:
     """Build the whole, with which only what is still unfinished can be wrong.
 
     Without any layer nothing has to be read, and no type of a setting looked at.
@@ -216,7 +209,7 @@ def _build(merged: Mapping[object, object], layers: Sequence[Layer], keys: Seque
     while True:
         known = len(mistakes.found)
         values = mistakes.switch_off(merged)
-        config = _validate(values, layers, keys, mistakes) if values else Config.model_construct()
+        config = _validate(values, layers, mistakes) if values else Config.model_construct()
         if config is not None:
             _check_aliases(config, layers, mistakes)
         mistakes.settle()
@@ -227,7 +220,6 @@ def _build(merged: Mapping[object, object], layers: Sequence[Layer], keys: Seque
 def _validate(
     values: Mapping[object, object],
     layers: Sequence[Layer],
-    keys: Sequence[Key],
     mistakes: Mistakes,
     *,
     leave_out: Collection[str] = (),
@@ -237,7 +229,7 @@ def _validate(
     except SettingsError as error:
         failure = error
     # Outside the handler: what this raises says all of it, and carries nothing else along.
-    explain(failure, layers, mistakes, keys=keys, leave_out=leave_out)
+    explain(failure, layers, mistakes, leave_out=leave_out)
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from ot.config.entries import Mistakes
-from ot.config.keys import Key, dotted, matches, suggest, words_of
+from ot.config.keys import dotted, known_keys, matches, suggest, words_of
 from ot.config.layers import Layer
 from ot.config.reading import AMOUNT, MISSING, UNKNOWN_KEY, VALUE, Problem, SettingsError
 from ot.config.values import INCOMPLETE
@@ -23,7 +23,6 @@ def explain(
     layers: Sequence[Layer],
     mistakes: Mistakes,
     *,
-    keys: Sequence[Key],
     leave_out: Collection[str] = (),
 ) -> None:
     """Add each mistake, with the nearest layer that has its key, but for the kinds to `leave_out`.
@@ -33,15 +32,15 @@ def explain(
     found = [problem for problem in error.problems if problem.kind not in leave_out]
     for problem in found:
         more = 0 if mistakes.tolerant else len(found) - 1
-        mistake = _explain(problem, layers, keys=keys, more=more)
+        mistake = _explain(problem, layers, more=more)
         mistakes.add(problem.place if mistake.file is not None else (), mistake)  # a variable is for all it starts
 
 
-def _explain(problem: Problem, layers: Sequence[Layer], *, keys: Sequence[Key], more: int) -> ConfigError:
+def _explain(problem: Problem, layers: Sequence[Layer], *, more: int) -> ConfigError:
     path = problem.place
     layer = max(layers, key=lambda candidate: _depth(candidate.values, path))
-    fix = _find_way_out(problem, keys)
-    if problem.kind in _ABOUT_A_VALUE and (words := words_of(path, keys)):
+    fix = _find_way_out(problem)
+    if problem.kind in _ABOUT_A_VALUE and (words := words_of(path)):
         fix += f" ({words})"
     reason = problem.reason + _quoted(problem, layer)
     if more:
@@ -51,14 +50,14 @@ def _explain(problem: Problem, layers: Sequence[Layer], *, keys: Sequence[Key], 
     return ConfigError(reason, file=layer.source, key=dotted(path[layer.unwritten :]), fix=fix)
 
 
-def _find_way_out(problem: Problem, keys: Sequence[Key]) -> str:
+def _find_way_out(problem: Problem) -> str:
     if problem.kind == UNKNOWN_KEY:
-        return suggest(problem.place[-1], problem.place[:-1], keys)
-    return problem.fix + _example(problem.place, keys) if problem.kind == AMOUNT else problem.fix
+        return suggest(problem.place[-1], problem.place[:-1])
+    return problem.fix + _example(problem.place) if problem.kind == AMOUNT else problem.fix
 
 
-def _example(path: tuple[str, ...], keys: Sequence[Key]) -> str:
-    defaults = [key.default for key in keys if matches(key.path, path)]
+def _example(path: tuple[str, ...]) -> str:
+    defaults = [key.default for key in known_keys() if matches(key.path, path)]
     return f", for example {defaults[0]}" if defaults and defaults[0] is not None else ""
 
 

@@ -15,6 +15,7 @@ from ot.config.reading import After, Before, Bounds
 from ot.config.section import (
     Bytes,
     Count,
+    Days,
     Dollars,
     FilePath,
     Identifier,
@@ -196,9 +197,7 @@ class StatsSettings(Section):
     """Counts of calls and of what they cost."""
 
     enabled: bool = setting(True, "whether runs and calls are counted ([Statistics](ot.md#statistics))")
-    keep_days: Annotated[Count, Bounds(ge=1, le=3650)] = setting(
-        365, "days to keep the counts; at most a million calls are kept"
-    )
+    keep_days: Days = setting(365, "days to keep the counts; at most a million calls are kept")
 
 
 class AuditSettings(Section):
@@ -207,9 +206,7 @@ class AuditSettings(Section):
     enabled: bool = setting(
         True, "whether calls with side effects, and refused calls, are logged ([Audit](policy.md#audit))"
     )
-    keep_days: Annotated[Count, Bounds(ge=1, le=3650)] = setting(
-        365, "days after which a file of the log that is no longer written to is deleted"
-    )
+    keep_days: Days = setting(365, "days after which a file of the log that is no longer written to is deleted")
     max_size: Bytes = setting(100 * 1024**2, "total size of the log; the oldest files are deleted first")
 
 
@@ -368,9 +365,7 @@ class ConversationSettings(Section):
     """Conversations that `onetool chat --continue` can continue."""
 
     enabled: bool = setting(True, "whether conversations are kept ([assistant.md](assistant.md#going-on-later))")
-    keep_days: Annotated[Count, Bounds(ge=1, le=3650)] = setting(
-        90, "days that a conversation is kept after its last answer"
-    )
+    keep_days: Days = setting(90, "days that a conversation is kept after its last answer")
     max_size: Bytes = setting(50 * 1024**2, "size of all conversations; the oldest are deleted first")
 
 

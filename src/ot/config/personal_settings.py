@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mcp_core.quick_dataclass import replace
 from ot.config.documents import parse_document
 from ot.config.entries import Mistakes
-from ot.config.keys import ANY, Key, dotted, known_keys, matches, starts
+from ot.config.keys import ANY, dotted, known_keys, matches, starts
 from ot.config.layers import Layer
 from ot.config.loader import LoadedConfig
 from ot.config.mistakes import explain
@@ -72,13 +72,12 @@ def find_mistakes(text: str) -> list[str]:
     except ConfigError as error:
         return [_word(error)]
     found: list[ConfigError] = []
-    keys = known_keys()
     try:
         Config.model_validate(values)
     except SettingsError as error:
         mistakes = Mistakes((), tolerant=True, every=found)
-        explain(error, [Layer(_FILE, values, values)], mistakes, keys=keys)
-    found += _find_refused(values, (), keys)
+        explain(error, [Layer(_FILE, values, values)], mistakes)
+    found += _find_refused(values, ())
     return [f"{_line_of(text, error.key)}{_word(error)}" for error in found]
 
 
@@ -124,7 +123,7 @@ def _tightened(team: Config, own: Config) -> Config:
     )
 
 
-def _find_refused(values: Mapping[object, object], path: tuple[str, ...], keys: Sequence[Key]) -> Iterator[ConfigError]:
+def _find_refused(values: Mapping[object, object], path: tuple[str, ...]) -> Iterator[ConfigError]:
     """Find what only whoever looks after the server may say; a key that nobody knows is a mistake of another kind."""
     for name, value in values.items():
         here = (*path, str(name))
@@ -133,8 +132,8 @@ def _find_refused(values: Mapping[object, object], path: tuple[str, ...], keys: 
                 fix = "write false, or remove the key"
                 yield ConfigError("you can switch a pack off, not on", file=_FILE, key=dotted(here), fix=fix)
         elif any(starts(safe, here) for safe in _SAFE) and (value is None or isinstance(value, dict)):
-            yield from _find_refused(value or {}, here, keys)
-        elif here == ("include",) or any(starts(key.path, here) for key in keys) or path[:1] == ("packs",):
+            yield from _find_refused(value or {}, here)
+        elif here == ("include",) or any(starts(key.path, here) for key in known_keys()) or path[:1] == ("packs",):
             fix = f"you can set {SAFE_WORDS}"
             yield ConfigError("only an administrator can set it", file=_FILE, key=dotted(here), fix=fix)
 

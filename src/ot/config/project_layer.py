@@ -5,14 +5,13 @@ from __future__ import annotations
 import builtins
 import keyword
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
 
 from mcp_core.quick_dataclass import dataclass
 from ot.config.documents import parse_document, require_closed_to_others
 from ot.config.entries import Mistakes
-from ot.config.keys import Key
 from ot.config.layers import Layer, LayerReader, NearLayer, included_in
 from ot.config.paths import CONFIG_FILE, PROMPTS_FILE, SECRETS_FILE, absolute, present
 from ot.config.secrets import read_secrets
@@ -73,7 +72,6 @@ def read_project(
     *,
     state: Path,
     home: Path,
-    keys: Sequence[Key],
     variables: tuple[Mapping[str, str], Mapping[str, str]],
     taken: Mapping[object, object],
     mistakes: Mistakes,
@@ -89,10 +87,10 @@ def read_project(
         return NearLayer([], {}, frozenset(), Untrusted(folder.parent, files=(".",), broken=(error.reason,)))
     documents = TrustedDocuments(folder, TrustStore(state).record(folder.parent))
     found = {name: folder / name for name in (CONFIG_FILE, PROMPTS_FILE, SECRETS_FILE) if present(folder / name)}
-    secrets = read_secrets([found[SECRETS_FILE]], documents) if SECRETS_FILE in found else {}
+    secrets = read_secrets(found.get(SECRETS_FILE), documents)
     own, environ = variables
     filling = Variables({**own, **secrets}, environ)
-    reader = LayerReader(filling, home=home, keys=keys, documents=documents, mistakes=mistakes)
+    reader = LayerReader(filling, home=home, documents=documents, mistakes=mistakes)
     layers = reader.read(found.get(CONFIG_FILE), found.get(PROMPTS_FILE))
 
     names = _UntrustedNames(folder, home, taken)

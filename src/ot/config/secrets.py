@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ot.config.documents import Documents, FilesOnDisk
+from ot.config.documents import Documents, RememberedFiles
 from ot.config.keys import dotted
 from ot.errors import ConfigError
 
@@ -81,14 +81,12 @@ def _first(name: str, *places: Mapping[str, str]) -> str | None:
     return next((place[name] for place in places if name in place), None)
 
 
-def read_secrets(files: Iterable[Path], documents: Documents | None = None) -> dict[str, str]:
-    """Read the names and values of several files, nearest first: the first file that has a name decides."""
-    secrets: dict[str, str] = {}
-    reader = documents or FilesOnDisk()
-    for file in files:
-        for name, value in (reader.read(file, private=True) or {}).items():
-            secrets.setdefault(*_checked(name, value, file))
-    return secrets
+def read_secrets(file: Path | None, documents: Documents | None = None) -> dict[str, str]:
+    """Read the names and values in a file; none where there is no file."""
+    if file is None:
+        return {}
+    found = (documents or RememberedFiles()).read(file, private=True) or {}
+    return dict(_checked(name, value, file) for name, value in found.items())
 
 
 def _checked(name: object, value: object, file: Path) -> tuple[str, str]:

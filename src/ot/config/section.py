@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeVar, dataclass_transform, get_type_hints
+from typing import Annotated, Self, TypeVar, dataclass_transform, get_type_hints
 
 from mcp_core.quick_dataclass import dataclass
 from ot.config.reading import (
@@ -52,6 +52,7 @@ FilePath = Annotated[Path, Before(read_path)]
 Seconds = Annotated[float, Before(read_number), Bounds(gt=0, le=LONGEST)]
 SecondsOrOff = Annotated[float, Before(read_seconds_or_off), Bounds(ge=0, le=LONGEST)]
 Count = Annotated[int, Before(read_number)]
+Days = Annotated[Count, Bounds(ge=1, le=3650)]
 Bytes = Annotated[int, Before(read_size)]
 Share = Annotated[float, Before(read_number), Bounds(gt=0, lt=1)]
 Dollars = Annotated[float, Before(read_number), Bounds(ge=0, le=1_000_000)]
@@ -71,7 +72,7 @@ class SectionType(type):
 
     settings: dict[str, Setting]
 
-    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> SectionType:
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, object]) -> SectionType:
         described = {field: value for field, value in body.items() if isinstance(value, Setting)}
         own = {field: described.get(field) or Setting(body.get(field, REQUIRED), "") for field in _annotated(body)}
         made = super().__new__(cls, name, bases, {key: item for key, item in body.items() if key not in own})
@@ -103,8 +104,9 @@ def _readers_of(section: SectionType) -> Mapping[str, Reader]:
     return {name: reader_of(field.annotation) for name, field in _fields_of(section).items()}
 
 
-def _annotated(body: Mapping[str, Any]) -> list[str]:
-    return list(body.get("__annotations__", ()))
+def _annotated(body: Mapping[str, object]) -> list[str]:
+    annotations = body.get("__annotations__")
+    return list(annotations) if isinstance(annotations, dict) else []
 
 
 class _Instance:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeVar, cast
 
+from mcp_core.quick_dataclass import dataclass
+
 T = TypeVar("T")
 When = Literal["at once", "at the next start"]
 LayerName = Literal["team", "person", "project"]
@@ -19,6 +21,7 @@ REQUIRED: Any = ...  # for a type checker it fits every field
 """The default of a key that must be given."""
 
 
+@dataclass(slots=True, eq=False)
 class Layers:
     """The layers that may give a key any value, and those that may only tighten it, by a rule.
 
@@ -27,14 +30,9 @@ class Layers:
     project or within what a farther layer has named.
     """
 
-    __slots__ = ("rule", "sets", "tightens")
-
-    def __init__(
-        self, sets: tuple[LayerName, ...], tightens: tuple[LayerName, ...] = (), rule: Rule | None = None
-    ) -> None:
-        self.sets = sets
-        self.tightens = tightens
-        self.rule = rule
+    sets: tuple[LayerName, ...]
+    tightens: tuple[LayerName, ...] = ()
+    rule: Rule | None = None
 
 
 PERSON = Layers(("team", "person"))
@@ -48,6 +46,7 @@ STAYS_OFF = Layers(PERSON.sets, ("project",), "stays off")
 BELOW = Layers(PERSON.sets, ("project",), "below")
 
 
+@dataclass(slots=True, eq=False)
 class Setting:
     """The description of a field; `when` and `layers` hold for all keys below it that do not say otherwise.
 
@@ -55,24 +54,12 @@ class Setting:
     What may hold a secret is `hidden` in the text of its section.
     """
 
-    __slots__ = ("default", "example", "hidden", "layers", "when", "words")
-
-    def __init__(
-        self,
-        default: object,
-        words: str,
-        *,
-        when: When | None = None,
-        layers: Layers | None = None,
-        example: object = None,
-        hidden: bool = False,
-    ) -> None:
-        self.default = default
-        self.words = words
-        self.when = when
-        self.layers = layers
-        self.example = example
-        self.hidden = hidden
+    default: object
+    words: str
+    when: When | None = None
+    layers: Layers | None = None
+    example: object = None
+    hidden: bool = False
 
 
 def setting(

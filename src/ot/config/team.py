@@ -30,6 +30,7 @@ def check_store(value: str) -> str:
 
 
 Store = Annotated[str, After(check_store)]
+Limit = Annotated[Count, Bounds(ge=1, le=1_000_000)]
 
 
 def check_seal_key(value: str) -> str:
@@ -113,13 +114,9 @@ class GrantSettings(Section):
 class LimitSettings(Section):
     """The limits of one person; a key that is not set is no limit."""
 
-    runs_per_minute: Annotated[Count, Bounds(ge=1, le=1_000_000)] | None = setting(
-        None, "maximum number of runs per minute"
-    )
-    calls_per_minute: Annotated[Count, Bounds(ge=1, le=1_000_000)] | None = setting(
-        None, "maximum number of tool calls per minute"
-    )
-    concurrent_runs: Annotated[Count, Bounds(ge=1, le=1_000_000)] | None = setting(
+    runs_per_minute: Limit | None = setting(None, "maximum number of runs per minute")
+    calls_per_minute: Limit | None = setting(None, "maximum number of tool calls per minute")
+    concurrent_runs: Limit | None = setting(
         None, "maximum number of runs at the same time; if not set, 16 per replica, and further ones wait"
     )
     stored_bytes: Bytes | None = setting(None, "maximum size of all stored results together")

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import itertools
 import os
-import typing
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from mcp_core.quick_dataclass import dataclass
-from ot.config.keys import ANY, Key, dotted, matches, starts
+from ot.config.keys import ANY, Key, choices_of, dotted, known_keys, matches, nested, starts
 from ot.config.layers import merge
 from ot.config.reading import read_switch
 from ot.config.settings import PERSON, Rule
@@ -39,8 +38,7 @@ class Refusal:
 class Tightening:
     """Puts the settings of a project over those of the person; `refused` is what was left out."""
 
-    def __init__(self, keys: Sequence[Key], *, project: Path) -> None:
-        self._keys = keys
+    def __init__(self, project: Path) -> None:
         self._project = os.path.realpath(project)
         self.refused: list[Refusal] = []
 
@@ -53,7 +51,7 @@ class Tightening:
         for name, value in nearer.items():
             here = (*path, str(name))
             below = merged.get(name)
-            key = next((key for key in self._keys if matches(key.path, here)), None)
+            key = next((key for key in known_keys() if matches(key.path, here)), None)
             if path == ("servers",) and isinstance(below, dict) and isinstance(value, dict):
                 merged[name] = self._server(below, value, here)
             elif key is None and isinstance(value, dict) and self._is_section(here):
@@ -65,11 +63,11 @@ class Tightening:
         return merged
 
     def _is_section(self, path: tuple[str, ...]) -> bool:
-        return any(len(key.path) > len(path) and starts(key.path, path) for key in self._keys)
+        return any(len(key.path) > len(path) and starts(key.path, path) for key in known_keys())
 
     def _first_below(self, path: tuple[str, ...]) -> Key | None:
         """Return a key of a section that is written as something else: all that it may be follows from that."""
-        return next((key for key in self._keys if starts(key.path, path)), None)
+        return next((key for key in known_keys() if starts(key.path, path)), None)
 
     def _put(
         self, merged: dict[object, object], name: object, value: object, key: Key | None, path: tuple[str, ...]
@@ -131,29 +129,29 @@ class Tightening:
         self.refused.append(Refusal(dotted(path) or "", reason))
 
 
-def guard_sections(keys: Sequence[Key]) -> frozenset[str]:
+def guard_sections() -> frozenset[str]:
     """Return the sections that guard the person."""
-    return frozenset(path[0] for path in _guards(keys))
+    return frozenset(path[0] for path in _guards())
 
 
-def guards_of(values: Values, keys: Sequence[Key]) -> dict[object, object]:
+def guards_of(values: Values) -> dict[object, object]:
     """Return what guards the person, and holds whatever file they name: policy, confinement, limits, accepted tools."""
     found: dict[object, object] = {}
-    for path in _guards(keys):
+    for path in _guards():
         value = _at(values, path)
         if value is not None:
-            found = merge(found, _nested(path, value))
+            found = merge(found, nested(path, value))
     return found
 
 
-def keep_guards(guards: Values, named: Values, keys: Sequence[Key]) -> dict[object, object]:
+def keep_guards(guards: Values, named: Values) -> dict[object, object]:
     """Return a file that the person names, with the guards of their own file around it."""
     merged = merge(guards, named)
-    for path, key in _guards(keys).items():
+    for path, key in _guards().items():
         below, value = _at(guards, path), _at(named, path)
         if below is not None and key.layers.rule is not None:
             held = below if value is None else tighten(key.layers.rule, key, below, value)
-            merged = merge(merged, _nested(path, held))
+            merged = merge(merged, nested(path, held))
     return merged
 
 
@@ -162,19 +160,11 @@ def tighten(rule: Rule, key: Key, below: object, value: object) -> object:
     return _RULES[rule](key, below, value)
 
 
-def _guards(keys: Sequence[Key]) -> dict[tuple[str, ...], Key]:
+def _guards() -> dict[tuple[str, ...], Key]:
     """Return the keys that guard the person by where they stand; a list of rules counts as one."""
-    found = [key for key in keys if key.layers.rule in _GUARDS]
+    found = [key for key in known_keys() if key.layers.rule in _GUARDS]
     paths = [(tuple(itertools.takewhile(lambda part: part != ANY, key.path)), key) for key in found]
     return {path: key for path, key in paths if key.path == path or path[0] == "policy"}
-
-
-def _nested(path: Sequence[str], value: object) -> dict[object, object]:
-    *sections, last = path
-    values: dict[object, object] = {last: value}
-    for part in reversed(sections):
-        values = {part: values}
-    return values
 
 
 def _at(values: Values, path: Sequence[str]) -> object:
@@ -212,17 +202,17 @@ def _smaller(key: Key, below: object, value: object) -> object:
 
 
 def _stricter(key: Key, below: object, value: object) -> object:
-    words: list[object] = list(_words_of(key.field.annotation))
+    words: list[object] = list(choices_of(key.field.annotation))
     known = [read_word(word) for word in (below, value) if word is not None]
     return min(known, key=words.index)
 
 
 def _stays_on(key: Key, below: object, value: object) -> object:
-    return True if _is_true(value) or (below is not None and _is_true(below)) else below
+    return True if read_switch(value) or (below is not None and read_switch(below)) else below
 
 
 def _stays_off(key: Key, below: object, value: object) -> object:
-    return below if _is_true(value) else False
+    return below if read_switch(value) else False
 
 
 _RULES: Mapping[Rule, Callable[[Key, object, object], object]] = {
@@ -244,13 +234,3 @@ def _amount(value: object) -> float:
         return float(str(value))
     except ValueError:
         return parse_size(str(value)) or 0
-
-
-def _is_true(value: object) -> bool:
-    return read_switch(value)
-
-
-def _words_of(annotation: object) -> tuple[str, ...]:
-    if typing.get_origin(annotation) is typing.Literal:
-        return typing.get_args(annotation)
-    return next((words for part in typing.get_args(annotation) if (words := _words_of(part))), ())

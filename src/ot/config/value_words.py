@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import typing
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import yaml
 
+from ot.config.keys import choices_of, parts_of
 from ot.config.providers import check_provider, find_providers
 from ot.config.reading import After, Before, Bounds
 from ot.config.section import LONGEST, Field
@@ -24,12 +24,12 @@ def word_value(value: object, field: Field) -> str:
 
 def with_range(words: str, field: Field) -> str:
     """The words of a key, then what it accepts; durations accept the same everywhere, and nothing is said."""
-    choices = [f"`{choice}`" for part in _parts(field) for choice in _choices(part)]
+    choices = [f"`{choice}`" for choice in _choices(field)]
     if choices:
         return f"{words}: {', '.join(choices[:-1])} or {choices[-1]}"
     if _is_size(field):
         return f"{words} ({word_size(SMALLEST_MEMORY)} to {word_size(LARGEST_MEMORY)})"
-    bounds = [part for part in _parts(field) if isinstance(part, Bounds)]
+    bounds = [part for part in parts_of(field.annotation) if isinstance(part, Bounds)]
     if not bounds or bounds[-1].le == LONGEST:
         return words
     return f"{words} ({_word_bounds(bounds[-1])})"
@@ -42,26 +42,10 @@ def _word_bounds(bounds: Bounds) -> str:
 
 
 def _is_size(field: Field) -> bool:
-    return any(isinstance(part, Before) and part.function is read_size for part in _parts(field))
+    return any(isinstance(part, Before) and part.function is read_size for part in parts_of(field.annotation))
 
 
-def _choices(part: object) -> Iterable[str]:
-    if isinstance(part, After) and part.function is check_provider:
-        return find_providers()
-    return typing.get_args(part) if _is_choice(part) else ()
-
-
-def _is_choice(part: object) -> bool:
-    return typing.get_origin(part) is typing.Literal
-
-
-def _parts(field: Field) -> Iterator[object]:
-    """The types and the metadata that a field is made of."""
-    yield from _inside(field.annotation)
-
-
-def _inside(annotation: object) -> Iterator[object]:
-    yield annotation
-    if not _is_choice(annotation):
-        for part in typing.get_args(annotation):
-            yield from _inside(part)
+def _choices(field: Field) -> Iterable[str]:
+    parts = parts_of(field.annotation)
+    of_provider = any(isinstance(part, After) and part.function is check_provider for part in parts)
+    return find_providers() if of_provider else choices_of(field.annotation)

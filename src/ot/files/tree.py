@@ -98,9 +98,10 @@ def _open_level(descriptor: int, path: str, rules: IgnoreRules | None) -> _Level
 
 
 class IgnoreRules:
-    """The files that .gitignore files leave out: those in a folder, and above it up to the repository's own folder.
+    """The rules by which git ignores files below a folder.
 
-    The repository's own list (.git/info/exclude) counts as well.
+    They are in the .gitignore files in it and above it, up to the repository's own folder, and in the repository's own
+    list (.git/info/exclude).
     """
 
     def __init__(self, files: AllowedFiles, path: AnyPath) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from mcp_core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from ot.introspect.alias_problems import find_alias_problems
     from ot.introspect.catalogue import Catalogue
     from ot.introspect.finder import Finder
     from ot.introspect.health import Health
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
         wait_for_servers,
     )
     from ot.introspect.refused_tools import marking
-    from ot.introspect.reload import Reload
+    from ot.introspect.reload import Reload, find_alias_problems
     from ot.introspect.snippet_text import Expand
 else:  # Ranking and help are loaded by whoever first asks for them.
     __getattr__ = lazy_names(__name__)

@@ -17,7 +17,7 @@ MarkTool = Callable[[ToolDefinition], ToolDefinition]
 
 _WORDS: dict[type[CallError], str] = {
     ToolDeniedError: "(Denied here by policy.deny.) ",
-    NotGrantedError: "(You don't have access: ask an administrator to grant it to one of your groups.) ",
+    NotGrantedError: "(Denied here: ask an administrator to grant it to one of your groups.) ",
     ConsentError: "(Cannot be called here: policy.ask names it, and nobody can be asked.) ",
 }
 

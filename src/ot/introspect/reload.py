@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 
 import anyio
 import anyio.to_thread
 
 from ot.config.loader import LoadedConfig
-from ot.execution.wording import word_mistakes
-from ot.introspect.alias_problems import find_alias_problems
+from ot.config.models import Config
+from ot.errors import CallError
+from ot.execution.wording import word_error, word_mistakes
 from ot.logs import LogSpan
 from ot.registry.registry import ToolRegistry
 
@@ -68,3 +69,14 @@ class Reload:
         if self.waiting:
             lines.append(f"Takes effect at the next start of the server: {', '.join(self.waiting)}")
         return "\n".join(lines)
+
+
+def find_alias_problems(config: Config, registry: ToolRegistry) -> Iterator[str]:
+    """Yield a line for each alias that stands for no tool, with the reason."""
+    for alias, target in config.aliases.items():
+        if "." not in target or target.partition(".")[0] in config.servers:
+            continue  # another alias, or a tool that only its server knows
+        try:
+            registry.get(target)
+        except CallError as error:
+            yield f"aliases.{alias}: {word_error(error)}"

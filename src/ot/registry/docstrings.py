@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Iterator
 
 from ot.registry.definitions import ToolDocs
 
@@ -37,35 +38,29 @@ def parse_docstring(text: str | None) -> ToolDocs:
 
 def drop_arguments(text: str) -> str:
     """Return a docstring without its section about arguments, and everything else as it is."""
-    kept: list[str] = []
-    inside = False
-    for line in inspect.cleandoc(text).splitlines():
-        heading = _SECTION.fullmatch(line)
-        if heading or (line and not line[0].isspace()):
+    labelled = _labelled(inspect.cleandoc(text).splitlines())
+    return "\n".join(line for section, line in labelled if section != "arguments").strip()
+
+
+def _labelled(lines: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield each line after the name of its section; a section ends at the next line that is not indented."""
+    section = ""
+    for line in lines:
+        if line and not line[0].isspace():
+            heading = _SECTION.fullmatch(line)
             name = heading[1].lower() if heading else ""
-            inside = _NAMES.get(name, name) == "arguments"
-        if not inside:
-            kept.append(line)
-    return "\n".join(kept).strip()
+            section = _NAMES.get(name, name)
+        yield section, line
 
 
 def _split(lines: list[str]) -> dict[str, list[str]]:
-    """Lines by section; headings stand unindented, their text is indented below or follows on the line."""
+    """Return the lines by section, without headings; text may follow a heading on its line."""
     sections: dict[str, list[str]] = {"": []}
-    current = ""
-    for line in lines:
+    for section, line in _labelled(lines):
+        texts = sections.setdefault(section, [])
         heading = _SECTION.fullmatch(line)
-        if heading:
-            name = heading[1].lower()
-            current = _NAMES.get(name, name)
-            sections.setdefault(current, [])
-            if heading[2]:
-                sections[current].append(heading[2])
-        elif line and not line[0].isspace() and current:
-            current = ""
-            sections[current].append(line)
-        else:
-            sections[current].append(line)
+        if heading is None or heading[2]:
+            texts.append(line if heading is None else heading[2])
     return sections
 
 

@@ -57,8 +57,12 @@ def parse_pack(content: bytes, file: Path, *, name: str | None = None) -> PackDe
 
 def parse_name(content: bytes, file: Path) -> str | None:
     """Return the name that a pack gives itself, and look at nothing else in it; raises PackLoadError."""
-    known, value = AnnotationReader(parse_source(content, file)).constant(ast.Name("pack"))
-    return value if known and isinstance(value, str) else None
+    return _own_name(AnnotationReader(parse_source(content, file)))
+
+
+def _own_name(annotations: AnnotationReader) -> str | None:
+    _, value = annotations.constant(ast.Name("pack"))
+    return value if isinstance(value, str) else None
 
 
 def _define(
@@ -135,7 +139,7 @@ class _PackReader:
         self._cancellation = cancellation
         self.annotations = AnnotationReader(module)
         self._imported = dict(_imports(module))
-        self.pack = self._text_constant("pack") or name
+        self.pack = _own_name(self.annotations) or name
         self._secrets = self._names_constant("secrets") or ()
         self._timeout = self._seconds_constant("timeout") if cancellation is None else None
         if not self.pack.isidentifier():
@@ -151,10 +155,9 @@ class _PackReader:
 
     def needs(self) -> dict[str, str]:
         """The constant `needs`: modules that its isolated tools import, to requirements of those who install them."""
-        known, value = self.annotations.constant(ast.Name("needs"))
-        if not known or not isinstance(value, dict):
-            return {}
-        return {str(module): str(requirement) for module, requirement in value.items()}
+        value = self._constant("needs")
+        pairs = value.items() if isinstance(value, dict) else ()
+        return {str(module): str(requirement) for module, requirement in pairs}
 
     def definition(self, node: FunctionNode) -> ToolDefinition:
         """The definition of one function; arguments reach tools by name, so it must accept them so."""
@@ -214,8 +217,8 @@ class _PackReader:
         return touches
 
     def _texts(self, value: ast.expr) -> tuple[str, ...] | None:
-        known, found = self.annotations.constant(value)
-        if not known or not isinstance(found, list | tuple):
+        _, found = self.annotations.constant(value)
+        if not isinstance(found, list | tuple):
             return None
         texts = tuple(text for text in found if isinstance(text, str))
         return texts if len(texts) == len(found) else None
@@ -259,18 +262,18 @@ class _PackReader:
             "additionalProperties": additional,
         }
 
-    def _text_constant(self, name: str) -> str | None:
-        known, value = self.annotations.constant(ast.Name(name))
-        return value if known and isinstance(value, str) else None
+    def _constant(self, name: str) -> object:
+        """The value of a constant of the file; None where there is none."""
+        return self.annotations.constant(ast.Name(name))[1]
 
     def _seconds_constant(self, name: str) -> float | None:
         """A number of seconds; a built-in pack that waits for others may need more than the default."""
-        known, value = self.annotations.constant(ast.Name(name))
-        return float(value) if known and isinstance(value, int | float) and not isinstance(value, bool) else None
+        value = self._constant(name)
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
     def _names_constant(self, name: str) -> tuple[str, ...] | None:
-        known, value = self.annotations.constant(ast.Name(name))
-        return tuple(map(str, value)) if known and isinstance(value, (list, tuple, set)) else None
+        value = self._constant(name)
+        return tuple(map(str, value)) if isinstance(value, (list, tuple, set)) else None
 
 
 def _imports(module: ast.Module) -> Iterator[tuple[str, str]]:

@@ -12,13 +12,14 @@ import os
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import anyio
 
 from ot.errors import ToolStoppedError
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 # Most plain tools are short. Waiting this long on the spot, in seconds, spares them the way through the event loop.
 BRIEFLY = 0.0001
@@ -33,19 +34,19 @@ class _Thread:
 
     __slots__ = ("_bell", "_job", "_tell", "ended")
 
-    def __init__(self, tell: Callable[[_Job[Any]], None]) -> None:
+    def __init__(self, tell: Callable[[_Job[object]], None]) -> None:
         self._tell = tell  # the event loop of the end of a job that it waits for
         self._bell = os.eventfd(0)
         self.ended = threading.Lock()  # released as a job ends
         self.ended.acquire()
-        self._job: _Job[Any] | None = None
+        self._job: _Job[object] | None = None
         try:
             threading.Thread(target=self._work, name="ot tool", daemon=True).start()
         except RuntimeError:  # the system has no more of them
             os.close(self._bell)
             raise
 
-    def give(self, job: _Job[Any] | None) -> None:
+    def give(self, job: _Job[object] | None) -> None:
         """Have it carry out a job, now that it has none; without one it ends."""
         self._job = job
         os.eventfd_write(self._bell, 1)
@@ -66,7 +67,7 @@ class _Thread:
         os.close(self._bell)
 
 
-class _Job(Generic[T]):
+class _Job(Generic[T_co]):
     """One function on its way through a thread, with the context of its caller."""
 
     __slots__ = (
@@ -82,11 +83,11 @@ class _Job(Generic[T]):
         "value",
     )
 
-    value: T
+    value: T_co
     thread: _Thread
     loop: asyncio.AbstractEventLoop  # that waits
 
-    def __init__(self, function: Callable[[], T]) -> None:
+    def __init__(self, function: Callable[[], T_co]) -> None:
         self._function = function
         self._context = copy_context()
         self.done: anyio.Event | None = None  # for the event loop, once that waits
@@ -155,7 +156,7 @@ class ToolThreads:
             self._places.release()
             raise
 
-    async def _wait(self, job: _Job[Any]) -> None:
+    async def _wait(self, job: _Job[object]) -> None:
         job.done = done = anyio.Event()
         try:
             await done.wait()
@@ -163,7 +164,7 @@ class ToolThreads:
             await self._wait_once_more(job, done)
             raise
 
-    async def _wait_once_more(self, job: _Job[Any], done: anyio.Event) -> None:
+    async def _wait_once_more(self, job: _Job[object], done: anyio.Event) -> None:
         with anyio.move_on_after(self._grace, shield=True):
             await done.wait()
         if not done.is_set():
@@ -171,7 +172,7 @@ class ToolThreads:
             self.late += 1
             raise ToolStoppedError("", still_running=True) from None
 
-    def _finish(self, job: _Job[Any]) -> None:
+    def _finish(self, job: _Job[object]) -> None:
         if job.finished:
             return
         job.finished = True

@@ -165,7 +165,7 @@ def test_every_key_says_what_a_project_may_do_with_it_and_is_held_to_it(workspac
 
     closed = [key for key in KEYS.values() if "project" not in (*key.layers.sets, *key.layers.tightens)]
     for key in closed:
-        tightening = Tightening(list(KEYS.values()), project=workspace.project)
+        tightening = Tightening(workspace.project)
         assert tightening.apply({}, _nested(key)) == {}, key.path
         assert tightening.refused, key.path
 

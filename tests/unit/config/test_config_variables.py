@@ -168,4 +168,4 @@ def test_other_variables_are_nobodys_business(workspace: Workspace) -> None:
 def test_no_two_keys_share_a_variable() -> None:
     keys = [key for key in known_keys() if "*" not in key.path and not key.is_mapping]
 
-    assert len(settable_variables(known_keys())) == len(keys)
+    assert len(settable_variables()) == len(keys)
