@@ -15,7 +15,7 @@ from ot.processes.standby import Standby
 from ot_packs.git.changes import commit_staged, stage, switch_to, use_stash
 from ot_packs.git.comparison import FORMAT, Comparison, Kept, read_comparison
 from ot_packs.git.hardened import DIFF_OPTIONS
-from ot_packs.git.history import BRANCH_FORMAT, LOG_OPTIONS, BlamedLine, read_blame, read_branches, read_commits
+from ot_packs.git.history import BRANCH_FORMAT, LOG_OPTIONS, read_blame, read_branches, read_commits
 from ot_packs.git.listed_files import literal, pathspecs
 from ot_packs.git.program import Git, open_git
 from ot_packs.git.repository import Repository, Subject, find_subject
@@ -263,7 +263,7 @@ async def blame(
     wanted = sorted(set(lines or ()))[: checked(limit) + 1]
     ranges = [f"-L{number},{number}" for number in wanted] or [f"-L{max(offset, 1)},+{limit + 1}"]
     output = await git.read("blame", "--line-porcelain", "--no-textconv", *ranges, *at, "--", subject.name)
-    found = [_line_of(line) for line in read_blame(output, longest=_LONGEST_LINE)]
+    found: list[BlameLine] = list(read_blame(output, longest=_LONGEST_LINE))
     return {"lines": found[:limit], "more": len(found) > limit}
 
 
@@ -444,18 +444,6 @@ def _diff_of(comparison: Comparison, subject: Subject) -> Diff:
         "total": len(files),
         "patch": comparison.patch,
         "more": comparison.cut or len(files) > _MOST,
-    }
-
-
-def _line_of(line: BlamedLine) -> BlameLine:
-    return {
-        "line": line.number,
-        "text": line.text,
-        "commit": line.commit,
-        "author": line.author,
-        "email": line.email,
-        "date": line.date,
-        "subject": line.subject,
     }
 
 

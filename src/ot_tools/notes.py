@@ -30,7 +30,7 @@ _MOST_TAGS = 20
 Made = TypeVar("Made")
 
 
-class NoteSummary(TypedDict):
+class NoteHead(TypedDict):
     """A note without its content."""
 
     id: int
@@ -39,19 +39,18 @@ class NoteSummary(TypedDict):
     project: str
     created: str
     changed: str
+
+
+class NoteSummary(NoteHead):
+    """A note with an excerpt, if there is one, of its content."""
+
     characters: int
     excerpt: str
 
 
-class Note(TypedDict):
+class Note(NoteHead):
     """A note with its content, as it was given."""
 
-    id: int
-    title: str
-    tags: builtins.list[str]
-    project: str
-    created: str
-    changed: str
     content: Any
 
 
@@ -185,15 +184,7 @@ async def read(*, title: str = "", id: int = 0) -> Note:
 
     note, content = await _with_store(find)
     _mark([note])
-    return Note(
-        id=note.number,
-        title=note.title,
-        tags=note.tags,
-        project=note.project,
-        created=_moment(note.created),
-        changed=_moment(note.changed),
-        content=content,
-    )
+    return {**_head(note), "content": content}
 
 
 async def delete(*, title: str = "", id: int = 0) -> DeletedNote:
@@ -296,20 +287,21 @@ def _choice(*, tag: str, here: bool, limit: int, offset: int) -> Choice:
 
 def _page(choice: Choice, found: builtins.list[Summary], total: int) -> NotePage:
     _mark(found)
-    notes = [
-        NoteSummary(
-            id=note.number,
-            title=note.title,
-            tags=note.tags,
-            project=note.project,
-            created=_moment(note.created),
-            changed=_moment(note.changed),
-            characters=note.characters,
-            excerpt=note.excerpt,
-        )
-        for note in found
+    notes: builtins.list[NoteSummary] = [
+        {**_head(note), "characters": note.characters, "excerpt": note.excerpt} for note in found
     ]
     return NotePage(notes=notes, total=total, more=total > choice.offset + len(notes))
+
+
+def _head(note: Summary) -> NoteHead:
+    return {
+        "id": note.number,
+        "title": note.title,
+        "tags": note.tags,
+        "project": note.project,
+        "created": _moment(note.created),
+        "changed": _moment(note.changed),
+    }
 
 
 def _only(found: builtins.list[Summary], title: str, number: int) -> Summary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from ot_packs.db.rows import Limits, StatementRows
 from ot_packs.db.statements import Params, Statement
@@ -46,8 +46,32 @@ class Table:
         return f"{self.schema}.{self.name}" if self.schema else self.name
 
 
+def quoted(name: str) -> str:
+    """Write a name as standard SQL quotes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def group_keys(rows: Iterable[tuple[Any, str, str, str | None]]) -> list[ForeignKey]:
+    """Group the columns of foreign keys: name of the key, column, other table, its column (None: its primary key)."""
+    keys: dict[object, ForeignKey] = {}
+    for name, column, other, reference in rows:
+        key = keys.setdefault(name, ForeignKey([], other, []))
+        key.columns.append(column)
+        if reference is not None:
+            key.references.append(reference)
+    return list(keys.values())
+
+
+def group_columns(rows: Iterable[tuple[Any, str | None]]) -> list[list[str]]:
+    """Group the columns of indexes, given as pairs of the index's name and a column."""
+    indexes: dict[object, list[str]] = {}
+    for name, column in rows:
+        indexes.setdefault(name, []).append(column or "(expression)")
+    return list(indexes.values())
+
+
 class Session(Protocol):
-    """What each engine can do. What fails in the database is raised as ToolError with the database's own words."""
+    """An open database of any engine. What fails in it is raised as ToolError with the database's own words."""
 
     dialect: str
 

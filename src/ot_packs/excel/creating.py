@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypedDict
 
 import xlsxwriter
 from xlsxwriter.format import Format
@@ -39,9 +39,8 @@ class SheetPlan:
     charts: list[ChartPlan]
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A sheet that was made."""
+class MadeSheet(TypedDict):
+    """A sheet of the new workbook."""
 
     name: str
     rows: int
@@ -50,7 +49,7 @@ class Made:
     charts: int
 
 
-def create_workbook(target: Path, sheets: Sequence[object], *, formulas: bool) -> list[Made]:
+def create_workbook(target: Path, sheets: Sequence[object], *, formulas: bool) -> list[MadeSheet]:
     """Write a new workbook; raises ToolError, before anything is written, for a plan that makes no sense."""
     if not sheets:
         raise ToolError('sheets is empty: pass at least one, such as {"name": "Data", "rows": [...]}')
@@ -177,7 +176,7 @@ class _SheetWriter:
         self._widths: dict[int, int] = {}
         self._formulas = 0
 
-    def write(self) -> Made:
+    def write(self) -> MadeSheet:
         plan = self._plan
         top = 1 if plan.header else 0
         bold = self._book.add_format({"bold": True})
@@ -205,7 +204,13 @@ class _SheetWriter:
                 beside=width,
                 number=number,
             )
-        return Made(plan.name, len(plan.rows), width, self._formulas, len(plan.charts))
+        return {
+            "name": plan.name,
+            "rows": len(plan.rows),
+            "columns": width,
+            "formulas": self._formulas,
+            "charts": len(plan.charts),
+        }
 
     def _put(self, row: int, column: int, cell: Cell, style: Format | None) -> None:
         sheet, content = self._sheet, cell.content

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 import openpyxl
 from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE, MergedCell
@@ -25,7 +26,7 @@ _GENERAL = "General"
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What is to be written, and where."""
+    """Cells and rows to be written, and their place."""
 
     sheet: str | None
     cells: Mapping[str, object]
@@ -36,9 +37,8 @@ class Edit:
     lossy: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Edited:
-    """What was written."""
+class Edited(TypedDict):
+    """An edit that was written."""
 
     sheet: str
     cells: int
@@ -81,7 +81,7 @@ def _edit(book: openpyxl.Workbook, source: Path, target: Path, edit: Edit) -> Ed
             "pass lossy=True to accept that, or create a new workbook"
         )
     uncalculated = sum(cell.data_type == "f" for each in book.worksheets for row in each.iter_rows() for cell in row)
-    return Edited(sheet.title, len(placed), lost, uncalculated)
+    return {"sheet": sheet.title, "cells": len(placed), "lost": lost, "uncalculated": uncalculated}
 
 
 def _find_sheet(book: openpyxl.Workbook, source: Path, edit: Edit) -> Worksheet:
