@@ -19,7 +19,7 @@ from ot.store.owner import Owner
 from ot.store.postgres.ownership import project_of
 from ot.store.unavailable import StoreUnavailableError
 from ot_packs.full_text import read_query
-from ot_packs.notes.store import LONGEST_CONTENT, Choice, Draft, Notes, Summary, open_notes
+from ot_packs.notes.store import LONGEST_CONTENT, Draft, NoteFilter, Notes, Summary, open_notes
 
 pack = "notes"
 
@@ -277,15 +277,15 @@ def _checked_tags(tags: Iterable[str]) -> builtins.list[str]:
     return found
 
 
-def _choice(*, tag: str, here: bool, limit: int, offset: int) -> Choice:
+def _choice(*, tag: str, here: bool, limit: int, offset: int) -> NoteFilter:
     if not 1 <= limit <= 1000:
         raise ToolError(f"limit must be between 1 and 1000, not {limit}")
     if offset < 0:
         raise ToolError(f"offset must not be negative: {offset}")
-    return Choice(_project() if here else "", tag, limit, offset)
+    return NoteFilter(_project() if here else "", tag, limit, offset)
 
 
-def _page(choice: Choice, found: builtins.list[Summary], total: int) -> NotePage:
+def _page(choice: NoteFilter, found: builtins.list[Summary], total: int) -> NotePage:
     _mark(found)
     notes: builtins.list[NoteSummary] = [
         {**_head(note), "characters": note.characters, "excerpt": note.excerpt} for note in found

@@ -26,7 +26,7 @@ _USUAL = {"postgres": PREFER, "mysql": OFF}
 
 @dataclass(frozen=True, slots=True)
 class Encryption:
-    """Whether a connection is encrypted, and what of the server's certificate is checked."""
+    """The encryption of a connection, and the checks of the server's certificate."""
 
     mode: str = OFF
     authority: str | None = None  # the file of who may have signed it; None for those whom the system trusts

@@ -1,4 +1,4 @@
-"""What is written into a cell for a value, whichever library writes it.
+"""The content of a cell for a value, whichever library writes it.
 
 Text stays text: a spreadsheet program would compute what begins with `=`, and some such formulas start programs or call
 servers. A formula is written where the caller asks for it, and one that reaches outside only if it is marked itself.
@@ -45,7 +45,7 @@ Content: TypeAlias = str | int | float | bool | Moment | None
 
 
 class Cell(NamedTuple):
-    """What a cell is to hold; `result` is the value of a formula, if the caller knows it."""
+    """The content to be written to a cell; `result` is the value of a formula, if the caller knows it."""
 
     form: Form
     content: Content

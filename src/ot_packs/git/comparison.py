@@ -33,7 +33,7 @@ class Comparison:
     cut: bool
 
 
-class Kept:
+class KeptOutput:
     """Keeps the beginning of an output; the rest is not waited for."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Kept:
         return len(self.data) > MOST
 
 
-def read_comparison(kept: Kept, *, start: int = 0, lines: int, most: int) -> Comparison:
+def read_comparison(kept: KeptOutput, *, start: int = 0, lines: int, most: int) -> Comparison:
     """Read what was kept, from `start` on; of the patch at most so many lines, and bytes."""
     data = bytes(kept.data[start:]).lstrip(b"\n")
     fields = _Fields(data)

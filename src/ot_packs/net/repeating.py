@@ -20,7 +20,7 @@ _LONGEST_PAUSE = 10.0
 
 
 class TooMuchError(Exception):
-    """The service says that this was one request too many; `asked` is how long it wants to be left alone."""
+    """The service says that this was one request too many; `asked` is how long it asks to wait."""
 
     def __init__(self, reason: str, asked: float | None) -> None:
         super().__init__(reason)
@@ -79,7 +79,7 @@ class Repetition:
         try:
             return await self._pace.take_turn(1 / self._rate, within=self._context.remaining())
         except QueueTooLongError as error:
-            reason = f"calls with the same key wait, at {self._rate:g} a second"
+            reason = f"calls with the same key are queued, at {self._rate:g} a second"
             raise self._too_many(reason, error.wait) from error
 
     def _too_many(self, reason: str, wait: float) -> RateLimitedError:

@@ -50,7 +50,7 @@ class RegistryClient:
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate < math.inf:
             raise ToolError("packs.package.rate is not a number of requests a second, such as 20")
         if not registry.authorization.isascii() or not registry.authorization.isprintable():
-            raise ToolError(f"the token in {registry.token_source} holds foreign letters, and was not sent")
+            raise ToolError(f"the token in {registry.token_source} contains non-ASCII characters, and was not sent")
         for secret in registry.secrets():
             self._context.part(Redactor).learn(secret)
         pace = self._context.part(RateLimits).pace_of("package", registry.origin)
@@ -73,7 +73,7 @@ class RegistryClient:
         try:
             answer = await self._follow(registry, url, accept)
         except AnswerTooLargeError as error:
-            raise ToolError(f"{registry.url} answers with more than {_LARGEST:,} bytes about one package") from error
+            raise ToolError(f"{registry.url} returned more than {_LARGEST:,} bytes for one package") from error
         except ServiceUnavailableError as error:
             raise PassingError(error) from error
         if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
@@ -97,7 +97,7 @@ class RegistryClient:
             if answer.status // 100 != 3 or not target:
                 return answer
             url = urljoin(url, target)
-        raise ToolError(f"{registry.url} leads from one redirect to the next")
+        raise ToolError(f"{registry.url} has too many redirects")
 
 
 def refusal(registry: Registry, answer: Answer) -> CallError:

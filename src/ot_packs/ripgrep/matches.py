@@ -19,7 +19,7 @@ _MOST_TEXT = 8 * 1024 * 1024  # characters of one answer
 
 
 class _Text(TypedDict, total=False):
-    """What ripgrep writes as text, or as Base64 if it is not UTF-8."""
+    """A text as ripgrep writes it, as Base64 if it is not UTF-8."""
 
     text: str
     bytes: str
