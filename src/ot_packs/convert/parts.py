@@ -69,5 +69,5 @@ def _bounds(piece: str, total: int) -> tuple[int, int]:
     first = int(found[1] or 1)
     last = int(found[3] or total) if found[2] else first
     if not 1 <= first <= last:
-        raise ToolError(f"{piece[:40]!r} is not a range of pages: they count upwards from 1")
+        raise ToolError(f"{piece[:40]!r} is not a range of pages: page numbers count from 1 upwards")
     return first, last

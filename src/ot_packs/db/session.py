@@ -77,31 +77,24 @@ class Session(Protocol):
 
     def read(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
         """Carry out a statement that was found to read, in the engine's own read-only mode as well."""
-        ...
 
     def write(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
         """Carry out any statement, as one transaction."""
-        ...
 
     def explain(self, statement: Statement, params: Params) -> str:
         """Return the plan of a statement that was found to read, without carrying it out."""
-        ...
 
     def tables(self) -> list[Table]:
         """Return tables and views, without their columns."""
-        ...
 
     def describe(self, table: Table) -> Table:
         """Return a table with its columns and keys."""
-        ...
 
     def quote(self, name: str) -> str:
         """Write a name so that it is nothing but a name."""
-        ...
 
     def insert(self, target: str, columns: list[str], rows: Iterable[Sequence[object]], *, create: str) -> int:
         """Insert rows, after the statement `create` if there is one, as one transaction; returns how many."""
-        ...
 
 
 @runtime_checkable
@@ -111,16 +104,12 @@ class ServerSession(Session, Protocol):
     @property
     def usable(self) -> bool:
         """False once its connection is closed."""
-        ...
 
     def prepare(self, token: str, seconds: float) -> None:
         """Begin a call: its mark, by which another connection can stop it, and its time limit."""
-        ...
 
     def stop(self, token: str) -> None:
         """Cancel what another connection of the same role does under a mark."""
-        ...
 
     def excess(self) -> list[str]:
         """Return what the role may do that reading has no need of."""
-        ...

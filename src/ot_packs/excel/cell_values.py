@@ -122,3 +122,16 @@ def _formula(text: str, where: str, *, marked: bool) -> Cell:
 def reaches_outside(formula: str) -> bool:
     """True if a formula calls a server, another workbook or another program, or offers a link."""
     return _OUTSIDE.search(_LITERAL.sub('""', formula)) is not None
+
+
+def format_of(value: object) -> str:
+    """Return the number format of a date, time or duration, unless the caller sets one."""
+    match value:
+        case datetime.datetime():
+            return "yyyy-mm-dd hh:mm:ss"
+        case datetime.date():
+            return "yyyy-mm-dd"
+        case datetime.time():
+            return "hh:mm:ss"
+        case _:
+            return "[h]:mm:ss"

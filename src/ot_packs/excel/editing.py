@@ -16,9 +16,8 @@ from ot.errors import ToolError
 from ot_packs.documents.archives import check_archive
 from ot_packs.documents.failures import reading
 from ot_packs.documents.kinds import Kind, recognise
-from ot_packs.excel.cell_values import Cell, Form, cell_for
+from ot_packs.excel.cell_values import Cell, Form, cell_for, format_of
 from ot_packs.excel.inventory import lost_between, take_inventory
-from ot_packs.excel.moments import format_of
 from ot_packs.excel.references import cell_name, parse_cell
 
 _GENERAL = "General"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from http import HTTPStatus
 from urllib.parse import urljoin
 
@@ -23,8 +24,7 @@ from ot_packs.net.addresses import Allowed
 from ot_packs.net.bounded import Answer, AnswerTooLargeError, ask
 from ot_packs.net.guarded import AGENT, GuardedClient
 from ot_packs.net.refusals import is_passing, reason_of
-from ot_packs.net.repeating import PassingError, Repetition, TooMuchError
-from ot_packs.net.waits import seconds_to_wait
+from ot_packs.net.repeating import PassingError, Repetition, require_success
 from ot_packs.package.registries import Registry, is_public, origin_of
 
 _LARGEST = 50_000_000  # bytes of an answer, unpacked
@@ -76,15 +76,12 @@ class RegistryClient:
             raise ToolError(f"{registry.url} returned more than {_LARGEST:,} bytes for one package") from error
         except ServiceUnavailableError as error:
             raise PassingError(error) from error
-        if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
-            raise TooMuchError(reason_of(answer), seconds_to_wait(answer.headers, answer.body))
         if answer.status in _MISSING:
             return None
-        if answer.status == HTTPStatus.OK:
-            return answer
-        if is_passing(answer):
-            raise PassingError(refusal(registry, answer), asked=seconds_to_wait(answer.headers, answer.body))
-        raise refusal(registry, answer)
+        require_success(answer, partial(refusal, registry))
+        if answer.status != HTTPStatus.OK:
+            raise refusal(registry, answer)
+        return answer
 
     async def _follow(self, registry: Registry, url: str, accept: str) -> Answer:
         """Ask, and ask again where a redirect leads; what leaves the registry is guarded, and gets no token."""
