@@ -1,1 +1,1 @@
-"""What stands behind built-in packs that need more than their one file: a room for each."""
+"""The code behind built-in packs that need more than one file: a package for each."""

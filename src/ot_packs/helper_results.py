@@ -1,4 +1,4 @@
-"""What a function in a helper process returned, as the type that the function declares."""
+"""The results of functions in helper processes, as the types that the functions declare."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 def as_declared(value: object, result: type[Result]) -> Result:
     """Return a value as the declared type of the function that returned it; only the outermost type is checked.
 
-    The function is ours, and runs in a process of ours: what is inside has the type that mypy found there.
+    The function is ours, and runs in a process of ours: mypy has checked there what is inside.
     """
     origin = get_origin(result) or result
     outermost = dict if is_typeddict(origin) else origin

@@ -149,12 +149,8 @@ async def search(*, query: str, path: str = "", limit: int = 20, offset: int = 0
         raise ToolError("query has no words: give words or names to look for")
     tree = await to_thread.run_sync(find_tree, allowed_files(), path)
     found = await search_tree(current(), tree, Query(terms, limit, offset))
-    files = [
-        FoundFile(path=each.path, score=each.score, lines=[MatchingLine(line=n, text=text) for n, text in each.lines])
-        for each in found.files
-    ]
-    more = found.total > offset + len(files)
-    return SearchResult(files=files, total=found.total, more=more, indexed=found.indexed)
+    more = found.total > offset + len(found.files)
+    return {"files": found.files, "total": found.total, "more": more, "indexed": found.indexed}
 
 
 @reads

@@ -177,18 +177,9 @@ def read(
     from ot_packs.excel.workbook import Workbook
 
     window = read_window(Workbook(Path(path)).sheet(sheet), range, header=header, limit=limit, offset=offset)
-    rows: list[Any] = window.rows
-    if header:
-        rows = [dict(zip(window.columns, row, strict=True)) for row in window.rows]
-    return {
-        "sheet": window.sheet,
-        "range": window.range,
-        "columns": window.columns,
-        "rows": rows,
-        "total": window.total,
-        "more": window.more,
-        "merged": window.merged,
-    }
+    if not header:
+        return window
+    return {**window, "rows": [dict(zip(window["columns"], row, strict=True)) for row in window["rows"]]}
 
 
 @isolated(reads=["{path}"])
@@ -212,8 +203,7 @@ def search(*, path: str, query: str, sheet: str | int | None = None, limit: int 
     from ot_packs.excel.workbook import Workbook
 
     found, total = find_text(Workbook(Path(path)), query, sheet, limit)
-    matches: list[MatchingCell] = [{"sheet": cell.sheet, "cell": cell.cell, "value": cell.value} for cell in found]
-    return {"matches": matches, "total": total, "more": total > len(matches)}
+    return {"matches": found, "total": total, "more": total > len(found)}
 
 
 @isolated(reads=["{path}"])
@@ -245,8 +235,8 @@ def formulas(
     total = text = 0
     for each in find_formulas(Workbook(Path(path)), sheet, range):
         if offset <= total < offset + limit and text < MAX_TEXT:
-            found.append({"sheet": each.sheet, "cell": each.cell, "formula": each.formula, "value": each.value})
-            text += len(each.formula) + len(str(each.value))
+            found.append(each)
+            text += len(each["formula"]) + len(str(each["value"]))
         total += 1
     return {"formulas": found, "total": total, "more": total > offset + len(found)}
 
@@ -284,14 +274,7 @@ def write(
     from ot_packs.excel.editing import Edit, edit_workbook
 
     edit = Edit(sheet, cells or {}, rows or [], start, formulas, add, lossy)
-    edited = edit_workbook(Path(path), current().output("path"), edit)
-    return {
-        "path": path,
-        "sheet": edited.sheet,
-        "cells": edited.cells,
-        "lost": edited.lost,
-        "uncalculated": edited.uncalculated,
-    }
+    return {"path": path, **edit_workbook(Path(path), current().output("path"), edit)}
 
 
 @isolated(outputs=["{path}"])
@@ -326,15 +309,4 @@ def create(*, path: str, sheets: list[dict[str, Any]], formulas: bool = False) -
     """
     from ot_packs.excel.creating import create_workbook
 
-    made = create_workbook(current().output("path"), sheets, formulas=formulas)
-    listed: list[MadeSheet] = [
-        {
-            "name": sheet.name,
-            "rows": sheet.rows,
-            "columns": sheet.columns,
-            "formulas": sheet.formulas,
-            "charts": sheet.charts,
-        }
-        for sheet in made
-    ]
-    return {"path": path, "sheets": listed}
+    return {"path": path, "sheets": create_workbook(current().output("path"), sheets, formulas=formulas)}

@@ -27,7 +27,7 @@ class Lines(TypedDict):
     cut: NotRequired[bool]  # the only line is longer than one answer and was cut
 
 
-class Change(TypedDict):
+class FileChange(TypedDict):
     """A change to a file or folder."""
 
     path: str
@@ -115,7 +115,7 @@ async def read(*, path: str, offset: int = 1, limit: int = 2000, encoding: str =
 
 
 @idempotent
-async def write(*, path: str, content: str, overwrite: bool = True) -> Change:
+async def write(*, path: str, content: str, overwrite: bool = True) -> FileChange:
     """Write a text file as UTF-8; a replaced file keeps its mode, missing folders are created.
 
     Args:
@@ -133,7 +133,7 @@ async def write(*, path: str, content: str, overwrite: bool = True) -> Change:
     return _change(path, await stoppable(lambda _: changing.write(files, path, content, overwrite=overwrite)))
 
 
-async def edit(*, path: str, old: str, new: str, count: int = 1, encoding: str = "") -> Change:
+async def edit(*, path: str, old: str, new: str, count: int = 1, encoding: str = "") -> FileChange:
     """Replace text in a file; encoding, mode and line ends stay as they are.
 
     Args:
@@ -155,7 +155,7 @@ async def edit(*, path: str, old: str, new: str, count: int = 1, encoding: str =
     return _change(path, await stoppable(lambda _: work()))
 
 
-async def edit_lines(*, path: str, start: int, end: int, new: str, encoding: str = "") -> Change:
+async def edit_lines(*, path: str, start: int, end: int, new: str, encoding: str = "") -> FileChange:
     """Replace whole lines of a file, or insert lines; encoding, mode and line ends stay as they are.
 
     Args:
@@ -282,7 +282,7 @@ async def info(*, path: str) -> FileInfo:
     return found
 
 
-async def copy(*, path: str, output: str, overwrite: bool = False, recursive: bool = False) -> Change:
+async def copy(*, path: str, output: str, overwrite: bool = False, recursive: bool = False) -> FileChange:
     """Copy a file, or a folder with its contents; missing parent folders are created.
 
     Args:
@@ -306,7 +306,7 @@ async def copy(*, path: str, output: str, overwrite: bool = False, recursive: bo
     return change
 
 
-async def move(*, path: str, output: str, overwrite: bool = False) -> Change:
+async def move(*, path: str, output: str, overwrite: bool = False) -> FileChange:
     """Move or rename a file or folder; missing parent folders are created.
 
     Args:
@@ -326,7 +326,7 @@ async def move(*, path: str, output: str, overwrite: bool = False) -> Change:
     return _moved(output, "moved", contents, f"rename from {path}\nrename to {output}")
 
 
-async def delete(*, path: str, recursive: bool = False) -> Change:
+async def delete(*, path: str, recursive: bool = False) -> FileChange:
     """Delete a file or an empty folder.
 
     Args:
@@ -347,7 +347,9 @@ async def delete(*, path: str, recursive: bool = False) -> Change:
     return change
 
 
-def _moved(path: str, change: Literal["copied", "moved", "deleted"], contents: moving.Contents, diff: str) -> Change:
+def _moved(
+    path: str, change: Literal["copied", "moved", "deleted"], contents: moving.Contents, diff: str
+) -> FileChange:
     return {
         "path": path,
         "change": change,
@@ -359,7 +361,7 @@ def _moved(path: str, change: Literal["copied", "moved", "deleted"], contents: m
     }
 
 
-def _change(path: str, changed: changing.Changed) -> Change:
+def _change(path: str, changed: changing.Changed) -> FileChange:
     diff = changed.diff
     return {"path": path, "change": changed.kind, "added": diff.added, "removed": diff.removed, "diff": diff.text}
 

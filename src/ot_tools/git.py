@@ -13,13 +13,13 @@ from ot.errors import ToolError
 from ot.files.allowed_files import allowed_files
 from ot.processes.standby import Standby
 from ot_packs.git.changes import commit_staged, stage, switch_to, use_stash
-from ot_packs.git.comparison import FORMAT, Comparison, Kept, read_comparison
+from ot_packs.git.comparison import FORMAT, Comparison, KeptOutput, read_comparison
 from ot_packs.git.hardened import DIFF_OPTIONS
-from ot_packs.git.history import BRANCH_FORMAT, LOG_OPTIONS, BlamedLine, read_blame, read_branches, read_commits
+from ot_packs.git.history import BRANCH_FORMAT, LOG_OPTIONS, read_blame, read_branches, read_commits
 from ot_packs.git.listed_files import literal, pathspecs
 from ot_packs.git.program import Git, open_git
 from ot_packs.git.repository import Repository, Subject, find_subject
-from ot_packs.git.status import State, read_state
+from ot_packs.git.status import TreeState, read_state
 from ot_packs.git.words import checked, commit_word, plain, revision_word
 
 pack = "git"
@@ -205,7 +205,7 @@ async def diff(
     git = await _open(subject.repository, files=not head)
     options = (*DIFF_OPTIONS, *FORMAT, f"--unified={checked(context)}", *(["--cached"] if staged else []))
     ends = [commit_word(end) for end in (base, head) if end]
-    kept = Kept()
+    kept = KeptOutput()
     await git.read("diff", *options, "--end-of-options", *ends, "--", *pathspecs(subject.name), on_output=kept.take)
     return _diff_of(read_comparison(kept, lines=checked(limit), most=_MOST_PATCH), subject)
 
@@ -230,7 +230,7 @@ async def show(*, revision: str = "HEAD", path: str = ".", limit: int = 2000) ->
     words = ("--end-of-options", commit_word(revision))
     head = await git.read("log", "-1", *LOG_OPTIONS, *words, "--")
     options = (*DIFF_OPTIONS, *FORMAT, "--format=", "--diff-merges=first-parent", "--no-show-signature")
-    kept = Kept()
+    kept = KeptOutput()
     await git.read("show", *options, *words, "--", *pathspecs(subject.name), on_output=kept.take)
     diff = _diff_of(read_comparison(kept, lines=checked(limit), most=_MOST_PATCH), subject)
     return {"commit": _commit_of(next(read_commits(head))), "diff": diff}
@@ -263,7 +263,7 @@ async def blame(
     wanted = sorted(set(lines or ()))[: checked(limit) + 1]
     ranges = [f"-L{number},{number}" for number in wanted] or [f"-L{max(offset, 1)},+{limit + 1}"]
     output = await git.read("blame", "--line-porcelain", "--no-textconv", *ranges, *at, "--", subject.name)
-    found = [_line_of(line) for line in read_blame(output, longest=_LONGEST_LINE)]
+    found: list[BlameLine] = list(read_blame(output, longest=_LONGEST_LINE))
     return {"lines": found[:limit], "more": len(found) > limit}
 
 
@@ -389,7 +389,7 @@ def _path(subject: Subject, name: str) -> str:
     return allowed_files().short(subject.repository.top / name) if name else ""
 
 
-def _status_of(state: State, subject: Subject) -> Status:
+def _status_of(state: TreeState, subject: Subject) -> Status:
     heads = state.headers
     ahead, behind = heads.get("branch.ab", "+0 -0").split(" ")
     branch, commit = heads.get("branch.head", ""), heads.get("branch.oid", "")
@@ -444,18 +444,6 @@ def _diff_of(comparison: Comparison, subject: Subject) -> Diff:
         "total": len(files),
         "patch": comparison.patch,
         "more": comparison.cut or len(files) > _MOST,
-    }
-
-
-def _line_of(line: BlamedLine) -> BlameLine:
-    return {
-        "line": line.number,
-        "text": line.text,
-        "commit": line.commit,
-        "author": line.author,
-        "email": line.email,
-        "date": line.date,
-        "subject": line.subject,
     }
 
 

@@ -19,7 +19,7 @@ from ot.store.owner import Owner
 from ot.store.postgres.ownership import project_of
 from ot.store.unavailable import StoreUnavailableError
 from ot_packs.full_text import read_query
-from ot_packs.notes.store import LONGEST_CONTENT, Choice, Draft, Notes, Summary, open_notes
+from ot_packs.notes.store import LONGEST_CONTENT, Draft, NoteFilter, Notes, Summary, open_notes
 
 if TYPE_CHECKING:
     from ot.store.postgres.link import PostgresLink
@@ -33,7 +33,7 @@ _MOST_TAGS = 20
 Made = TypeVar("Made")
 
 
-class NoteSummary(TypedDict):
+class NoteHead(TypedDict):
     """A note without its content."""
 
     id: int
@@ -42,19 +42,18 @@ class NoteSummary(TypedDict):
     project: str
     created: str
     changed: str
+
+
+class NoteSummary(NoteHead):
+    """A note with an excerpt, if there is one, of its content."""
+
     characters: int
     excerpt: str
 
 
-class Note(TypedDict):
+class Note(NoteHead):
     """A note with its content, as it was given."""
 
-    id: int
-    title: str
-    tags: builtins.list[str]
-    project: str
-    created: str
-    changed: str
     content: Any
 
 
@@ -188,15 +187,7 @@ async def read(*, title: str = "", id: int = 0) -> Note:
 
     note, content = await _with_store(find)
     _mark([note])
-    return Note(
-        id=note.number,
-        title=note.title,
-        tags=note.tags,
-        project=note.project,
-        created=_moment(note.created),
-        changed=_moment(note.changed),
-        content=content,
-    )
+    return {**_head(note), "content": content}
 
 
 async def delete(*, title: str = "", id: int = 0) -> DeletedNote:
@@ -291,30 +282,31 @@ def _checked_tags(tags: Iterable[str]) -> builtins.list[str]:
     return found
 
 
-def _choice(*, tag: str, here: bool, limit: int, offset: int) -> Choice:
+def _choice(*, tag: str, here: bool, limit: int, offset: int) -> NoteFilter:
     if not 1 <= limit <= 1000:
         raise ToolError(f"limit must be between 1 and 1000, not {limit}")
     if offset < 0:
         raise ToolError(f"offset must not be negative: {offset}")
-    return Choice(_project() if here else "", tag, limit, offset)
+    return NoteFilter(_project() if here else "", tag, limit, offset)
 
 
-def _page(choice: Choice, found: builtins.list[Summary], total: int) -> NotePage:
+def _page(choice: NoteFilter, found: builtins.list[Summary], total: int) -> NotePage:
     _mark(found)
-    notes = [
-        NoteSummary(
-            id=note.number,
-            title=note.title,
-            tags=note.tags,
-            project=note.project,
-            created=_moment(note.created),
-            changed=_moment(note.changed),
-            characters=note.characters,
-            excerpt=note.excerpt,
-        )
-        for note in found
+    notes: builtins.list[NoteSummary] = [
+        {**_head(note), "characters": note.characters, "excerpt": note.excerpt} for note in found
     ]
     return NotePage(notes=notes, total=total, more=total > choice.offset + len(notes))
+
+
+def _head(note: Summary) -> NoteHead:
+    return {
+        "id": note.number,
+        "title": note.title,
+        "tags": note.tags,
+        "project": note.project,
+        "created": _moment(note.created),
+        "changed": _moment(note.changed),
+    }
 
 
 def _only(found: builtins.list[Summary], title: str, number: int) -> Summary:

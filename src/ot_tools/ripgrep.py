@@ -10,11 +10,11 @@ import anyio.to_thread
 
 from ot.effects import reads
 from ot.errors import ToolError
-from ot.files.allowed_files import AllowedFiles, allowed_files
+from ot.files.allowed_files import allowed_files
 from ot.processes.run_program import Take
 from ot.workers.pack_program import pack_program
 from ot_packs.ripgrep.listings import CountReader, FileReader
-from ot_packs.ripgrep.matches import Match, MatchReader
+from ot_packs.ripgrep.matches import MatchReader
 from ot_packs.ripgrep.program import find_searched, run_ripgrep
 
 pack = "ripgrep"
@@ -95,9 +95,9 @@ async def search(
     words = ["--json", f"--context={context}", f"--max-count={limit + 1}", *_pattern(query, literal=literal)]
     whole = await _run(path, words + _selection(glob, type, everything=everything), reader.take)
     files = allowed_files()
-    found = sorted(reader.matches[:limit], key=lambda match: (match.path, match.line))
+    found = sorted(reader.matches[:limit], key=lambda match: (match["path"], match["line"]))
     return {
-        "matches": [_match_of(match, files) for match in found],
+        "matches": [{**match, "path": files.short(Path(match["path"]))} for match in found],
         "total": len(found) if whole and len(found) == len(reader.matches) else None,
         "more": len(reader.matches) > len(found) or not whole,
     }
@@ -198,14 +198,3 @@ def _checked(limit: int) -> int:
     if not 0 <= limit <= _MOST:
         raise ToolError(f"limit={limit} is not between 0 and {_MOST:,}")
     return limit
-
-
-def _match_of(match: Match, files: AllowedFiles) -> MatchingLine:
-    return {
-        "path": files.short(Path(match.path)),
-        "line": match.line,
-        "column": match.column,
-        "text": match.text,
-        "before": match.before,
-        "after": match.after,
-    }

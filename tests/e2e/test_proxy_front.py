@@ -199,7 +199,7 @@ async def test_a_client_that_refuses_to_ask_its_model_is_an_error_of_the_call(ab
     result = await run(front.client, "llm.transform(input='x', prompt='Say yes')")
 
     assert result.is_error
-    assert "the client did not have its model answer" in text_of(result)
+    assert "the client did not return an answer of its model" in text_of(result)
 
 
 @BOTH_ERAS

@@ -56,7 +56,7 @@ def test_characters_that_no_name_has_are_kept_in_a_note_and_find_none(notes: Not
 
 def test_a_title_is_taken_once_unless_it_is_to_be_replaced(notes: Notes) -> None:
     first, _ = notes.write(draft("t", "first"), replace=False)
-    with pytest.raises(ToolError, match="there is a note 't' already"):
+    with pytest.raises(ToolError, match="there is already a note 't'"):
         notes.write(draft("t", "second"), replace=False)
     again, replaced = notes.write(draft("t", "second"), replace=True)
 

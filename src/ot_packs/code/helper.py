@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ReadFile:
     """A file as it was read."""
 
     path: str  # as it is shown
@@ -64,7 +64,7 @@ def words_of(pattern: str) -> tuple[str, ...]:
 
 async def ask(
     context: CallContext, selection: Selection, function: str, result: type[Result], **arguments: object
-) -> AsyncIterator[tuple[dict[str, Source], Result]]:
+) -> AsyncIterator[tuple[dict[str, ReadFile], Result]]:
     """Call a function of `matching`, which returns a `result`, with all sources; yields each batch with its answer.
 
     The sources of a batch are yielded by path. The function is called at least once, so that mistakes in its arguments
@@ -87,9 +87,9 @@ async def ask(
         walk.close()
 
 
-def _read_batch(walk: Sources, selection: Selection) -> tuple[dict[str, Source], bool]:
+def _read_batch(walk: Sources, selection: Selection) -> tuple[dict[str, ReadFile], bool]:
     """Read some of the files; True with the last of them."""
-    batch: dict[str, Source] = {}
+    batch: dict[str, ReadFile] = {}
     size = 0
     for found in walk:
         read = found.read()
@@ -97,7 +97,7 @@ def _read_batch(walk: Sources, selection: Selection) -> tuple[dict[str, Source],
             continue
         language = selection.language_of(found.path.rpartition("/")[2])
         path = selection.tree.shown(found.path)
-        batch[path] = Source(path, read[0], language or "", read[1])
+        batch[path] = ReadFile(path, read[0], language or "", read[1])
         size += len(read[0])
         if size > _BATCH:
             return batch, False

@@ -11,23 +11,20 @@ from dataclasses import dataclass, field
 from mcp_core.nearest_names import nearest
 from ot.errors import ToolError
 
-FUNCTION, METHOD, CLASS, MODULE, TYPE = "function", "method", "class", "module", "type"
-_C_TYPES = {"struct_specifier": "struct", "enum_specifier": "enum", "union_specifier": "union"}
-_JS = {
-    "function_declaration": FUNCTION,
-    "generator_function_declaration": FUNCTION,
-    "class_declaration": CLASS,
-    "method_definition": METHOD,
-    "variable_declarator": FUNCTION,  # only one whose value is a function
-}
-_TS = {
-    **_JS,
-    "abstract_class_declaration": CLASS,
-    "interface_declaration": "interface",
-    "type_alias_declaration": TYPE,
-    "enum_declaration": "enum",
-    "internal_module": MODULE,
-}
+FUNCTION, METHOD = "function", "method"
+_C_TYPES = "struct_specifier=struct enum_specifier=enum union_specifier=union"
+_JS = (
+    "function_declaration=function generator_function_declaration=function class_declaration=class "
+    "method_definition=method variable_declarator=function"  # the last only if its value is a function
+)
+_TS = (
+    f"{_JS} abstract_class_declaration=class interface_declaration=interface type_alias_declaration=type "
+    "enum_declaration=enum internal_module=module"
+)
+_OF_CLASSES = (
+    "class_declaration=class interface_declaration=interface enum_declaration=enum record_declaration=class "
+    "method_declaration=method constructor_declaration=method"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,121 +37,64 @@ class Language:
     symbols: Mapping[str, str] = field(default_factory=dict)
 
 
+def _language(name: str, endings: str, aliases: str = "", symbols: str = "") -> Language:
+    nodes = dict(symbol.split("=") for symbol in symbols.split())
+    return Language(name, tuple(endings.split()), tuple(aliases.split()), nodes)
+
+
 _ALL = (
-    Language("bash", (".sh", ".bash"), ("sh", "shell"), {"function_definition": FUNCTION}),
-    Language("c", (".c", ".h"), (), {"function_definition": FUNCTION, **_C_TYPES}),
-    Language(
+    _language("bash", ".sh .bash", "sh shell", "function_definition=function"),
+    _language("c", ".c .h", "", f"function_definition=function {_C_TYPES}"),
+    _language(
         "cpp",
-        (".cpp", ".cc", ".cxx", ".hpp", ".hh", ".hxx", ".h"),
-        ("c++", "cc"),
-        {"function_definition": FUNCTION, "class_specifier": CLASS, "namespace_definition": MODULE, **_C_TYPES},
+        ".cpp .cc .cxx .hpp .hh .hxx .h",
+        "c++ cc",
+        f"function_definition=function class_specifier=class namespace_definition=module {_C_TYPES}",
     ),
-    Language(
-        "csharp",
-        (".cs",),
-        ("c#", "cs"),
-        {
-            "class_declaration": CLASS,
-            "interface_declaration": "interface",
-            "struct_declaration": "struct",
-            "enum_declaration": "enum",
-            "record_declaration": CLASS,
-            "method_declaration": METHOD,
-            "constructor_declaration": METHOD,
-            "namespace_declaration": MODULE,
-        },
+    _language("csharp", ".cs", "c# cs", f"{_OF_CLASSES} struct_declaration=struct namespace_declaration=module"),
+    _language("css", ".css"),
+    _language("elixir", ".ex .exs", "ex"),
+    _language("go", ".go", "golang", "function_declaration=function method_declaration=method type_spec=type"),
+    _language("haskell", ".hs", "hs"),
+    _language("hcl", ".hcl .tf", "terraform"),
+    _language("html", ".html .htm"),
+    _language("java", ".java", "", _OF_CLASSES),
+    _language("javascript", ".js .jsx .mjs .cjs", "js jsx", _JS),
+    _language("json", ".json"),
+    _language(
+        "kotlin", ".kt .kts", "kt", "class_declaration=class object_declaration=class function_declaration=function"
     ),
-    Language("css", (".css",)),
-    Language("elixir", (".ex", ".exs"), ("ex",)),
-    Language(
-        "go",
-        (".go",),
-        ("golang",),
-        {"function_declaration": FUNCTION, "method_declaration": METHOD, "type_spec": TYPE},
-    ),
-    Language("haskell", (".hs",), ("hs",)),
-    Language("hcl", (".hcl", ".tf"), ("terraform",)),
-    Language("html", (".html", ".htm")),
-    Language(
-        "java",
-        (".java",),
-        (),
-        {
-            "class_declaration": CLASS,
-            "interface_declaration": "interface",
-            "enum_declaration": "enum",
-            "record_declaration": CLASS,
-            "method_declaration": METHOD,
-            "constructor_declaration": METHOD,
-        },
-    ),
-    Language("javascript", (".js", ".jsx", ".mjs", ".cjs"), ("js", "jsx"), _JS),
-    Language("json", (".json",)),
-    Language(
-        "kotlin",
-        (".kt", ".kts"),
-        ("kt",),
-        {"class_declaration": CLASS, "object_declaration": CLASS, "function_declaration": FUNCTION},
-    ),
-    Language("lua", (".lua",), (), {"function_declaration": FUNCTION}),
-    Language("nix", (".nix",)),
-    Language(
+    _language("lua", ".lua", "", "function_declaration=function"),
+    _language("nix", ".nix"),
+    _language(
         "php",
-        (".php",),
-        (),
-        {
-            "function_definition": FUNCTION,
-            "class_declaration": CLASS,
-            "interface_declaration": "interface",
-            "trait_declaration": CLASS,
-            "enum_declaration": "enum",
-            "method_declaration": METHOD,
-        },
+        ".php",
+        "",
+        "function_definition=function class_declaration=class interface_declaration=interface trait_declaration=class "
+        "enum_declaration=enum method_declaration=method",
     ),
-    Language("python", (".py", ".pyi"), ("py",), {"function_definition": FUNCTION, "class_definition": CLASS}),
-    Language(
-        "ruby",
-        (".rb", ".rake"),
-        ("rb",),
-        {"method": METHOD, "singleton_method": METHOD, "class": CLASS, "module": MODULE},
-    ),
-    Language(
+    _language("python", ".py .pyi", "py", "function_definition=function class_definition=class"),
+    _language("ruby", ".rb .rake", "rb", "method=method singleton_method=method class=class module=module"),
+    _language(
         "rust",
-        (".rs",),
-        ("rs",),
-        {
-            "function_item": FUNCTION,
-            "struct_item": "struct",
-            "enum_item": "enum",
-            "union_item": "union",
-            "trait_item": "interface",
-            "impl_item": CLASS,
-            "mod_item": MODULE,
-            "type_item": TYPE,
-            "macro_definition": "macro",
-        },
+        ".rs",
+        "rs",
+        "function_item=function struct_item=struct enum_item=enum union_item=union trait_item=interface "
+        "impl_item=class mod_item=module type_item=type macro_definition=macro",
     ),
-    Language(
+    _language(
         "scala",
-        (".scala", ".sc"),
-        (),
-        {
-            "class_definition": CLASS,
-            "object_definition": CLASS,
-            "trait_definition": CLASS,
-            "function_definition": FUNCTION,
-        },
+        ".scala .sc",
+        "",
+        "class_definition=class object_definition=class trait_definition=class function_definition=function",
     ),
-    Language("solidity", (".sol",)),
-    Language(
-        "swift",
-        (".swift",),
-        (),
-        {"class_declaration": CLASS, "protocol_declaration": "interface", "function_declaration": FUNCTION},
+    _language("solidity", ".sol"),
+    _language(
+        "swift", ".swift", "", "class_declaration=class protocol_declaration=interface function_declaration=function"
     ),
-    Language("tsx", (".tsx",), (), _TS),
-    Language("typescript", (".ts", ".mts", ".cts"), ("ts",), _TS),
-    Language("yaml", (".yaml", ".yml"), ("yml",)),
+    _language("tsx", ".tsx", "", _TS),
+    _language("typescript", ".ts .mts .cts", "ts", _TS),
+    _language("yaml", ".yaml .yml", "yml"),
 )
 LANGUAGES = {language.name: language for language in _ALL}
 _BY_ANY_NAME = {name: language for language in _ALL for name in (language.name, *language.aliases)}
@@ -166,8 +106,9 @@ def find_language(name: str) -> Language:
     found = _BY_ANY_NAME.get(name.strip().lower())
     if found is None:
         near = nearest(name.lower(), _BY_ANY_NAME)[0]
-        known = ", ".join(LANGUAGES)
-        raise ToolError(f"{name[:40]!r} is not a supported language; the nearest is {near}. Supported: {known}")
+        raise ToolError(
+            f"{name[:40]!r} is not a supported language; nearest: {near}. Supported languages: {', '.join(LANGUAGES)}"
+        )
     return found
 
 

@@ -20,7 +20,7 @@ _NARROWER = "give a narrower path, or a pattern that matches less; nothing was c
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileRewrite:
     """The new text of a file, and the version that it was made from."""
 
     path: str
@@ -29,10 +29,10 @@ class Change:
 
 
 @dataclass(slots=True)
-class Plan:
+class RewritePlan:
     """The changes of one rewrite."""
 
-    changes: list[Change] = field(default_factory=list)
+    changes: list[FileRewrite] = field(default_factory=list)
     diffs: list[str] = field(default_factory=list)
     matches: int = 0
     unread: list[str] = field(default_factory=list)
@@ -44,15 +44,15 @@ class Plan:
         return "".join(self.diffs)
 
 
-async def plan_rewrite(context: CallContext, selection: Selection, pattern: str, replacement: str) -> Plan:
+async def plan_rewrite(context: CallContext, selection: Selection, pattern: str, replacement: str) -> RewritePlan:
     """Find out what a rewrite would change; raises ToolError, also where that is more than anybody reads."""
-    plan, size = Plan(), 0
+    plan, size = RewritePlan(), 0
     assert selection.language is not None
     arguments = {"pattern": pattern, "replacement": replacement, "language": selection.language.name}
     async for batch, answer in ask(context, selection, "rewrite_in", Rewritten, **arguments):
         for changed in answer["changed"]:
             path = changed["path"]
-            plan.changes.append(Change(path, changed["text"], batch[path].version))
+            plan.changes.append(FileRewrite(path, changed["text"], batch[path].version))
             plan.diffs.append(changed["diff"])
             plan.matches += changed["matches"]
             size += len(changed["diff"])
@@ -65,12 +65,12 @@ async def plan_rewrite(context: CallContext, selection: Selection, pattern: str,
     return plan
 
 
-async def apply_rewrite(plan: Plan, tree: SourceTree) -> dict[str, str]:
+async def apply_rewrite(plan: RewritePlan, tree: SourceTree) -> dict[str, str]:
     """Replace the files; returns those that could not be, with the reason. It is not interrupted in between."""
     return await to_thread.run_sync(_write_all, plan, tree)
 
 
-def _write_all(plan: Plan, tree: SourceTree) -> dict[str, str]:
+def _write_all(plan: RewritePlan, tree: SourceTree) -> dict[str, str]:
     failed: dict[str, str] = {}
     for change in plan.changes:
         try:

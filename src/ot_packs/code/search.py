@@ -8,6 +8,7 @@ from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypedDict
 
 from anyio import to_thread
 
@@ -33,25 +34,31 @@ class Query:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class FoundFile:
+class MatchingLine(TypedDict):
+    """A line of a file."""
+
+    line: int
+    text: str
+
+
+class FoundFile(TypedDict):
     """A file, and those of its lines that have most of the words."""
 
     path: str
     score: float
-    lines: list[tuple[int, str]]
+    lines: list[MatchingLine]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The files that were found, best first; `total` counts those that are not shown too."""
+class FoundFiles:
+    """The best files; `total` counts those that are not shown too."""
 
     files: list[FoundFile]
     total: int
     indexed: int
 
 
-async def search(context: CallContext, tree: SourceTree, query: Query) -> Found:
+async def search(context: CallContext, tree: SourceTree, query: Query) -> FoundFiles:
     """Search a tree; raises DatabaseUnavailableError. An index that is damaged is made again."""
     folder = await to_thread.run_sync(lambda: context.state)
     find = partial(_find, folder, tree, query, context.part(FolderWatches))
@@ -62,14 +69,14 @@ async def search(context: CallContext, tree: SourceTree, query: Query) -> Found:
         return await _finish(context, find())
 
 
-Finding = Generator[int, None, Found]
+Finding = Generator[int, None, FoundFiles]
 
 
-async def _finish(context: CallContext, finding: Finding) -> Found:
+async def _finish(context: CallContext, finding: Finding) -> FoundFiles:
     """Take one step after the other on a thread. The clocks stand still while files are indexed for the first time."""
     try:
         step = await to_thread.run_sync(_advance, finding)
-        if isinstance(step, Found):
+        if isinstance(step, FoundFiles):
             return step
         with context.held():
             while isinstance(step, int):
@@ -80,11 +87,11 @@ async def _finish(context: CallContext, finding: Finding) -> Found:
         finding.close()
 
 
-def _advance(finding: Finding) -> int | Found:
+def _advance(finding: Finding) -> int | FoundFiles:
     try:
         return next(finding)
     except StopIteration as end:
-        found: Found = end.value
+        found: FoundFiles = end.value
         return found
 
 
@@ -93,7 +100,7 @@ def _find(folder: Path, tree: SourceTree, query: Query, watches: FolderWatches) 
         if not index.count() or not watches.is_quiet(tree.root):
             yield from _follow(index, tree, watches)
         hits, total = _ask(index, tree, query)
-        return Found(_show(tree, hits, stems_of(query.terms)), total, index.count())
+        return FoundFiles(_show(tree, hits, stems_of(query.terms)), total, index.count())
 
 
 def _follow(index: Index, tree: SourceTree, watches: FolderWatches) -> Generator[int, None, None]:
@@ -120,17 +127,18 @@ def _show(tree: SourceTree, hits: Sequence[Hit], words: Collection[str]) -> list
     """Add lines of the files as they are now; none of those that cannot be read any more."""
     with tree.opened() as folder:
         lines = [_best_lines(read_below(folder, hit.path), words) for hit in hits]
-    return [FoundFile(tree.shown(hit.path), hit.score, best) for hit, best in zip(hits, lines, strict=True)]
+    pairs = zip(hits, lines, strict=True)
+    return [{"path": tree.shown(hit.path), "score": hit.score, "lines": best} for hit, best in pairs]
 
 
-def _best_lines(text: str, words: Collection[str]) -> list[tuple[int, str]]:
+def _best_lines(text: str, words: Collection[str]) -> list[MatchingLine]:
     """Return the first of the lines that have most of the words, in their order."""
     small = text.lower()
     if len(small) != len(text):  # some letters become two
         text = small
     counts = Counter(line for word in words for line in _lines_with(small, word))
     best = sorted(heapq.nsmallest(_MOST_LINES, counts, key=lambda line: (-counts[line], line)))
-    return [(text.count("\n", 0, line) + 1, _line_at(text, line)) for line in best]
+    return [{"line": text.count("\n", 0, line) + 1, "text": _line_at(text, line)} for line in best]
 
 
 def _lines_with(text: str, word: str) -> Iterator[int]:

@@ -38,19 +38,19 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PartChoice:
     """The parts to read of those that there are."""
 
     numbers: list[int]
     more: bool  # there are parts asked for beyond the limit
 
 
-def choose(pages: str | int | None, total: int, limit: int) -> Choice:
+def choose(pages: str | int | None, total: int, limit: int) -> PartChoice:
     """Read `"1-3,7"`, `"5-"` or a number; everything by default, and never more than the limit."""
     if limit < 1:
-        raise ToolError("limit is the most pages to read, at least 1")
+        raise ToolError("limit must be at least 1")
     if pages is None or pages == "":
-        return Choice(list(range(1, min(total, limit) + 1)), more=total > limit)
+        return PartChoice(list(range(1, min(total, limit) + 1)), more=total > limit)
     numbers: list[int] = []
     for piece in str(pages).split(","):
         first, last = _bounds(piece.strip(), total)
@@ -58,8 +58,8 @@ def choose(pages: str | int | None, total: int, limit: int) -> Choice:
         numbers += [number for number in range(first, min(last, first + limit) + 1) if number not in numbers]
     wanted = [number for number in numbers if number <= total]
     if not wanted:
-        raise ToolError(f"there is no page {pages!r}; there are {total}")
-    return Choice(wanted[:limit], more=len(wanted) > limit)
+        raise ToolError(f"there is no page {pages!r}; the document has {total}")
+    return PartChoice(wanted[:limit], more=len(wanted) > limit)
 
 
 def _bounds(piece: str, total: int) -> tuple[int, int]:
@@ -69,5 +69,5 @@ def _bounds(piece: str, total: int) -> tuple[int, int]:
     first = int(found[1] or 1)
     last = int(found[3] or total) if found[2] else first
     if not 1 <= first <= last:
-        raise ToolError(f"{piece[:40]!r} is not a range of pages: they count from 1, upwards")
+        raise ToolError(f"{piece[:40]!r} is not a range of pages: page numbers count from 1 upwards")
     return first, last

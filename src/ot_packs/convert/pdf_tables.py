@@ -33,7 +33,7 @@ class Box(NamedTuple):
         )
 
 
-Line = list[Box]
+TextLine = list[Box]
 """The pieces of text on one line, from left to right, with gaps between them."""
 
 Interval = tuple[float, float]
@@ -64,7 +64,7 @@ def find_grids(boxes: Sequence[Box], page_width: float) -> list[Grid]:
     return grids
 
 
-def _lines(boxes: Sequence[Box]) -> list[Line]:
+def _lines(boxes: Sequence[Box]) -> list[TextLine]:
     """Put boxes that stand beside each other on one line, and join those with no more than a space between."""
     lines: list[list[Box]] = []
     for box in sorted(boxes, key=lambda box: -(box.top + box.bottom)):
@@ -78,7 +78,7 @@ def _lines(boxes: Sequence[Box]) -> list[Line]:
     return [_joined(line) for line in lines]
 
 
-def _joined(line: list[Box]) -> Line:
+def _joined(line: list[Box]) -> TextLine:
     if len(line) == 1:
         return line
     line.sort()
@@ -92,7 +92,7 @@ def _joined(line: list[Box]) -> Line:
     return pieces
 
 
-def _run(lines: Sequence[Line], start: int) -> int:
+def _run(lines: Sequence[TextLine], start: int) -> int:
     """Return the end of the lines from `start` on that have their gaps in the same places."""
     columns = _columns(lines[start])
     if len(columns) < _COLUMNS:
@@ -110,13 +110,13 @@ def _run(lines: Sequence[Line], start: int) -> int:
     return end
 
 
-def _follows(line: Line, after: Line) -> bool:
+def _follows(line: TextLine, after: TextLine) -> bool:
     """True if there is no more than a blank line between the two."""
     height = max(box.height for box in (*line, *after))
     return min(box.bottom for box in line) - max(box.top for box in after) <= 2.5 * height
 
 
-def _columns(line: Line) -> list[Interval]:
+def _columns(line: TextLine) -> list[Interval]:
     return [(box.left, box.right) for box in line]
 
 
@@ -131,7 +131,7 @@ def _merge(intervals: list[Interval]) -> list[Interval]:
     return merged
 
 
-def _grid(lines: Sequence[Line], page_width: float) -> Grid | None:
+def _grid(lines: Sequence[TextLine], page_width: float) -> Grid | None:
     columns = _merge([interval for line in lines for interval in _columns(line)])
     full = sum(len(line) >= _COLUMNS for line in lines)
     if full < _ROWS or len(columns) < _COLUMNS or full + len(columns) < _ROWS + _COLUMNS + 1:
@@ -143,7 +143,7 @@ def _grid(lines: Sequence[Line], page_width: float) -> Grid | None:
     return Grid(max(box.top for box in boxes), min(box.bottom for box in boxes), rows)
 
 
-def _is_prose(lines: Sequence[Line], columns: Sequence[Interval], page_width: float) -> bool:
+def _is_prose(lines: Sequence[TextLine], columns: Sequence[Interval], page_width: float) -> bool:
     """True for text in newspaper columns: a few wide ones, nearly every line filled to the end."""
     if len(columns) > 3:
         return False
@@ -155,7 +155,7 @@ def _is_prose(lines: Sequence[Line], columns: Sequence[Interval], page_width: fl
     return True
 
 
-def _rows(lines: Sequence[Line], columns: Sequence[Interval]) -> list[list[Box | None]]:
+def _rows(lines: Sequence[TextLine], columns: Sequence[Interval]) -> list[list[Box | None]]:
     """Put each piece into its column; a line close below that has no first cell goes on in the cells above."""
     rows: list[list[Box | None]] = []
     tops = [max(box.top for box in line) for line in lines]

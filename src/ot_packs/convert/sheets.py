@@ -32,12 +32,11 @@ class Sheets:
             sheet = self._book.sheets[number - 1]
             window = read_window(sheet, None, header=False, limit=MAX_ROWS, offset=0)
             hidden = "" if sheet.visible == "visible" else f" ({sheet.visible})"
-            blocks = [f"## {sheet.name}{hidden}", markdown.table(window.rows)]
-            if window.more:
-                rest = window.total - len(window.rows)
-                blocks.append(
-                    f"{rest} more rows: excel.read(path=..., sheet={sheet.name!r}, offset={len(window.rows)})"
-                )
+            blocks = [f"## {sheet.name}{hidden}", markdown.table(window["rows"])]
+            if window["more"]:
+                shown = len(window["rows"])
+                rest = window["total"] - shown
+                blocks.append(f"{rest} more rows: excel.read(path=..., sheet={sheet.name!r}, offset={shown})")
             yield Part(number, "\n\n".join(block for block in blocks if block))
 
     def tables(self, numbers: list[int]) -> Iterator[Table]:
@@ -45,8 +44,8 @@ class Sheets:
         for number in numbers:
             sheet = self._book.sheets[number - 1]
             window = read_window(sheet, None, header=False, limit=MAX_ROWS, offset=0)
-            if window.rows:
-                rows = [["" if value is None else str(value) for value in row] for row in window.rows]
+            if window["rows"]:
+                rows = [["" if value is None else str(value) for value in row] for row in window["rows"]]
                 yield Table(number, sheet.name, rows)
 
     def pictures(self, numbers: list[int]) -> Iterator[Picture]:

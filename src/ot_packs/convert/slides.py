@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from pptx import Presentation
+from pptx.shapes.autoshape import Shape
+from pptx.shapes.base import BaseShape
+from pptx.shapes.graphfrm import GraphicFrame
+from pptx.shapes.group import GroupShape
+from pptx.slide import Slide
+from pptx.text.text import TextFrame
 
 from ot_packs.convert import markdown
 from ot_packs.convert.media import pictures_in
@@ -50,20 +55,16 @@ class Slides:
         return pictures_in(self.path, "ppt/media/")
 
 
-# The library's shapes have a class each and what they offer in common only by name.
-Shape = Any
-
-
-def _shapes(shapes: Shape, depth: int = 0) -> Iterator[Shape]:
+def _shapes(shapes: Iterable[BaseShape], depth: int = 0) -> Iterator[BaseShape]:
     """Yield shapes, those in groups too."""
     for shape in shapes:
-        if getattr(shape, "shapes", None) is not None and depth < _DEEPEST:
+        if isinstance(shape, GroupShape) and depth < _DEEPEST:
             yield from _shapes(shape.shapes, depth + 1)
         else:
             yield shape
 
 
-def _slide(slide: Shape, number: int) -> str:
+def _slide(slide: Slide, number: int) -> str:
     title = slide.shapes.title
     heading = " ".join(title.text_frame.text.split()) if title is not None and title.has_text_frame else ""
     blocks = [f"## Slide {number}" + (f": {heading}" if heading else "")]
@@ -73,7 +74,7 @@ def _slide(slide: Shape, number: int) -> str:
         rows = _rows(shape)
         if rows:
             blocks.append(markdown.table(rows))
-        elif getattr(shape, "has_text_frame", False):
+        elif isinstance(shape, Shape):
             blocks.append(_paragraphs(shape.text_frame))
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
         notes = slide.notes_slide.notes_text_frame.text.strip()
@@ -82,7 +83,7 @@ def _slide(slide: Shape, number: int) -> str:
     return "\n\n".join(block for block in blocks if block)
 
 
-def _paragraphs(frame: Shape) -> str:
+def _paragraphs(frame: TextFrame) -> str:
     paragraphs = [(paragraph.level, " ".join(paragraph.text.split())) for paragraph in frame.paragraphs]
     filled = [(level, text) for level, text in paragraphs if text]
     if len(filled) == 1:
@@ -90,11 +91,13 @@ def _paragraphs(frame: Shape) -> str:
     return "\n".join(f"{'  ' * level}- {text}" for level, text in filled)
 
 
-def _rows(shape: Shape) -> list[list[str]]:
+def _rows(shape: BaseShape) -> list[list[str]]:
     """Return the rows of a table, or the series of a chart; nothing for other shapes."""
-    if getattr(shape, "has_table", False):
+    if not isinstance(shape, GraphicFrame):
+        return []
+    if shape.has_table:
         return [[" ".join(cell.text.split()) for cell in row.cells] for row in shape.table.rows]
-    if not getattr(shape, "has_chart", False):
+    if not shape.has_chart:
         return []
     plots = list(shape.chart.plots)
     if not plots:

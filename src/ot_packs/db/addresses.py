@@ -22,6 +22,16 @@ _OTHER_PORTS = {
     "postgresql": 5432, "mysql": 3306, "mariadb": 3306, "mssql": 1433, "oracle": 1521, "cockroachdb": 26257,
     "redshift": 5439, "firebird": 3050, "clickhouse": 8123, "trino": 8080, "vertica": 5433,
 }  # fmt: skip
+_DIALECTS = {
+    "postgresql": "postgres", "cockroachdb": "postgres", "mysql": "mysql", "mariadb": "mysql", "mssql": "tsql",
+    "awsathena": "athena", "gsheets": "sqlite",
+}  # fmt: skip
+_SAME_DIALECT = frozenset(
+    (
+        "athena", "bigquery", "clickhouse", "databricks", "doris", "dremio", "drill", "druid", "duckdb", "exasol",
+        "hive", "oracle", "presto", "redshift", "snowflake", "spark", "sqlite", "starrocks", "teradata", "trino",
+    )
+)  # fmt: skip
 _KEYS = frozenset({"address", "password", "confined"})
 _FORM = "postgresql://USER:${PASSWORD}@HOST:PORT/DATABASE"
 
@@ -121,7 +131,7 @@ def _parts(key: str, entry: object) -> tuple[str, str | None, bool]:
     if isinstance(entry, Mapping):
         unknown = sorted(map(str, set(entry) - _KEYS))
         if unknown:
-            raise ToolError(f"{key}.{unknown[0]} is not known; there are `address`, `password` and `confined`")
+            raise ToolError(f"{key}.{unknown[0]} is unknown; the keys are `address`, `password` and `confined`")
         password, confined = entry.get("password"), entry.get("confined", True)
         entry = entry.get("address")
     if not isinstance(entry, str) or not entry:
@@ -182,3 +192,8 @@ def _host_and_port(key: str, text: str) -> tuple[str, int | None]:
     if found is None or (found["port"] and not 0 < int(found["port"]) < 65536):
         raise ToolError(f"{key}: host and port cannot be read; write {_FORM}")
     return found["host"], int(found["port"]) if found["port"] else None
+
+
+def dialect_of(scheme: str) -> str:
+    """Return what the parser calls a dialect of SQLAlchemy; one that it does not know is read as plain SQL."""
+    return _DIALECTS.get(scheme, scheme if scheme in _SAME_DIALECT else "")

@@ -24,8 +24,7 @@ from ot.isolate.connection import ConnectionLostError, ConnectionTarget
 from ot.isolate.host import IsolateHost
 from ot.registry.definitions import Libraries, Touches
 from ot.values import Rows
-from ot_packs.db.addresses import FileAddress, OtherAddress, ServerAddress, find_connection
-from ot_packs.db.dialects import dialect_of
+from ot_packs.db.addresses import FileAddress, OtherAddress, ServerAddress, dialect_of, find_connection
 from ot_packs.db.rows import GivenRows
 from ot_packs.db.written_file import READ_BY_DUCKDB, WrittenFile
 from ot_packs.helper_results import Result, as_declared
@@ -78,14 +77,7 @@ class Database:
         return as_declared(found, result)
 
     async def _run(self, function: str, token: str, arguments: Mapping[str, object]) -> object:
-        target = {
-            "engine": self.engine,
-            "write": self.write,
-            "token": token,
-            "seconds": min(current().remaining(), 1e6),
-            "server": self.server.to_json() if self.server is not None else None,
-            "other": self.other.to_json() if self.other is not None else None,
-        }
+        target = self.describe(token, min(current().remaining(), 1e6))
         if not (self.write and self.files):
             return await self._call(function, {"target": target, **arguments}, self._touches())
         file = await self._written_file()
@@ -96,16 +88,27 @@ class Database:
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(file.settle)
 
+    def describe(self, token: str, seconds: float) -> dict[str, object]:
+        """Return the target of a call, as the helper takes it."""
+        return {
+            "engine": self.engine,
+            "write": self.write,
+            "token": token,
+            "seconds": seconds,
+            "server": self.server.to_json() if self.server is not None else None,
+            "other": self.other.to_json() if self.other is not None else None,
+        }
+
     async def _call(self, function: str, arguments: Mapping[str, object], touches: Touches | None) -> object:
         return (
-            await current()
+            await (context := current())
             .part(IsolateHost)
             .run(
                 HELPER,
                 function,
                 {"files": list(self.files), **arguments},
                 touches=touches,
-                libraries=current().registry.pack(PACK).libraries,
+                libraries=context.registry.pack(PACK).libraries,
                 connection=self._target(),
                 in_context=False,
             )
@@ -150,15 +153,8 @@ def _account(address: Mapping[str, object]) -> str:
 
 
 async def excess_rights(host: IsolateHost, server: ServerAddress, libraries: Libraries | None) -> list[str]:
-    """Ask a server what the role of a connection may do that reading has no need of; outside of any call."""
-    target = {
-        "engine": server.engine,
-        "write": False,
-        "token": "onetool-check",
-        "seconds": _CHECKING,
-        "server": server.to_json(),
-        "other": None,
-    }
+    """Return the rights of a connection's role that reading does not need; outside of any call."""
+    target = Database("", server.engine, server=server).describe("onetool-check", _CHECKING)
     held = await host.run(
         HELPER,
         "rights",
@@ -176,7 +172,7 @@ async def find_database(connection: str | None, path: Paths | None, *, write: bo
         raise ToolError("give either `connection`, a name from packs.db.connections, or `path`, a file")
     if path is not None:
         if current().config.get("files") is False:  # of one of many people who share the server
-            raise ToolError("`path` is off: no group of yours is granted db by file. Give `connection` instead")
+            raise ToolError("You don't have access to database files. Use `connection`, or ask an administrator")
         return await to_thread.run_sync(_database_of_files, allowed_files(), path, write)
     assert connection is not None
     match find_connection(current().config, connection):
@@ -189,7 +185,7 @@ async def find_database(connection: str | None, path: Paths | None, *, write: bo
 
 
 def most_bytes() -> int:
-    """Return `packs.db.max_bytes`; raises ToolError where that is no number of bytes."""
+    """Return `packs.db.max_bytes`; raises ToolError if it is not a number of bytes."""
     value = current().config.get("max_bytes", _MOST_BYTES)
     if not isinstance(value, int) or isinstance(value, bool) or not 1024 <= value <= 200 * 1024 * 1024:
         raise ToolError("packs.db.max_bytes is not a number of bytes from 1024 to 209715200")
@@ -248,4 +244,4 @@ def _kind_of(path: str, header: bytes, *, write: bool) -> str:
         return "data"
     if not header and ending in _NEW and (write or Path(path).exists()):
         return _NEW[ending]
-    raise ToolError(f"{path} is not a database; supported are {_SUPPORTED}")
+    raise ToolError(f"{path} is not a database; these are supported: {_SUPPORTED}")

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import duckdb
 
 from ot.errors import ToolError
 from ot_packs.db.rows import Limits, StatementRows, collect, unique
-from ot_packs.db.session import Column, ForeignKey, Table
+from ot_packs.db.session import Column, ForeignKey, Table, quoted
 from ot_packs.db.statements import Engine, NotReadableError, Params, Statement
 
 MEMORY = ":memory:"
@@ -48,7 +49,7 @@ def open_duckdb(file: str, *, data: Sequence[str] = (), write: bool = False) -> 
         _set(connection, "allowed_paths", list(data))
         for name, path in zip(table_names(data), data, strict=True):
             reader = _READERS[ending_of(path)]
-            connection.execute(f"CREATE VIEW {_quoted(name)} AS SELECT * FROM {reader}({_text(path)})")
+            connection.execute(f"CREATE VIEW {quoted(name)} AS SELECT * FROM {reader}({_text(path)})")
         _set(connection, "enable_external_access", False)
         _set(connection, "lock_configuration", True)
         yield DuckdbSession(connection)
@@ -106,14 +107,14 @@ class DuckdbSession:
         self._connection = connection
 
     def read(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
-        text, values = _bound(statement, params)
+        text, values = statement.bind(params, "$")
         kinds = [found.type for found in duckdb.extract_statements(text)]
         if kinds != [duckdb.StatementType.SELECT]:
             raise NotReadableError(f"DuckDB takes this for {', '.join(kind.name for kind in kinds)}, not for a SELECT")
         return self._fetch(text, values, limits)
 
     def write(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
-        text, values = _bound(statement, params)
+        text, values = statement.bind(params, "$")
         self._connection.begin()
         rows = self._fetch(text, values, limits)
         self._commit()
@@ -122,7 +123,7 @@ class DuckdbSession:
         return rows
 
     def explain(self, statement: Statement, params: Params) -> str:
-        text, values = _bound(statement, params)
+        text, values = statement.bind(params, "$")
         return "\n".join(str(row[1]) for row in self._connection.execute(f"EXPLAIN {text}", values).fetchall())
 
     def tables(self) -> list[Table]:
@@ -148,20 +149,18 @@ class DuckdbSession:
         ).fetchall()
         primary: list[str] = next((names for kind, names, _, _ in keys if kind == "PRIMARY KEY"), [])
         foreign = [ForeignKey(names, other, references) for kind, names, other, references in keys if other]
-        return Table(
-            table.name,
-            table.schema,
-            table.kind,
+        return replace(
+            table,
             columns=[Column(name, kind, nullable, default) for name, kind, nullable, default in columns],
             primary_key=list(primary),
             foreign_keys=foreign,
         )
 
     def quote(self, name: str) -> str:
-        return _quoted(name)
+        return quoted(name)
 
     def insert(self, target: str, columns: list[str], rows: Iterable[Sequence[object]], *, create: str) -> int:
-        names = ", ".join(map(_quoted, columns))
+        names = ", ".join(map(quoted, columns))
         line = f"({', '.join('?' * len(columns))})"
         waiting, count = iter(rows), 0
         self._connection.begin()
@@ -187,16 +186,6 @@ class DuckdbSession:
         return collect([column[0] for column in cursor.description], cursor.fetchmany, limits)
 
 
-def _bound(statement: Statement, params: Params) -> tuple[str, list[object]]:
-    values: list[object] = []
-
-    def place(value: object, number: int) -> str:
-        values.append(value)
-        return f"${number}"
-
-    return statement.render(params, place), values
-
-
 def _set(connection: duckdb.DuckDBPyConnection, name: str, value: str | bool | list[str]) -> None:  # noqa: FBT001
     match value:
         case bool():
@@ -210,10 +199,6 @@ def _set(connection: duckdb.DuckDBPyConnection, name: str, value: str | bool | l
 
 def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _worded(error: duckdb.Error) -> str:

@@ -8,6 +8,7 @@ import socket
 import ssl
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 from uuid import UUID
@@ -20,7 +21,7 @@ from ot.errors import ToolError
 from ot_packs.db.addresses import ServerAddress
 from ot_packs.db.encryption import OFF, trusting
 from ot_packs.db.rows import Limits, Row, StatementRows, collect
-from ot_packs.db.session import Column, ForeignKey, Table
+from ot_packs.db.session import Column, Table, group_columns, group_keys
 from ot_packs.db.statements import Engine, Params, Statement
 
 _TIMEOUT = 10  # seconds to log in
@@ -145,26 +146,16 @@ class MariadbSession:
             "SELECT constraint_name, column_name, referenced_table_name, referenced_column_name "
             f"FROM information_schema.key_column_usage WHERE {place} ORDER BY constraint_name, ordinal_position"
         )
-        indexes: dict[str, list[str]] = {}
-        for name, column in self.fetch(
+        indexes = self.fetch(
             f"SELECT index_name, column_name FROM information_schema.statistics WHERE {place} "
             "ORDER BY index_name, seq_in_index"
-        ):
-            indexes.setdefault(name, []).append(column or "(expression)")
-        foreign: dict[str, ForeignKey] = {}
-        for name, column, other, reference in keys:
-            if other is not None:
-                key = foreign.setdefault(name, ForeignKey([], other, []))
-                key.columns.append(column)
-                key.references.append(reference)
-        return Table(
-            table.name,
-            table.schema,
-            table.kind,
+        )
+        return replace(
+            table,
             columns=[Column(name, kind, bool(nullable), default) for name, kind, nullable, default in columns],
             primary_key=[column for name, column, *_ in keys if name == "PRIMARY"],
-            foreign_keys=list(foreign.values()),
-            indexes=list(indexes.values()),
+            foreign_keys=group_keys(key for key in keys if key[2] is not None),
+            indexes=group_columns(indexes),
         )
 
     def quote(self, name: str) -> str:
@@ -223,7 +214,7 @@ class MariadbSession:
             cursor.execute(text)
 
     def fetch(self, text: str) -> list[tuple[Any, ...]]:
-        """Fetch what our own statement asks for."""
+        """Fetch the rows of a statement of our own."""
         with _worded(), self._connection.cursor() as cursor:
             cursor.execute(text)
             return list(cursor.fetchall())
@@ -247,7 +238,7 @@ class MariadbSession:
         return rows
 
     def _drop(self) -> None:
-        """Go without a word: what the server still has to say is not wanted."""
+        """Close the connection without reading what the server still sends."""
         self.usable = False
         with contextlib.suppress(OSError):
             self._line.shutdown(socket.SHUT_RDWR)

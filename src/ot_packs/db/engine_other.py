@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date, time, timedelta
 from decimal import Decimal
 from typing import NoReturn
@@ -107,9 +108,8 @@ class OtherSession:
             inspector = sqlalchemy.inspect(self._connection)
             columns = inspector.get_columns(table.name)
             foreign = inspector.get_foreign_keys(table.name)
-            return Table(
-                table.name,
-                kind=table.kind,
+            return replace(
+                table,
                 columns=[
                     Column(each["name"], str(each["type"]), each["nullable"], each.get("default")) for each in columns
                 ],

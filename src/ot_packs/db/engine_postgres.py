@@ -9,6 +9,7 @@ import socket
 import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ from ot.errors import ToolError
 from ot_packs.db.addresses import ServerAddress
 from ot_packs.db.encryption import OFF, PREFER, Encryption, trusting
 from ot_packs.db.rows import Limits, Row, StatementRows, collect
-from ot_packs.db.session import Column, ForeignKey, Table
+from ot_packs.db.session import Column, ForeignKey, Table, quoted
 from ot_packs.db.statements import Engine, Params, Statement
 
 _CONNECT = 10.0  # seconds
@@ -120,7 +121,7 @@ class PostgresSession:
         return self._in_transaction(statement, params, limits, readonly=False)
 
     def explain(self, statement: Statement, params: Params) -> str:
-        text, values = _bound(statement, params)
+        text, values = statement.bind(params, "$")
         with _worded():
             lines = self._run(self._explain(text, values))
         return "\n".join(str(line[0]) for line in lines)
@@ -161,10 +162,8 @@ class PostgresSession:
             "WHERE n.nspname = $1 AND c.relname = $2 ORDER BY i.indexrelid",
             *place,
         )
-        return Table(
-            table.name,
-            table.schema,
-            table.kind,
+        return replace(
+            table,
             columns=[Column(*column) for column in columns],
             primary_key=next((list(names) for kind, names, *_ in keys if kind == "p"), []),
             foreign_keys=[
@@ -176,14 +175,14 @@ class PostgresSession:
         )
 
     def quote(self, name: str) -> str:
-        return '"' + name.replace('"', '""') + '"'
+        return quoted(name)
 
     def insert(self, target: str, columns: list[str], rows: Iterable[Sequence[object]], *, create: str) -> int:
         with _worded():
             return int(self._run(self._insert(target, columns, list(rows), create)))
 
     def fetch(self, text: str, *values: object) -> list[Any]:
-        """Fetch what our own statement asks for."""
+        """Fetch the rows of a statement of our own."""
         with _worded():
             return list(self._run(self._connection.fetch(text, *values)))
 
@@ -209,7 +208,7 @@ class PostgresSession:
         return self._loop.run_until_complete(work)
 
     def _in_transaction(self, statement: Statement, params: Params, limits: Limits, *, readonly: bool) -> StatementRows:
-        text, values = _bound(statement, params)
+        text, values = statement.bind(params, "$")
         transaction = self._connection.transaction(readonly=readonly)
         with _worded():
             self._run(transaction.start())
@@ -269,16 +268,6 @@ def _count_in(status: str | None) -> int | None:
     return int(last) if last.isdecimal() and word in ("INSERT", "UPDATE", "DELETE", "MERGE") else None
 
 
-def _bound(statement: Statement, params: Params) -> tuple[str, list[object]]:
-    values: list[object] = []
-
-    def place(value: object, number: int) -> str:
-        values.append(value)
-        return f"${number}"
-
-    return statement.render(params, place), values
-
-
 # -- values
 
 _PLAIN = frozenset(
@@ -319,9 +308,7 @@ def _plain(value: object) -> object:
             return {"lower": _plain(value.lower), "upper": _plain(value.upper), "bounds": bounds}
         case asyncpg.BitString():
             return value.as_string().replace(" ", "")
-        case list():
-            return [_plain(item) for item in value]
-        case tuple():
+        case list() | tuple():
             return [_plain(item) for item in value]
         case Mapping():
             return dict(value)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -15,7 +16,7 @@ from uuid import UUID
 
 from ot.errors import ToolError
 from ot_packs.db.rows import Limits, StatementRows, collect
-from ot_packs.db.session import Column, ForeignKey, Table
+from ot_packs.db.session import Column, ForeignKey, Table, group_columns, group_keys, quoted
 from ot_packs.db.statements import Engine, Params, Statement
 
 _READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
@@ -62,17 +63,17 @@ class SqliteSession:
         self._connection = connection
 
     def read(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
-        return self._fetch(*_bound(statement, params), limits)
+        return self._fetch(*statement.bind(params, "?", storable), limits)
 
     def write(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
         before = self._connection.total_changes
         with self._transaction():
-            rows = self._fetch(*_bound(statement, params), limits)
+            rows = self._fetch(*statement.bind(params, "?", storable), limits)
         changed = self._connection.total_changes - before
         return StatementRows(rows.columns, rows.rows, rows.more, rows.cut_by, changed)
 
     def explain(self, statement: Statement, params: Params) -> str:
-        text, values = _bound(statement, params)
+        text, values = statement.bind(params, "?", storable)
         steps = self._connection.execute(f"EXPLAIN QUERY PLAN {text}", values).fetchall()
         depth = {0: -1}
         lines = []
@@ -93,9 +94,8 @@ class SqliteSession:
             'SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_xinfo(?) WHERE hidden != 1', [table.name]
         ).fetchall()
         keys = sorted((pk, name) for name, _, _, _, pk in columns if pk)
-        return Table(
-            table.name,
-            kind=table.kind,
+        return replace(
+            table,
             columns=[
                 Column(name, kind, not (required or pk), default) for name, kind, required, default, pk in columns
             ],
@@ -106,28 +106,19 @@ class SqliteSession:
 
     def _foreign_keys(self, table: str) -> list[ForeignKey]:
         found = self._connection.execute(
-            'SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq', [table]
-        ).fetchall()
-        keys: dict[int, ForeignKey] = {}
-        for number, target, column, reference in found:
-            key = keys.setdefault(number, ForeignKey([], target, []))
-            key.columns.append(column)
-            if reference is not None:  # otherwise the primary key of the other table is meant
-                key.references.append(reference)
-        return list(keys.values())
+            'SELECT id, "from", "table", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq', [table]
+        )
+        return group_keys(found)
 
     def _indexes(self, table: str) -> list[list[str]]:
         found = self._connection.execute(
             "SELECT l.name, i.name FROM pragma_index_list(?) l, pragma_index_info(l.name) i ORDER BY l.seq, i.seqno",
             [table],
-        ).fetchall()
-        indexes: dict[str, list[str]] = {}
-        for index, column in found:
-            indexes.setdefault(index, []).append(column or "(expression)")
-        return list(indexes.values())
+        )
+        return group_columns(found)
 
     def quote(self, name: str) -> str:
-        return '"' + name.replace('"', '""') + '"'
+        return quoted(name)
 
     def insert(self, target: str, columns: list[str], rows: Iterable[Sequence[object]], *, create: str) -> int:
         names = ", ".join(map(self.quote, columns))
@@ -163,16 +154,6 @@ class SqliteSession:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             raise
-
-
-def _bound(statement: Statement, params: Params) -> tuple[str, list[object]]:
-    values: list[object] = []
-
-    def place(value: object, number: int) -> str:
-        values.append(storable(value))
-        return f"?{number}"
-
-    return statement.render(params, place), values
 
 
 def storable(value: object) -> object:
@@ -215,9 +196,6 @@ def _text(data: bytes) -> str | bytes:
         return data.decode()
     except UnicodeDecodeError:
         return data
-
-
-Authorizer = Callable[[int, str | None, str | None, str | None, str | None], int]
 
 
 def _authorize_reading(action: int, first: str | None, second: str | None, *_: str | None) -> int:

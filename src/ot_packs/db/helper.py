@@ -1,4 +1,4 @@
-"""What a helper process does for the db pack: one function for each tool, on whichever engine."""
+"""The functions of the db pack that run in a helper process: one for each tool, on any engine."""
 
 from __future__ import annotations
 

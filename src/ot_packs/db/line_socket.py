@@ -8,7 +8,7 @@ from ot.isolate.connection import take_connection
 
 
 class LineSocket(socket.socket):
-    """What is made when somebody wants a connection: the one that there is, whatever it was asked for."""
+    """A socket that is always the one open connection, whatever address it is asked to connect to."""
 
     def __init__(self, family: int = -1, type: int = -1, proto: int = -1, fileno: int | None = None) -> None:  # noqa: A002 - its own name
         if fileno is None and family not in (-1, socket.AF_INET, socket.AF_INET6):

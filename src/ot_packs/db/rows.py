@@ -13,11 +13,12 @@ _TEXTS = frozenset({str, bytes})
 _SMALL = frozenset({int, float, bool, type(None)})
 
 Row = Sequence[Any]
+"""The values of one row, which pass through unread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """As many rows, and as many bytes of them, as a call may give back."""
+    """The maximum number of rows, and of their bytes, that a call may return."""
 
     rows: int
     bytes: int
@@ -25,7 +26,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class StatementRows:
-    """What a statement gave: its columns, its rows as far as the limits go, and how many it changed."""
+    """The result of a statement: its columns, its rows up to the limits, and the number of changed rows."""
 
     columns: list[str] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)

@@ -75,6 +75,18 @@ class Statement:
     def text(self) -> str:
         return self.render(None, lambda value, number: "")
 
+    def bind(
+        self, params: Params, mark: str, stored: Callable[[object], object] = lambda value: value
+    ) -> tuple[str, list[object]]:
+        """Write it with `mark` and a number for every parameter; returns the values too, as they are `stored`."""
+        values: list[object] = []
+
+        def place(value: object, number: int) -> str:
+            values.append(stored(value))
+            return f"{mark}{number}"
+
+        return self.render(params, place), values
+
     def render(self, params: Params, placeholder: Callable[[object, int], str]) -> str:
         """Write it with every parameter as `placeholder(value, number)`, numbered from 1 in order of appearance."""
         values = _Values(params)

@@ -33,7 +33,7 @@ _PAGES = (".html", ".htm", ".xhtml")
 
 
 class Kind(StrEnum):
-    """What a file is."""
+    """The format of a file."""
 
     PDF = "pdf"
     XLSX = "xlsx"
@@ -54,7 +54,7 @@ class Kind(StrEnum):
 
 
 def recognise(path: Path) -> Kind:
-    """Tell what a file is; raises ToolError if it is behind a password, empty or not there."""
+    """Detect the format of a file; raises ToolError if it is behind a password, empty or not there."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)

@@ -1,4 +1,4 @@
-"""What is written into a cell for a value, whichever library writes it.
+"""The content of a cell for a value, whichever library writes it.
 
 Text stays text: a spreadsheet program would compute what begins with `=`, and some such formulas start programs or call
 servers. A formula is written where the caller asks for it, and one that reaches outside only if it is marked itself.
@@ -45,7 +45,7 @@ Content: TypeAlias = str | int | float | bool | Moment | None
 
 
 class Cell(NamedTuple):
-    """What a cell is to hold; `result` is the value of a formula, if the caller knows it."""
+    """The content to be written to a cell; `result` is the value of a formula, if the caller knows it."""
 
     form: Form
     content: Content
@@ -84,7 +84,7 @@ def _number(value: float | Decimal) -> Cell:
 
 def _text(value: str, where: str) -> Cell:
     if len(value) > MAX_TEXT:
-        raise ToolError(f"{where}: a cell holds at most {MAX_TEXT} characters, and this text has {len(value)}")
+        raise ToolError(f"{where}: a cell can hold up to {MAX_TEXT} characters, and this text has {len(value)}")
     return Cell(Form.TEXT, value)
 
 
@@ -122,3 +122,16 @@ def _formula(text: str, where: str, *, marked: bool) -> Cell:
 def reaches_outside(formula: str) -> bool:
     """True if a formula calls a server, another workbook or another program, or offers a link."""
     return _OUTSIDE.search(_LITERAL.sub('""', formula)) is not None
+
+
+def format_of(value: object) -> str:
+    """Return the number format of a date, time or duration, unless the caller sets one."""
+    match value:
+        case datetime.datetime():
+            return "yyyy-mm-dd hh:mm:ss"
+        case datetime.date():
+            return "yyyy-mm-dd"
+        case datetime.time():
+            return "hh:mm:ss"
+        case _:
+            return "[h]:mm:ss"

@@ -6,16 +6,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypedDict
 
 import xlsxwriter
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from ot.errors import ToolError
-from ot_packs.excel.cell_values import Cell, Form, cell_for
+from ot_packs.excel.cell_values import Cell, Form, cell_for, format_of
 from ot_packs.excel.charts import ChartPlan, add_chart
-from ot_packs.excel.moments import format_of
 from ot_packs.excel.references import MAX_COLUMNS, MAX_ROWS, cell_name, column_name, column_number
 
 _WIDEST = 60  # characters that a column is made wide for by itself
@@ -39,9 +38,8 @@ class SheetPlan:
     charts: list[ChartPlan]
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A sheet that was made."""
+class MadeSheet(TypedDict):
+    """A sheet of the new workbook."""
 
     name: str
     rows: int
@@ -50,7 +48,7 @@ class Made:
     charts: int
 
 
-def create_workbook(target: Path, sheets: Sequence[object], *, formulas: bool) -> list[Made]:
+def create_workbook(target: Path, sheets: Sequence[object], *, formulas: bool) -> list[MadeSheet]:
     """Write a new workbook; raises ToolError, before anything is written, for a plan that makes no sense."""
     if not sheets:
         raise ToolError('sheets is empty: pass at least one, such as {"name": "Data", "rows": [...]}')
@@ -79,7 +77,7 @@ def _plan(sheet: object, number: int, *, formulas: bool) -> SheetPlan:
     name = str(sheet.get("name") or f"Sheet{number}")
     _check_name(name)
     if unknown := sorted(set(map(str, sheet)) - _PARTS):
-        raise ToolError(f"sheet {name}: {unknown[0]!r} is unknown; known are {', '.join(sorted(_PARTS))}")
+        raise ToolError(f"sheet {name}: {unknown[0]!r} is unknown; the keys are {', '.join(sorted(_PARTS))}")
     header, rows = _table(sheet.get("rows") or [], sheet.get("header"), name)
     width = max([len(header), *map(len, rows)], default=0)
     if len(rows) + bool(header) > MAX_ROWS or width > MAX_COLUMNS:
@@ -125,7 +123,7 @@ def find_column(key: str, header: Sequence[str], width: int, sheet: str) -> int:
     if _LETTERS.fullmatch(key) and column_number(key) < width:
         return column_number(key)
     known = ", ".join(header) if header else f"A to {column_name(max(width - 1, 0))}"
-    raise ToolError(f"sheet {sheet}: there is no column {key!r}; there are {known}")
+    raise ToolError(f"sheet {sheet}: there is no column {key!r}; the columns are {known}")
 
 
 def _width(value: object, name: str) -> float:
@@ -151,7 +149,7 @@ def _wrong(name: str, key: str, meant: str) -> NoReturn:
 def _check_name(name: str) -> None:
     if not name.strip() or len(name) > 31 or _BAD_NAME.search(name) or name[0] == "'" or name[-1] == "'":
         raise ToolError(
-            f"{name[:60]!r} is no name for a sheet: 1 to 31 characters, none of []:*?/\\, no quote at its ends"
+            f"{name[:60]!r} is not a sheet name: use 1 to 31 characters, none of []:*?/\\, no quote at either end"
         )
 
 
@@ -159,7 +157,7 @@ def _refuse_twins(names: Sequence[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name.casefold() in seen:
-            raise ToolError(f"two sheets are named {name!r}; names must differ, and capitals do not count")
+            raise ToolError(f"two sheets are named {name!r}; names must differ, ignoring case")
         seen.add(name.casefold())
 
 
@@ -177,7 +175,7 @@ class _SheetWriter:
         self._widths: dict[int, int] = {}
         self._formulas = 0
 
-    def write(self) -> Made:
+    def write(self) -> MadeSheet:
         plan = self._plan
         top = 1 if plan.header else 0
         bold = self._book.add_format({"bold": True})
@@ -205,7 +203,13 @@ class _SheetWriter:
                 beside=width,
                 number=number,
             )
-        return Made(plan.name, len(plan.rows), width, self._formulas, len(plan.charts))
+        return {
+            "name": plan.name,
+            "rows": len(plan.rows),
+            "columns": width,
+            "formulas": self._formulas,
+            "charts": len(plan.charts),
+        }
 
     def _put(self, row: int, column: int, cell: Cell, style: Format | None) -> None:
         sheet, content = self._sheet, cell.content

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 import openpyxl
 from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE, MergedCell
@@ -15,9 +16,8 @@ from ot.errors import ToolError
 from ot_packs.documents.archives import check_archive
 from ot_packs.documents.failures import reading
 from ot_packs.documents.kinds import Kind, recognise
-from ot_packs.excel.cell_values import Cell, Form, cell_for
+from ot_packs.excel.cell_values import Cell, Form, cell_for, format_of
 from ot_packs.excel.inventory import lost_between, take_inventory
-from ot_packs.excel.moments import format_of
 from ot_packs.excel.references import cell_name, parse_cell
 
 _GENERAL = "General"
@@ -25,7 +25,7 @@ _GENERAL = "General"
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What is to be written, and where."""
+    """Cells and rows to be written, and their place."""
 
     sheet: str | None
     cells: Mapping[str, object]
@@ -36,9 +36,8 @@ class Edit:
     lossy: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Edited:
-    """What was written."""
+class Edited(TypedDict):
+    """An edit that was written."""
 
     sheet: str
     cells: int
@@ -81,7 +80,7 @@ def _edit(book: openpyxl.Workbook, source: Path, target: Path, edit: Edit) -> Ed
             "pass lossy=True to accept that, or create a new workbook"
         )
     uncalculated = sum(cell.data_type == "f" for each in book.worksheets for row in each.iter_rows() for cell in row)
-    return Edited(sheet.title, len(placed), lost, uncalculated)
+    return {"sheet": sheet.title, "cells": len(placed), "lost": lost, "uncalculated": uncalculated}
 
 
 def _find_sheet(book: openpyxl.Workbook, source: Path, edit: Edit) -> Worksheet:
@@ -130,7 +129,7 @@ def _lists(sheet: Worksheet, rows: Sequence[object]) -> list[list[object]]:
             if unknown:
                 known = ", ".join(title for title in titles if title)
                 raise ToolError(
-                    f"sheet {sheet.title}: there is no column {unknown[0]!r} in its first row; there are {known}"
+                    f"sheet {sheet.title}: there is no column {unknown[0]!r} in its first row; the columns are {known}"
                 )
             lists.append([row.get(title) if title is not None else None for title in titles])
         elif isinstance(row, Sequence) and not isinstance(row, str):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 import openpyxl
 from openpyxl.worksheet.formula import ArrayFormula, DataTableFormula
@@ -16,9 +16,8 @@ from ot_packs.excel.references import Area, cell_name, parse_area
 from ot_packs.excel.workbook import Sheet, Value, Workbook
 
 
-@dataclass(frozen=True, slots=True)
-class Formula:
-    """A formula in its cell, and the value that was computed last."""
+class Formula(TypedDict):
+    """A formula in its cell, and its last computed value."""
 
     sheet: str
     cell: str
@@ -49,7 +48,8 @@ def _formulas_of(path: Path, sheet: Sheet, area: Area) -> Iterator[Formula]:
         for row, (number, left, values) in zip(rows, sheet.lines(area), strict=False):
             for column, value in enumerate(values[: max(len(row) - left, 0)], start=left):
                 if row[column].data_type == "f":
-                    yield Formula(sheet.name, cell_name(number, column), _text(row[column].value), value)
+                    cell, formula = cell_name(number, column), _text(row[column].value)
+                    yield {"sheet": sheet.name, "cell": cell, "formula": formula, "value": value}
 
 
 def _text(formula: object) -> str:

@@ -1,4 +1,4 @@
-"""What a workbook has beside cells; an edit that comes out with less of it is noticed by counting before and after.
+"""The parts of a workbook beside cells, counted before and after an edit, so that losses are noticed.
 
 The library that edits keeps what it understands and drops the rest without a word. Nobody keeps a true list of what
 that is, so nothing is assumed here: kinds of parts, and elements of sheets, drawings and charts, are counted in both.

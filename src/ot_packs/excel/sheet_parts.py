@@ -1,4 +1,4 @@
-"""What the sheets of an .xlsx file reach to, seen in their XML while it is checked.
+"""The extent of the sheets of an .xlsx file, found in their XML while it is checked.
 
 The reader of workbooks lays out every sheet as a full rectangle, so that one cell in the last row and column would take
 half a terabyte; and it drops errors such as #DIV/0!. Both are found here, with no more than a glance at each cell.

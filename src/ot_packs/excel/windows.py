@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import TypedDict
 
 from ot.errors import ToolError
 from ot_packs.excel.references import Area, cell_name, column_name, parse_area
@@ -13,9 +13,8 @@ MAX_VALUES = 400_000  # of one answer; the next window has the others
 MAX_TEXT = 16 * 1024 * 1024  # characters
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Rows of a sheet, and how they lie in it."""
+class Window(TypedDict):
+    """Rows of a sheet, and their place in it."""
 
     sheet: str
     range: str
@@ -26,9 +25,8 @@ class Window:
     merged: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A cell that has what was looked for."""
+class MatchingCell(TypedDict):
+    """A cell that contains the text that was searched for."""
 
     sheet: str
     cell: str
@@ -38,12 +36,15 @@ class Found:
 def read_window(sheet: Sheet, place: str | None, *, header: bool, limit: int, offset: int) -> Window:
     """Read rows of a sheet, or of a range in it; with `header`, the first row names the columns."""
     check_page(limit, offset)
+    empty: Window = {
+        "sheet": sheet.name, "range": "", "columns": [], "rows": [], "total": 0, "more": False, "merged": [],
+    }  # fmt: skip
     used = sheet.area
     wanted = parse_area(place) if place else used
     # Whole columns and rows end where the sheet does.
     area = wanted.meets(used) if wanted and used else None
     if wanted is None or area is None:
-        return Window(sheet.name, "", [], [], 0, more=False, merged=[])
+        return empty
     area = Area(wanted.top, wanted.left, area.bottom, area.right)
     columns = [column_name(area.left + number) for number in range(area.right - area.left + 1)]
     if header:
@@ -52,25 +53,26 @@ def read_window(sheet: Sheet, place: str | None, *, header: bool, limit: int, of
     total = area.bottom - area.top + 1
     top = area.top + offset
     if top > area.bottom or limit == 0:
-        return Window(sheet.name, "", columns, [], total, more=top <= area.bottom, merged=[])
+        return {**empty, "columns": columns, "total": total, "more": top <= area.bottom}
     rows = list(_bounded(sheet.rows(Area(top, area.left, min(area.bottom, top + limit - 1), area.right))))
     window = Area(top, area.left, top + len(rows) - 1, area.right)
     merged = [each.name for each in sheet.merged(window)[:1000]]
-    return Window(sheet.name, window.name, columns, rows, total, more=offset + len(rows) < total, merged=merged)
+    found: Window = {**empty, "range": window.name, "columns": columns, "rows": rows, "merged": merged}
+    return {**found, "total": total, "more": offset + len(rows) < total}
 
 
 def check_page(limit: int, offset: int) -> None:
-    """Refuse what is no number of rows."""
+    """Refuse a negative number of rows."""
     if limit < 0 or offset < 0:
-        raise ToolError("limit and offset count from 0")
+        raise ToolError("limit and offset must not be negative")
 
 
-def find_text(book: Workbook, query: str, sheet: str | int | None, limit: int) -> tuple[list[Found], int]:
-    """Find the cells whose text contains the query, in any case; the first of them, and how many there are."""
+def find_text(book: Workbook, query: str, sheet: str | int | None, limit: int) -> tuple[list[MatchingCell], int]:
+    """Find the cells whose text contains the query, ignoring case; returns the first ones, and how many there are."""
     if not query:
         raise ToolError("query is empty: say what to look for")
     wanted = query.casefold()
-    found: list[Found] = []
+    found: list[MatchingCell] = []
     total = text = 0
     for each in book.sheets if sheet is None else [book.sheet(sheet)]:
         area = each.area
@@ -79,7 +81,7 @@ def find_text(book: Workbook, query: str, sheet: str | int | None, limit: int) -
                 if value is not None and wanted in str(value).casefold():
                     total += 1
                     if len(found) < limit and text < MAX_TEXT:
-                        found.append(Found(each.name, cell_name(row, column), value))
+                        found.append({"sheet": each.name, "cell": cell_name(row, column), "value": value})
                         text += len(str(value))
     return found, total
 

@@ -82,7 +82,7 @@ def replace_text(file: TextFile, old: str, new: str, *, count: int) -> str:
         places = ", ".join(map(str, _lines_of(file.text, old)))
         raise ToolError(
             f"nothing was changed: the text is there {found} times, not {count} (lines {places}). "
-            f"Pass more of what stands around it, or count={found} to replace them all"
+            f"Pass more of the text around it, or count={found} to replace them all"
         )
     return file.text.replace(old, with_newlines(new, file.newline))
 
@@ -124,7 +124,7 @@ def _word_nearest(text: str, wanted: str) -> str:
     sought = next((line for line in split_lines(wanted) if line.strip()), wanted)
     alike = _find_alike(lines, split_lines(wanted))
     if alike is not None:
-        return f"It differs only in white space from what begins at line {alike + 1}: {_show(lines[alike])}"
+        return f"It differs only in white space from the text at line {alike + 1}: {_show(lines[alike])}"
     near = process.extract(
         sought.strip()[:_LONGEST],
         [line.strip()[:_LONGEST] for line in lines],
@@ -133,7 +133,7 @@ def _word_nearest(text: str, wanted: str) -> str:
         score_cutoff=_NEAR,
     )
     if not near:
-        return "No line is like it; read the file again"
+        return "No line is similar; read the file again"
     shown = "; ".join(f"line {index + 1}: {_show(lines[index])}" for _, _, index in near)
     return f"The nearest lines to {_show(sought)} are {shown}"
 

@@ -27,7 +27,7 @@ _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS}
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What is in a folder, or a single file; links are counted by themselves."""
+    """The contents of a folder, or a single file; links are counted separately."""
 
     files: int
     bytes: int
@@ -41,7 +41,7 @@ def copy(files: AllowedFiles, path: str, output: str, *, overwrite: bool, recurs
         make_room(files, output)
         return Contents(1, _copy_file(files, source, output, overwrite=overwrite, check=check), 0)
     if not recursive:
-        raise ToolError(f"{path} is a folder; pass recursive=True to copy it with all that is in it")
+        raise ToolError(f"{path} is a folder; pass recursive=True to copy it with its contents")
     make_room(files, output)
     place = files.locate(output, write=True)
     if place.is_relative_to(source):
@@ -73,7 +73,7 @@ def move(files: AllowedFiles, path: str, output: str, *, overwrite: bool, check:
                 if error.errno != errno.EXDEV:
                     raise word_path_error(output, error) from error
                 if not is_file(source):
-                    raise ToolError(f"{output} lies on another disk; copy it there, then delete it here") from error
+                    raise ToolError(f"{output} is on another disk; copy it there, then delete it here") from error
                 _copy_file(files, source.place, output, overwrite=overwrite, check=check)
                 os.unlink(source.name, dir_fd=source.folder)
             return contents
@@ -104,13 +104,13 @@ def look_inside(files: AllowedFiles, path: AnyPath, check: Check) -> Contents:
     count, size, links = 0, 0, 0
     for found in walk_tree(files, path, ignored=True, check=check):
         if found.is_folder and found.path.count("/") + 1 >= DEEPEST:
-            raise PathRefusedError(str(path), f"more than {DEEPEST} folders lie in one another in it")
+            raise PathRefusedError(str(path), f"it has more than {DEEPEST} levels of folders")
         try:
             status = found.status()
         except FileNotFoundError:
             continue
         if is_closed_name(found.path.rpartition("/")[2]) or files.is_closed(status):
-            raise PathRefusedError(str(path), f"{found.path} in it is not for tools to change or copy")
+            raise PathRefusedError(str(path), f"tools may not change or copy {found.path} in it")
         if stat.S_ISREG(status.st_mode):
             count, size = count + 1, size + status.st_size
         links += stat.S_ISLNK(status.st_mode)
@@ -121,7 +121,7 @@ def _require_movable(files: AllowedFiles, path: str, reached: ResolvedPath, chec
     if reached.status is None:
         raise word_path_error(path, FileNotFoundError())
     if files.is_root(reached.place):
-        raise PathRefusedError(path, "it is one of the folders that tools may use, or holds one: those stay")
+        raise PathRefusedError(path, "it is, or contains, one of the folders that tools may use")
     if _is_folder(reached):
         return look_inside(files, reached.place, check)
     return Contents(int(is_file(reached)), reached.status.st_size, int(not is_file(reached)))
@@ -188,4 +188,4 @@ def is_file(reached: ResolvedPath) -> bool:
 
 
 def _taken(output: str) -> PathError:
-    return PathError(output, "something has this name already; pass overwrite=True to replace a file")
+    return PathError(output, "it exists already; pass overwrite=True to replace a file")

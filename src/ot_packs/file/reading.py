@@ -41,8 +41,8 @@ def read_lines(files: AllowedFiles, path: str, *, offset: int, limit: int, encod
     except BinaryFileError as error:
         kind, size = media_type(path), os.fstat(descriptor).st_size
         raise ToolError(
-            f"{path} is a binary file ({kind}, {size:,} bytes), which has no lines; convert.auto reads documents, "
-            "and with encoding=... it is taken for text nevertheless"
+            f"{path} is a binary file ({kind}, {size:,} bytes), which has no lines; use convert.auto for documents, "
+            "or pass encoding=... to read it as text anyway"
         ) from error
     finally:
         os.close(descriptor)
@@ -50,7 +50,7 @@ def read_lines(files: AllowedFiles, path: str, *, offset: int, limit: int, encod
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What the beginning of a file shows."""
+    """Properties of a file that its beginning shows."""
 
     binary: bool
     media_type: str
@@ -59,7 +59,7 @@ class Content:
 
 
 def recognise(files: AllowedFiles, path: str) -> Content:
-    """Tell what a file holds by its beginning."""
+    """Detect the content of a file from its beginning."""
     descriptor = files.open(path)
     try:
         sample = os.pread(descriptor, SAMPLE, 0)
@@ -71,7 +71,7 @@ def recognise(files: AllowedFiles, path: str) -> Content:
 
 
 def media_type(path: str) -> str:
-    """Return the media type that a name stands for."""
+    """Guess the media type from a name."""
     return mimetypes.guess_type(path)[0] or "unknown type"
 
 

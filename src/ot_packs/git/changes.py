@@ -10,7 +10,7 @@ from ot.execution.shown_arguments import visible
 from ot_packs.git.hardened import DIFF_OPTIONS
 from ot_packs.git.listed_files import is_closed, pathspecs, require_plain, split_names
 from ot_packs.git.program import Git, add_identity
-from ot_packs.git.status import Entry, read_state
+from ot_packs.git.status import StatusEntry, read_state
 from ot_packs.git.words import LONGEST
 
 COMMIT_OPTIONS = ("--file=-", "--cleanup=whitespace", "--no-verify", "--no-gpg-sign", "--no-status", "--quiet")
@@ -34,7 +34,7 @@ async def stage(git: Git, names: Sequence[str]) -> None:
 async def commit_staged(git: Git, message: str) -> None:
     """Commit what is staged, if the person agrees to just that."""
     if not message.strip() or "\0" in message or len(message) > LONGEST:
-        raise ToolError(f"message= is the text of the commit, of at most {LONGEST:,} characters")
+        raise ToolError(f"message= must be the text of the commit, up to {LONGEST:,} characters")
     git = await add_identity(git)
     staged = await _staged(git)
     if not staged:
@@ -44,7 +44,7 @@ async def commit_staged(git: Git, message: str) -> None:
         git, "Commit", [f"{entry.staged}: {visible(entry.name)}" for entry in staged], ["with the message", *said]
     )
     if await _staged(git) != staged:
-        raise ToolError("nothing was committed: what is staged has changed while the person was asked")
+        raise ToolError("nothing was committed: the staged changes were modified while the person was asked")
     await git.change("commit", *COMMIT_OPTIONS, stdin=message.encode(errors="replace"))
 
 
@@ -64,7 +64,7 @@ async def switch_to(git: Git, branch: str, *, create: bool) -> None:
 async def use_stash(git: Git, action: str, *, message: str, number: int) -> None:
     """Put changes aside, bring them back or forget them, if the person agrees."""
     if number < 0:
-        raise ToolError("number= counts from 0, the latest of what was put aside")
+        raise ToolError("number= must be 0 (the latest stash) or more")
     entry = f"stash@{{{number}}}"
     if action == "push":
         state = await read_state(git, [], limit=_ALL, untracked="no")
@@ -79,7 +79,7 @@ async def use_stash(git: Git, action: str, *, message: str, number: int) -> None
     await git.change("stash", *words)
 
 
-async def _staged(git: Git) -> list[Entry]:
+async def _staged(git: Git) -> list[StatusEntry]:
     """Return what is staged, with marks of its content."""
     state = await read_state(git, [], limit=_ALL, untracked="no")
     return [entry for entry in state.entries if entry.staged]

@@ -33,7 +33,7 @@ class Comparison:
     cut: bool
 
 
-class Kept:
+class KeptOutput:
     """Keeps the beginning of an output; the rest is not waited for."""
 
     def __init__(self) -> None:
@@ -50,9 +50,9 @@ class Kept:
         return len(self.data) > MOST
 
 
-def read_comparison(kept: Kept, *, start: int = 0, lines: int, most: int) -> Comparison:
-    """Read what was kept, from `start` on; of the patch at most so many lines, and bytes."""
-    data = bytes(kept.data[start:]).lstrip(b"\n")
+def read_comparison(kept: KeptOutput, *, lines: int, most: int) -> Comparison:
+    """Read what was kept; of the patch at most `lines` lines and `most` bytes."""
+    data = bytes(kept.data).lstrip(b"\n")
     fields = _Fields(data)
     statuses = dict(fields.raw())
     counted = list(fields.counted())

@@ -1,11 +1,11 @@
-"""Commits, lines and branches as git prints them in forms that leave nothing open."""
+"""Commits, blamed lines and branches, read from machine-readable output of git."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
+from typing import TypedDict
 
 _COMMIT = ("%H", "%P", "%an", "%ae", "%aI", "%B")
 LOG_OPTIONS = ("-z", "--no-patch", "--no-show-signature", "--encoding=UTF-8", f"--format={'%x00'.join(_COMMIT)}")
@@ -19,11 +19,10 @@ BRANCH_FORMAT = "%00".join(_BRANCH)
 """The format of `git for-each-ref` for `read_branches`."""
 
 
-@dataclass(frozen=True, slots=True)
-class BlamedLine:
-    """A line with the commit that it came with; the commit is empty if there is none yet."""
+class BlameLine(TypedDict):
+    """A line with the commit that added it; the commit is empty if the line is not committed."""
 
-    number: int
+    line: int
     text: str
     commit: str
     author: str
@@ -47,7 +46,7 @@ def read_branches(output: bytes) -> Iterator[list[str]]:
             yield fields
 
 
-def read_blame(output: bytes, *, longest: int) -> Iterator[BlamedLine]:
+def read_blame(output: bytes, *, longest: int) -> Iterator[BlameLine]:
     """Yield the lines of `git blame --line-porcelain`; a line of the file is the one that begins with a tab."""
     head: list[str] = []
     for line in output.split(b"\n"):
@@ -57,15 +56,15 @@ def read_blame(output: bytes, *, longest: int) -> Iterator[BlamedLine]:
         commit, _, number, *_ = head[0].split(" ")
         said = dict(part.partition(" ")[::2] for part in head[1:])
         known = commit.strip("0") != ""
-        yield BlamedLine(
-            int(number),
-            line[1 : longest + 1].decode(errors="replace").rstrip("\r"),
-            commit if known else "",
-            said["author"] if known else "",
-            said["author-mail"].strip("<>") if known else "",
-            _date(said["author-time"], said["author-tz"]) if known else "",
-            said["summary"] if known else "",
-        )
+        yield {
+            "line": int(number),
+            "text": line[1 : longest + 1].decode(errors="replace").rstrip("\r"),
+            "commit": commit if known else "",
+            "author": said["author"] if known else "",
+            "email": said["author-mail"].strip("<>") if known else "",
+            "date": _date(said["author-time"], said["author-tz"]) if known else "",
+            "subject": said["summary"] if known else "",
+        }
         head = []
 
 

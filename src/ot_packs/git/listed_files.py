@@ -43,7 +43,7 @@ async def require_plain(git: Git, names: Sequence[str], *, verb: str, merges: bo
     closed = next((name for name in names if is_closed(name)), None)
     if closed is not None:
         raise ToolError(
-            f"this would {verb} {visible(closed)}, which tools do not change: ask the person to do it with git"
+            f"this would {verb} {visible(closed)}, which tools may not change: ask the person to do it with git"
         )
     if not names:
         return

@@ -114,7 +114,7 @@ async def add_identity(git: Git) -> Git:
     known = {*git.listed, *personal}
     if not all(known & {f"user.{word}", f"author.{word}"} for word in ("name", "email")):
         raise ToolError(
-            "git does not know who commits: a person can tell it with `git config --global user.name` and `user.email`"
+            "git has no author for the commit: a person can set `git config --global user.name` and `user.email`"
         )
     return replace(git, settings={**git.settings, **personal})
 
@@ -123,7 +123,7 @@ def find_git() -> Path:
     """Return the program; raises ToolError where there is none."""
     found = shutil.which("git", path=os.environ.get("PATH"))
     if found is None:
-        raise ToolError("there is no program git on the server's PATH: install it, and start the server again")
+        raise ToolError("git is not on the server's PATH: install it, and restart the server")
     return Path(os.path.realpath(found))
 
 

@@ -80,8 +80,8 @@ def _find_repository(files: AllowedFiles, folder: Path, path: str) -> Repository
             _require_own(repository)
             return repository
     raise ToolError(
-        f"{path}: there is no git repository here, or it begins outside of the folders that tools may use; a person "
-        "can add its folder to `roots` in their onetool.yaml"
+        f"{path}: there is no git repository here, or its top is outside of the folders that tools may use; a person "
+        "can add that folder to `roots` in their onetool.yaml"
     )
 
 
@@ -95,7 +95,7 @@ def _git_dir_of(files: AllowedFiles, top: Path) -> Path | None:
         return place if (place / "HEAD").exists() else None
     pointer = _read_pointer(files, place)
     if not pointer.startswith(_POINTER):
-        raise ToolError(f"{place}: this file should name the folder of a git repository, and does not")
+        raise ToolError(f"{place}: this file does not name the folder of a git repository")
     return _locate_pointed(files, place, top / pointer.removeprefix(_POINTER))
 
 
@@ -124,4 +124,4 @@ def _require_own(repository: Repository) -> None:
     """Refuse what another user has prepared, as git itself does."""
     strange = next((place for place in repository.places if belongs_to_stranger(Path(place))), None)
     if strange is not None:
-        raise ToolError(f"{strange} belongs to another user, and git trusts no repository of somebody else")
+        raise ToolError(f"{strange} belongs to another user, so git does not trust it")

@@ -18,7 +18,7 @@ _LONGEST = 16 * 1024  # bytes of an entry
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class StatusEntry:
     """A file that differs; `staged` and `unstaged` say how, `was` is its earlier name, `mark` the staged content."""
 
     name: str
@@ -29,12 +29,12 @@ class Entry:
 
 
 @dataclass(slots=True)
-class State:
-    """What was read so far: the headers, the first entries, and how many there are."""
+class TreeState:
+    """The status read so far: the headers, the first entries, and their total number."""
 
     limit: int
     headers: dict[str, str] = field(default_factory=dict)
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[StatusEntry] = field(default_factory=list)
     total: int = 0
     _records: Records = field(default_factory=lambda: Records(b"\0", longest=_LONGEST))
     _renamed: list[str] | None = None  # an entry whose earlier name is the next record
@@ -59,25 +59,25 @@ class State:
             else:
                 self._add(_entry(fields))
 
-    def _add(self, entry: Entry) -> None:
+    def _add(self, entry: StatusEntry) -> None:
         self.total += 1
         if len(self.entries) < self.limit:
             self.entries.append(entry)
 
 
-def _entry(fields: list[str], *, was: str = "") -> Entry:
+def _entry(fields: list[str], *, was: str = "") -> StatusEntry:
     kind, name = fields[0], fields[-1]
     if kind == "?":
-        return Entry(name, "", "untracked")
+        return StatusEntry(name, "", "untracked")
     if kind == "u":
-        return Entry(name, "", "in conflict")
+        return StatusEntry(name, "", "in conflict")
     staged, unstaged = (WORDS.get(letter, letter) for letter in fields[1])
-    return Entry(name, staged, unstaged, was, mark=f"{fields[4]} {fields[7]}")
+    return StatusEntry(name, staged, unstaged, was, mark=f"{fields[4]} {fields[7]}")
 
 
-async def read_state(git: Git, wanted: Sequence[str], *, limit: int, untracked: str = "normal") -> State:
+async def read_state(git: Git, wanted: Sequence[str], *, limit: int, untracked: str = "normal") -> TreeState:
     """Return the state of what the patterns `wanted` name, or of all; `untracked` is as git has it: no, normal, all."""
-    state = State(limit)
+    state = TreeState(limit)
     options = ("--porcelain=v2", "-z", "--branch", "--show-stash", "--ignore-submodules=dirty")
     await git.read("status", *options, f"--untracked-files={untracked}", "--", *wanted, on_output=state.take)
     return state

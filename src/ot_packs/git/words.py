@@ -1,4 +1,4 @@
-"""What callers may put into a command line of git: never an option, and of revisions only those of commits."""
+"""Arguments that callers may pass to git: never options, and only revisions of commits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LONGEST = 10_000  # characters of a text
 def plain(text: str, name: str) -> str:
     """Return a text that git cannot take for an option; raises ToolError."""
     if text.startswith("-"):
-        raise ToolError(f"{name}={visible(text)!r} begins with a dash, which git would take for an option")
+        raise ToolError(f"{name}={visible(text)!r} begins with a dash, which git would treat as an option")
     if "\0" in text or len(text) > LONGEST:
         raise ToolError(f"{name}= contains a null character, or more than {LONGEST:,} characters")
     return text
@@ -24,7 +24,7 @@ def revision_word(text: str) -> str:
     A colon names a file in a revision: files are named by `path`, which is looked at before git is.
     """
     if not text or ":" in text:
-        raise ToolError(f"revision {visible(text)!r}: give a branch, a tag or a commit, and a file with path=")
+        raise ToolError(f"revision {visible(text)!r}: use a branch, a tag or a commit, and name files with path=")
     return plain(text, "revision")
 
 

@@ -14,7 +14,7 @@ from ot.ai.models.model import Request
 from ot.ai.models.turn import Turn
 from ot.context import CallContext, current
 from ot.errors import ModelError, ToolError
-from ot_packs.llm.choosing import Chosen, choose_models
+from ot_packs.llm.choosing import ChosenModels, choose_models
 from ot_packs.llm.failures import explain
 
 SYSTEM = (
@@ -23,14 +23,14 @@ SYSTEM = (
     "Answer with the result alone, without an introduction or remarks."
 )
 _LONGEST_ANSWER = 1_000_000  # characters
-_CLOSING = 5.0  # seconds for saying goodbye
+_CLOSING = 5.0  # seconds to close the connection
 _PULSE = 0.5  # seconds between two reports
 
 
 class Asker:
     """Asks the model that was chosen for a call."""
 
-    def __init__(self, chosen: Chosen, context: CallContext, max_tokens: int) -> None:
+    def __init__(self, chosen: ChosenModels, context: CallContext, max_tokens: int) -> None:
         self._chosen = chosen
         self._max_tokens = max_tokens
         self._pulse = _Pulse(context)
@@ -77,7 +77,7 @@ class Asker:
 
 
 class _Pulse:
-    """Reports how much has been written, now and then; it only grows, whatever is withdrawn or written anew."""
+    """Reports now and then how much has been written; the number only grows, even if text is withdrawn."""
 
     def __init__(self, context: CallContext) -> None:
         self._context = context

@@ -16,7 +16,7 @@ from ot.errors import MissingExtraError, MissingSecretError, ToolError
 from ot.execution.wording import word_error
 from ot.services.rate_limits import RateLimits
 from ot_packs.llm.client_model import ClientModel
-from ot_packs.llm.options import Options, check_model, read_options
+from ot_packs.llm.options import LlmOptions, check_model, read_options
 from ot_packs.llm.paced_model import PacedModel
 from ot_packs.net.service import check_key
 
@@ -24,8 +24,8 @@ PACK = "llm"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A provider that may be asked: `place` is where a person gets a key for it."""
+class ProviderKey:
+    """The key of a provider that may be asked: its secret, and where a person gets one."""
 
     secret: str
     place: str
@@ -33,15 +33,15 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenModels:
     """The models of a call, and who may be asked, by name; nobody by name if it is the client."""
 
     models: Models
     max_tokens: int
-    sources: Mapping[str, Source]
+    sources: Mapping[str, ProviderKey]
 
 
-def choose_models(context: CallContext, wanted: str | None) -> Chosen:
+def choose_models(context: CallContext, wanted: str | None) -> ChosenModels:
     """Return who answers; `wanted` is the model that the call asks for. Raises CallError if nobody can."""
     options = read_options(context.config)
     settings = context.settings.ai
@@ -50,17 +50,17 @@ def choose_models(context: CallContext, wanted: str | None) -> Chosen:
     model = check_model(wanted) if wanted is not None else options.model
     tokens = options.max_tokens or settings.max_tokens
     if not _is_configured(options, settings, provider, access):
-        return Chosen(_wrap([_client_model(context, model, provider)], settings, access, context), tokens, {})
+        return ChosenModels(_wrap([_client_model(context, model, provider)], settings, access, context), tokens, {})
     names = [provider.name]
     if options.provider is None and settings.failover not in (None, provider.name):
         names.append(str(settings.failover))
     settings = _with_model(settings, provider.name, model)
     sources = {name: _source(settings, find_providers()[name], access) for name in names}
     models = [_paced_model(name, settings, options, access, context) for name in names]
-    return Chosen(_wrap(models, settings, access, context), tokens, sources)
+    return ChosenModels(_wrap(models, settings, access, context), tokens, sources)
 
 
-def _is_configured(options: Options, settings: AiSettings, provider: Provider, access: ModelAccess) -> bool:
+def _is_configured(options: LlmOptions, settings: AiSettings, provider: Provider, access: ModelAccess) -> bool:
     """True if the person has named a model, or has a key for the usual one."""
     named = {"provider", provider.name} & settings.model_fields_set
     return bool(options.provider or options.model or named or access.key_of(provider))
@@ -78,17 +78,19 @@ def _client_model(context: CallContext, model: str | None, provider: Provider) -
     )
 
 
-def _source(settings: AiSettings, provider: Provider, access: ModelAccess) -> Source:
+def _source(settings: AiSettings, provider: Provider, access: ModelAccess) -> ProviderKey:
     """Return who gives out keys: the provider's page, or whoever runs the server that is asked instead."""
     place = str(getattr(settings.section(provider.name), "base_url", None) or provider.page)
     key = access.key_of(provider)
     if provider.needs_key and not key:
         raise MissingSecretError(provider.secret, place)
     check_key(key, provider.name, provider.secret, place)
-    return Source(provider.secret, place, bool(key))
+    return ProviderKey(provider.secret, place, bool(key))
 
 
-def _paced_model(name: str, settings: AiSettings, options: Options, access: ModelAccess, context: CallContext) -> Model:
+def _paced_model(
+    name: str, settings: AiSettings, options: LlmOptions, access: ModelAccess, context: CallContext
+) -> Model:
     key = access.key_of(find_providers()[name])
     try:
         model = build_model(settings, name, api_key=key)

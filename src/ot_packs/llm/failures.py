@@ -19,20 +19,20 @@ from ot.errors import (
     ToolError,
 )
 from ot.execution.wording import word_error
-from ot_packs.llm.choosing import Source
+from ot_packs.llm.choosing import ProviderKey
 
 _OF_KEY = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 _RATE_KEY = "packs.llm.rate"
 
 
-def explain(error: ModelError, sources: Mapping[str, Source]) -> CallError:
+def explain(error: ModelError, sources: Mapping[str, ProviderKey]) -> CallError:
     """Return the error of the call; without a source it was the client that was asked."""
     if not isinstance(error, ModelRefusedError | ModelUnavailableError):
         return ToolError(word_error(error))
     name, reason, status = error.provider, error.reason, error.status
     source = sources.get(name)
     if source is None:
-        return ToolError(f"the client did not have its model answer: {reason}")
+        return ToolError(f"the client did not return an answer of its model: {reason}")
     if status in _OF_KEY:
         refused = KeyRefusedError(name, reason, source.secret, source.place)
         return refused if source.has_key else MissingSecretError(source.secret, source.place)

@@ -16,8 +16,8 @@ _MOST_TOKENS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """What the person says of the pack; None leaves it to the section `ai`."""
+class LlmOptions:
+    """The person's options for the pack; None means that of the section `ai`."""
 
     provider: str | None
     model: str | None
@@ -25,7 +25,7 @@ class Options:
     rate: float
 
 
-def read_options(config: Mapping[str, object]) -> Options:
+def read_options(config: Mapping[str, object]) -> LlmOptions:
     """Read `packs.llm`; raises ToolError with the key that is wrong."""
     provider, model = config.get("provider"), config.get("model")
     if provider is not None and not (isinstance(provider, str) and provider in find_providers()):
@@ -37,7 +37,7 @@ def read_options(config: Mapping[str, object]) -> Options:
     rate = config.get("rate", _RATE)
     if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate < math.inf:
         raise ToolError("packs.llm.rate is not a number of requests a second, such as 1 or 0.5")
-    return Options(provider, model, checked, float(rate))
+    return LlmOptions(provider, model, checked, float(rate))
 
 
 def check_model(name: str) -> str:

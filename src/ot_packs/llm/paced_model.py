@@ -59,7 +59,7 @@ class PacedModel:
         try:
             return await self._pace.take_turn(1 / self._rate, within=self._left())
         except QueueTooLongError as error:
-            reason = f"calls with the same key wait, at {self._rate:g} a second"
+            reason = f"calls with the same key are queued, at {self._rate:g} a second"
             raise ModelUnavailableError(
                 self.provider, reason, retry_after=error.wait, status=HTTPStatus.TOO_MANY_REQUESTS
             ) from error

@@ -29,7 +29,7 @@ def read_schema(schema: object) -> JsonObject:
     except (TypeError, ValueError, RecursionError) as error:
         raise ToolError(f"schema is not JSON: {error}") from error
     if size > _LONGEST:
-        raise ToolError(f"schema has {size:,} characters; at most {_LONGEST:,} are sent to a model")
+        raise ToolError(f"schema has {size:,} characters; the maximum is {_LONGEST:,}")
     return read
 
 
@@ -44,7 +44,7 @@ def read_answer(text: str, schema: JsonObject) -> Json:
         if problems:
             raise AnswerMistakeError("; ".join(problems))
         return value
-    raise AnswerMistakeError("the answer is not JSON, or breaks off")
+    raise AnswerMistakeError("the answer is not JSON, or is incomplete")
 
 
 def _refuse_constant(name: str) -> float:
@@ -98,6 +98,6 @@ def _expand_word(word: str) -> JsonObject:
 
 def _not_a_form(form: object) -> ToolError:
     return ToolError(
-        f"schema: {str(form)[:100]!r} is no type. Write a JSON Schema, or str, int, float, bool or any (str? may be "
-        'missing), ["str"] for a list, {"name": "str"} for an object'
+        f"schema: {str(form)[:100]!r} is not a type. Write a JSON Schema, or str, int, float, bool or any (str? may be "
+        'null), ["str"] for a list, {"name": "str"} for an object'
     )

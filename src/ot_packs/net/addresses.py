@@ -37,7 +37,7 @@ class AddressRefusedError(ToolError):
     """An address that no request may go to."""
 
     def __init__(self, address: str, reason: str, *, host: str = "", key: str = "") -> None:
-        way = f" A person who wants it to be reached adds {host!r} to {key}." if host else ""
+        way = f" A person can allow it by adding {host!r} to {key}." if host else ""
         super().__init__(f"{address[:200]} is refused: {reason}.{way}")
 
 
@@ -50,7 +50,7 @@ class Target:
 
 
 class Allowed:
-    """What the person opens by an option such as `packs.web.allow`: hosts, hosts with a port, or networks."""
+    """The hosts, hosts with ports and networks that the person allows with an option such as `packs.web.allow`."""
 
     def __init__(self, entries: Iterable[str] = (), *, key: str = "packs.web.allow") -> None:
         self.key = key
@@ -62,7 +62,7 @@ class Allowed:
             except ValueError:
                 host, _, port = entry.partition(":") if entry.count(":") == 1 else (entry, "", "")
                 if not host or (port and not port.isdigit()):
-                    raise ToolError(f"{key}: {entry!r} is no host, no host with a port, and no network") from None
+                    raise ToolError(f"{key}: {entry!r} is not a host, a host with a port, or a network") from None
                 self._hosts.add((host.lower().rstrip("."), int(port) if port else None))
 
     def names(self, target: Target) -> bool:
@@ -81,7 +81,7 @@ def read_target(url: str, allowed: Allowed) -> Target:
     if parts.scheme not in _PORTS:
         raise AddressRefusedError(url, f"{parts.scheme or 'an address without a scheme'!s} is neither http nor https")
     if parts.username is not None or parts.password is not None:
-        raise AddressRefusedError(url, "it holds a user name, which hides where it leads; pass it as a header")
+        raise AddressRefusedError(url, "it contains a user name, which hides the host; pass credentials as a header")
     target = Target(_plain_host(url, parts), _port(url, parts))
     if not allowed.names(target):
         _check_host(url, target, allowed.key)
@@ -101,9 +101,7 @@ def check_address(target: Target, address: str, allowed: Allowed) -> None:
 
 def _split(url: str) -> SplitResult:
     if _TWO_WAYS.search(url):
-        raise AddressRefusedError(
-            url, "it holds a blank, a control character or a backslash, which is read in two ways"
-        )
+        raise AddressRefusedError(url, "it contains a blank, a control character or a backslash, which is ambiguous")
     try:
         return urlsplit(url)
     except ValueError as error:
@@ -121,9 +119,9 @@ def _plain_host(url: str, parts: SplitResult) -> str:
     try:
         plain = host if host.isascii() else _to_ascii(host)
     except UnicodeError as error:
-        raise AddressRefusedError(url, f"{host!r} is not a name of a host") from error
+        raise AddressRefusedError(url, f"{host!r} is not a host name") from error
     if not _LABELS.fullmatch(plain):
-        raise AddressRefusedError(url, f"{host!r} is not a name of a host")
+        raise AddressRefusedError(url, f"{host!r} is not a host name")
     return plain
 
 
@@ -147,9 +145,9 @@ def _check_host(url: str, target: Target, key: str) -> None:
             url, f"port {target.port} belongs to another protocol", host=f"{host}:{target.port}", key=key
         )
     if host.endswith(_LOCAL_NAMES) and any(host == name or host.endswith(f".{name}") for name in _LOCAL_NAMES):
-        raise AddressRefusedError(url, f"{host} is a name of this machine or its network", host=host, key=key)
+        raise AddressRefusedError(url, f"{host} is a name in the local network", host=host, key=key)
     if ":" not in host and "." not in host and not _NUMBER.match(host):
-        raise AddressRefusedError(url, f"{host} without a dot is a name of this machine's network", host=host, key=key)
+        raise AddressRefusedError(url, f"{host} without a dot is a name in the local network", host=host, key=key)
     if _NUMBER.search(host.rpartition(".")[2]) and _as_address(host) is None:
         raise AddressRefusedError(url, f"{host} is an unusual spelling of an address; write four decimal numbers")
 

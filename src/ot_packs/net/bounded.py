@@ -15,7 +15,7 @@ class AnswerTooLargeError(ToolError):
 
     def __init__(self, url: str, limit: int) -> None:
         super().__init__(
-            f"{url[:200]} answers with more than {limit:,} bytes. Ask for a part of it, or let a person raise "
+            f"{url[:200]} returned more than {limit:,} bytes. Ask for a part of it, or have a person raise "
             "packs.web.max_size"
         )
 
@@ -59,11 +59,11 @@ async def ask(
             body = await _read(response, limit)
             return Answer(str(response.url), response.status_code, response.headers, body)
     except httpx2.TooManyRedirects as error:
-        raise ToolError(f"{url[:200]} leads from one redirect to the next: {error}") from error
+        raise ToolError(f"{url[:200]} has too many redirects: {error}") from error
     except (httpx2.UnsupportedProtocol, httpx2.InvalidURL) as error:
-        raise ToolError(f"{url[:200]} leads to an address that is not understood: {error}") from error
+        raise ToolError(f"{url[:200]} leads to an invalid address: {error}") from error
     except httpx2.DecodingError as error:
-        raise ToolError(f"{url[:200]} answers with bytes that do not unpack: {error}") from error
+        raise ToolError(f"{url[:200]} returned data that cannot be decompressed: {error}") from error
     except httpx2.HTTPError as error:
         raise ServiceUnavailableError("", f"{url[:200]}: {str(error) or type(error).__name__}") from error
 

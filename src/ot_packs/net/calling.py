@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from http import HTTPStatus
+from functools import partial
 from typing import TypeVar
 
 import httpx2
@@ -24,10 +24,9 @@ from ot.services.rate_limits import RateLimit, RateLimits
 from ot.services.trusted_roots import trusted_roots
 from ot_packs.net.bounded import Answer, AnswerTooLargeError, ask
 from ot_packs.net.guarded import AGENT
-from ot_packs.net.refusals import is_passing, nonsense, read_json, reason_of, refusal
-from ot_packs.net.repeating import PassingError, Repetition, TooMuchError
+from ot_packs.net.refusals import nonsense, read_json, refusal
+from ot_packs.net.repeating import PassingError, Repetition, TooMuchError, require_success
 from ot_packs.net.service import Service, ServiceOptions, check_key, read_service_options
-from ot_packs.net.waits import seconds_to_wait
 
 Read = TypeVar("Read")
 Params = Mapping[str, str | int | float | bool | None]
@@ -98,16 +97,11 @@ class ServiceClient:
         except ServiceUnavailableError as error:
             arrived = not isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout)
             raise PassingError(error, begun=arrived) from error
-        if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
-            raise TooMuchError(reason_of(answer), seconds_to_wait(answer.headers, answer.body))
-        if answer.status // 100 == 2:
-            try:
-                return read(answer)
-            except ServiceAnswerError as error:
-                raise PassingError(error) from error
-        if is_passing(answer):
-            raise PassingError(refusal(self._service, answer), asked=seconds_to_wait(answer.headers, answer.body))
-        raise refusal(self._service, answer)
+        require_success(answer, partial(refusal, self._service))
+        try:
+            return read(answer)
+        except ServiceAnswerError as error:
+            raise PassingError(error) from error
 
     def _read_json(self, answer: Answer) -> Json:
         return read_json(self._service, answer)

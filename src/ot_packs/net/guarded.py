@@ -17,6 +17,7 @@ from ot.services.trusted_roots import trusted_roots
 from ot_packs.net.addresses import Allowed, Target, check_address, read_target
 
 MAX_REDIRECTS = 10
+_CONNECTIONS = 20
 _TIMEOUT = httpx2.Timeout(20.0, connect=10.0)
 AGENT = "onetool (+https://onetool.beycom.online)"
 
@@ -24,9 +25,9 @@ AGENT = "onetool (+https://onetool.beycom.online)"
 class GuardedClient(httpx2.AsyncClient):
     """An HTTP client that reaches the open internet, and what the person has opened."""
 
-    def __init__(self, allowed: Allowed, *, connections: int = 20) -> None:
+    def __init__(self, allowed: Allowed) -> None:
         super().__init__(
-            transport=_GuardedTransport(allowed, connections),
+            transport=_GuardedTransport(allowed),
             follow_redirects=True,
             max_redirects=MAX_REDIRECTS,
             timeout=_TIMEOUT,
@@ -36,12 +37,12 @@ class GuardedClient(httpx2.AsyncClient):
 
 
 class _GuardedTransport(httpx2.AsyncHTTPTransport):
-    def __init__(self, allowed: Allowed, connections: int) -> None:
+    def __init__(self, allowed: Allowed) -> None:
         self._allowed = allowed
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=trusted_roots(),
-            max_connections=connections,
-            max_keepalive_connections=connections,
+            max_connections=_CONNECTIONS,
+            max_keepalive_connections=_CONNECTIONS,
             keepalive_expiry=5.0,
             network_backend=_GuardedBackend(allowed),
         )

@@ -1,4 +1,4 @@
-"""From an answer that is no answer to the error that says what to do."""
+"""Errors for answers that refuse a request, with the reason and what to do."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def refusal(service: Service, answer: Answer) -> CallError:
     if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or is_passing(answer):
         return ServiceUnavailableError("", f"{service.name} answers {answer.status}: {reason}")
     if answer.status < HTTPStatus.BAD_REQUEST:
-        return nonsense(service, f"status {answer.status}, which leads elsewhere and is not followed")
+        return nonsense(service, f"status {answer.status}, a redirect, which is not followed")
     return ServiceRefusedError(service.name, reason, answer.status)
 
 
@@ -78,10 +78,10 @@ def _told(value: Json, depth: int) -> str:
 
 def _describe(answer: Answer) -> str:
     if _is_page(answer):
-        return "a page for people (HTML) where JSON was promised"
+        return "an HTML page instead of JSON"
     if not answer.body.strip():
-        return "nothing where JSON was promised"
-    return f"{len(answer.body):,} bytes that are not JSON, or break off"
+        return "nothing instead of JSON"
+    return f"{len(answer.body):,} bytes that are not JSON, or are incomplete"
 
 
 def _is_page(answer: Answer) -> bool:

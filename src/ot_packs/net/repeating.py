@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from typing import TypeVar
 
 import anyio
@@ -11,6 +12,9 @@ from mcp_core.backoff import wait_after
 from ot.context import CallContext
 from ot.errors import CallError, RateLimitedError
 from ot.services.rate_limits import QueueTooLongError, RateLimit, Turn
+from ot_packs.net.bounded import Answer
+from ot_packs.net.refusals import is_passing, reason_of
+from ot_packs.net.waits import seconds_to_wait
 
 Read = TypeVar("Read")
 
@@ -20,7 +24,7 @@ _LONGEST_PAUSE = 10.0
 
 
 class TooMuchError(Exception):
-    """The service says that this was one request too many; `asked` is how long it wants to be left alone."""
+    """The service says that this was one request too many; `asked` is how long it asks to wait."""
 
     def __init__(self, reason: str, asked: float | None) -> None:
         super().__init__(reason)
@@ -79,11 +83,21 @@ class Repetition:
         try:
             return await self._pace.take_turn(1 / self._rate, within=self._context.remaining())
         except QueueTooLongError as error:
-            reason = f"calls with the same key wait, at {self._rate:g} a second"
+            reason = f"calls with the same key are queued, at {self._rate:g} a second"
             raise self._too_many(reason, error.wait) from error
 
     def _too_many(self, reason: str, wait: float) -> RateLimitedError:
         return RateLimitedError(self._service, reason, wait, self._rate_key)
+
+
+def require_success(answer: Answer, refusal: Callable[[Answer], CallError]) -> None:
+    """Raise what `Repetition` repeats for an answer that may be better soon, or else its refusal."""
+    if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
+        raise TooMuchError(reason_of(answer), seconds_to_wait(answer.headers, answer.body))
+    if is_passing(answer):
+        raise PassingError(refusal(answer), asked=seconds_to_wait(answer.headers, answer.body))
+    if answer.status // 100 != 2:
+        raise refusal(answer)
 
 
 def _pause_after(failures: int) -> float:

@@ -12,7 +12,7 @@ from ot.errors import KeyRefusedError, ToolError
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What its pack knows of a service; the person's options may name another address and another rate."""
+    """A service as its pack knows it; the person's options may set another address and another rate."""
 
     pack: str
     name: str
@@ -30,7 +30,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class ServiceOptions:
-    """What the person says of a service."""
+    """The person's options for a service."""
 
     base_url: str
     rate: float
@@ -50,7 +50,7 @@ def read_service_options(service: Service, config: Mapping[str, object]) -> Serv
 def check_key(key: str, service: str, secret: str, page: str) -> None:
     """Raise KeyRefusedError if no header can carry a key."""
     if not key.isascii() or not key.isprintable() or key != key.strip():
-        reason = "it holds blanks, line breaks or foreign letters, and was not sent"
+        reason = "it contains white space or non-ASCII characters, and was not sent"
         raise KeyRefusedError(service, reason, secret, page)
 
 

@@ -13,7 +13,7 @@ from ot.errors import ToolError
 from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
 from ot_packs.full_text import Term
-from ot_packs.notes.store import MOST_NOTES, Choice, Draft, Summary, refuse_another, refuse_more
+from ot_packs.notes.store import MOST_NOTES, Draft, NoteFilter, Summary, refuse_another, refuse_more
 
 _INDEXED = 200_000  # characters of a note by whose words it is found
 _SEARCHED = 100_000  # characters of a note in which the words are shown
@@ -79,7 +79,7 @@ class PostgresNotes:
             raise ToolError(f"the note {note.title!r} has just been deleted")
         return row["content"] if row["plain"] else json.loads(row["content"])
 
-    def list_page(self, choice: Choice) -> tuple[list[Summary], int]:
+    def list_page(self, choice: NoteFilter) -> tuple[list[Summary], int]:
         """Return one page of the notes, those changed last first, and how many there are."""
         names = (self._principal, choice.project, choice.tag)
         if not _can_be_a_name(*names):
@@ -93,7 +93,7 @@ class PostgresNotes:
         rows, total = self._link.run_now(read)
         return [_summary(row) for row in rows], total
 
-    def search_page(self, terms: Sequence[Term], choice: Choice) -> tuple[list[Summary], int]:
+    def search_page(self, terms: Sequence[Term], choice: NoteFilter) -> tuple[list[Summary], int]:
         """Return one page of the notes with all words, or else any of them, the best first, and how many there are."""
         names = (self._principal, choice.project, choice.tag)
         if not _can_be_a_name(*names):

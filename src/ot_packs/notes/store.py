@@ -63,7 +63,7 @@ class Summary(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class NoteFilter:
     """Which notes: of one project and with one tag, where they are given, and which page of them."""
 
     project: str
@@ -78,8 +78,8 @@ class Notes(Protocol):
     def write(self, draft: Draft, *, replace: bool) -> tuple[Summary, bool]: ...
     def find(self, *, number: int, title: str, project: str) -> list[Summary]: ...
     def content_of(self, note: Summary) -> object: ...
-    def list_page(self, choice: Choice) -> tuple[list[Summary], int]: ...
-    def search_page(self, terms: Sequence[Term], choice: Choice) -> tuple[list[Summary], int]: ...
+    def list_page(self, choice: NoteFilter) -> tuple[list[Summary], int]: ...
+    def search_page(self, terms: Sequence[Term], choice: NoteFilter) -> tuple[list[Summary], int]: ...
     def delete(self, note: Summary) -> None: ...
 
 
@@ -136,14 +136,14 @@ class NoteStore:
         content, plain = row
         return content if plain else json.loads(content)
 
-    def list_page(self, choice: Choice) -> tuple[list[Summary], int]:
+    def list_page(self, choice: NoteFilter) -> tuple[list[Summary], int]:
         """Return one page of the notes, those changed last first, and how many there are."""
         names = (choice.project, choice.tag)
         page = f"WHERE {_CHOSEN} ORDER BY changed DESC, notes.id DESC LIMIT ?3 OFFSET ?4"
         total = self._count(f"SELECT COUNT(*) FROM notes WHERE {_CHOSEN}", names)
         return self._select(page, (*names, choice.limit, choice.offset)), total
 
-    def search_page(self, terms: Sequence[Term], choice: Choice) -> tuple[list[Summary], int]:
+    def search_page(self, terms: Sequence[Term], choice: NoteFilter) -> tuple[list[Summary], int]:
         """Return one page of the notes with all words, or else any of them, the best first, and how many there are."""
         names = (choice.project, choice.tag)
         joined = "FROM words JOIN notes ON notes.id = words.rowid"
@@ -185,12 +185,12 @@ class NoteStore:
 
 def refuse_another(title: str) -> ToolError:
     """Return the error for a title that is taken."""
-    return ToolError(f"there is a note {title!r} already; replace=True writes over it, another title keeps both")
+    return ToolError(f"there is already a note {title!r}; replace=True replaces it, another title keeps both")
 
 
 def refuse_more(count: int) -> ToolError:
     """Return the error for a note that is one too many."""
-    return ToolError(f"there are {count:,} notes, and no room for more: notes.delete makes some")
+    return ToolError(f"there are {count:,} notes, the maximum: delete some with notes.delete")
 
 
 @contextmanager

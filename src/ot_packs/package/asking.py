@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from http import HTTPStatus
 from urllib.parse import urljoin
 
@@ -23,8 +24,7 @@ from ot_packs.net.addresses import Allowed
 from ot_packs.net.bounded import Answer, AnswerTooLargeError, ask
 from ot_packs.net.guarded import AGENT, GuardedClient
 from ot_packs.net.refusals import is_passing, reason_of
-from ot_packs.net.repeating import PassingError, Repetition, TooMuchError
-from ot_packs.net.waits import seconds_to_wait
+from ot_packs.net.repeating import PassingError, Repetition, require_success
 from ot_packs.package.registries import Registry, is_public, origin_of
 
 _LARGEST = 50_000_000  # bytes of an answer, unpacked
@@ -50,7 +50,7 @@ class RegistryClient:
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate < math.inf:
             raise ToolError("packs.package.rate is not a number of requests a second, such as 20")
         if not registry.authorization.isascii() or not registry.authorization.isprintable():
-            raise ToolError(f"the token in {registry.token_source} holds foreign letters, and was not sent")
+            raise ToolError(f"the token in {registry.token_source} contains non-ASCII characters, and was not sent")
         for secret in registry.secrets():
             self._context.part(Redactor).learn(secret)
         pace = self._context.part(RateLimits).pace_of("package", registry.origin)
@@ -73,18 +73,15 @@ class RegistryClient:
         try:
             answer = await self._follow(registry, url, accept)
         except AnswerTooLargeError as error:
-            raise ToolError(f"{registry.url} answers with more than {_LARGEST:,} bytes about one package") from error
+            raise ToolError(f"{registry.url} returned more than {_LARGEST:,} bytes for one package") from error
         except ServiceUnavailableError as error:
             raise PassingError(error) from error
-        if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
-            raise TooMuchError(reason_of(answer), seconds_to_wait(answer.headers, answer.body))
         if answer.status in _MISSING:
             return None
-        if answer.status == HTTPStatus.OK:
-            return answer
-        if is_passing(answer):
-            raise PassingError(refusal(registry, answer), asked=seconds_to_wait(answer.headers, answer.body))
-        raise refusal(registry, answer)
+        require_success(answer, partial(refusal, registry))
+        if answer.status != HTTPStatus.OK:
+            raise refusal(registry, answer)
+        return answer
 
     async def _follow(self, registry: Registry, url: str, accept: str) -> Answer:
         """Ask, and ask again where a redirect leads; what leaves the registry is guarded, and gets no token."""
@@ -97,7 +94,7 @@ class RegistryClient:
             if answer.status // 100 != 3 or not target:
                 return answer
             url = urljoin(url, target)
-        raise ToolError(f"{registry.url} leads from one redirect to the next")
+        raise ToolError(f"{registry.url} has too many redirects")
 
 
 def refusal(registry: Registry, answer: Answer) -> CallError:

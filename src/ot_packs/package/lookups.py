@@ -56,7 +56,7 @@ class Lookups:
             else self._indexes.asked
         )
         if not asked:
-            raise ToolError("pip and uv are configured with indexes on the disk only, which are not looked at")
+            raise ToolError("pip and uv are configured with local indexes only, which are not supported")
         for registry in asked:
             answer = await self._client.get(registry, f"{registry.url}/{plain_name(name)}/", accept=_SIMPLE)
             if answer is None:
@@ -124,15 +124,13 @@ async def build_lookups(client: RegistryClient, home: Path) -> Lookups:
 
 def _configured(registry: Registry | None, address: str, program: str) -> Registry:
     if registry is None:
-        raise ToolError(
-            f"the project has it from {address[:200]}, which was not asked: your own {program} do not name this address"
-        )
+        raise ToolError(f"the project gets it from {address[:200]}, which was not asked: your {program} do not name it")
     return registry
 
 
 def _missing(kind: str, name: str, asked: list[str]) -> ToolError:
     near = suggest_names(kind, name)
-    hint = f" Did you mean {' or '.join(near)}?" if near else " Look at how it is spelt."
+    hint = f" Did you mean {' or '.join(near)}?" if near else " Check the spelling."
     return ToolError(f"there is no package {name} at {', '.join(asked)}.{hint}")
 
 

@@ -1,4 +1,4 @@
-"""What a project's own files say of the packages it uses: manifests, locks, and where they are taken from.
+"""The packages that a project's own files name: manifests, locks, and the sources of packages.
 
 Runs in a helper process, which has the library `packaging`: the files are a stranger's.
 """
@@ -223,7 +223,7 @@ def _from_requirement(line: str, group: str, file: str) -> Iterator[Declared]:
     try:
         need = Requirement(line)
     except InvalidRequirement:
-        yield _declared("pypi", line[:100], "", group, file, problem="it is not a requirement that can be read")
+        yield _declared("pypi", line[:100], "", group, file, problem="it is not a valid requirement")
         return
     problem = ELSEWHERE if need.url else ""
     yield _declared("pypi", canonicalize_name(need.name), str(need.specifier), group, file, problem=problem)

@@ -64,12 +64,10 @@ def _json(body: str) -> JsonObject:
         value: Json = json.loads(body)
     except (ValueError, RecursionError) as error:
         if body.lstrip()[:1] == "<":
-            raise ToolError(
-                "the registry answers with a page for people, and not with JSON: is it a page to log in?"
-            ) from None
-        raise ToolError("the registry answers with JSON that breaks off, or is none; try again later") from error
+            raise ToolError("the registry returned an HTML page instead of JSON: is it a login page?") from None
+        raise ToolError("the registry returned incomplete or invalid JSON; try again later") from error
     if not isinstance(value, dict):
-        raise ToolError("the registry answers with JSON that is not about a package")
+        raise ToolError("the registry returned JSON that does not describe a package")
     return value
 
 

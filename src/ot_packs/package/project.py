@@ -25,7 +25,7 @@ _AT_ONCE = 8
 
 
 class Verdict(TypedDict):
-    """What the registries say of a package that a project uses; `problem` is why they say nothing."""
+    """The registries' answer for a package that a project uses; `problem` says why there is none."""
 
     package: Declared
     newest: Release | None
@@ -47,7 +47,7 @@ def read_files(files: AllowedFiles, path: str) -> dict[str, str]:
         files.locate(path)  # it is not there, or not for tools
         folder, name = str(PurePath(path).parent), PurePath(path).name
         if not _is_manifest(name):
-            raise ToolError(f"{path} is none of pyproject.toml, requirements*.txt and package.json") from None
+            raise ToolError(f"{path} is not a pyproject.toml, requirements*.txt or package.json") from None
         names, manifests = [entry.name for entry in files.list(folder)], [name]
     wanted = [name for name in _BESIDE if name in names and not _is_manifest(name)] + manifests
     texts = {name: read_project_file(files, str(PurePath(folder) / name)) for name in wanted}

@@ -117,9 +117,7 @@ def _files(body: str, url: str, name: str) -> Iterator[_File]:
             uploaded = short(facts.get("upload-time") or "")
             yield _File(version, address, wheel, short(facts.get("requires-python") or ""), reason, uploaded)
     if found and body.lstrip()[:1] != "{" and not any(suffix in body for suffix in (".whl", ".tar.gz", ".zip", ".egg")):
-        raise ToolError(
-            "the index answers with a page for people, and not with a list of files: is it a page to log in?"
-        )
+        raise ToolError("the index returned an HTML page that lists no files: is it a login page?")
 
 
 def _listed(body: str, url: str) -> Iterator[tuple[str, str, dict[str, object]]]:
@@ -141,7 +139,7 @@ def _json(body: str) -> Json:
     try:
         value: Json = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise ToolError("the index answers with JSON that breaks off, or is none; try again later") from error
+        raise ToolError("the index returned incomplete or invalid JSON; try again later") from error
     return value
 
 

@@ -18,8 +18,8 @@ _SECTIONS = ("global", "install")
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
-    """What one file or variable says; `explicit` indexes answer only for what a project takes from them."""
+class _NamedIndexes:
+    """The indexes of one file or variable; `explicit` ones only serve packages that a project takes from them."""
 
     source: str
     default: str = ""
@@ -47,7 +47,7 @@ def read_python_indexes(home: Path, environ: Mapping[str, str]) -> PythonIndexes
     """
     passwords = Passwords(home, environ)
     said = [*_of_pip(home, environ), *_of_uv(home, environ)]
-    default = next((each for each in said if each.default), _Named("", PUBLIC["pypi"][0]))
+    default = next((each for each in said if each.default), _NamedIndexes("", PUBLIC["pypi"][0]))
     addresses = [(address, each.source) for each in said for address in each.extra]
     asked = [*addresses, (default.default, default.source)]
     explicit = [(address, each.source) for each in said for address in each.explicit]
@@ -59,9 +59,9 @@ def _read(addresses: list[tuple[str, str]], passwords: Passwords) -> tuple[Regis
     return tuple({each.url: each for each in found if each is not None}.values())
 
 
-def _of_pip(home: Path, environ: Mapping[str, str]) -> Iterator[_Named]:
-    yield _Named("PIP_INDEX_URL", environ.get("PIP_INDEX_URL", "").strip())
-    yield _Named("PIP_EXTRA_INDEX_URL", "", tuple(environ.get("PIP_EXTRA_INDEX_URL", "").split()))
+def _of_pip(home: Path, environ: Mapping[str, str]) -> Iterator[_NamedIndexes]:
+    yield _NamedIndexes("PIP_INDEX_URL", environ.get("PIP_INDEX_URL", "").strip())
+    yield _NamedIndexes("PIP_EXTRA_INDEX_URL", "", tuple(environ.get("PIP_EXTRA_INDEX_URL", "").split()))
     own = environ.get("PIP_CONFIG_FILE", "")
     if own == os.devnull:
         return
@@ -71,23 +71,25 @@ def _of_pip(home: Path, environ: Mapping[str, str]) -> Iterator[_Named]:
         yield _from_pip_file(file)
 
 
-def _from_pip_file(file: Path) -> _Named:
+def _from_pip_file(file: Path) -> _NamedIndexes:
     parser = configparser.RawConfigParser()
     try:
         parser.read(file, encoding="utf-8")
     except (OSError, configparser.Error, UnicodeDecodeError):
-        return _Named(str(file))
+        return _NamedIndexes(str(file))
     values: dict[str, str] = {}
     for section in filter(parser.has_section, _SECTIONS):
         values |= {key.replace("_", "-"): value for key, value in parser.items(section)}
-    return _Named(str(file), values.get("index-url", "").strip(), tuple(values.get("extra-index-url", "").split()))
+    return _NamedIndexes(
+        str(file), values.get("index-url", "").strip(), tuple(values.get("extra-index-url", "").split())
+    )
 
 
-def _of_uv(home: Path, environ: Mapping[str, str]) -> Iterator[_Named]:
-    yield _Named("UV_DEFAULT_INDEX", _address(environ.get("UV_DEFAULT_INDEX", ""), environ))
-    yield _Named("UV_INDEX_URL", environ.get("UV_INDEX_URL", "").strip())
-    yield _Named("UV_INDEX", "", tuple(_address(each, environ) for each in environ.get("UV_INDEX", "").split()))
-    yield _Named("UV_EXTRA_INDEX_URL", "", tuple(environ.get("UV_EXTRA_INDEX_URL", "").split()))
+def _of_uv(home: Path, environ: Mapping[str, str]) -> Iterator[_NamedIndexes]:
+    yield _NamedIndexes("UV_DEFAULT_INDEX", _address(environ.get("UV_DEFAULT_INDEX", ""), environ))
+    yield _NamedIndexes("UV_INDEX_URL", environ.get("UV_INDEX_URL", "").strip())
+    yield _NamedIndexes("UV_INDEX", "", tuple(_address(each, environ) for each in environ.get("UV_INDEX", "").split()))
+    yield _NamedIndexes("UV_EXTRA_INDEX_URL", "", tuple(environ.get("UV_EXTRA_INDEX_URL", "").split()))
     if environ.get("UV_NO_CONFIG", "") not in ("", "0", "false"):
         return
     folders = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
@@ -96,11 +98,11 @@ def _of_uv(home: Path, environ: Mapping[str, str]) -> Iterator[_Named]:
         yield _from_uv_file(file, environ)
 
 
-def _from_uv_file(file: Path, environ: Mapping[str, str]) -> _Named:
+def _from_uv_file(file: Path, environ: Mapping[str, str]) -> _NamedIndexes:
     try:
         settings: dict[str, Json] = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        return _Named(str(file))
+        return _NamedIndexes(str(file))
     default, extra, explicit = text_of(settings, "index-url"), texts_of(settings, "extra-index-url"), []
     for index in items_of(settings, "index"):
         address = _address(f"{text_of(index, 'name')}={text_of(index, 'url')}", environ)
@@ -110,7 +112,7 @@ def _from_uv_file(file: Path, environ: Mapping[str, str]) -> _Named:
             explicit.append(address)
         else:
             extra.append(address)
-    return _Named(str(file), default, tuple(extra), tuple(explicit))
+    return _NamedIndexes(str(file), default, tuple(extra), tuple(explicit))
 
 
 def _address(text: str, environ: Mapping[str, str]) -> str:

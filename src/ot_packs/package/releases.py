@@ -1,4 +1,4 @@
-"""What the readers of registries and projects give: releases, the differences between two, packages that are used."""
+"""Records of registries and projects: releases, the differences between two, used packages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Release(TypedDict):
 
 
 class Choice(TypedDict):
-    """The releases of a package that fit, newest first, and those that are meant."""
+    """The matching releases of a package, newest first, and the relevant ones among them."""
 
     newest: Release | None
     matching: Release | None
@@ -31,7 +31,7 @@ class Choice(TypedDict):
 
 
 class Dependency(TypedDict):
-    """What a release needs, and another needs otherwise; None where it does not need it."""
+    """A dependency that differs between two releases; None where a release does not need it."""
 
     name: str
     extra: str
@@ -40,7 +40,7 @@ class Dependency(TypedDict):
 
 
 class About(TypedDict):
-    """What a release says of itself."""
+    """The metadata of a release."""
 
     summary: str
     license: str
@@ -70,13 +70,13 @@ class Used(TypedDict):
 
 
 class Index(Choice):
-    """What an index of Python packages says, and where the metadata of the releases that matter can be had."""
+    """The answer of a Python index, with the addresses of the metadata of the relevant releases."""
 
     metadata: dict[str, str]
 
 
 class Document(Choice):
-    """What an npm registry says: also the tags of the package, and what it says of the releases that matter."""
+    """The answer of an npm registry, with the tags of the package and the metadata of the relevant releases."""
 
     tags: dict[str, str]
     about: dict[str, About]

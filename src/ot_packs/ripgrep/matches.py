@@ -6,7 +6,6 @@ import base64
 import json
 import os
 import re
-from dataclasses import dataclass, field
 from typing import Literal, NotRequired, TypedDict
 
 LONGEST_TEXT = 500  # characters that are shown of a line
@@ -20,7 +19,7 @@ _MOST_TEXT = 8 * 1024 * 1024  # characters of one answer
 
 
 class _Text(TypedDict, total=False):
-    """What ripgrep writes as text, or as Base64 if it is not UTF-8."""
+    """A text as ripgrep writes it, as Base64 if it is not UTF-8."""
 
     text: str
     bytes: str
@@ -47,16 +46,15 @@ class _Message(TypedDict):
     binary: NotRequired[bool]
 
 
-@dataclass(slots=True)
-class Match:
+class Match(TypedDict):
     """A line that matches; `column` counts characters from 1, and is 0 where the line is too long to tell."""
 
     path: str
     line: int
     column: int
     text: str
-    before: list[str] = field(default_factory=list)
-    after: list[str] = field(default_factory=list)
+    before: list[str]
+    after: list[str]
 
 
 class MatchReader:
@@ -98,13 +96,16 @@ class MatchReader:
         text = _cut(raw, start or 0)
         self._size += len(text)
         for match in reversed(self._of_file):
-            if number - match.line > self._context:
+            if number - match["line"] > self._context:
                 break
-            match.after.append(text)
+            match["after"].append(text)
         if kind == "match":
             before = [line for at, line in self._lines if number - at <= self._context]
             column = 0 if start is None else len(raw[:start].decode(errors="replace")) + 1
-            self._of_file.append(Match(os.fsdecode(_bytes(data["path"])), number, column, text, before))
+            path = os.fsdecode(_bytes(data["path"]))
+            self._of_file.append(
+                {"path": path, "line": number, "column": column, "text": text, "before": before, "after": []}
+            )
         self._lines = [*self._lines, (number, text)][-self._context :] if self._context else []
 
 

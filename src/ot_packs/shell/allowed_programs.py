@@ -83,7 +83,7 @@ class AllowedPrograms:
         if any(_starts_others(Path(word).name) for word in words):
             words += [part for word in argv[1:] for part in (word, *_programs_in(word, cwd))]
         if any(_MENTION.search(word) for word in words[2:]) or any(Path(word).name == _OWN_NAME for word in words):
-            raise ToolError("OneTool itself is not run by tools: a person types its commands")
+            raise ToolError("tools cannot run OneTool itself: only a person can type its commands")
 
 
 def read_rules(options: object) -> tuple[tuple[str, ...], ...]:
@@ -94,14 +94,14 @@ def read_rules(options: object) -> tuple[tuple[str, ...], ...]:
     try:
         return tuple(tuple(shlex.split(rule)) for rule in rules)
     except ValueError as error:
-        raise ToolError(f"{_KEY} holds a command that is not closed: {error}") from error
+        raise ToolError(f"{_KEY} has a command with an unclosed quote: {error}") from error
 
 
 def _check_words(argv: Sequence[str]) -> None:
     if not argv or not argv[0]:
-        raise ToolError('argv is a list of words, for example ["make", "test"]; the first one is the program')
+        raise ToolError('argv must be a list of strings, for example ["make", "test"]; the first one is the program')
     if any("\0" in word for word in argv):
-        raise ToolError("argv holds a null character")
+        raise ToolError("argv contains a null character")
     if sum(map(len, argv)) > _MOST:
         raise ToolError(f"argv has more than {_MOST:,} characters; write long texts to a file, and name the file")
 

@@ -1,4 +1,4 @@
-"""What is kept of a program's output: its beginning and its end, however much it prints."""
+"""The beginning and the end of a program's output, however much it prints."""
 
 from __future__ import annotations
 

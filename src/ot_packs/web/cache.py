@@ -32,11 +32,11 @@ _MIGRATIONS = (
 )
 
 
-Row = tuple[str, str, int, str, bytes, float, float, int]
+CacheRow = tuple[str, str, int, str, bytes, float, float, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptPage:
     """An answer from the database, and whether it may be used without a question."""
 
     answer: Answer
@@ -60,7 +60,7 @@ class PageCache:
             self._database.close()
             self._database = None
 
-    def find(self, urls: Sequence[str]) -> dict[str, Kept]:
+    def find(self, urls: Sequence[str]) -> dict[str, KeptPage]:
         """Return what is kept for addresses."""
         try:
             with self._opened() as database:
@@ -84,7 +84,7 @@ class PageCache:
         except DatabaseUnavailableError:
             return
 
-    def _row(self, url: str, answer: Answer) -> Row | None:
+    def _row(self, url: str, answer: Answer) -> CacheRow | None:
         headers = {name.lower(): value for name, value in answer.headers.items()}
         received = time.time()
         fresh = fresh_until(headers, received)
@@ -105,14 +105,14 @@ class PageCache:
             yield self._database
 
     @staticmethod
-    def _find(database: sqlite3.Connection, url: str) -> Kept | None:
+    def _find(database: sqlite3.Connection, url: str) -> KeptPage | None:
         row = database.execute("SELECT url, status, headers, body, fresh FROM page WHERE asked = ?", (url,)).fetchone()
         if row is None:
             return None
         now = time.time()
         if now < row[4]:  # what is stale is soon replaced
             database.execute("UPDATE page SET used = ? WHERE asked = ?", (now, url))
-        return Kept(Answer(row[0], row[1], httpx2.Headers(json.loads(row[2])), row[3]), now < row[4])
+        return KeptPage(Answer(row[0], row[1], httpx2.Headers(json.loads(row[2])), row[3]), now < row[4])
 
     def _make_room(self, database: sqlite3.Connection) -> None:
         """Remove the pages that were not used for longest, until the others fit."""

@@ -21,7 +21,7 @@ from ot_packs.helper_results import as_declared
 from ot_packs.net.addresses import Allowed, read_target
 from ot_packs.net.bounded import Answer, ask
 from ot_packs.net.guarded import AGENT, GuardedClient
-from ot_packs.web.cache import Kept, PageCache
+from ot_packs.web.cache import KeptPage, PageCache
 from ot_packs.web.charset import decode_page
 from ot_packs.web.freshness import questions
 from ot_packs.web.page import Page
@@ -44,7 +44,7 @@ _TEXT = ("application/json", "application/xml", "application/javascript", "appli
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class WebOptions:
     """The settings of the pack."""
 
     allow: tuple[str, ...]
@@ -52,13 +52,13 @@ class Options:
     cache_size: int  # bytes
 
 
-def read_options(config: Mapping[str, object]) -> Options:
+def read_options(config: Mapping[str, object]) -> WebOptions:
     """Read `packs.web`; raises ToolError with the key that is wrong."""
     allow = config.get("allow", [])
     if not isinstance(allow, list | tuple) or not all(isinstance(entry, str) for entry in allow):
         raise ToolError("packs.web.allow is not a list of hosts, hosts with ports, or networks")
     sizes = (_read_size(config, "max_size", 10_000_000), _read_size(config, "cache_size", 100_000_000))
-    return Options(tuple(allow), *sizes)
+    return WebOptions(tuple(allow), *sizes)
 
 
 def _read_size(config: Mapping[str, object], key: str, default: int) -> int:
@@ -68,8 +68,8 @@ def _read_size(config: Mapping[str, object], key: str, default: int) -> int:
     return value
 
 
-class Converted(TypedDict):
-    """What of the answer of `convert.auto` is used."""
+class ConvertedDocument(TypedDict):
+    """The fields of the result of `convert.auto` that are used."""
 
     format: str
     title: str
@@ -81,14 +81,14 @@ class Converted(TypedDict):
 class Fetcher:
     """Fetches for one call."""
 
-    def __init__(self, context: CallContext, client: GuardedClient, allowed: Allowed, options: Options) -> None:
+    def __init__(self, context: CallContext, client: GuardedClient, allowed: Allowed, options: WebOptions) -> None:
         self._context = context
         self._client = client
         self._allowed = allowed
         self._options = options
         self._cache = PageCache(context.state, size=options.cache_size)
         self._caching = anyio.Lock()
-        self._found: dict[str, Kept | None] = {}  # of the addresses that are expected
+        self._found: dict[str, KeptPage | None] = {}  # of the addresses that are expected
         self._new: list[tuple[str, Answer]] = []  # answers that are not yet kept
         self._unkept = 0  # bytes of them
         self.robots = Robots(self._get, AGENT)
@@ -176,7 +176,7 @@ class Fetcher:
             )
         finally:
             file.unlink(missing_ok=True)
-        document = as_declared(read, Converted)
+        document = as_declared(read, ConvertedDocument)
         about = {"format": document["format"], document["unit"] + "s": str(document["total"])}
         return {"title": document["title"], "text": document["text"], "links": [], "metadata": about}
 
@@ -206,7 +206,7 @@ def cut(text: str, section: str | None, offset: int, limit: int) -> tuple[str, i
 def _as_text(answer: Answer, kind: str) -> str:
     if not kind.startswith("text/") and kind not in _TEXT and not kind.endswith(("+json", "+xml")):
         raise ToolError(
-            f"{answer.url[:200]} is {kind or 'of no stated kind'}, which is not text; web.request gives its bytes"
+            f"{answer.url[:200]} is {kind or 'of an unknown type'}, which is not text; web.request returns its bytes"
         )
     return decode_page(answer.body, answer.charset)[0]
 

@@ -34,7 +34,7 @@ class Link(TypedDict):
 
 
 class Page(TypedDict):
-    """What a page holds."""
+    """The content of a page."""
 
     title: str
     text: str

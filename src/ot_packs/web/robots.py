@@ -1,4 +1,4 @@
-"""What a site lets programs read that fetch many pages (`robots.txt`), asked once for each site of a call."""
+"""The rules of `robots.txt`, fetched once per call for each site."""
 
 from __future__ import annotations
 

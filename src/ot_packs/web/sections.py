@@ -30,7 +30,7 @@ def find_section(text: str, wanted: str) -> str:
     begin = _match(names, wanted)
     if begin is None:
         known = ", ".join(repr(name) for name in nearest(wanted, dict.fromkeys(names))[:10]) or "none"
-        raise ToolError(f"the page has no section {wanted!r}; its nearest headings: {known}")
+        raise ToolError(f"the page has no section {wanted!r}; the nearest headings: {known}")
     heading = headings[begin]
     end = next((later.line for later in headings[begin + 1 :] if later.level <= heading.level), len(lines))
     return "\n".join(lines[heading.line : end]).strip()

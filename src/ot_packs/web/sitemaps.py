@@ -22,17 +22,17 @@ _MOST_FILES = 20
 _UNPACKED = 50_000_000  # bytes, the most that a sitemap may have
 
 
-class Listed(TypedDict):
+class ListedPage(TypedDict):
     """A page in a sitemap, and when it was changed as far as that is known."""
 
     url: str
     changed: str | None
 
 
-async def list_site(fetcher: Fetcher, url: str, limit: int) -> tuple[list[Listed], bool]:
+async def list_site(fetcher: Fetcher, url: str, limit: int) -> tuple[list[ListedPage], bool]:
     """Return pages of a site in the order of its sitemaps, and whether there are more; raises ToolError."""
     waiting = [url] if url.partition("?")[0].endswith((".xml", ".xml.gz")) else await _places(fetcher, url)
-    found: dict[str, Listed] = {}
+    found: dict[str, ListedPage] = {}
     for place in waiting:  # which grows while it is gone through
         answer = await _get(fetcher, place)
         if answer is None:
@@ -46,7 +46,7 @@ async def list_site(fetcher: Fetcher, url: str, limit: int) -> tuple[list[Listed
             else:
                 found.setdefault(listed["url"], listed)
     if not found:
-        raise ToolError(f"{url[:200]} has no sitemap that could be read, looked for at {', '.join(waiting)[:500]}")
+        raise ToolError(f"{url[:200]} has no readable sitemap; tried {', '.join(waiting)[:500]}")
     return [*found.values()], False
 
 
@@ -70,11 +70,11 @@ def _unpack(answer: Answer) -> str:
         try:
             data = zlib.decompressobj(31).decompress(data, _UNPACKED)
         except zlib.error as error:
-            raise ToolError(f"{answer.url[:200]} does not unpack: {error}") from error
+            raise ToolError(f"{answer.url[:200]} cannot be decompressed: {error}") from error
     return data.decode("utf-8", errors="replace")
 
 
-def _entries(text: str) -> Iterator[tuple[str, Listed]]:
+def _entries(text: str) -> Iterator[tuple[str, ListedPage]]:
     for entry in _ENTRY.finditer(text):
         if location := _LOCATION.search(entry[2]):
             changed = _CHANGED.search(entry[2])

@@ -113,7 +113,7 @@ async def test_references_are_in_code_of_any_language_and_not_in_texts_or_commen
     ("call", "said"),
     [
         ("code.find(pattern='a', language='pythn')", "nearest: python"),
-        ("code.find(pattern='a', language='cobol')", "All: bash, c, cpp"),
+        ("code.find(pattern='a', language='cobol')", "Supported languages: bash, c, cpp"),
         ("code.find(pattern='', language='python')", "not one piece of python code: No AST root"),
         (
             "code.find(pattern='$A $B', language='python')",
@@ -122,7 +122,7 @@ async def test_references_are_in_code_of_any_language_and_not_in_texts_or_commen
         ("code.find(pattern='a', language='python', limit=0)", "limit must be between"),
         ("code.find(pattern='a', language='python', path='/etc')", "outside the folders"),
         ("code.find(pattern='a', language='python', path='missing')", "Cannot use 'missing'"),
-        ("code.symbols(path='script')", "code.find can help"),
+        ("code.symbols(path='script')", "use code.find instead"),
         ("code.references(name='two words')", "one identifier"),
         ("code.references(name='')", "one identifier"),
     ],

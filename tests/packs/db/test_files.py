@@ -94,7 +94,7 @@ async def test_what_is_no_database_is_said(shop: Shop) -> None:
 
     answer = await shop[0].runner.run('db.tables(path="notes.txt")')
 
-    assert "is not a database; supported are SQLite and DuckDB databases" in answer.text
+    assert "is not a database; these are supported: SQLite and DuckDB databases" in answer.text
 
 
 async def test_many_rows_are_the_same_as_few(shop: Shop) -> None:

@@ -119,8 +119,8 @@ def test_charts_are_native_and_refer_to_the_cells(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("sheet", "sentence"),
     [
-        ({"name": "a/b", "rows": [[1]]}, "'a/b' is no name for a sheet"),
-        ({"name": "x" * 32}, "is no name for a sheet"),
+        ({"name": "a/b", "rows": [[1]]}, "'a/b' is not a sheet name"),
+        ({"name": "x" * 32}, "is not a sheet name"),
         ({"rows": "text"}, "rows is a list"),
         ({"rows": [[1], "text"]}, "row 2 is a str"),
         ({"rows": [[1], {"a": 1}]}, "row 2 is a dict"),
@@ -128,7 +128,7 @@ def test_charts_are_native_and_refer_to_the_cells(tmp_path: Path) -> None:
         ({"rows": [[1]], "colour": "red"}, "'colour' is unknown; known are charts"),
         ({"rows": [{"a": 1}], "formats": {"b": "0"}}, "no column 'b'; there are a"),
         ({"rows": [{"a": 1}], "widths": {"a": "wide"}}, "a width is a number"),
-        ({"rows": [{"a": 1}], "charts": [{"type": "donut", "y": "a"}]}, "no chart of the type 'donut'"),
+        ({"rows": [{"a": 1}], "charts": [{"type": "donut", "y": "a"}]}, "no chart type 'donut'"),
         ({"rows": [{"a": 1}], "charts": [{"type": "pie"}]}, "a chart needs y"),
         ({"rows": [{"a": 1}], "charts": [{"y": "a", "colour": 1}]}, "'colour' of a chart is unknown"),
         ({"rows": [], "charts": [{"y": "A"}]}, "no column 'A'"),

@@ -115,7 +115,7 @@ def test_columns_without_a_title_of_their_own_get_a_name(tmp_path: Path) -> None
         ({"sheet": 2}, "has no sheet 2; it has Data"),
         ({"range": "A1:ZZZ9"}, "outside of what a sheet can have"),
         ({"range": "first"}, "'first' is not a cell"),
-        ({"limit": -1}, "count from 0"),
+        ({"limit": -1}, "must not be negative"),
     ],
     ids=str,
 )

@@ -45,7 +45,7 @@ def test_cells_are_written_and_the_others_stay(tmp_path: Path) -> None:
 
     edited, target = edit(source, cells={"B2": "new", "D4": 7})
 
-    assert (edited.sheet, edited.cells, edited.lost) == ("Data", 2, [])
+    assert (edited["sheet"], edited["cells"], edited["lost"]) == ("Data", 2, [])
     assert read(target) == [
         ["a", "b", None, None],
         [1, "new", None, None],
@@ -97,7 +97,7 @@ def test_formulas_are_written_when_they_are_asked_for(tmp_path: Path) -> None:
     listed = excel.formulas(path=str(target))["formulas"]
     assert [(each["cell"], each["formula"]) for each in listed] == [("C1", "=SUM(A2:A5)"), ("C2", "=B2*2")]
     assert read(target, range="C3") == [["+1"]]
-    assert edited.uncalculated == 2
+    assert edited["uncalculated"] == 2
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_formula_that_reaches_outside_is_written_only_if_it_is_marked_itself(t
 def test_an_ordinary_formula_needs_no_mark(tmp_path: Path, formula: str) -> None:
     edited, _ = edit(make(tmp_path / "x.xlsx"), cells={"C1": formula}, formulas=True)
 
-    assert edited.uncalculated == 1
+    assert edited["uncalculated"] == 1
 
 
 def test_rows_are_appended_or_put_where_they_belong(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def chart(kind: str) -> Fill:
 def test_what_the_library_keeps_is_kept(tmp_path: Path, fill: Fill, part: str) -> None:
     edited, target = edit(make(tmp_path / "x.xlsx", fill), cells={"A2": 9})
 
-    assert edited.lost == []
+    assert edited["lost"] == []
     with zipfile.ZipFile(target) as archive:
         assert [name for name in archive.namelist() if part in name]
 
@@ -208,7 +208,7 @@ def test_what_the_library_keeps_is_kept(tmp_path: Path, fill: Fill, part: str) -
     ids=["conditional format", "validation", "rich text", "link", "filter and header", "page", "name"],
 )
 def test_ordinary_things_are_kept_and_nothing_is_said(tmp_path: Path, fill: Fill) -> None:
-    assert edit(make(tmp_path / "x.xlsx", fill), cells={"A2": 9})[0].lost == []
+    assert edit(make(tmp_path / "x.xlsx", fill), cells={"A2": 9})[0]["lost"] == []
 
 
 LOSSES: dict[str, Fill] = {
@@ -238,7 +238,7 @@ def test_what_would_be_lost_is_refused_and_named(tmp_path: Path, lost: str) -> N
     assert not source.with_name("edited.xlsx").exists()
     edited, target = edit(source, cells={"A2": 9}, lossy=True)
 
-    assert any(lost in name for name in edited.lost)
+    assert any(lost in name for name in edited["lost"])
     assert read(target, range="A2") == [[9]]
 
 
@@ -259,7 +259,7 @@ def test_macros_survive(tmp_path: Path) -> None:
 
     edited, target = edit(source, cells={"A2": 9})
 
-    assert edited.lost == []
+    assert edited["lost"] == []
     with zipfile.ZipFile(target) as archive:
         assert archive.read("xl/vbaProject.bin") == macro
 

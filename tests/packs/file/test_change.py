@@ -124,8 +124,8 @@ async def test_text_that_is_there_more_often_is_not_replaced_by_chance(call: Cal
     ("old", "message"),
     [
         ("    return valeu\n", "The nearest lines to '    return valeu' are line 2: '    return value'"),
-        ("def compute( ):\n return value", "differs only in white space from what begins at line 1"),
-        ("nothing at all like this is there", "No line is like it"),
+        ("def compute( ):\n return value", "differs only in white space from the text at line 1"),
+        ("nothing at all like this is there", "No line is similar"),
         ("", "old is empty"),
         ("x", "old and new are the same"),
     ],
@@ -305,7 +305,7 @@ async def test_a_root_is_neither_deleted_nor_moved(call: Caller, path: str, tool
     call.write("sub/a.txt", "a")
     arguments = {"output": "sub/x"} if tool == "move" else {"recursive": True}
 
-    with pytest.raises(CallError, match="those stay"):
+    with pytest.raises(CallError, match="one of the folders that tools may use"):
         await call(tool, path=path.format(project=call.project), **arguments)
 
     assert (call.project / "sub/a.txt").exists()
@@ -321,7 +321,7 @@ async def test_a_folder_with_something_closed_in_it_stays(
 ) -> None:
     call.write(f"a/{closed}", "closed")
 
-    with pytest.raises(PathRefusedError, match="not for tools"):
+    with pytest.raises(PathRefusedError, match="tools may not change or copy"):
         await call(tool, path="a", **arguments)
 
     assert [str(path.relative_to(call.project)) for path in call.project.rglob("*") if path.is_file()] == [

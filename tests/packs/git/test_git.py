@@ -232,7 +232,7 @@ async def test_what_is_staged_meanwhile_is_not_committed_unseen(tmp_path: Path) 
 
         answer = await app.runner.run("git.commit(path='r', message='x')", caller=Caller(ask=stage_more))
 
-    assert "has changed while the person was asked" in answer.text
+    assert "were modified while the person was asked" in answer.text
     assert git(repository, "log", "--format=%s") == "Begin"
 
 
@@ -279,7 +279,7 @@ async def test_a_repository_that_begins_above_the_project_is_not_used(tmp_path: 
     async with open_engine(tmp_path / "r" / "p") as app:
         refusal = await refusal_of(app, "git.status()")
 
-    assert "a person can add its folder to `roots`" in refusal
+    assert "a person can add that folder to `roots`" in refusal
 
 
 async def test_a_change_that_is_given_up_is_finished_and_leaves_no_lock(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ async def test_a_wait_that_is_longer_than_the_call_is_not_waited_for(tmp_path: P
 async def test_calls_that_would_wait_too_long_for_their_turn_are_refused(tmp_path: Path, models: PlayedModels) -> None:
     async with open_asking(tmp_path, models, options={"rate": 0.001}) as asking:
         assert await asking.run(SHOUT) == "TEA"
-        assert "calls with the same key wait, at 0.001 a second" in await asking.mistake(SHOUT)
+        assert "calls with the same key are queued, at 0.001 a second" in await asking.mistake(SHOUT)
 
 
 @PROVIDERS
@@ -204,7 +204,7 @@ async def test_halves_of_characters_do_no_harm(engines: Engines, models: PlayedM
 
 async def test_a_key_that_no_header_can_carry_is_not_sent(tmp_path: Path, models: PlayedModels) -> None:
     async with open_asking(tmp_path, models, key="a-key\nX-Evil: 1") as asking:
-        assert "line breaks or foreign letters, and was not sent" in await asking.mistake(SHOUT)
+        assert "contains white space or non-ASCII characters, and was not sent" in await asking.mistake(SHOUT)
 
     assert models.requests == []
 

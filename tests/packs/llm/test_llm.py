@@ -215,7 +215,7 @@ def test_an_object_may_have_fields_that_are_words_of_json_schema() -> None:
 
 @pytest.mark.parametrize("answer", ['{"n": NaN}', "[" * 100_000, '{"n": 1', ""], ids=["NaN", "deep", "cut", "nothing"])
 def test_what_is_no_json_is_a_mistake(answer: str) -> None:
-    with pytest.raises(AnswerMistakeError, match="not JSON, or breaks off"):
+    with pytest.raises(AnswerMistakeError, match="not JSON, or is incomplete"):
         read_answer(answer, read_schema({"n": "float"}))
 
 
@@ -254,11 +254,11 @@ async def test_what_does_not_fit_twice_is_an_error_with_the_mistake(asking: Call
 @pytest.mark.parametrize(
     ("schema", "words"),
     [
-        ('{"n": "integr"}', "'integr' is no type. Write a JSON Schema, or str, int"),
-        ("[]", "is no type"),
-        ("{}", "is no type"),
-        ('{"n": 7}', "is no type"),
-        ('{"type": "string", "description": "x" * 20_000}', "at most 20,000 are sent"),
+        ('{"n": "integr"}', "'integr' is not a type. Write a JSON Schema, or str, int"),
+        ("[]", "is not a type"),
+        ("{}", "is not a type"),
+        ('{"n": 7}', "is not a type"),
+        ('{"type": "string", "description": "x" * 20_000}', "the maximum is 20,000"),
     ],
 )
 async def test_a_schema_that_is_none_is_told(asking: Caller, models: PlayedModels, schema: str, words: str) -> None:

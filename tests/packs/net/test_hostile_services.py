@@ -89,7 +89,7 @@ async def test_a_queue_that_is_longer_than_the_call_ends_it_at_once(tmp_path: Pa
     async with open_caller(tmp_path, packs={"brave": options}, secrets={"BRAVE_API_KEY": brave.key}) as caller:
         assert await caller.run(SEARCH) == FOUND
 
-        assert "calls with the same key wait, at 0.001 a second" in await caller.mistake(SEARCH)
+        assert "calls with the same key are queued, at 0.001 a second" in await caller.mistake(SEARCH)
 
 
 @pytest.mark.parametrize(
@@ -114,10 +114,10 @@ async def test_what_passes_is_tried_again(caller: Caller, brave: PlayedBrave, fa
     ("fault", "words"),
     [
         (Reply(502, "<html>"), "the service is unavailable (Brave Search answers 502: Bad Gateway)"),
-        (Reply(200, '{"web": {'), "Brave Search answers with 9 bytes that are not JSON, or break off"),
-        (Reply(200, "<html></html>"), "a page for people (HTML) where JSON was promised"),
-        (Reply(200, "[" * 200_000), "that are not JSON, or break off"),
-        (Reply(200, ""), "nothing where JSON was promised"),
+        (Reply(200, '{"web": {'), "Brave Search answers with 9 bytes that are not JSON, or are incomplete"),
+        (Reply(200, "<html></html>"), "an HTML page instead of JSON"),
+        (Reply(200, "[" * 200_000), "that are not JSON, or are incomplete"),
+        (Reply(200, ""), "nothing instead of JSON"),
         (hang_up, "the service is unavailable"),
     ],
     ids=["502", "truncated", "HTML", "nested", "empty", "broken off"],
@@ -137,7 +137,7 @@ async def test_what_does_not_pass_is_told(
         (Reply(403, {"error": {"detail": "no"}}), "keys are given out at https://api-dashboard.search.brave.com"),
         (Reply(402, {"error": "pay"}), "Brave Search wants to be paid for this (pay)"),
         (Reply(422, {"error": {"detail": "bad freshness"}}), "refuses this request with status 422: bad freshness."),
-        (Reply(302, "", {"location": "http://127.0.0.1:1/"}), "status 302, which leads elsewhere and is not followed"),
+        (Reply(302, "", {"location": "http://127.0.0.1:1/"}), "status 302, a redirect, which is not followed"),
     ],
     ids=["401", "403", "402", "422", "302"],
 )
@@ -179,7 +179,7 @@ async def test_a_missing_key_is_named_with_the_page_where_one_gets_it(tmp_path: 
 async def test_a_key_that_no_header_can_carry_is_not_sent(tmp_path: Path, brave: PlayedBrave) -> None:
     options = {"base_url": f"{brave.address}/res/v1"}
     async with open_caller(tmp_path, packs={"brave": options}, secrets={"BRAVE_API_KEY": "a-key\nX-Evil: 1"}) as caller:
-        assert "line breaks or foreign letters, and was not sent" in await caller.mistake(SEARCH)
+        assert "contains white space or non-ASCII characters, and was not sent" in await caller.mistake(SEARCH)
 
     assert brave.requests == []
 

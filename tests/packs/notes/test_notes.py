@@ -69,7 +69,7 @@ async def test_a_title_is_taken_once_unless_it_is_to_be_replaced(app: App) -> No
     refused = await app.runner.run("notes.write(title='t', content='second')")
     again = await value_of(app, "notes.write(title='t', content='second', replace=True)")
 
-    assert "there is a note 't' already; replace=True writes over it" in refused.text
+    assert "there is already a note 't'; replace=True replaces it" in refused.text
     assert again == {**first, "replaced": True}
     assert (await value_of(app, "notes.read(title='t')"))["content"] == "second"
     assert (await value_of(app, "notes.search(query='version')"))["total"] == 0

@@ -117,7 +117,12 @@ async def test_only_allowed_programs_are_run(executor: ToolExecutor, argv: list[
 
 @pytest.mark.parametrize(
     ("argv", "message"),
-    [([], "list of words"), ([""], "list of words"), (["echo", "a\0"], "null"), (["echo", "x" * 10_001], "characters")],
+    [
+        ([], "list of strings"),
+        ([""], "list of strings"),
+        (["echo", "a\0"], "null"),
+        (["echo", "x" * 10_001], "characters"),
+    ],
 )
 async def test_words_that_make_no_command_are_told(executor: ToolExecutor, argv: list[str], message: str) -> None:
     with pytest.raises(ToolError, match=message):
@@ -196,7 +201,7 @@ async def test_onetool_is_not_run(
     (project / "link").symlink_to(BIN / "onetool")
     monkeypatch.setenv("PATH", f"{BIN}:{os.environ['PATH']}")
 
-    with pytest.raises(ToolError, match="OneTool itself is not run"):
+    with pytest.raises(ToolError, match="tools cannot run OneTool itself"):
         await run(executor, *(word.format(bin=BIN) for word in argv))
 
 

@@ -66,7 +66,7 @@ async def test_a_section_is_found_by_its_heading(reader: Reader) -> None:
 async def test_an_unknown_section_names_the_nearest_headings(reader: Reader) -> None:
     url = reader.site.page("/docs/guide", DOCS)
 
-    assert "no section 'instal it'; its nearest headings: 'Install'" in await reader.mistake(
+    assert "no section 'instal it'; the nearest headings: 'Install'" in await reader.mistake(
         f'web.fetch(url="{url}", section="instal it")'
     )
 
