@@ -120,7 +120,7 @@ def test_ctrl_c_stops_code_and_a_question_and_never_the_repl(tmp_path: Path) -> 
         assert "Stopped." in person.prompt()
         for _ in range(3):
             terminal.type("half a thought\x03")
-            assert "Ctrl-D leaves." in person.prompt()
+            assert "Press Ctrl-D to exit." in person.prompt()
         terminal.type("demo.upper(text='hello')\r")
         terminal.wait_for(lambda text: "Allow it? [y/r/c/N]" in text)
         terminal.type("\x03")
