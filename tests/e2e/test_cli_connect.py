@@ -45,7 +45,7 @@ def test_a_project_that_is_trusted_is_served_from_any_folder(place: Place) -> No
     said = place.connect("cursor").stdout
 
     assert place.arguments() == ["serve", "--in", str(place.project)]
-    assert "It serves this project, from whatever folder it is started" in said
+    assert "It serves this project, whatever folder it is started from" in said
     server = RawServer(place.home, command=tuple(place.arguments()), preloaded=True)
     try:
         server.initialize()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Never
 
+from onetool.cli.printing import complain
 from onetool.cli.start import load
 from onetool.completion.names import Names
 from ot.config.loader import LoadedConfig
@@ -88,13 +89,13 @@ def read_names(config: Path | None) -> Names:
     )
 
 
-def name_unseen_servers(loaded: LoadedConfig) -> Iterator[str]:
-    """Yield a line about servers whose tools are not known yet, and so are missing from a list."""
+def mention_unseen_servers(loaded: LoadedConfig) -> None:
+    """Say on stderr which servers are missing from a list, because their tools are not known yet."""
     registry = ToolRegistry()
     servers = show_servers(registry, PackPlaces(registry), loaded)
     unseen = [server.name for server in servers.choose() if not server.memory.known]
     if unseen:
-        yield f"(not listed, because they have not been connected yet: {', '.join(unseen)}; run `onetool check`)"
+        complain(f"(not listed, because they have not been connected yet: {', '.join(unseen)}; run `onetool check`)")
 
 
 def read_skills(loaded: LoadedConfig) -> SkillLoader:

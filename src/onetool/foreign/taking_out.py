@@ -87,7 +87,7 @@ def _plan_removal(file: Path, servers: list[ForeignServer]) -> Removal:
     original = read_text_file(file)
     document = read_client_document(original)
     if any(follow(document, each.path) != each.written for each in servers):
-        raise ConfigError("was changed by another program meanwhile; nothing was taken out of it", file=file)
+        raise ConfigError("was changed by another program in the meantime; nothing was removed from it", file=file)
     entries = [TakenEntry(path=each.path, value=each.written) for each in servers if isinstance(each.written, dict)]
     source = servers[0].source
     taken = TakenOut(client=source.client, file=file, backup=None, entries=tuple(entries))

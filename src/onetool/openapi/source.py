@@ -9,7 +9,7 @@ from onetool.openapi.description import text_of
 from onetool.openapi.names import literal
 from onetool.openapi.operations import Body, Operation, Parameter
 from onetool.openapi.security import Credential
-from onetool.openapi.types import Shape
+from onetool.openapi.types import RecordType
 
 _LONGEST_LINE = 110
 _LONGEST_TEXT = 300  # characters of one description
@@ -141,7 +141,7 @@ def write_source(
     summary: str,
     server: str,
     secrets: Mapping[str, str],
-    shapes: Iterable[Shape],
+    shapes: Iterable[RecordType],
     operations: Sequence[Operation],
 ) -> str:
     """Write the file of a pack."""
@@ -160,7 +160,7 @@ def write_source(
     )
 
 
-def _write_shape(shape: Shape) -> str:
+def _write_shape(shape: RecordType) -> str:
     about = f'    """{_docstring(shape.summary)}"""\n\n' if shape.summary else ""
     fields = "".join(f"    {name}: {annotation}\n" for name, annotation in shape.fields.items())
     return f"class {shape.name}(TypedDict):\n{about}{fields}".rstrip("\n")
