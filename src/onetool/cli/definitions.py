@@ -7,11 +7,10 @@ from argparse import Namespace
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Never
+from typing import TYPE_CHECKING, Any, Never
 
 from onetool.cli.printing import complain
 from onetool.cli.start import load
-from onetool.completion.names import Names
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.isolate import IsolateHost
@@ -31,6 +30,9 @@ from ot.registry.registry import ToolFunction, ToolRegistry
 from ot.registry.tool_threads import ToolThreads
 from ot.skills.skill_loader import SkillLoader
 from ot.workers.extension import Extension
+
+if TYPE_CHECKING:
+    from onetool.completion.names import Names
 
 
 def read_registry(loaded: LoadedConfig) -> ToolRegistry:
@@ -82,11 +84,11 @@ def read_names(config: Path | None) -> Names:
     """Read the names for completion."""
     loaded = load(Namespace(config=config), tolerant=True)
     registry = read_registry(loaded)
-    return Names(
-        tools=sorted(tool.name for tool in registry.definitions()),
-        packs=sorted(pack.name for pack in registry.packs()),
-        servers=sorted(loaded.config.servers),
-    )
+    return {
+        "tools": sorted(tool.name for tool in registry.definitions()),
+        "packs": sorted(pack.name for pack in registry.packs()),
+        "servers": sorted(loaded.config.servers),
+    }
 
 
 def mention_unseen_servers(loaded: LoadedConfig) -> None:
