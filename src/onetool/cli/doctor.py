@@ -13,13 +13,14 @@ from onetool.cli.databases import find_connection_mistakes
 from onetool.cli.definitions import read_registry
 from onetool.cli.findings import load_for_check, print_findings, redacted
 from onetool.cli.printing import add_json_argument
-from onetool.doctor.clients import look_at_clients, look_at_running, own_system
+from onetool.doctor.clients import look_at_clients, look_at_running
 from onetool.doctor.configuration import look_at_configuration, look_at_secrets, look_at_trust, word_mistake
 from onetool.doctor.confinement import look_at_confinement
 from onetool.doctor.engine import look_at_engine
 from onetool.doctor.finding import Finding
 from onetool.doctor.machine import look_at_caches, look_at_disk, look_at_python, look_at_uv
 from onetool.doctor.packs import look_at_packs
+from onetool.foreign.clients import System
 from ot.config.loader import LoadedConfig
 from ot.config.models import ExecutionSettings
 from ot.errors import ConfigError
@@ -48,7 +49,7 @@ def _look(options: Namespace) -> Iterator[Finding]:
         yield from look_at_confinement(ExecutionSettings(), None)
     else:
         yield from redacted(_look_at_loaded(loaded, mistakes, offline=options.offline), loaded)
-    yield from look_at_clients(own_system())
+    yield from look_at_clients(System.local())
     yield from look_at_running(Path.home())
     yield from look_at_caches(Path.home())
     yield from look_at_disk(Path.home())

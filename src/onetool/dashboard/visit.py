@@ -49,18 +49,13 @@ class Visit:
     def query(self) -> dict[str, str]:
         return dict(self.request.query_params)
 
-    def show(self, template: str, **context: object) -> Response:
+    def show(self, template: str, *, status: int = 200, **context: object) -> Response:
         """Return a page."""
-        return self.pages.page(template, self._surroundings() | context)
-
-    def show_refused(self, template: str, **context: object) -> Response:
-        """Return a page with the mistakes in its form."""
-        return self.pages.page(template, self._surroundings() | context, status=400)
+        return self.pages.page(template, self._surroundings() | context, status=status)
 
     def show_failure(self, status: int, heading: str, reason: str) -> Response:
         """Return a page that says what did not work."""
-        context = {"heading": heading, "reason": reason}
-        return self.pages.page("failed.html.j2", self._surroundings() | context, status=status)
+        return self.show("failed.html.j2", status=status, heading=heading, reason=reason)
 
     def show_no_page(self) -> Response:
         """Say that there is no such page, even if others can see it."""

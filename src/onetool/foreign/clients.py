@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -50,6 +51,11 @@ class System:
     home: Path
     environ: Mapping[str, str]
     platform: str = sys.platform
+
+    @classmethod
+    def local(cls) -> System:
+        """Return the folders of this person on this machine."""
+        return cls(Path.home(), os.environ)
 
     @property
     def application_data(self) -> Path:

@@ -63,9 +63,9 @@ async def _show(
     names = await anyio.to_thread.run_sync(_own(visit).names)
     if text is None:
         text = await anyio.to_thread.run_sync(_settings(visit).text)
-    show = visit.show_refused if problem or mistakes else visit.show
-    return show(
+    return visit.show(
         "settings.html.j2",
+        status=400 if problem or mistakes else 200,
         names=names,
         wanted=_wanted(visit),
         problem=problem,
