@@ -58,7 +58,7 @@ def test_a_project_that_nobody_has_trusted_is_named_and_left_out(place: Place) -
     said = place.connect("cursor").stdout
 
     assert place.arguments() == ["serve"]
-    assert "is not found from other folders, since you have not trusted it" in said
+    assert "is not used from other folders, because you have not trusted it" in said
 
 
 def test_a_file_that_is_named_is_named_to_the_client(place: Place) -> None:

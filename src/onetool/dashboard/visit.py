@@ -49,13 +49,17 @@ class Visit:
     def query(self) -> dict[str, str]:
         return dict(self.request.query_params)
 
-    def show(self, template: str, *, status: int = 200, **context: object) -> Response:
+    def show(self, template: str, **context: object) -> Response:
         """Return a page."""
+        return self.render(template, context)
+
+    def render(self, template: str, context: dict[str, object], *, status: int = 200) -> Response:
+        """Return a page with a status."""
         return self.pages.page(template, self._surroundings() | context, status=status)
 
     def show_failure(self, status: int, heading: str, reason: str) -> Response:
         """Return a page that says what did not work."""
-        return self.show("failed.html.j2", status=status, heading=heading, reason=reason)
+        return self.render("failed.html.j2", {"heading": heading, "reason": reason}, status=status)
 
     def show_no_page(self) -> Response:
         """Say that there is no such page, even if others can see it."""
