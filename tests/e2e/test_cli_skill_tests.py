@@ -65,8 +65,8 @@ def test_an_example_that_asks_for_other_calls_fails_and_makes_none(person: Perso
     tested = person.onetool("skills", "test")
 
     assert tested.returncode == 1
-    assert 'not made then: own.add(line="c")' in tested.stdout
-    assert re.search(r'not made now: own.add\(line="b"\)', tested.stdout)
+    assert 'new call: own.add(line="c")' in tested.stdout
+    assert re.search(r'missing call: own.add\(line="b"\)', tested.stdout)
     assert person.lines == ["a", "b"]
 
 
