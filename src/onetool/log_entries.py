@@ -1,6 +1,6 @@
 """The entries of a log file: a line with its time, level and name, and the lines of a traceback below it.
 
-Where the log is one of JSON objects, each is a line.
+In a JSON log, each entry is one line.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class LogEntry:
 
 
 def read_entries(lines: Iterator[str]) -> Iterator[LogEntry]:
-    """Read the entries of a log; lines before the first one belong to nothing and are left out."""
+    """Read the entries of a log; lines before the first entry are left out."""
     block: list[str] = []
     for line in lines:
         entry = _read_object(line) if line.startswith("{") else None
@@ -82,7 +82,7 @@ def _entry_of(block: list[str]) -> LogEntry:
 
 
 class LogFile:
-    """A log that may be written to, and replaced by another file, while it is read. Raises OSError if it cannot be."""
+    """A log that may be written to, and replaced by another file, while it is read. Raises OSError."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -97,12 +97,12 @@ class LogFile:
             self._stream.close()
 
     def new_lines(self) -> Iterator[str]:
-        """Yield the whole lines that are there and have not been read yet; none while there is no such file."""
+        """Yield the complete lines that have not been read yet; none while the file does not exist."""
         while self._stream is not None and (data := self._stream.read(_PIECE)):
             yield from (line.decode(errors="replace") for line in self._lines.feed(data))
 
     def follow(self) -> Iterator[list[str]]:
-        """Yield lines as they come, for ever, also those of a file that takes the place of this one."""
+        """Yield lines as they come, forever, including those of a file that replaces this one."""
         while True:
             if lines := list(self.new_lines()):
                 yield lines

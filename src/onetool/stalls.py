@@ -1,4 +1,4 @@
-"""The log of stalls: whatever keeps the event loop from all clients is named while it does so."""
+"""A log of stalls: whatever blocks the event loop is named while it does so."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _EVERY = STALL / 2
 
 
 async def name_stalls() -> None:
-    """Have the place of every thread written to the log whenever the event loop stands still, until cancelled.
+    """Write the stack of every thread to the log whenever the event loop is blocked, until cancelled.
 
-    A thread of our own would not do: none runs while C code keeps the interpreter.
+    A thread of our own could not do that: none runs while C code holds the interpreter lock.
     """
     log = log_descriptor()
     try:

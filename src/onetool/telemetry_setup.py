@@ -1,4 +1,4 @@
-"""The telemetry of a server by its configuration: counted where anybody can ask, sent where a collector is."""
+"""The telemetry of a server, by its configuration: counted if someone can read it, sent if there is a collector."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ot.telemetry.process_figures import add_process_figures
 from ot.telemetry.telemetry import Telemetry
 
 EXTRA = "telemetry"
-# Each names a collector to every program that speaks OTLP.
+# Each of these configures a collector for any program that speaks OTLP.
 _COLLECTORS = (
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
@@ -23,14 +23,14 @@ _COLLECTORS = (
 
 
 def wants_sending(loaded: LoadedConfig, environ: Mapping[str, str]) -> bool:
-    """True if a collector is named."""
+    """True if a collector is configured."""
     if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return False
     return loaded.config.telemetry.otlp is not None or any(environ.get(name) for name in _COLLECTORS)
 
 
 def build_telemetry(loaded: LoadedConfig, environ: Mapping[str, str], *, counted: bool) -> Telemetry:
-    """Build it; nothing is counted where nobody could read it. `counted` if there is a page of figures."""
+    """Build the telemetry; nothing is counted if nobody could read it. `counted`: there is a page of metrics."""
     if not counted and not wants_sending(loaded, environ):
         return Telemetry()
     meters = Meters()
@@ -42,12 +42,12 @@ def build_telemetry(loaded: LoadedConfig, environ: Mapping[str, str], *, counted
 
 @contextmanager
 def sending_telemetry(telemetry: Telemetry, loaded: LoadedConfig, environ: Mapping[str, str]) -> Iterator[None]:
-    """Send it as long as this is open, if a collector is named and the extra is installed."""
+    """Send telemetry while this is open, if a collector is configured and the extra is installed."""
     if not wants_sending(loaded, environ):
         yield
         return
     try:
-        from ot.telemetry.otlp import open_sending  # noqa: PLC0415 - an extra, and a fifth of a second
+        from ot.telemetry.otlp import open_sending  # noqa: PLC0415 - an extra that takes a fifth of a second to load
     except ModuleNotFoundError as error:
         write_log(logging.WARNING, "telemetry.off", missing=error.name, fix=f"pip install '{with_extra(EXTRA)}'")
         yield

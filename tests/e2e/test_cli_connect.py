@@ -45,7 +45,7 @@ def test_a_project_that_is_trusted_is_served_from_any_folder(place: Place) -> No
     said = place.connect("cursor").stdout
 
     assert place.arguments() == ["serve", "--in", str(place.project)]
-    assert "It serves this project, from whatever folder it is started" in said
+    assert "It serves this project, whatever folder it is started from" in said
     server = RawServer(place.home, command=tuple(place.arguments()), preloaded=True)
     try:
         server.initialize()
@@ -58,7 +58,7 @@ def test_a_project_that_nobody_has_trusted_is_named_and_left_out(place: Place) -
     said = place.connect("cursor").stdout
 
     assert place.arguments() == ["serve"]
-    assert "is not found from other folders, since you have not trusted it" in said
+    assert "is not used from other folders, because you have not trusted it" in said
 
 
 def test_a_file_that_is_named_is_named_to_the_client(place: Place) -> None:

@@ -186,7 +186,7 @@ def test_locks_are_listed_checked_and_upgraded(onetool: OneTool, tmp_path: Path)
     assert unlocked.stdout == "things: not locked yet; the first call locks it\n"
     assert called.stdout == "1.0\n", called.stderr
     assert listed.stdout == f"things: thing 1.0 ({lock})\n"
-    assert "note: dependencies are locked of: things; onetool lock lists and upgrades them" in checked.stdout
+    assert "note: locked dependencies: things; onetool lock lists and upgrades them" in checked.stdout
     assert upgraded.stdout == f"thing 1.0 -> 2.0\nLocked things ({lock}).\n"
     assert called_again.stdout == "2.0\n"
     assert again.stdout == f"Nothing has changed ({lock}).\n"
@@ -211,7 +211,9 @@ def test_the_index_of_a_projects_header_counts_only_when_it_is_trusted(onetool: 
 
     assert refused.returncode != 0
     assert "onetool trust" in refused.stdout + refused.stderr
-    assert f"tells uv: {{'uv': {{'index-url': 'http://127.0.0.1:{where.split(':')[2]}" in shown.stdout.replace('"', "'")
+    assert f"configures uv: {{'uv': {{'index-url': 'http://127.0.0.1:{where.split(':')[2]}" in shown.stdout.replace(
+        '"', "'"
+    )
 
 
 def test_a_lock_that_a_project_ships_counts_only_when_it_is_trusted(onetool: OneTool, tmp_path: Path) -> None:
@@ -281,7 +283,7 @@ def test_a_pack_from_a_description_is_checked_and_reaches_its_service(onetool: O
     assert written.stdout.splitlines() == [
         "wrote .onetool/tools/corner_shop/corner_shop_tools.py",
         "1 tool; list them with: onetool tools 'corner_shop.*'",
-        "put CORNER_SHOP_KEY (an API key) into secrets.yaml",
+        "add CORNER_SHOP_KEY (an API key) to secrets.yaml",
     ]
     assert (again.returncode, "a pack with this name already exists" in again.stderr) == (2, True)
     assert checked.returncode == 0, checked.stdout

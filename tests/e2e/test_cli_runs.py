@@ -102,8 +102,8 @@ def test_a_replay_says_what_is_different(person: Person) -> None:
     replayed = person.onetool("replay", run["run"])
 
     assert replayed.returncode == 1
-    assert "not made then: own.add(line=" in replayed.stdout
-    assert "not made now: own.add(line=" in replayed.stdout
+    assert "new call: own.add(line=" in replayed.stdout
+    assert "missing call: own.add(line=" in replayed.stdout
     assert "own.add cannot be answered in a replay, which makes no call" in replayed.stdout
     assert len(person.lines) == 2
 
@@ -115,7 +115,7 @@ def test_a_tool_that_has_changed_is_named_and_still_answered(person: Person) -> 
 
     replayed = person.onetool("replay", run["run"])
 
-    assert replayed.stdout == "changed since: own.add\n"
+    assert replayed.stdout == "changed tool: own.add\n"
     assert person.lines == ["a", "b"]
 
 

@@ -65,8 +65,8 @@ def test_an_example_that_asks_for_other_calls_fails_and_makes_none(person: Perso
     tested = person.onetool("skills", "test")
 
     assert tested.returncode == 1
-    assert 'not made then: own.add(line="c")' in tested.stdout
-    assert re.search(r'not made now: own.add\(line="b"\)', tested.stdout)
+    assert 'new call: own.add(line="c")' in tested.stdout
+    assert re.search(r'missing call: own.add\(line="b"\)', tested.stdout)
     assert person.lines == ["a", "b"]
 
 
@@ -96,7 +96,7 @@ def test_a_resumed_run_is_saved_without_its_first_line_and_a_failed_one_not_at_a
     refused = person.onetool("skills", "save", failed["run"], "broken")
     saved = person.onetool("skills", "save", person.runs()[-1]["run"], "mended")
 
-    assert (refused.returncode, "did not end well" in refused.stderr) == (1, True)
+    assert (refused.returncode, "did not succeed" in refused.stderr) == (1, True)
     assert saved.returncode == 0, saved.stderr
     assert "resume" not in skill_file(person, "mended.py").read_text()
     recording = json.loads(skill_file(person, "mended.calls.json").read_text())

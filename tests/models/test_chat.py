@@ -144,7 +144,7 @@ def test_ctrl_c_twice_at_the_prompt_leaves(chat: Chat) -> None:
         terminal.type("half a thought")
         terminal.wait_for(lambda text: "half a thought" in text)
         terminal.type("\x03")
-        assert "Ctrl-C again, or Ctrl-D, to leave." in terminal.wait_for_prompt(2)
+        assert "Press Ctrl-C again, or Ctrl-D, to exit." in terminal.wait_for_prompt(2)
         terminal.type("\x03")
 
         assert terminal.wait_for_exit() == 0
@@ -212,7 +212,7 @@ def test_commands_and_history(chat: Chat, server: ScriptedServer, tmp_path: Path
         terminal.type("/clear\n/cost\n")
         text = terminal.wait_for_prompt(8)
         assert "Started a new conversation." in text
-        assert "1 request, 0 tokens in, 0 out; no price is known (ai.prices)" in text
+        assert "1 request, 0 tokens in, 0 out; price unknown (ai.prices)" in text
         terminal.type("\x1b[A\x1b[A\x1b[A\n")  # the third line from below
         terminal.wait_for_prompt(9)
         terminal.type("\x04")

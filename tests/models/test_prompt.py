@@ -52,7 +52,7 @@ def test_ctrl_c_is_heard_while_a_key_is_being_shown(tmp_path: Path) -> None:
         assert terminal.wait_for_exit() == 0
 
     shown = terminal.screen.text
-    assert shown.count("Ctrl-C again, or Ctrl-D, to leave.") == TIMES
+    assert shown.count("Press Ctrl-C again, or Ctrl-D, to exit.") == TIMES
     assert all(f"left {number}." in shown for number in range(TIMES))
 
 

@@ -76,7 +76,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 def test_code_is_run_piece_by_piece_and_the_last_value_stays(tmp_path: Path) -> None:
     with repl(tmp_path) as person:
-        assert "Each input is a run of its own" in person.terminal.screen.text
+        assert "Each input is its own run" in person.terminal.screen.text
         for keys, answer in EXAMPLES:
             assert re.fullmatch(".*".join(map(re.escape, answer.strip().split("…"))), person.run(keys))
         assert person.run("x = 6 * 7; {'answer': x, 'words': ['a']}") == "{answer: 42, words: [a]}"
@@ -120,7 +120,7 @@ def test_ctrl_c_stops_code_and_a_question_and_never_the_repl(tmp_path: Path) -> 
         assert "Stopped." in person.prompt()
         for _ in range(3):
             terminal.type("half a thought\x03")
-            assert "Ctrl-D leaves." in person.prompt()
+            assert "Press Ctrl-D to exit." in person.prompt()
         terminal.type("demo.upper(text='hello')\r")
         terminal.wait_for(lambda text: "Allow it? [y/r/c/N]" in text)
         terminal.type("\x03")

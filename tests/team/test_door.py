@@ -61,8 +61,8 @@ def test_whoever_says_nothing_learns_where_tokens_come_from(
     ("resource", "seconds", "reason"),
     [
         ("http://127.0.0.1:1/mcp", 3600, "made for another server"),
-        ("urn:opaque:mcp", 3600, "is no JWT"),
-        (None, 3600, "is no JWT"),
+        ("urn:opaque:mcp", 3600, "is not a JWT"),
+        (None, 3600, "is not a JWT"),
         ("{url}", -60, "has expired"),
     ],
     ids=["another-audience", "opaque", "no-resource", "expired"],

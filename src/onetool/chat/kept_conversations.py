@@ -25,7 +25,7 @@ _DAY = 24 * 3600.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class PastConversation:
     """An earlier conversation."""
 
     id: str
@@ -53,7 +53,7 @@ class Earlier:
         }
 
 
-class ConversationShelf:
+class SavedConversations:
     """The conversations of this person in this project."""
 
     def __init__(self, loaded: LoadedConfig) -> None:
@@ -64,14 +64,14 @@ class ConversationShelf:
         self._redactor = loaded.redactor
         self._enabled = settings.enabled
 
-    def earlier(self) -> Iterator[Earlier]:
+    def earlier(self) -> Iterator[PastConversation]:
         """Yield the conversations in which something was said, the last one first."""
         for found in self._store.read(self._owner):
             restored = restore(found.lines)
             if restored.exchanges:
-                yield Earlier(found.id, found.written, restored)
+                yield PastConversation(found.id, found.written, restored)
 
-    def find(self, wanted: str) -> Earlier:
+    def find(self, wanted: str) -> PastConversation:
         """Return the conversation of this name, the last one for no name; raises ConfigError if there is none."""
         for one in self.earlier():
             if wanted in ("", one.id):
@@ -82,7 +82,7 @@ class ConversationShelf:
         raise ConfigError("there is no conversation here yet", fix="start one with onetool chat")
 
     @contextmanager
-    def keeping(self, settings: AiSettings, earlier: Earlier | None) -> Iterator[KeptConversation]:
+    def keeping(self, settings: AiSettings, earlier: PastConversation | None) -> Iterator[KeptConversation]:
         """Save what is said from now on, at the end of an earlier conversation or in a new one.
 
         Raises ConfigError where another process has that conversation open.
@@ -98,7 +98,7 @@ class ConversationShelf:
     def _begin(self) -> OpenConversation | None:
         return self._store.begin(self._owner) if self._enabled else None
 
-    def _open(self, earlier: Earlier) -> OpenConversation | None:
+    def _open(self, earlier: PastConversation) -> OpenConversation | None:
         if not self._enabled:
             return None
         try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from onetool.chat.commands import run_command
 from onetool.chat.conversation import Conversation, open_conversation
 from onetool.chat.display import Display, PlainDisplay
-from onetool.chat.kept_conversations import ConversationShelf, Earlier, KeptConversation
+from onetool.chat.kept_conversations import KeptConversation, PastConversation, SavedConversations
 from onetool.cli import FAILED, INTERRUPTED, OK, USAGE
 from onetool.cli.printing import add_json_argument, complain, say, say_json, say_table
 from onetool.cli.start import load
@@ -52,7 +52,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def main(options: Namespace) -> int:
     loaded = load(options)
-    shelf = ConversationShelf(loaded)
+    shelf = SavedConversations(loaded)
     if options.list:
         return _list(shelf.earlier(), as_json=options.json)
     earlier = shelf.find(options.earlier) if options.earlier is not None else None
@@ -73,7 +73,7 @@ def main(options: Namespace) -> int:
         return FAILED
 
 
-def _list(found: Iterable[Earlier], *, as_json: bool) -> int:
+def _list(found: Iterable[PastConversation], *, as_json: bool) -> int:
     conversations = list(found)
     if as_json:
         say_json([one.describe() for one in conversations])
@@ -84,12 +84,14 @@ def _list(found: Iterable[Earlier], *, as_json: bool) -> int:
     return OK
 
 
-def _row(one: Earlier) -> tuple[str, ...]:
+def _row(one: PastConversation) -> tuple[str, ...]:
     model = f"{one.restored.provider} {one.restored.model}"
     return one.id, one.last, model, count_of(len(one.exchanges), "question"), one.exchanges[0].question
 
 
-def choose_again(settings: AiSettings, earlier: Earlier | None, provider: str | None, model: str | None) -> AiSettings:
+def choose_again(
+    settings: AiSettings, earlier: PastConversation | None, provider: str | None, model: str | None
+) -> AiSettings:
     """Return the settings for the model of an earlier conversation, unless the command line names another."""
     known = earlier.restored if earlier is not None and earlier.restored.provider in find_providers() else None
     if known is not None and provider in (None, known.provider):
@@ -129,7 +131,9 @@ def _answer_once(conversation: Conversation, kept: KeptConversation) -> int:
     return OK
 
 
-def _talk(conversation: Conversation, loaded: LoadedConfig, kept: KeptConversation, earlier: Earlier | None) -> int:
+def _talk(
+    conversation: Conversation, loaded: LoadedConfig, kept: KeptConversation, earlier: PastConversation | None
+) -> int:
     try:
         from onetool.console.prompt import Prompt
     except ImportError as error:
@@ -159,7 +163,7 @@ def _talk(conversation: Conversation, loaded: LoadedConfig, kept: KeptConversati
             kept.problem = ""
 
 
-def recall(earlier: Earlier) -> str:
+def recall(earlier: PastConversation) -> str:
     """Say which conversation continues, and how it ended."""
     last, questions = earlier.exchanges[-1], count_of(len(earlier.exchanges), "question")
     answer = last.answer.text if last.answer is not None else ""

@@ -20,22 +20,21 @@ from onetool.cli.lock import installer_of
 from onetool.cli.printing import add_json_argument, say, say_json, visible
 from onetool.cli.start import load
 from onetool.cli.trials import show_starts
+from onetool.doctor.packs import find_changed_servers, find_missing_libraries, find_startable_servers
 from onetool.trust.trial_starts import Trial
 from ot.config.loader import LoadedConfig
-from ot.config.paths import FOLDER, state_folder
+from ot.config.paths import FOLDER
 from ot.config.project_trust import project_trust
 from ot.errors import ConfigError
 from ot.execution.idle_rules import find_idle_rules
 from ot.execution.wording import word_error
 from ot.introspect import find_alias_problems
-from ot.parts.known_tools import proxy_host
-from ot.proxy import Acceptance, find_mistake
+from ot.proxy import find_mistake
 from ot.registry.names import NameCollision
 from ot.registry.registry import ToolRegistry
 from ot.trust.project_trust import Comparison
 from ot.trust.untrusted import trust_command
 from ot.workers.extension import Extension
-from ot.workers.pack_environment import LibraryState, state_of
 from ot.workers.uv_program import PreparationError
 
 EPILOG = (
@@ -90,8 +89,7 @@ def main(options: Namespace) -> int:
     if not options.json:
         _say_all(found.problems)
     if not options.offline:
-        own = [] if options.closely else loaded.config.servers
-        servers = [name for name in own if not _is_off_or_broken(loaded, name)]
+        servers = [] if options.closely else find_startable_servers(loaded)
         found.trials = show_starts(loaded, servers, extensions=True, quiet=options.json)
         registry = read_definitions(loaded)[0] if servers else registry
     if options.closely:
@@ -125,20 +123,15 @@ def _find_problems(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str
 
 def _find_notes(loaded: LoadedConfig, registry: ToolRegistry, locked: Sequence[str]) -> Iterator[str]:
     yield from (word_collision(collision) for collision in registry.collisions if not _is_mistake(collision))
-    yield from _find_changed_servers(loaded)
+    for name, differences in find_changed_servers(loaded).items():
+        counted = count_differences(differences)
+        yield f"servers.{name} differs from what you accepted ({counted}); see onetool accept {name}"
     yield from _find_untrusted(loaded)
     yield from advise_on_roles(loaded, registry)
-    missing = [pack for pack, state in _library_states(loaded, registry) if state is LibraryState.MISSING]
-    if missing:
+    if missing := find_missing_libraries(loaded, registry):
         yield f"libraries not installed yet: {', '.join(missing)}; onetool fetch installs them now"
     if locked:
         yield f"locked dependencies: {', '.join(locked)}; onetool lock lists and upgrades them"
-
-
-def _is_off_or_broken(loaded: LoadedConfig, name: str) -> bool:
-    """True for a server that is switched off, or that is known not to work without starting it."""
-    server = loaded.config.servers[name]
-    return not server.enabled or bool(find_mistake(server, environ=os.environ, project=loaded.project))
 
 
 def _verdict(found: Findings) -> str:
@@ -187,15 +180,6 @@ def word_collision(collision: NameCollision) -> str:
     return f"pack {collision.name}: the name belongs to {collision.kept_by}; {collision.other} {fate}"
 
 
-def _find_changed_servers(loaded: LoadedConfig) -> Iterator[str]:
-    records = proxy_host(loaded, os.environ).records
-    for name, settings in loaded.config.servers.items():
-        differences = Acceptance(name, settings, records).differences() if settings.enabled else []
-        if differences:
-            counted = count_differences(differences)
-            yield f"servers.{name} differs from what you accepted ({counted}); see onetool accept {name}"
-
-
 def _read_locks(loaded: LoadedConfig, extensions: Mapping[str, Extension]) -> tuple[list[str], list[str]]:
     """Return the problems with locks, and the packs that are locked."""
     problems, locked = [], []
@@ -206,12 +190,6 @@ def _read_locks(loaded: LoadedConfig, extensions: Mapping[str, Extension]) -> tu
         except PreparationError as error:
             problems.append(f"pack {pack}: {error}")
     return problems, locked
-
-
-def _library_states(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[tuple[str, LibraryState]]:
-    for pack in registry.packs():
-        if pack.libraries is not None:
-            yield pack.name, state_of(state_folder(loaded.home), pack.libraries)
 
 
 def _find_untrusted(loaded: LoadedConfig) -> Iterator[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from onetool.cli import COMMANDS, OK, load_command
 from onetool.completion.arguments import Arguments, describe_arguments
-from onetool.completion.candidates import Completion
+from onetool.completion.candidates import CommandLineCompleter
 from onetool.completion.memory import Memory, stamp_of
 from onetool.completion.names import Names, recall_names
 from onetool.completion.scripts import SCRIPTS
@@ -42,7 +42,7 @@ def main(options: argparse.Namespace) -> int:
         return recall_names(memory, partial(_read_names, config), config, cwd=Path.cwd(), home=home)
 
     try:
-        found = Completion(COMMANDS, partial(_arguments_of, memory), names).complete(words)
+        found = CommandLineCompleter(COMMANDS, partial(_arguments_of, memory), names).complete(words)
     except ConfigError:  # the command itself will report it
         return OK
     for each in found:

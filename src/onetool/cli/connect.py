@@ -48,7 +48,7 @@ def _client(name: str) -> str:
 
 
 def main(options: Namespace) -> int:
-    system = System(Path.home(), os.environ)
+    system = System.local()
     if not options.clients:
         return _list(options, system)
     places = find_places(cwd=Path.cwd(), home=system.home, named=named_file(options.config, system))

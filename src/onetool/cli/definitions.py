@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Never
+from typing import TYPE_CHECKING, Any, Never
 
+from onetool.cli.printing import complain
 from onetool.cli.start import load
-from onetool.completion.names import Names
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.isolate import IsolateHost
@@ -30,6 +30,9 @@ from ot.registry.registry import ToolFunction, ToolRegistry
 from ot.registry.tool_threads import ToolThreads
 from ot.skills.skill_loader import SkillLoader
 from ot.workers.extension import Extension
+
+if TYPE_CHECKING:
+    from onetool.completion.names import Names
 
 
 def read_registry(loaded: LoadedConfig) -> ToolRegistry:
@@ -81,20 +84,20 @@ def read_names(config: Path | None) -> Names:
     """Read the names for completion."""
     loaded = load(Namespace(config=config), tolerant=True)
     registry = read_registry(loaded)
-    return Names(
-        tools=sorted(tool.name for tool in registry.definitions()),
-        packs=sorted(pack.name for pack in registry.packs()),
-        servers=sorted(loaded.config.servers),
-    )
+    return {
+        "tools": sorted(tool.name for tool in registry.definitions()),
+        "packs": sorted(pack.name for pack in registry.packs()),
+        "servers": sorted(loaded.config.servers),
+    }
 
 
-def name_unseen_servers(loaded: LoadedConfig) -> Iterator[str]:
-    """Yield a line about servers whose tools are not known yet, and so are missing from a list."""
+def mention_unseen_servers(loaded: LoadedConfig) -> None:
+    """Say on stderr which servers are missing from a list, because their tools are not known yet."""
     registry = ToolRegistry()
     servers = show_servers(registry, PackPlaces(registry), loaded)
     unseen = [server.name for server in servers.choose() if not server.memory.known]
     if unseen:
-        yield f"(not listed, because they have not been connected yet: {', '.join(unseen)}; run `onetool check`)"
+        complain(f"(not listed, because they have not been connected yet: {', '.join(unseen)}; run `onetool check`)")
 
 
 def read_skills(loaded: LoadedConfig) -> SkillLoader:

@@ -5,23 +5,22 @@ from __future__ import annotations
 import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from onetool.cli.check import find_lost_packs, find_setting_problems
 from onetool.cli.confinement import find_confinement_mistakes
 from onetool.cli.databases import find_connection_mistakes
 from onetool.cli.definitions import read_registry
-from onetool.cli.findings import print_findings
+from onetool.cli.findings import load_for_check, print_findings, redacted
 from onetool.cli.printing import add_json_argument
-from onetool.cli.start import load
-from onetool.doctor.clients import look_at_clients, look_at_running, own_system
+from onetool.doctor.clients import look_at_clients, look_at_running
 from onetool.doctor.configuration import look_at_configuration, look_at_secrets, look_at_trust, word_mistake
 from onetool.doctor.confinement import look_at_confinement
 from onetool.doctor.engine import look_at_engine
 from onetool.doctor.finding import Finding
 from onetool.doctor.machine import look_at_caches, look_at_disk, look_at_python, look_at_uv
 from onetool.doctor.packs import look_at_packs
+from onetool.foreign.clients import System
 from ot.config.loader import LoadedConfig
 from ot.config.models import ExecutionSettings
 from ot.errors import ConfigError
@@ -44,18 +43,13 @@ def main(options: Namespace) -> int:
 def _look(options: Namespace) -> Iterator[Finding]:
     yield from look_at_python()
     yield from look_at_uv(os.environ)
-    mistakes: list[ConfigError] = []
-    try:
-        loaded = load(options, tolerant=True, every=mistakes)
-    except ConfigError as mistake:  # in a security setting: nothing is started without it
-        for known in mistakes or [mistake]:
-            yield word_mistake(known)
+    loaded, mistakes = load_for_check(options)
+    if loaded is None:  # a mistake in a security setting: nothing is started without it
+        yield from map(word_mistake, mistakes)
         yield from look_at_confinement(ExecutionSettings(), None)
     else:
-        redact = loaded.redactor.text  # a command to type may contain the value of a variable
-        for each in _look_at_loaded(loaded, mistakes, offline=options.offline):
-            yield replace(each, text=redact(each.text), fix=redact(each.fix))
-    yield from look_at_clients(own_system())
+        yield from redacted(_look_at_loaded(loaded, mistakes, offline=options.offline), loaded)
+    yield from look_at_clients(System.local())
     yield from look_at_running(Path.home())
     yield from look_at_caches(Path.home())
     yield from look_at_disk(Path.home())

@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, replace
 
 from onetool.cli import FAILED, OK
 from onetool.cli.printing import Style, paint, say, say_json, visible
+from onetool.cli.start import load
 from onetool.doctor.finding import Finding, Light
+from ot.config.loader import LoadedConfig
+from ot.errors import ConfigError
 
 _MARKS: dict[Light, tuple[str, Style]] = {
     Light.GREEN: ("ok  ", "green"),
     Light.YELLOW: ("note", "yellow"),
     Light.RED: ("FAIL", "red"),
 }
+
+
+def load_for_check(options: Namespace) -> tuple[LoadedConfig | None, list[ConfigError]]:
+    """Load the configuration, and return every mistake in it; None if it cannot be used at all."""
+    mistakes: list[ConfigError] = []
+    try:
+        return load(options, tolerant=True, every=mistakes), mistakes
+    except ConfigError as mistake:
+        return None, mistakes or [mistake]
+
+
+def redacted(found: Iterable[Finding], loaded: LoadedConfig) -> Iterator[Finding]:
+    """Yield findings without secrets: a command to type may contain the value of a variable."""
+    redact = loaded.redactor.text
+    return (replace(each, text=redact(each.text), fix=redact(each.fix)) for each in found)
 
 
 def print_findings(found: Iterable[Finding], *, as_json: bool) -> int:

@@ -8,8 +8,8 @@ from functools import partial
 import anyio
 
 from onetool.cli import COMMANDS, OK, load_command, print_table
-from onetool.cli.definitions import name_unseen_servers, read_registry
-from onetool.cli.printing import add_json_argument, complain, paint, say, say_json, visible
+from onetool.cli.definitions import mention_unseen_servers, read_registry
+from onetool.cli.printing import add_json_argument, paint, say, say_json, visible
 from onetool.cli.start import load
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
@@ -49,8 +49,7 @@ def main(options: Namespace) -> int:
     for line in text.splitlines():
         shown = visible(line)
         say(paint(shown.lstrip("# "), "bold") if shown.startswith("#") else shown)
-    for line in name_unseen_servers(loaded):
-        complain(visible(line))
+    mention_unseen_servers(loaded)
     return OK
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from functools import partial
@@ -54,7 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def main(options: Namespace) -> int:
-    system = System(Path.home(), os.environ)
+    system = System.local()
     named = named_file(options.config, system)
     places = find_places(cwd=Path.cwd(), home=system.home, named=named)
     if options.undo:

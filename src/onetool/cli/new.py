@@ -90,4 +90,4 @@ def _advise(name: str, made: PackSource | None) -> Iterator[str]:
     for secret, meaning in made.secrets.items():
         yield f"add {secret} ({meaning}) to secrets.yaml"
     if not made.server.startswith(("http://", "https://")):
-        yield f"set packs.{name}.base_url in onetool.yaml: the description does not say where the service is"
+        yield f"set packs.{name}.base_url in onetool.yaml: the description has no address of the service"

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 from mcp_core.nearest_names import nearest
 from onetool.cli import FAILED, OK
-from onetool.cli.definitions import name_unseen_servers, read_registry
+from onetool.cli.definitions import mention_unseen_servers, read_registry
 from onetool.cli.printing import add_json_argument, complain, paint, say, say_json, visible
 from onetool.cli.start import load
 from onetool.console.clean_text import count_of
@@ -33,8 +33,7 @@ def main(options: Namespace) -> int:
         say(f"{paint(visible(pack.name), 'bold')}  {paint(visible(origin), 'dim')}")
         if pack.description.strip():
             say(f"    {visible(' '.join(pack.description.split()))}")
-    for line in name_unseen_servers(loaded):
-        complain(visible(line))
+    mention_unseen_servers(loaded)
     if not found:
         names = ", ".join(nearest(options.pattern, [pack.name for pack in packs])[:5])
         complain(f"No pack matches {options.pattern!r}. Nearest: {names}")

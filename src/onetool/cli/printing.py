@@ -9,7 +9,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from onetool.console.clean_text import clean, escape, one_line, say, write_encodable
+from onetool.console.clean_text import clean, escape, one_line, write_encodable
 from ot.errors import ConfigError
 
 if TYPE_CHECKING:  # a command that calls nothing loads nothing of a call
@@ -18,6 +18,11 @@ if TYPE_CHECKING:  # a command that calls nothing loads nothing of a call
 
 Style = Literal["bold", "dim", "red", "green", "yellow"]
 _CODES: dict[Style, int] = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33}
+
+
+def say(text: str) -> None:
+    """Write a line to stdout."""
+    write_encodable(f"{text}\n", sys.stdout)
 
 
 def say_visibly(text: str) -> None:

@@ -6,7 +6,7 @@ import logging
 from argparse import Namespace
 
 from onetool.cli import FAILED, OK, USAGE
-from onetool.cli.printing import at_terminal, complain
+from onetool.cli.printing import at_terminal, complain, say
 from onetool.cli.start import load
 from onetool.repl.session import open_session
 from ot.app import launch
@@ -30,5 +30,5 @@ def main(options: Namespace) -> int:
         complain(f"onetool repl: {word_error(MissingExtraError('the prompt', 'repl'))}")
         return FAILED
     with open_session(loaded, launched=launch(loaded)) as session:
-        converse(session, state_folder(loaded.home))
+        converse(session, state_folder(loaded.home), say)
     return OK

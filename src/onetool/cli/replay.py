@@ -62,9 +62,9 @@ async def _replay(loaded: LoadedConfig, run: str, launched: ZygoteProcess) -> in
 def word_differences(replayed: Replayed) -> Iterator[str]:
     """Yield a line for each difference."""
     found = replayed.differences
-    yield from (f"not made then: {call}" for call in found.unrecorded)
-    yield from (f"not made now: {word_call(call)}" for call in found.unmade)
-    yield from (f"changed since: {tool}" for tool in dict.fromkeys(found.changed))
+    yield from (f"new call: {call}" for call in found.unrecorded)
+    yield from (f"missing call: {word_call(call)}" for call in found.unmade)
+    yield from (f"changed tool: {tool}" for tool in dict.fromkeys(found.changed))
     if replayed.now != replayed.before:
         yield "the answer differs:"
         before, now = replayed.before.splitlines(), replayed.now.splitlines()

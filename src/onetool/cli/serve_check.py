@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from collections.abc import Iterator
-from dataclasses import replace
+from itertools import chain
 
-from onetool.cli.findings import print_findings
-from onetool.cli.start import load
+from onetool.cli.findings import load_for_check, print_findings, redacted
 from onetool.doctor.configuration import word_mistake
 from onetool.doctor.confinement import look_at_confinement
 from onetool.doctor.finding import Finding
@@ -21,7 +20,6 @@ from onetool.doctor.serving import (
     look_at_telemetry,
 )
 from ot.config.personal import for_team
-from ot.errors import ConfigError
 
 
 def check(options: Namespace) -> int:
@@ -30,14 +28,8 @@ def check(options: Namespace) -> int:
 
 
 def _look(options: Namespace) -> Iterator[Finding]:
-    mistakes: list[ConfigError] = []
-    try:
-        loaded = load(options, tolerant=True, every=mistakes)
-    except ConfigError as mistake:
-        mistakes = mistakes or [mistake]
-        loaded = None
-    for known in mistakes:
-        yield word_mistake(known)
+    loaded, mistakes = load_for_check(options)
+    yield from map(word_mistake, mistakes)
     if loaded is None:
         return
     served = for_team(loaded) if loaded.config.auth.in_force else loaded
@@ -50,6 +42,4 @@ def _look(options: Namespace) -> Iterator[Finding]:
         look_at_open_files(served),
         look_at_telemetry(served, os.environ),
     )
-    for part in parts:
-        for finding in part:
-            yield replace(finding, text=loaded.redactor.text(finding.text), fix=loaded.redactor.text(finding.fix))
+    yield from redacted(chain.from_iterable(parts), loaded)

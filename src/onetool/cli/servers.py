@@ -36,11 +36,8 @@ def main(options: Namespace) -> int:
 def _look(loaded: LoadedConfig) -> list[Row]:
     registry = ToolRegistry()
     statuses = show_servers(registry, PackPlaces(registry), loaded).status()
-    return [{**asdict(status), "state": _state_here(status.state)} for status in statuses]
-
-
-def _state_here(state: str) -> str:
-    return "not connected" if state == "disconnected" else state
+    here = {"disconnected": "not connected"}
+    return [{**asdict(status), "state": here.get(status.state, status.state)} for status in statuses]
 
 
 def _word(server: Row) -> Iterator[tuple[str, Style | None]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple
 
 import anyio
@@ -174,10 +173,10 @@ async def _play_example(app: App, journal: Journal, example: str, recording: Rec
     differences = list(word_differences(await play(app.runner, journal, run, own=False)))
     if example != recording.example:
         differences.insert(0, f"its example has changed since its calls were recorded: {recording.example}")
-    changed = find_changed(recording, partial(_definition_of, app.registry, journal.sources))
+
+    def definition_of(tool: str) -> str | None:
+        return journal.sources.of(app.registry.get(tool)).digest if app.registry.has(tool) else None
+
+    changed = find_changed(recording, definition_of)
     headline = f"{count_of(len(recording.calls), 'call')}, {'not ' if differences else ''}as recorded"
     return _Tested(not differences, headline, [*changed, *differences])
-
-
-def _definition_of(registry: ToolRegistry, sources: Sources, tool: str) -> str | None:
-    return sources.of(registry.get(tool)).digest if registry.has(tool) else None

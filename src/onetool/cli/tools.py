@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from mcp_core.nearest_names import nearest
 from onetool.cli import FAILED, OK
-from onetool.cli.definitions import name_unseen_servers, read_registry
+from onetool.cli.definitions import mention_unseen_servers, read_registry
 from onetool.cli.printing import add_json_argument, complain, paint, say, say_json, visible
 from onetool.cli.start import load
 from ot.config.paths import state_folder
@@ -38,8 +38,7 @@ def main(options: Namespace) -> int:
     if not found:
         names = nearest(options.pattern, [definition.name for definition in definitions])[:_SUGGESTED]
         complain(f"No tool matches {options.pattern!r}. Nearest: {', '.join(names)}")
-        for line in name_unseen_servers(loaded):
-            complain(visible(line))
+        mention_unseen_servers(loaded)
         return FAILED
     for definition in found:
         effect = f" [{definition.effect}]" if definition.effect is not Effect.UNKNOWN else ""
@@ -47,8 +46,7 @@ def main(options: Namespace) -> int:
         name = definition.name if signature.startswith(definition.name) else ""
         say(f"{paint(name, 'bold')}{visible(signature.removeprefix(name))}")
         say(f"    {visible(definition.docs.summary or definition.description)}{paint(effect, 'dim')}")
-    for line in name_unseen_servers(loaded):
-        complain(visible(line))
+    mention_unseen_servers(loaded)
     return OK
 
 

@@ -26,7 +26,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
+class CommandLineCompleter:
     """Completes words from the commands, their arguments, and the names of packs, tools and servers."""
 
     commands: Mapping[str, str]

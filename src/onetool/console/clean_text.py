@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Mapping
 from functools import cache
 from typing import TextIO
@@ -35,11 +34,6 @@ def write_encodable(text: str, stream: TextIO) -> None:
     encoding = stream.encoding or "utf-8"
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
     stream.flush()
-
-
-def say(text: str) -> None:
-    """Write a line to stdout."""
-    write_encodable(f"{text}\n", sys.stdout)
 
 
 def one_line(text: str, width: int) -> str:

@@ -8,7 +8,6 @@ import hmac
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from typing import cast
 from urllib.parse import quote, urlencode
 
 import anyio
@@ -16,7 +15,7 @@ import anyio.to_thread
 import httpx2
 import jwt
 
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import Json, JsonObject
 from onetool.dashboard.address import Address
 from onetool.dashboard.logins import CALLBACK, LoginError
 from onetool.people.issuer_keys import ALGORITHMS, IssuerKeys, discover
@@ -36,8 +35,12 @@ _AT_ONCE = 8  # threads
 
 def look_up(issuer: str) -> JsonObject:
     """Fetch an issuer's metadata; raises httpx2.HTTPError or ValueError. Blocking."""
-    with httpx2.Client(verify=trusted_roots(), timeout=_TIMEOUT) as client:
+    with _open_client() as client:
         return discover(client, issuer)
+
+
+def _open_client() -> httpx2.Client:
+    return httpx2.Client(verify=trusted_roots(), timeout=_TIMEOUT)
 
 
 class OpenIdLogin:
@@ -132,17 +135,14 @@ class OpenIdLogin:
         }
         secret = self._auth.client_secret
         known = None if secret is None else httpx2.BasicAuth(quote(asked.pop("client_id"), ""), quote(secret, ""))
-        with httpx2.Client(verify=trusted_roots(), timeout=_TIMEOUT) as client:
+        with _open_client() as client:
             answer = client.post(_endpoint(metadata, "token_endpoint"), data=asked, auth=known or httpx2.Auth())
-            answer.raise_for_status()
-            return _read_object(answer)
+        return _read_object(answer)
 
     def _ask(self, metadata: JsonObject, tokens: JsonObject, subject: str) -> JsonObject:
-        with httpx2.Client(verify=trusted_roots(), timeout=_TIMEOUT) as client:
-            headers = {"Authorization": f"Bearer {tokens.get('access_token', '')}"}
-            answer = client.get(_endpoint(metadata, "userinfo_endpoint"), headers=headers)
-            answer.raise_for_status()
-            found = _read_object(answer)
+        headers = {"Authorization": f"Bearer {tokens.get('access_token', '')}"}
+        with _open_client() as client:
+            found = _read_object(client.get(_endpoint(metadata, "userinfo_endpoint"), headers=headers))
         if found.get("sub") != subject:
             raise ValueError("it is about another person")
         return found
@@ -181,7 +181,8 @@ def _endpoint(metadata: JsonObject, name: str) -> str:
 
 
 def _read_object(answer: httpx2.Response) -> JsonObject:
-    found = answer.json()
+    answer.raise_for_status()
+    found: Json = answer.json()
     if not isinstance(found, dict):
         raise ValueError("its answer is not a JSON object")
-    return cast("JsonObject", found)
+    return found

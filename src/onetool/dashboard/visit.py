@@ -51,16 +51,15 @@ class Visit:
 
     def show(self, template: str, **context: object) -> Response:
         """Return a page."""
-        return self.pages.page(template, self._surroundings() | context)
+        return self.render(template, context)
 
-    def show_refused(self, template: str, **context: object) -> Response:
-        """Return a page with the mistakes in its form."""
-        return self.pages.page(template, self._surroundings() | context, status=400)
+    def render(self, template: str, context: dict[str, object], *, status: int = 200) -> Response:
+        """Return a page with a status."""
+        return self.pages.page(template, self._surroundings() | context, status=status)
 
     def show_failure(self, status: int, heading: str, reason: str) -> Response:
         """Return a page that says what did not work."""
-        context = {"heading": heading, "reason": reason}
-        return self.pages.page("failed.html.j2", self._surroundings() | context, status=status)
+        return self.render("failed.html.j2", {"heading": heading, "reason": reason}, status=status)
 
     def show_no_page(self) -> Response:
         """Say that there is no such page, even if others can see it."""

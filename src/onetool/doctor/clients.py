@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 from collections.abc import Iterator
@@ -50,8 +49,3 @@ def look_at_running(home: Path) -> Iterator[Finding]:
             yield red("running", f"{reply}: {reply.error}", f"kill {reply.pid}")
         else:
             yield green("running", str(reply))
-
-
-def own_system() -> System:
-    """Return this machine's folders and environment."""
-    return System(Path.home(), os.environ)

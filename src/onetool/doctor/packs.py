@@ -17,6 +17,7 @@ from ot.config.paths import state_folder
 from ot.execution.wording import word_error
 from ot.parts.known_tools import proxy_host
 from ot.proxy import Acceptance, find_mistake
+from ot.proxy.definitions.acceptance import Difference
 from ot.registry.registry import ToolRegistry
 from ot.workers.pack_environment import LibraryState, state_of
 
@@ -25,20 +26,24 @@ _LONGEST = 300  # characters of what a program said last
 
 def look_at_packs(loaded: LoadedConfig, registry: ToolRegistry, *, offline: bool) -> Iterator[Finding]:
     """Report what can be loaded and started; `offline` starts nothing."""
-    servers = {name: server for name, server in loaded.config.servers.items() if server.enabled}
-    startable = [
-        name for name, server in servers.items() if not find_mistake(server, environ=os.environ, project=loaded.project)
-    ]
+    startable = find_startable_servers(loaded)
     for trial in () if offline else anyio.run(_try, loaded, startable):
         yield _word_trial(trial, loaded)
     if offline and startable:
         yield green("servers", f"not started: {', '.join(startable)}")
-    if not servers:
+    if not any(server.enabled for server in loaded.config.servers.values()):
         yield green("servers", "none are configured, or all are switched off")
-    yield from _find_changed(loaded)
+    for name, differences in find_changed_servers(loaded).items():
+        text = f"{name} has changed since you accepted it ({count_of(len(differences), 'change')})"
+        yield yellow("servers", text, f"onetool accept {shlex.quote(name)}")
     for problem in registry.problems:
         yield red("extensions", f"{problem.file.parent}{os.sep}{word_error(problem)}", edit(problem.file))
-    yield from _look_at_libraries(loaded, registry)
+    missing = find_missing_libraries(loaded, registry)
+    if missing:
+        text = f"libraries installed by the first call: {', '.join(missing)}"
+        yield Finding("packs", Light.GREEN, text, "onetool fetch --all")
+    else:
+        yield green("packs", f"{len(registry.packs())} packs; all libraries are installed")
 
 
 async def _try(loaded: LoadedConfig, servers: Sequence[str]) -> list[Trial]:
@@ -67,21 +72,22 @@ def _way_out(trial: Trial, loaded: LoadedConfig) -> str:
     return login if "log" in trial.failure else f"curl -i {shlex.quote(str(server.url))}"
 
 
-def _find_changed(loaded: LoadedConfig) -> Iterator[Finding]:
+def find_startable_servers(loaded: LoadedConfig) -> list[str]:
+    """Return the servers that are switched on and not known to be broken without starting them."""
+    servers = ((name, server) for name, server in loaded.config.servers.items() if server.enabled)
+    return [name for name, each in servers if not find_mistake(each, environ=os.environ, project=loaded.project)]
+
+
+def find_changed_servers(loaded: LoadedConfig) -> dict[str, Sequence[Difference]]:
+    """Return the servers that have changed since they were accepted, with their differences."""
     records = proxy_host(loaded, os.environ).records
-    for name, settings in loaded.config.servers.items():
-        differences = Acceptance(name, settings, records).differences() if settings.enabled else []
-        if differences:
-            text = f"{name} has changed since you accepted it ({count_of(len(differences), 'change')})"
-            yield yellow("servers", text, f"onetool accept {shlex.quote(name)}")
+    servers = ((name, settings) for name, settings in loaded.config.servers.items() if settings.enabled)
+    found = {name: Acceptance(name, settings, records).differences() for name, settings in servers}
+    return {name: differences for name, differences in found.items() if differences}
 
 
-def _look_at_libraries(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[Finding]:
+def find_missing_libraries(loaded: LoadedConfig, registry: ToolRegistry) -> list[str]:
+    """Return the packs whose libraries are not installed yet."""
     state = state_folder(loaded.home)
-    needed = [(pack.name, pack.libraries) for pack in registry.packs() if pack.libraries is not None]
-    missing = [name for name, libraries in needed if state_of(state, libraries) is LibraryState.MISSING]
-    if missing:
-        text = f"libraries installed by the first call: {', '.join(missing)}"
-        yield Finding("packs", Light.GREEN, text, "onetool fetch --all")
-    else:
-        yield green("packs", f"{len(registry.packs())} packs; all libraries are installed")
+    needed = ((pack.name, pack.libraries) for pack in registry.packs())
+    return [name for name, each in needed if each is not None and state_of(state, each) is LibraryState.MISSING]

@@ -96,7 +96,8 @@ def look_at_store(loaded: LoadedConfig) -> Iterator[Finding]:
     try:
         seen = anyio.run(look_at_database, loaded.config.store)
     except StoreUnavailableError as error:
-        yield red("store", f"it cannot be reached: {error.reason}", f"pg_isready -h {_host(loaded.config.store)}")
+        host = urlsplit(loaded.config.store).hostname or "localhost"
+        yield red("store", f"it cannot be reached: {error.reason}", f"pg_isready -h {host}")
         return
     yield green("store", f"{seen.place} answers, version {seen.version}")
     if seen.newer:
@@ -110,10 +111,6 @@ def look_at_store(loaded: LoadedConfig) -> Iterator[Finding]:
         yield yellow("store", text, "start one replica, then the others")
     else:
         yield green("store", "its tables are up to date")
-
-
-def _host(address: str) -> str:
-    return urlsplit(address).hostname or "localhost"
 
 
 def look_at_sealing(loaded: LoadedConfig) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""The document in a client's file, JSON or TOML by its ending: read, and edited without changing anything else."""
+"""The document in a client's file, JSON or TOML by its suffix: read, and edited without changing anything else."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ot.errors import ConfigError
 
 
 def read_client_document(original: TextFile) -> JsonObject:
-    """Return what a file holds, nothing if it is empty; raises ConfigError."""
+    """Return the content of a file, an empty object if it is empty; raises ConfigError."""
     with _mistakes_named(original.file):
         if _is_toml(original.file):
             return read_toml(original.text)
@@ -40,7 +40,7 @@ def remove_entry(original: TextFile, text: str, path: Sequence[str]) -> str:
 
 
 def follow(document: Json, path: Sequence[str]) -> Json:
-    """Return what stands at a path, None if nothing does."""
+    """Return the value at a path, None if there is none."""
     for key in path:
         document = document.get(key) if isinstance(document, dict) else None
     return document

@@ -1,7 +1,8 @@
-"""The MCP clients we know: where their configuration lies on this system, and how servers are written in it."""
+"""The supported MCP clients: where their configuration is on this system, and how servers are written in it."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,10 +14,10 @@ from onetool.foreign.references import References
 
 @dataclass(frozen=True, slots=True)
 class ClientFile:
-    """One file that may list servers: under `keys`, one after the other, and again under each of `more_keys`.
+    """One file that may list servers: under the path `keys`, and under each of `more_keys`.
 
-    `project` is the folder that it belongs to, None where it is the person's own. `references` is how the client writes
-    a variable in a value.
+    `project` is the folder that it belongs to, None if it is the person's own. `references` is how the client writes a
+    variable in a value.
     """
 
     client: str
@@ -45,11 +46,16 @@ CLIENTS = {
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """The folders in which programs keep their files, which differ from system to system."""
+    """The folders in which programs keep their files on this operating system."""
 
     home: Path
     environ: Mapping[str, str]
     platform: str = sys.platform
+
+    @classmethod
+    def local(cls) -> System:
+        """Return the folders of this person on this machine."""
+        return cls(Path.home(), os.environ)
 
     @property
     def application_data(self) -> Path:
@@ -96,12 +102,12 @@ def client_files(system: System, project: Path) -> list[ClientFile]:
 
 
 def connection_file(client: str, system: System, project: Path | None) -> ClientFile | None:
-    """Return the file in which a client is told about a server: the project's if there is one, else the person's own.
+    """Return the file to which a server is added for a client: the project's if there is one, else the person's own.
 
-    None where the client has no file for that.
+    None if the client has no such file.
     """
     files = client_files(system, project or system.home)
-    if client == "claude-code":  # what it shares with others in a project is a file of another name
+    if client == "claude-code":  # the file that it shares in a project has another name
         home = ClientFile(client, system.home / ".claude.json")
         return home if project is None else ClientFile(client, project / ".mcp.json", project=project)
     own = [each for each in files if each.client == client and (each.project is not None) == (project is not None)]

@@ -1,4 +1,4 @@
-"""OneTool written into the configuration of another client, or taken out of it: first planned, then written whole."""
+"""OneTool added to the configuration of another client, or removed from it: first planned, then written whole."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TEXT = re.compile(_STRING)
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A client's file as it is, and as it would be; the same where nothing is to be done. `entry` is ours in it."""
+    """A client's file as it is, and as it would be, which may be the same. `entry` is our entry in it."""
 
     original: TextFile
     text: str
@@ -45,7 +45,7 @@ class Connection:
         return _command_of(self.entry)
 
     def write(self) -> Path | None:
-        """Write the change; returns the copy of the old file. One that would hold nothing any more is removed."""
+        """Write the change; returns the backup of the old file. A file that would be empty is removed."""
         if not self.text:
             remove_text_file(self.original)
             return None
@@ -58,7 +58,7 @@ class ClientState:
 
     client: str
     file: Path
-    installed: bool  # as far as its folder tells
+    installed: bool  # judging by its folder
     command: str = ""
     problem: str = ""
 
@@ -79,7 +79,7 @@ def survey_connections(system: System) -> Iterator[ClientState]:
 
 
 def is_connected(client: str, system: System, project: Path) -> bool:
-    """True if a client starts OneTool, by its own file or by that of the project; one that is broken counts as no."""
+    """True if a client starts OneTool, by its own file or by that of the project; False if a file is broken."""
     places = (connection_file(client, system, each) for each in (None, project))
     with suppress(ConfigError):
         return any(_own_entries(place, read_text_file(place.file)) for place in places if place is not None)
@@ -87,9 +87,9 @@ def is_connected(client: str, system: System, project: Path) -> bool:
 
 
 def plan_connection(client: str, system: System, *, project: Path | None, arguments: list[str]) -> Connection:
-    """Work out how OneTool is added, with these arguments; raises ConfigError where the file cannot be edited.
+    """Plan how OneTool is added, with these arguments; raises ConfigError if the file cannot be edited.
 
-    Where it is there already, under whatever name, the entry that somebody may have written stays.
+    If it is already there, under whatever name, that entry stays.
     """
     place = _find_place(client, system, project)
     original = read_text_file(place.file)
@@ -100,7 +100,7 @@ def plan_connection(client: str, system: System, *, project: Path | None, argume
 
 
 def plan_removal(client: str, system: System, *, project: Path | None) -> Connection:
-    """Work out how OneTool is taken out again: exactly as it was before, where nothing else has changed since."""
+    """Plan how OneTool is removed: the file is exactly as it was before, if nothing else has changed since."""
     place = _find_place(client, system, project)
     original = read_text_file(place.file)
     entries = _own_entries(place, original)
@@ -112,7 +112,7 @@ def plan_removal(client: str, system: System, *, project: Path | None) -> Connec
 
 
 def show_entry(client: str, system: System, *, project: Path | None, arguments: list[str]) -> tuple[Path, str]:
-    """Return a client's file, and what would stand in it if there were nothing else."""
+    """Return a client's file, and its content if there were nothing else in it."""
     place = _find_place(client, system, project)
     entry = own_entry(client, arguments, shared=project is not None)
     return place.file, _added(place, TextFile(place.file, None, ""), entry)[0]
@@ -125,25 +125,25 @@ def own_entry(client: str, arguments: list[str], *, shared: bool) -> JsonObject:
 
 
 def find_arguments(named: Path | None, places: Places, *, trusted: bool) -> tuple[list[str], str]:
-    """Return the arguments that lead to the configuration of this folder from any other, and a word about it.
+    """Return the arguments that select the configuration of this folder from any other, and a note about it.
 
-    A person's own file is found from everywhere. That of a project counts as the project's, also from elsewhere: what
-    guards the person and their trust stay in force.
+    A person's own file is found from everywhere. A project's file keeps the restrictions of a project's file, even when
+    it is used from elsewhere.
     """
     if named is not None:
         return ["--config", str(named)], ""
     if places.project_folder is None or not (places.project_folder / CONFIG_FILE).exists():
         return [], ""
     if not trusted:
-        return [], "This project's configuration is not found from other folders, since you have not trusted it."
+        return [], "This project's configuration is not used from other folders, because you have not trusted it."
     elsewhere = "`onetool import --global` imports for all projects."
-    return ["--in", str(places.project)], f"It serves this project, from whatever folder it is started; {elsewhere}"
+    return ["--in", str(places.project)], f"It serves this project, whatever folder it is started from; {elsewhere}"
 
 
 def _find_place(client: str, system: System, project: Path | None) -> ClientFile:
     place = connection_file(client, system, project)
     if place is None:
-        level, fix = ("for a single project", "leave --project away") if project else ("of a person", "add --project")
+        level, fix = ("for a single project", "omit --project") if project else ("for a person", "add --project")
         raise ConfigError(f"{CLIENTS[client]} has no configuration {level}", fix=fix)
     return place
 
@@ -165,7 +165,7 @@ def _command_of(entry: Mapping[str, Json]) -> str:
 
 
 def _text_before(original: TextFile, text: str, path: tuple[str, ...], entry: JsonObject) -> str | None:
-    """Return the text from which adding an entry made this one: that of a copy beside the file, or none at all."""
+    """Return the text before an entry was added to it: that of a backup, or an empty text; None if neither fits."""
     for before in (*(backup.text for backup in backups_of(original.file)), ""):
         try:
             if put_entry(original, before, path, entry) == text:
@@ -178,7 +178,7 @@ def _text_before(original: TextFile, text: str, path: tuple[str, ...], entry: Js
 def own_command(*, shared: bool) -> tuple[str, list[str]]:
     """Return how OneTool is started: by its full path, since a desktop program has another PATH than a terminal.
 
-    In a file that a project shares the path of one person is of no use to the others: there it goes by its name.
+    In a file that a project shares, the path of one person is of no use to others: there it is the name alone.
     """
     found = shutil.which(NAME)
     beside = Path(sys.executable).with_name(NAME)
@@ -192,7 +192,7 @@ def own_command(*, shared: bool) -> tuple[str, list[str]]:
 
 
 def show_difference(connection: Connection) -> Iterator[str]:
-    """Yield the lines of a difference for a terminal; secrets of others that stand near the change are not shown."""
+    """Yield the lines of a difference for a terminal; other secrets near the change are masked."""
     file = connection.original.file
     before, after = connection.original.text.splitlines(), connection.text.splitlines()
     source = str(file) if connection.original.content is not None else "(a new file)"

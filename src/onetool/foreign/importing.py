@@ -1,4 +1,4 @@
-"""Servers of other clients, imported into a OneTool configuration: first a plan, then two files at most."""
+"""Servers of other clients imported into a OneTool configuration: first a plan, then at most two files."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ Servers = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The plan for one server: `state` in a word or two, and `settings` as they are written, if they are.
+    """The plan for one server: its `state` in a few words, and the `settings` to write, if any.
 
-    `provided` is true if OneTool has all of it then, down to its secrets.
+    `provided` is True if OneTool then has all of it, including its secrets.
     """
 
     found: ForeignServer
@@ -133,7 +133,7 @@ def _without_secrets(settings: ServerEntry, owner: str, vault: Vault) -> ServerE
 
 
 def _compare(decision: Decision, present: Mapping[Path, Servers], taken: Mapping[str, Decision]) -> Decision:
-    """Compare with what is there already, and with what an earlier file brought: the first one stays."""
+    """Compare with the servers that are already there, and with those of earlier files: the first one stays."""
     name = decision.name
     for file, servers in present.items():
         if name in servers:
@@ -151,12 +151,12 @@ def _compare(decision: Decision, present: Mapping[Path, Servers], taken: Mapping
 
 
 def _covers(there: Mapping[str, object], settings: ServerEntry) -> bool:
-    """True if an entry of ours is in use and has all that another has; a secret of the same name is the same secret."""
+    """True if our entry is enabled and has everything that another has; secrets are compared by name."""
     return there.get("enabled") is not False and all(there.get(key) == value for key, value in settings.items())
 
 
 def _same(first: Mapping[str, object], second: ServerEntry) -> bool:
-    """True if two entries start or reach the same; the names of their secrets do not count."""
+    """True if two entries start or connect to the same server; the names of their secrets do not count."""
     return _essence(first) == _essence(second)
 
 
@@ -171,7 +171,7 @@ def _essence(settings: Mapping[str, object]) -> list[object]:
 
 
 def _switched_off(decision: Decision, needs: Mapping[str, str], secrets_file: Path) -> Decision:
-    """Write down a server that cannot work yet, switched off: a missing variable would stop OneTool itself."""
+    """Switch off a server that cannot work yet: a missing variable would stop OneTool itself."""
     notes = list(decision.notes)
     if needs:
         notes.append(f"switched off until {', '.join(needs)} is set in {secrets_file}; then remove `enabled: false`")
@@ -216,7 +216,7 @@ def carry_out(plan: Plan) -> dict[Path, Path | None]:
 
 
 def _keep_out_of_git(secrets_file: Path) -> None:
-    """Keep secrets and their copies out of version control: they lie in the project's folder."""
+    """Keep secrets and their backups, which are in the project's folder, out of version control."""
     ignore = read_text_file(secrets_file.parent / _IGNORE)
     line = f"{SECRETS_FILE}*"
     if line not in ignore.text.splitlines():

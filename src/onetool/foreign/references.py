@@ -1,4 +1,4 @@
-"""References inside the values of other clients, `${env:TOKEN}` and the like, written as OneTool writes them."""
+"""References in the values of other clients, such as `${env:TOKEN}`, translated to those of OneTool."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class References(Enum):
 
 @dataclass
 class Translator:
-    """Translates the values of one server, and remembers what it needs that is not there yet.
+    """Translates the values of one server, and collects what is missing.
 
-    `wanted` are variables that nobody has set, with the reason; `unknown` are references that only the client can fill.
+    `wanted` are variables that are not set, with the reason; `unknown` are references that only the client can fill in.
     """
 
     environ: Mapping[str, str]

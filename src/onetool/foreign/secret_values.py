@@ -14,7 +14,7 @@ _NAMES = re.compile(
     r"|bearer|cookie|session[-_]?id|jwt|(^|[-_])pat$|(^|[-_])sig(nature)?$|dsn|connection[-_]?string|webhook",
     re.IGNORECASE,
 )
-# Names that say what kind of authentication, or where it is, and not with what.
+# Names of the kind or place of authentication, not of a secret.
 _HARMLESS = re.compile(
     r"(type|method|mode|url|uri|endpoint|host|port|file|path|dir|enabled|timeout|max[-_]tokens|name|id)$", re.I
 )
@@ -36,7 +36,7 @@ _MASK = "***"
 
 
 def is_secret(name: str, value: str) -> bool:
-    """True if a value should not stand in a file that others may see; `name` is what it is the value of."""
+    """True if a value should not be in a file that others may see; `name` is the name of the value."""
     if len(value) < _SHORTEST or _PLAIN.fullmatch(value) or _REFERENCE.search(value):
         return False
     if _VALUES.fullmatch(value) or _IN_ADDRESS.search(value):
@@ -58,7 +58,7 @@ def masked(name: str, value: str) -> str:
 
 
 def _is_random(value: str) -> bool:
-    """True if it looks as if a machine had made it up: long, mixed, and hard to compress."""
+    """True if it looks random: long, mixed, and with high entropy."""
     if not _RANDOM.fullmatch(value) or not _MIXED.match(value) or value.count("/") > 2 or "." in value:
         return False
     counts = Counter(value).values()
@@ -68,9 +68,9 @@ def _is_random(value: str) -> bool:
 
 @dataclass
 class Vault:
-    """Takes secrets out of values: each gets a name, and a reference to it stays behind.
+    """Extracts secrets from values: each gets a name, and is replaced by a reference to it.
 
-    `taken` are names and values that are there already; a name that has another value is not used for a new one.
+    `taken` are the existing names and values; a name with another value is not used for a new secret.
     """
 
     taken: dict[str, str]

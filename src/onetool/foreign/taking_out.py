@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, Valid
 
 from mcp_core.atomic_write import open_folder, write_private
 from mcp_core.file_lock import lock
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import JsonObject
 from onetool.foreign.client_documents import follow, put_entry, read_client_document, remove_entry
 from onetool.foreign.entries import is_onetool
 from onetool.foreign.survey import ForeignServer
@@ -87,7 +87,7 @@ def _plan_removal(file: Path, servers: list[ForeignServer]) -> Removal:
     original = read_text_file(file)
     document = read_client_document(original)
     if any(follow(document, each.path) != each.written for each in servers):
-        raise ConfigError("was changed by another program meanwhile; nothing was taken out of it", file=file)
+        raise ConfigError("was changed by another program in the meantime; nothing was removed from it", file=file)
     entries = [TakenEntry(path=each.path, value=each.written) for each in servers if isinstance(each.written, dict)]
     source = servers[0].source
     taken = TakenOut(client=source.client, file=file, backup=None, entries=tuple(entries))
@@ -129,7 +129,7 @@ def _restore(taken: TakenOut, *, dry_run: bool) -> Restored:
     current = read_text_file(taken.file)
     document = read_client_document(current)
     there = {entry.path for entry in taken.entries if follow(document, entry.path) is not None}
-    kept = tuple(entry.path[-1] for entry in taken.entries if _differs(follow(document, entry.path), entry))
+    kept = tuple(entry.path[-1] for entry in taken.entries if follow(document, entry.path) not in (None, entry.value))
     exact = None
     with suppress(ConfigError):  # a copy that cannot be used: the entries are on the record as well
         exact = _text_before(current, document, taken)
@@ -141,10 +141,6 @@ def _restore(taken: TakenOut, *, dry_run: bool) -> Restored:
     if written and not dry_run:
         replace_text_file(current, text)
     return Restored(taken, kept, written, exact is not None)
-
-
-def _differs(value: Json, entry: TakenEntry) -> bool:
-    return value is not None and value != entry.value
 
 
 def _text_before(current: TextFile, document: JsonObject, taken: TakenOut) -> str | None:

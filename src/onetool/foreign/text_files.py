@@ -1,4 +1,4 @@
-"""Files of other programs and of the person: read as text, replaced whole, and backed up first."""
+"""Files of other programs and of the person: read as text, backed up, and replaced as a whole."""
 
 from __future__ import annotations
 
@@ -59,17 +59,16 @@ def read_text_file(file: Path) -> TextFile:
 
 
 def replace_text_file(original: TextFile, text: str, *, private: bool = False) -> Path | None:
-    """Put new text in the place of a file that was read; returns the copy of the old one that lies beside it.
+    """Replace the text of a file that was read; returns the backup beside it.
 
-    Whoever reads the file, also after a crash, finds all of the old or all of the new. A link stays a link, the
-    permissions stay as they were. Raises ConfigError, and changes nothing, where somebody else has changed the file
-    since it was read.
+    A reader finds all of the old text or all of the new, even after a crash. A link stays a link, and the permissions
+    stay the same. Raises ConfigError, and changes nothing, if another program has changed the file since it was read.
     """
     file = Path(os.path.realpath(original.file))
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         if read_text_file(file).content != original.content:
-            raise ConfigError("was changed by another program meanwhile; nothing was written", file=original.file)
+            raise ConfigError("was changed by another program in the meantime; nothing was written", file=original.file)
         old = original.content
         mode = stat.S_IMODE(file.stat().st_mode) if old is not None else None
         backup = None if old is None else _write_backup(file, old, mode)
@@ -83,12 +82,12 @@ def replace_text_file(original: TextFile, text: str, *, private: bool = False) -
 def remove_text_file(original: TextFile) -> None:
     """Remove a file that was read; raises ConfigError where somebody else has changed it since."""
     if read_text_file(original.file).content != original.content:
-        raise ConfigError("was changed by another program meanwhile; nothing was removed", file=original.file)
+        raise ConfigError("was changed by another program in the meantime; nothing was removed", file=original.file)
     original.file.unlink(missing_ok=True)
 
 
 def backups_of(file: Path) -> list[TextFile]:
-    """Return the copies of a file that lie beside it, the latest first; one that cannot be read is left out."""
+    """Return the backups of a file, the latest first; one that cannot be read is left out."""
     file = Path(os.path.realpath(file))
     found = []
     for backup in sorted(file.parent.glob(f"{glob.escape(file.name)}.*.bak"), reverse=True)[:MOST_BACKUPS]:

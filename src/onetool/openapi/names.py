@@ -1,4 +1,4 @@
-"""Names in a description as names in Python: the same for the same description, and never one that is taken."""
+"""Names in a description as Python names: deterministic, and never one that is taken."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ OF_THE_FILE = frozenset(
         *("BASE_URL", "pack", "secrets"),
     }
 )
-"""Names that the file of every pack uses itself."""
+"""UniqueNames that the file of every pack uses itself."""
 
 _PYTHON = frozenset({*keyword.kwlist, *keyword.softkwlist})
 _TYPES = frozenset({"str", "int", "float", "bool", "bytes", "list", "dict"})
 _BUILTINS = frozenset(dir(builtins))
 
 
-class Names:
-    """Gives each thing a name of its own."""
+class UniqueNames:
+    """Gives out names, each only once."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)

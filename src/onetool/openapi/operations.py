@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from mcp_core.json_types import JsonObject
 from onetool.openapi.description import Description, list_of, mapping_of, text_of
-from onetool.openapi.names import Names, class_name, function_name, parameter_name
+from onetool.openapi.names import UniqueNames, class_name, function_name, parameter_name
 from onetool.openapi.security import Credential, Credentials
 from onetool.openapi.types import ANY, Types
 
@@ -66,7 +66,7 @@ def read_operations(
     description: Description, types: Types, credentials: Credentials, only: Sequence[str]
 ) -> list[Operation]:
     """Read the operations, or those whose name, `operationId`, tag or "METHOD /path" fits one of the patterns."""
-    names = Names()
+    names = UniqueNames()
     found = []
     for path, method, item, operation in description.paths():
         identifier = text_of(operation.get("operationId")) or f"{method} {path}"
@@ -85,7 +85,7 @@ class _Reader:
 
     def read(self, name: str, method: str, path: str, item: JsonObject, operation: JsonObject) -> Operation:
         own = class_name(name)
-        names = Names()
+        names = UniqueNames()
         parameters = tuple(self._parameters(path, item, operation, names, own))
         returns, returned = self._result(operation, own)
         server = self._description.server(operation, item)
@@ -103,7 +103,7 @@ class _Reader:
         )
 
     def _parameters(
-        self, path: str, item: JsonObject, operation: JsonObject, names: Names, own: str
+        self, path: str, item: JsonObject, operation: JsonObject, names: UniqueNames, own: str
     ) -> Iterator[Parameter]:
         """Yield the parameters, the operation's own in place of the path's, and those that only the path mentions."""
         chosen: dict[tuple[str, str], JsonObject] = {}
@@ -118,7 +118,7 @@ class _Reader:
             if place != "path" or f"{{{name}}}" in path:
                 yield self._parameter(place, name, parameter, names, own)
 
-    def _parameter(self, place: str, own_name: str, parameter: JsonObject, names: Names, own: str) -> Parameter:
+    def _parameter(self, place: str, own_name: str, parameter: JsonObject, names: UniqueNames, own: str) -> Parameter:
         content = mapping_of(parameter.get("content"))
         schema = mapping_of(next(iter(content.values()), {})).get("schema") if content else parameter.get("schema")
         return Parameter(
@@ -131,7 +131,7 @@ class _Reader:
             style="json" if content else _style(place, parameter),
         )
 
-    def _body(self, operation: JsonObject, names: Names, own: str) -> Body | None:
+    def _body(self, operation: JsonObject, names: UniqueNames, own: str) -> Body | None:
         request = self._description.resolve(operation.get("requestBody"))
         content = mapping_of(request.get("content"))
         if not content:

@@ -1,4 +1,4 @@
-"""The text of a pack. Whatever comes from the description is a literal or a docstring here, and never code."""
+"""The text of a pack. Whatever comes from the description is a literal or a docstring, never code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from onetool.openapi.description import text_of
 from onetool.openapi.names import literal
 from onetool.openapi.operations import Body, Operation, Parameter
 from onetool.openapi.security import Credential
-from onetool.openapi.types import Shape
+from onetool.openapi.types import RecordType
 
 _LONGEST_LINE = 110
 _LONGEST_TEXT = 300  # characters of one description
@@ -38,10 +38,10 @@ def _send(
     media_type: str = "",
     credentials: tuple[tuple[str, str, str, str, bool], ...] = (),
 ) -> Any:
-    """Make one request and return what the answer holds; an answer that reports a failure is a ToolError."""
+    """Make one request and return the content of the answer; raises ToolError if it reports a failure."""
     base = str(ot_sdk.config().get("base_url") or server or BASE_URL).rstrip("/")
     if not base.startswith(("http://", "https://")):
-        raise ot_sdk.ToolError(f"where the service is, is not known: set packs.{pack}.base_url in onetool.yaml")
+        raise ot_sdk.ToolError(f"the address of the service is not known: set packs.{pack}.base_url in onetool.yaml")
     asked = [pair for name, value, style in query for pair in _pairs(name, value, style)]
     sent = {name: _join(value) for name, value in (headers or {}).items() if value is not None}
     kept = {name: _join(value) for name, value in (cookies or {}).items() if value is not None}
@@ -77,7 +77,7 @@ def _fill(path: str, parts: dict[str, Any]) -> str:
     for name, value in parts.items():
         text = quote(_join(value), safe=",")
         if text in ("", ".", ".."):
-            raise ot_sdk.ToolError(f"{name} cannot be {text!r}: it is a part of the address {path}")
+            raise ot_sdk.ToolError(f"{name} cannot be {text!r}: it is part of the address {path}")
         path = path.replace("{" + name + "}", text)
     return path
 
@@ -124,7 +124,7 @@ def _read(response: httpx.Response, what: str) -> Any:
         try:
             return response.json()
         except ValueError as error:
-            raise ot_sdk.ToolError(f"{what}: the answer is not the JSON that it says it is") from error
+            raise ot_sdk.ToolError(f"{what}: the answer is not valid JSON") from error
     if kind.startswith("image/"):
         return ot_sdk.Image(response.content, kind)
     return response.text if kind.startswith("text/") else response.content
@@ -141,7 +141,7 @@ def write_source(
     summary: str,
     server: str,
     secrets: Mapping[str, str],
-    shapes: Iterable[Shape],
+    shapes: Iterable[RecordType],
     operations: Sequence[Operation],
 ) -> str:
     """Write the file of a pack."""
@@ -155,12 +155,12 @@ def write_source(
         "import base64\nimport json\nfrom functools import cache\n"
         f"from typing import {', '.join(used)}\nfrom urllib.parse import quote\n\nimport httpx\nimport ot_sdk\n\n"
         f"pack = {literal(pack)}\n{known}"
-        f"BASE_URL = {literal(server)}  # packs.{pack}.base_url counts instead, if it is set\n"
+        f"BASE_URL = {literal(server)}  # packs.{pack}.base_url overrides it\n"
         f"\n\n{body}"
     )
 
 
-def _write_shape(shape: Shape) -> str:
+def _write_shape(shape: RecordType) -> str:
     about = f'    """{_docstring(shape.summary)}"""\n\n' if shape.summary else ""
     fields = "".join(f"    {name}: {annotation}\n" for name, annotation in shape.fields.items())
     return f"class {shape.name}(TypedDict):\n{about}{fields}".rstrip("\n")

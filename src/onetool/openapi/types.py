@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from mcp_core.json_types import Json, JsonObject
 from onetool.openapi.description import Description, list_of, mapping_of, text_of
-from onetool.openapi.names import OF_THE_FILE, Names, class_name, is_field, literal
+from onetool.openapi.names import OF_THE_FILE, UniqueNames, class_name, is_field, literal
 
 ANY = "Any"
 _DEEPEST = 12
@@ -20,7 +20,7 @@ _SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "boo
 
 
 @dataclass(slots=True)
-class Shape:
+class RecordType:
     """One TypedDict of the file."""
 
     name: str
@@ -33,11 +33,11 @@ class Types:
 
     def __init__(self, description: Description) -> None:
         self._description = description
-        self._names = Names(OF_THE_FILE)
+        self._names = UniqueNames(OF_THE_FILE)
         self._by_reference: dict[str, str] = {}
         self._unions: dict[str, list[str]] = {}  # the arms of each, by its text
-        self._unfilled: list[tuple[Shape, JsonObject]] = []  # named, and their fields not read yet
-        self.shapes: list[Shape] = []
+        self._unfilled: list[tuple[RecordType, JsonObject]] = []  # named, and their fields not read yet
+        self.shapes: list[RecordType] = []
 
     def annotate(self, schema: object, name: str) -> str:
         """Return the annotation of a schema; `name` is what an object without a name of its own is called."""
@@ -103,12 +103,12 @@ class Types:
         closed = schema.get("type") in (None, "object") and not schema.get("additionalProperties")
         return closed and bool(properties) and all(map(is_field, properties))
 
-    def _name(self, schema: JsonObject, name: str) -> Shape:
-        shape = Shape(self._names.take(name), text_of(schema.get("description"))[:200])
+    def _name(self, schema: JsonObject, name: str) -> RecordType:
+        shape = RecordType(self._names.take(name), text_of(schema.get("description"))[:200])
         self.shapes.append(shape)
         return shape
 
-    def _fill(self, shape: Shape, schema: JsonObject, level: int) -> None:
+    def _fill(self, shape: RecordType, schema: JsonObject, level: int) -> None:
         properties, required = self._properties(schema)
         for key, inner in properties.items():
             text = self._annotate(inner, f"{shape.name}{class_name(key)}", level)

@@ -7,6 +7,7 @@ from collections import Counter
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from onetool.console.clean_text import count_of
 from onetool.people.person_of import SCOPE_KEY
 from ot.clients.person import Person
 
@@ -37,5 +38,5 @@ class ShareGate:
                 del self._open[who]
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        words = f"You have {self._most} open requests, which is the limit. Close some of them first.\n"
+        words = f"You have reached the limit of {count_of(self._most, 'open request')}. Close one first.\n"
         await PlainTextResponse(words, 503, {"Retry-After": "1"})(scope, receive, send)

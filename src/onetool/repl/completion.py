@@ -1,4 +1,4 @@
-"""Completion of code for a run: packs, tools, arguments and the words that these may be, from definitions."""
+"""Completion of code for a run: packs, tools, arguments and their allowed values, from definitions."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from ot.registry.registry import ToolRegistry
 from ot.run.namespace import PROJECTS
 
 _PYTHON = tuple(sorted({*keyword.kwlist, *(name for name in dir(builtins) if name[:1].islower())}))
-_ENDING_TEXT = re.compile(r"[\"'\\{}]")  # what would end the string that it is put into, or mean more in it
+_ENDING_TEXT = re.compile(r"[\"'\\{}]")  # would end the string that it is put into, or be special in it
 _MOST = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A text in place of what was typed of it, and how a list shows it."""
+    """A text that replaces what was typed, and how a list shows it."""
 
     text: str
-    typed: int  # characters before the cursor that it stands for
+    typed: int  # characters before the cursor that it replaces
     shown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
-    """Everything that code can name at this moment."""
+class CodeCompleter:
+    """Completes code from the packs, tools, aliases and projects there are at this moment."""
 
     registry: ToolRegistry
     aliases: Mapping[str, str]
     projects: Iterable[str]
 
     def complete(self, code: str) -> list[Completion]:
-        """Return what may stand at the end of the code; nothing where anything may."""
+        """Return completions for the end of the code; none where anything may follow."""
         position = find_position(code)
         if position is None:
             return []
@@ -76,7 +76,7 @@ class Names:
         return [Completion(name, len(word)) for name in [*own, *python] if name.startswith(word)][:_MOST]
 
     def _arguments(self, position: Position) -> Iterator[Completion]:
-        """Yield the arguments of a call that are not given yet, those that it needs first, with their types."""
+        """Yield the arguments of a call that are not given yet, required ones first, with their types."""
         tool = self._tool(position.call)
         if tool is None or position.call is None or position.call.keyword:
             return
@@ -86,7 +86,7 @@ class Names:
                 yield Completion(f"{name}=", len(position.word), f"{name}: {types.get(name, '') or 'Any'}")
 
     def _choices(self, position: Position) -> Iterator[Completion]:
-        """Yield the words that an argument may be, where these are few."""
+        """Yield the allowed values of an argument, if there is a list of them."""
         tool, call = self._tool(position.call), position.call
         if tool is None or call is None or not call.keyword:
             return
@@ -120,5 +120,5 @@ def _words_of(schema: object, root: object) -> list[str]:
 
 
 def _is_plain(choice: str) -> bool:
-    """True for what may be put between quotes as it is: a server could have chosen code that goes on behind them."""
+    """True for what is safe between quotes: a server could have chosen a value that ends them and goes on as code."""
     return choice.isprintable() and not _ENDING_TEXT.search(choice)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 from rich.console import Console
 
-from onetool.console.clean_text import say
 from onetool.console.engine_events import ExitRequested, Question
 from onetool.console.prompt import Prompt
 from onetool.repl.display import ReplDisplay
@@ -19,7 +19,7 @@ STOPPED = "Stopped."
 LEAVE = ("exit", "exit()", "quit", "quit()")
 
 
-def converse(session: Session, state: Path) -> None:
+def converse(session: Session, state: Path, say: Callable[[str], None]) -> None:
     """Run what the person types until they exit; the history is a file in the `state` folder."""
     prompt = open_prompt(state, say=say, complete=session.complete)
     display = ReplDisplay(Console())

@@ -11,7 +11,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from onetool.console.caller import make_caller
 from onetool.console.engine_events import EngineEvents, Question
-from onetool.repl.completion import Completion, Names
+from onetool.repl.completion import CodeCompleter, Completion
 from onetool.repl.whole_code import LAST, uses_last, with_last
 from ot.app import App, open_app
 from ot.clients.caller import Caller
@@ -51,9 +51,9 @@ class Session:
         """Count the packs that code can name."""
         return len(self._portal.call(lambda: self._names().packs()))
 
-    def _names(self) -> Names:
+    def _names(self) -> CodeCompleter:
         settings = self._app.executor.settings  # as they are since the last reload
-        return Names(self._app.registry, settings.aliases, settings.projects)
+        return CodeCompleter(self._app.registry, settings.aliases, settings.projects)
 
     async def _run(self, code: str, tell: Callable[[Happening], None]) -> None:
         async def progress(_done: float, _total: float | None, message: str) -> None:

@@ -13,7 +13,7 @@ _WORD = re.compile(r"[A-Za-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class ModuleNames:
     """The modules that a stub imports, by names that no tool of its pack has."""
 
     builtins: str
@@ -21,7 +21,7 @@ class Names:
     values: str
 
     @classmethod
-    def beside(cls, taken: Iterable[str]) -> Names:
+    def beside(cls, taken: Iterable[str]) -> ModuleNames:
         """Choose names beside those of the tools: a tool may well be called `list` or `_t`."""
         longest = max((len(name) for name in taken if name.startswith("_")), default=0)
         end = "_" * max(longest - 1, 0)
@@ -47,7 +47,7 @@ class Key(NamedTuple):
 class Classes:
     """The classes of one stub, in the order in which they were asked for; the same keys have one class."""
 
-    def __init__(self, names: Names, taken: Iterable[str]) -> None:
+    def __init__(self, names: ModuleNames, taken: Iterable[str]) -> None:
         self.names = names
         self._taken = {*taken, names.builtins, names.typing, names.values}
         self._known: dict[tuple[tuple[Key, ...], bool], str] = {}
@@ -93,7 +93,7 @@ class Classes:
         return usual and not name.startswith("__") and name not in own
 
 
-def join_types(types: Iterable[str], names: Names) -> str:
+def join_types(types: Iterable[str], names: ModuleNames) -> str:
     """Write a union; whatever fits anything makes all of it so."""
     known = dict.fromkeys(types)
     if not known or names.any in known:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from mcp_core.json_types import Json
 from onetool.console.clean_text import clean
-from onetool.stubs.classes import Classes, Names
+from onetool.stubs.classes import Classes, ModuleNames
 from onetool.stubs.schema_types import SchemaTypes
 from onetool.stubs.shape_types import type_of_shape
 from ot.registry.definitions import PackDefinition, ToolDefinition
@@ -50,7 +50,7 @@ def write_pack(pack: PackDefinition, tools: Iterable[StubbedTool], paths: Iterab
     tools = [tool for tool in tools if not keyword.iskeyword(tool.definition.tool)]
     taken = {tool.definition.tool for tool in tools}
     paths = [path for path in paths if path.isidentifier() and not keyword.iskeyword(path) and path not in taken]
-    names = Names.beside([*taken, *paths])
+    names = ModuleNames.beside([*taken, *paths])
     classes = Classes(names, [*taken, *paths])
     functions = [_write_function(tool, classes) for tool in tools]
     head = [

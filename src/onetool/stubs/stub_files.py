@@ -72,7 +72,8 @@ class StubWriter:
         found |= {f"{PACKAGE}/{name}.pyi": self._pack(pack) for name, pack in packs.items()}
         found[f"{PACKAGE}/__init__.pyi"] = "".join(f"from . import {name} as {name}\n" for name in packs)
         # Code in a run can import a pack, unless the standard library has that name.
-        found |= {f"{name}.pyi": f"from {PACKAGE}.{name} import *\n" for name in packs if _is_importable(name)}
+        reserved = sys.stdlib_module_names | {PACKAGE}
+        found |= {f"{name}.pyi": f"from {PACKAGE}.{name} import *\n" for name in packs if name not in reserved}
         found[BUILTINS] = self._builtins(packs)
         return {path: f"{MARK}\n{text}" for path, text in found.items()}
 
@@ -97,7 +98,3 @@ class StubWriter:
 def is_usable(name: str) -> bool:
     """True for a name that code can write; those with two underscores are Python's own, and ours."""
     return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("__")
-
-
-def _is_importable(name: str) -> bool:
-    return name not in sys.stdlib_module_names and name != PACKAGE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onetool.completion.arguments import Arguments
-from onetool.completion.candidates import Completion
+from onetool.completion.candidates import CommandLineCompleter
 from onetool.completion.names import Names
 
 
@@ -11,7 +11,7 @@ def test_no_name_is_offered_that_a_shell_would_take_for_more() -> None:
     servers = ["$(touch x)", "a b", "a'b", "a;b", "ab-1.c", "a\nb", "`x`", "~x", "é", "*"]
     nothing = Arguments(options={}, values={}, words=[], actions={})
     names = Names(tools=[], packs=[], servers=servers)
-    completion = Completion({"login": ""}, lambda _: nothing, lambda _: names)
+    completion = CommandLineCompleter({"login": ""}, lambda _: nothing, lambda _: names)
 
     found = completion.complete(["onetool", "login", ""])
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onetool.chat.kept_conversations import ConversationShelf, Earlier, KeptConversation
+from onetool.chat.kept_conversations import KeptConversation, PastConversation, SavedConversations
 from ot.ai.conversation.messages import AssistantMessage, Text, ToolCall, ToolMessage, ToolResult
 from ot.config.loader import load_config
 from ot.config.models import AiSettings
@@ -23,10 +23,10 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def shelf_of(home: Path, folder: str = "here", config: str = "") -> ConversationShelf:
+def shelf_of(home: Path, folder: str = "here", config: str = "") -> SavedConversations:
     (home / ".onetool").mkdir(exist_ok=True)
     (home / ".onetool/onetool.yaml").write_text(config)
-    return ConversationShelf(load_config(environ={}, cwd=home / folder, home=home))
+    return SavedConversations(load_config(environ={}, cwd=home / folder, home=home))
 
 
 def talk(kept: KeptConversation, question: str, answer: str) -> None:
@@ -34,7 +34,7 @@ def talk(kept: KeptConversation, question: str, answer: str) -> None:
     kept.answer(AssistantMessage((Text(answer),)))
 
 
-def questions(earlier: Earlier) -> list[str]:
+def questions(earlier: PastConversation) -> list[str]:
     return [exchange.question for exchange in earlier.exchanges]
 
 
@@ -47,7 +47,9 @@ def test_a_conversation_is_found_in_its_folder_only(home: Path) -> None:
         talk(kept, "second", "2.")
     second = shelf.find("")
     with shelf.keeping(SETTINGS, second) as kept:
-        assert questions(Earlier("", 0, second.restored)) == [one.question for one in kept.earlier] == ["second"]
+        assert (
+            questions(PastConversation("", 0, second.restored)) == [one.question for one in kept.earlier] == ["second"]
+        )
         talk(kept, "third", "3.")
 
     assert [questions(one) for one in shelf.earlier()] == [["second", "third"], ["first"]]

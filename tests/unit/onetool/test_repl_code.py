@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from onetool.repl.code_position import OpenCall, Position, find_position
-from onetool.repl.completion import Names
+from onetool.repl.completion import CodeCompleter
 from onetool.repl.whole_code import indentation_after, is_whole, uses_last, with_last
 from ot.registry.definitions import PackDefinition
 from ot.registry.from_schema import define_pack
@@ -31,7 +31,7 @@ def complete() -> Callable[[str], list[str]]:
 
     registry.register_pack(pack, dict.fromkeys(pack.tools, call))
     registry.register_pack(PackDefinition("proj", "Projects."), {})
-    names = Names(registry, {"look": "shop.find"}, ["notes"])
+    names = CodeCompleter(registry, {"look": "shop.find"}, ["notes"])
     return lambda code: [found.text for found in names.complete(code)]
 
 

@@ -103,4 +103,4 @@ async def test_whoever_has_many_requests_open_is_refused_and_others_are_not(serv
         server.let_go.set()
 
     assert (refused.status_code, other.status_code) == (503, 200)
-    assert "1 requests of yours are open" in refused.text
+    assert "the limit of 1 open request" in refused.text

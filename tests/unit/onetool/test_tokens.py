@@ -110,7 +110,7 @@ def signed_by_public_key() -> str:
         (signed(key=OTHER), "signature of this token is wrong"),
         (signed(claims(aud="https://other.example/mcp")), "made for another server"),
         (signed(claims(aud=None)), "lacks the claim aud"),
-        (signed(claims(iss="https://evil.example")), "of another issuer"),
+        (signed(claims(iss="https://evil.example")), "from another issuer"),
         (signed(claims(exp=int(time.time()) - 60)), "has expired"),
         (signed(claims(exp=None)), "lacks the claim exp"),
         (signed(claims(nbf=int(time.time()) + 80000)), "not valid yet"),
@@ -121,10 +121,10 @@ def signed_by_public_key() -> str:
         (unsigned({"alg": "RS256", "kid": "one"}), "signature of this token is wrong"),
         (unsigned({"alg": "EdDSA", "kid": "one"}), "signature of this token is wrong"),
         (signed(claims(cnf={"jkt": "x"})), "bound to a key"),
-        (signed(typ="logout+jwt"), "no access token"),
-        ("opaque", "is no JWT"),
-        ("a.b.c", "is no JWT"),
-        ("", "is no JWT"),
+        (signed(typ="logout+jwt"), "not an access token"),
+        ("opaque", "is not a JWT"),
+        ("a.b.c", "is not a JWT"),
+        ("", "is not a JWT"),
     ],
     ids=itertools.count(),
 )
@@ -147,7 +147,7 @@ async def test_a_key_that_is_new_is_fetched_and_made_up_ones_do_not_have_us_ask_
 
     await verifier.verify(signed(key=OTHER, kid="two"))
     for number in range(20):
-        with pytest.raises(RefusedError, match="publishes no key"):
+        with pytest.raises(RefusedError, match="does not publish the key"):
             await verifier.verify(signed(kid=f"made-up-{number}"))
 
     assert issuer.asked == 2

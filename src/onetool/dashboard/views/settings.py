@@ -63,17 +63,15 @@ async def _show(
     names = await anyio.to_thread.run_sync(_own(visit).names)
     if text is None:
         text = await anyio.to_thread.run_sync(_settings(visit).text)
-    show = visit.show_refused if problem or mistakes else visit.show
-    return show(
-        "settings.html.j2",
-        names=names,
-        wanted=_wanted(visit),
-        problem=problem,
-        name=name,
-        text=text,
-        mistakes=mistakes,
-        safe=SAFE_WORDS,
-    )
+    context: dict[str, object] = {
+        "names": names,
+        "wanted": _wanted(visit),
+        "name": name,
+        "text": text,
+        "safe": SAFE_WORDS,
+    }
+    context |= {"problem": problem, "mistakes": mistakes}
+    return visit.render("settings.html.j2", context, status=400 if problem or mistakes else 200)
 
 
 def _wanted(visit: Visit) -> list[tuple[str, str]]:

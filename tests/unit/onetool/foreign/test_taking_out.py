@@ -144,7 +144,7 @@ def test_a_file_that_another_program_changes_at_that_moment_is_left_alone(home: 
     assert isinstance(removal, Removal)
     home.file.write_text("{}")
 
-    with pytest.raises(ConfigError, match="was changed by another program meanwhile"):
+    with pytest.raises(ConfigError, match="was changed by another program in the meantime"):
         take_out(removal, home.state)
 
     assert home.file.read_text() == "{}"
@@ -158,7 +158,7 @@ def test_an_entry_that_is_not_as_it_was_imported_stays(home: Home) -> None:
     [error] = plan_removals(found)
 
     assert isinstance(error, ConfigError)
-    assert "was changed by another program meanwhile" in error.reason
+    assert "was changed by another program in the meantime" in error.reason
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"{", b"[]", b'{"mcpServers": {"a": 1}}'])

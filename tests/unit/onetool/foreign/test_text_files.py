@@ -35,7 +35,7 @@ def test_what_another_program_wrote_meanwhile_is_kept(tmp_path: Path, before: st
     read = read_text_file(file)
     file.write_text('{"theirs": 1}')
 
-    with pytest.raises(ConfigError, match="was changed by another program meanwhile"):
+    with pytest.raises(ConfigError, match="was changed by another program in the meantime"):
         replace_text_file(read, '{"ours": 1}')
 
     assert file.read_text() == '{"theirs": 1}'

@@ -198,7 +198,7 @@ def test_only_what_was_chosen_is_written(only: list[str], tools: tuple[str, ...]
 
 
 def test_a_choice_that_fits_nothing_lists_what_there_is() -> None:
-    with pytest.raises(DescriptionError, match=r"no operation fits cats; there are GET /pets, POST /pets"):
+    with pytest.raises(DescriptionError, match=r"no operation matches cats; there are GET /pets, POST /pets"):
         build_pack(read_description(PETS), "pet_store", ["cats"])
 
 
