@@ -25,10 +25,15 @@ class KnownClients:
 
     def __init__(self) -> None:
         self.claims: JsonObject = {}  # of all of them together, in the protocol's words
+        self._noted: list[JsonObject] = []  # those of each that differs
 
-    def note(self, client: Abilities) -> None:
-        """Count a client in."""
-        self.claims = _join(self.claims, claims_of(client))
+    def note(self, client: Abilities) -> JsonObject:
+        """Count a client in, and return its own claims."""
+        claims = claims_of(client)
+        if claims not in self._noted:
+            self._noted.append(claims)
+            self.claims = _join(self.claims, claims)
+        return claims
 
 
 def claims_of(client: Abilities) -> JsonObject:

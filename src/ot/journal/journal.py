@@ -75,7 +75,7 @@ class Journal:
         beginning = begin_line(Owner(caller.principal, self._project), caller.run_id)
         most_bytes = self._settings.max_size // _RUNS
         run = RunJournal(self.store, beginning, run=caller.run_id, most_bytes=most_bytes, later=self._later)
-        command = self._redactor.text(command)
+        command = self._redactor.text(command) if self._redactor.active else command
         run.start({FORM: FORM_OF_LINES, "time": round(self._clock(), 3), "client": caller.client, "command": command})
         self.open_runs[run.run] = run
         return run
@@ -83,8 +83,8 @@ class Journal:
     def end(self, run: RunJournal, outcome: str, *, error: str = "", answer: str = "") -> None:
         """Write how a run ended, and close its journal."""
         del self.open_runs[run.run]
-        facts: JsonObject = {"outcome": outcome, "error": error, "answer": self._redactor.text(answer)[:LONGEST_ANSWER]}
-        run.end(facts)
+        shown = self._redactor.text(answer) if self._redactor.active else answer
+        run.end({"outcome": outcome, "error": error, "answer": shown[:LONGEST_ANSWER]})
 
     async def admit(self) -> None:
         """Let a run begin; raises StoreGoneError where it could not be written down."""

@@ -120,7 +120,8 @@ class RunJournal:
         self.flush()
 
     def end(self, facts: JsonObject) -> None:
-        self.flush()
+        if self._waiting:
+            self.flush()
         seconds = time.perf_counter() - self._started
         line = self._line(b"ended", {**facts, "seconds": round(seconds, 6)})
         if self._mark is not None:
@@ -203,7 +204,6 @@ class RunJournal:
 
     def flush(self) -> None:
         """Write the lines that wait."""
-        self._due = False
         if not self._waiting:
             return
         lines = b"".join(self._waiting)
@@ -284,7 +284,11 @@ class RunJournal:
             self.flush()
         elif not self._due:
             self._due = True
-            self._later(self.flush)
+            self._later(self._flush_due)
+
+    def _flush_due(self) -> None:
+        self._due = False
+        self.flush()
 
     def _line(self, event: bytes, facts: JsonObject, before: bytes = b"") -> bytes:
         self._lines += 1

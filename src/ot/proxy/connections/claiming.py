@@ -15,7 +15,6 @@ from mcp.shared.message import SessionMessage
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, JSONRPCRequest
 
 from mcp_core.json_types import JsonObject
-from ot.clients.claims import claims_of
 from ot.context import current_or_none
 from ot.proxy.transports.transport import Transport
 
@@ -46,8 +45,8 @@ class ClaimingTransport:
             self.claimed = params["capabilities"] = self._known()
         elif CLIENT_CAPABILITIES_META_KEY in params.get("_meta", {}):
             context = current_or_none()
-            front = None if context is None else context.caller.front
-            params["_meta"][CLIENT_CAPABILITIES_META_KEY] = self._known() if front is None else claims_of(front)
+            claims = None if context is None else context.claims
+            params["_meta"][CLIENT_CAPABILITIES_META_KEY] = self._known() if claims is None else claims
 
 
 class _ClaimingWriter:
