@@ -6,7 +6,7 @@ The executor sets the one context variable of the system around each call; packs
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import partial
@@ -38,7 +38,7 @@ class CallServices(Protocol):
     @property
     def registry(self) -> ToolRegistry: ...
 
-    def options_of(self, tool: str) -> Arguments: ...
+    def options_of(self, tool: str) -> Mapping[str, object]: ...
     def state_of(self, tool: str) -> Path: ...
     def output_of(self, tool: str, argument: str) -> Path: ...
     def secret_for(self, tool: str, name: str) -> str: ...
@@ -97,7 +97,7 @@ class CallContext:
         self._left = math.inf  # seconds, while held
 
     @property
-    def config(self) -> Arguments:
+    def config(self) -> Mapping[str, object]:
         """The pack's own keys under `packs.<pack>` of the configuration."""
         return self._door.options_of(self.tool)
 

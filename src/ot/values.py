@@ -13,6 +13,7 @@ __all__ = [
     "Arguments",
     "Audio",
     "Image",
+    "OpaqueValue",
     "ProjectPath",
     "Record",
     "Resource",
@@ -22,8 +23,15 @@ __all__ = [
     "pack_column",
 ]
 
-ToolValue: TypeAlias = Value
-"""What a tool gives or gets."""
+
+class OpaqueValue:
+    """A value that nobody reads on its way to code: one in a file, one of the journal, the code of a skill."""
+
+    __slots__ = ()
+
+
+ToolValue: TypeAlias = Value | OpaqueValue
+"""A value that a tool takes or returns."""
 
 Arguments: TypeAlias = Mapping[str, ToolValue]
 """Arguments of a call by name, passed on unread."""

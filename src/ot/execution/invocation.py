@@ -80,7 +80,8 @@ def _limited(
             else:
                 awaited = work.send(None)
     except StopIteration as end:
-        return end.value
+        value: ToolValue = end.value
+        return value
 
 
 def time_limit(call: Call) -> tuple[float, str]:

@@ -76,8 +76,9 @@ def _ordered(encoded: Encoded) -> Encoded:
         return [_ordered(item) for item in encoded]
     if not isinstance(encoded, dict):
         return encoded
-    if encoded.get("$") in _UNORDERED:
-        return {"$": encoded["$"], "v": sorted(map(_ordered, encoded["v"]), key=_to_json)}
+    members = encoded.get("v")
+    if encoded.get("$") in _UNORDERED and isinstance(members, list):
+        return {"$": encoded["$"], "v": sorted(map(_ordered, members), key=_to_json)}
     return {key: _ordered(item) for key, item in encoded.items()}
 
 

@@ -144,10 +144,11 @@ class Journal:
         starts: dict[str, JsonObject] = {}
         rest: dict[str, JsonObject] = {}
         for line in self._lines(principal):
+            run = str(line["run"])
             if line["event"] == START:
-                starts[line["run"]] = line
+                starts[run] = line
             else:
-                rest.setdefault(line["run"], {}).update(line)
+                rest.setdefault(run, {}).update(line)
         runs = (summarize(start, rest.get(run, {})) for run, start in starts.items())
         return sorted((run for run in runs if not self._is_old(run.time)), key=lambda run: run.time)
 

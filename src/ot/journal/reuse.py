@@ -39,13 +39,13 @@ class Reuse:
         """The calls that no equal call has taken yet."""
         return [call for calls in self._calls.values() for call in calls]
 
-    def find(self, digest: str, world: int | None) -> RecordedCall | None:
-        """Return the call that answers an equal one in a `world`, which stands for the effects so far.
+    def find(self, digest: str, state: int | None) -> RecordedCall | None:
+        """Return the call that answers an equal one in a `state`, which stands for the effects so far.
 
-        In no world at all, because an effect is going on, nothing that reads is given.
+        Without one, because an effect is going on, nothing that reads is given.
         """
         for call in self._calls.get(digest, ()):
-            if call.effect is not Effect.READS or (world is not None and call.world == world):
+            if call.effect is not Effect.READS or (state is not None and call.state == state):
                 return call
         return None
 

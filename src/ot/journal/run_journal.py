@@ -150,7 +150,7 @@ class RunJournal:
         self._kept += 1
         outcome = _WENT_WELL + call.kept
         if marks:
-            outcome += _fields({"marks": sorted(marks)}) + b","
+            outcome += _fields({"marks": [*sorted(marks)]}) + b","
         self._finish(call, outcome, b"{}" if call.kept else packed, went_well=True)
 
     def succeed_without_value(self, call: OpenCall) -> None:

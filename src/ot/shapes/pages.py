@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
+from mcp_core.json_types import Json, mapping_of
 from ot.logs import write_log
 from ot.registry.open_results import digest_of
 from ot.shapes.shape import NOTHING, Shape, merge, within_bounds
@@ -103,9 +104,12 @@ def _understand(name: str, document: bytes | None) -> Page:
         return {}
 
 
-def _read_page(found: object) -> Page:
-    tools = check_form(found, _FORM)["tools"]
-    return {
-        name: Learnt(str(tool["version"]), max(int(tool["seen"]), 1), restore(tool["shape"]))
-        for name, tool in list(tools.items())[:MOST_TOOLS]
-    }
+def _read_page(found: Json) -> Page:
+    page: dict[str, Learnt] = {}
+    for name, tool in list(mapping_of(check_form(found, _FORM)["tools"]).items())[:MOST_TOOLS]:
+        facts = mapping_of(tool)
+        seen = facts["seen"]
+        if not isinstance(seen, int):
+            raise TypeError("not a number of calls")
+        page[name] = Learnt(str(facts["version"]), max(seen, 1), restore(facts["shape"]))
+    return page

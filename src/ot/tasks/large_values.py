@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, TypeVarTuple
+from typing import Any, TypeVar, TypeVarTuple
 
 import anyio.to_thread
 
-from ot.values import Rows, ToolValue
+from ot.values import OpaqueValue, Rows, ToolValue
 
 MOST = 5000  # items, each of which takes about a microsecond a time
 LARGE_MESSAGE = 64 * 1024  # bytes of JSON, which may be as many items
@@ -17,7 +17,7 @@ Made = TypeVar("Made")
 Given = TypeVarTuple("Given")
 
 
-class FileValue:
+class FileValue(OpaqueValue):
     """A large value that lies in a file. Whoever delivers it passes the file on or reads it, on a thread."""
 
     __slots__ = ()
@@ -27,12 +27,12 @@ class FileValue:
         raise NotImplementedError
 
 
-def is_large(value: object) -> bool:
+def is_large(value: Any) -> bool:
     """True if it has more items than should be looked at while others wait, contains itself, or lies in a file."""
     if type(value) not in _CONTAINERS:
         return isinstance(value, FileValue)
     items = 0
-    inside: list[ToolValue] = [value]
+    inside = [value]
     for container in inside:
         items += len(container)
         if items > MOST:
