@@ -30,7 +30,7 @@ class OpaqueValue:
     __slots__ = ()
 
 
-ToolValue: TypeAlias = Value | OpaqueValue
+ToolValue: TypeAlias = "Value | OpaqueValue"
 """A value that a tool takes or returns."""
 
 Arguments: TypeAlias = Mapping[str, ToolValue]

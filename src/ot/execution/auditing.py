@@ -118,7 +118,7 @@ async def _describe(audit: AuditLog, arguments: Arguments, sent: bytes) -> str:
 def _word_refusal(error: OneToolError) -> str:
     match error:
         case NotGrantedError():
-            return "no group of theirs is granted it"
+            return "none of their groups is granted it"
         case ToolDeniedError():
             return f"policy.deny names {error.rule}"
         case FlowDeniedError():

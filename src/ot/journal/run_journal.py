@@ -241,7 +241,7 @@ class RunJournal:
         kept = self._kept + sum(1 for call in left if call.outcome is CallOutcome.VALUE)
         unknown = [*self._unknown, *(call.tool for call in left if call.outcome is not CallOutcome.VALUE)]
         way = f'To keep what was done ({_calls(kept)}), begin the corrected code with ot.resume(run="{self.run}").'
-        return f"{way} Nobody knows how this ended: {', '.join(dict.fromkeys(unknown))}." if unknown else way
+        return f"{way} The outcome of these calls is unknown: {', '.join(dict.fromkeys(unknown))}." if unknown else way
 
     # -- lines
 

@@ -188,7 +188,7 @@ async def test_a_call_whose_end_nobody_knows_is_told_of(app: App, world: World) 
     skipped = await answer_of(app, f'ot.resume(run="{run}", unknown="skip")\n{call}')
 
     assert '[\'world.block(what="mail") at ' in told.text
-    assert 'An earlier run made this call, and nobody knows how it ended: world.block(what="mail") at ' in told.text
+    assert 'An earlier run made this call, and its outcome is unknown: world.block(what="mail") at ' in told.text
     assert told_again.is_error
     assert skipped.splitlines()[0] == "None"
     assert world.done == ["mail"]
