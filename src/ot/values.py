@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TypeAlias
 
 from ot_kernel.project_path import ProjectPath
 from ot_kernel.rows import Rows, pack_column
-from ot_kernel.values import Audio, Image, Record, Resource, Value
+from ot_kernel.values import Attachment, Audio, Image, Record, Resource, Scalar
 
 __all__ = [
     "Arguments",
@@ -30,7 +31,10 @@ class OpaqueValue:
     __slots__ = ()
 
 
-ToolValue: TypeAlias = "Value | OpaqueValue"
+ToolValue: TypeAlias = (
+    "Scalar | Sequence[ToolValue] | Mapping[str, ToolValue] | Mapping[Scalar, ToolValue] | AbstractSet[ToolValue]"
+    " | Attachment | Resource | Rows | ProjectPath | OpaqueValue"
+)
 """A value that a tool takes or returns."""
 
 Arguments: TypeAlias = Mapping[str, ToolValue]

@@ -107,7 +107,8 @@ def _types(schema: Schema) -> list[str]:
 
 def _types_of(schema: Schema) -> str:
     names: list[str] = []
-    for branch in map(mapping_of, list_of(schema.get("anyOf")) or [schema]):
+    branches: Sequence[object] = list_of(schema.get("anyOf")) or [schema]
+    for branch in map(mapping_of, branches):
         names += _types(branch) or ["anything"]
         if "enum" in branch:
             names[-1:] = list(map(repr, list_of(branch["enum"])))

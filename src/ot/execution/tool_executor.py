@@ -143,7 +143,10 @@ class ToolExecutor:
             await self._record_unknown(name, all_arguments(arguments, positional), caller, depth, error, sent)
             raise
         steps = ready.by_others if depth or delivery is None else ready.by_code
-        call = Call(ready.tool, arguments, positional, caller, depth, sent, delivery, scope, self._clock())
+        tool = ready.tool
+        call = Call(
+            tool.definition.name, tool, arguments, positional, caller, depth, sent, delivery, scope, self._clock()
+        )
         try:
             for begin in steps.until_value:
                 answer = begin(call)

@@ -41,7 +41,7 @@ def builtin_kind(error: errors.OneToolError) -> str:
         return error.kind
     if isinstance(error, errors.ToolError) and isinstance(error.__cause__, Exception):
         return builtin_name(error.__cause__)
-    return next((_KINDS[kind] for kind in type(error).__mro__ if kind in _KINDS), "RuntimeError")
+    return error.caught_as
 
 
 def list_names(wanted: str, names: Iterable[str]) -> str:
@@ -458,51 +458,4 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         f"The run's process ended without a result{_at_line(error.line)}: {_word_status(error.status)}."
     ),
     errors.RunRefusedError: lambda error: f"The run was stopped: {error.reason}.",
-}
-
-_KINDS: dict[type, str] = {
-    errors.UnknownResultError: "LookupError",
-    errors.ExpiredResultError: "LookupError",
-    errors.NoDetachedRunError: "LookupError",
-    errors.UnknownRunError: "LookupError",
-    errors.CallNotRecordedError: "LookupError",
-    errors.CallNotJournalledError: "ConnectionError",
-    errors.CallLimitError: "TimeoutError",
-    errors.ArgumentValueError: "ValueError",
-    errors.ConfigError: "ValueError",
-    errors.CommandError: "SyntaxError",
-    errors.PackLoadError: "ImportError",
-    errors.UnknownPackError: "AttributeError",
-    errors.AliasTargetError: "AttributeError",
-    errors.WrongAliasError: "NameError",
-    errors.UnknownToolError: "AttributeError",
-    errors.NameTooLongError: "AttributeError",
-    errors.UnknownProjectError: "AttributeError",
-    errors.ToolArgumentError: "TypeError",
-    errors.ToolDeniedError: "PermissionError",
-    errors.NotGrantedError: "PermissionError",
-    errors.UnsupportedToolError: "NotImplementedError",
-    errors.FlowDeniedError: "PermissionError",
-    errors.ConsentError: "PermissionError",
-    errors.ToolTimeoutError: "TimeoutError",
-    errors.ServiceUnavailableError: "ConnectionError",
-    errors.ServiceError: "RuntimeError",
-    errors.KeyRefusedError: "PermissionError",
-    errors.PaymentRequiredError: "PermissionError",
-    errors.RateLimitedError: "ConnectionError",
-    errors.ServiceAnswerError: "ConnectionError",
-    errors.MissingSecretError: "PermissionError",
-    errors.ServerUnavailableError: "ConnectionError",
-    errors.SwitchedOffError: "ConnectionError",
-    errors.ToolChangedError: "PermissionError",
-    errors.UntrustedPackError: "PermissionError",
-    errors.WrongSettingsError: "LookupError",
-    errors.BrokenPackError: "ImportError",
-    errors.BrokenSkillError: "ImportError",
-    errors.WorkerCrashedError: "ChildProcessError",
-    errors.InvalidPeriodError: "ValueError",
-    errors.PathError: "OSError",
-    errors.PathRefusedError: "PermissionError",
-    errors.MissingPathError: "FileNotFoundError",
-    errors.ReportWriteError: "OSError",
 }

@@ -39,17 +39,7 @@ Later: TypeAlias = Callable[[Callable[[], None]], object]
 class OpenCall:
     """One call, from its beginning until it is written how it ended."""
 
-    __slots__ = (
-        "arguments",
-        "began",
-        "effect",
-        "given",
-        "kept",
-        "number",
-        "state",
-        "time",
-        "tool",
-    )
+    __slots__ = ("arguments", "began", "effect", "given", "kept", "number", "state", "time", "tool")
 
     def __init__(
         self, tool: str, effect: Effect, given: bytes, arguments: dict[str, ToolValue] | None, state: int | None

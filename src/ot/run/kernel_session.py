@@ -50,6 +50,7 @@ from ot.run.outcome import MAX_NAME, CodeError, Failure, Frame, LargeValue, Noth
 from ot.run.preflight import MAX_KEYWORDS, MAX_PROBLEMS, MAX_REFERENCES, Reference, judge, refuse_long_names
 from ot.skills.skill_code import SkillCode
 from ot.tasks.owned_tasks import Awaited, OwnedTasks, ReusableScope
+from ot.values import ToolValue
 from ot_confinement.named_tuples import NamedTuple
 from ot_kernel.project_path import ProjectPath
 from ot_kernel.stored_form import TEXT, VALUE
@@ -85,8 +86,8 @@ class _Call:
         self.send = kernel.send_payload
         self.number: int = message["id"]
         self.tool = str(message["tool"])
-        self.positional: list[object] = message["args"]
-        self.keywords: dict[str, object] = message["kwargs"]
+        self.positional: list[ToolValue] = message["args"]
+        self.keywords: dict[str, ToolValue] = message["kwargs"]
         self.payload = payload
         self.weight = weight
         if type(self.number) is not int or type(self.positional) is not list or type(self.keywords) is not dict:
