@@ -84,7 +84,7 @@ class CallContext:
         self.tool = tool
         self._door = door
         self.caller = caller
-        self.depth = depth  # how many calls stand around this one
+        self.depth = depth  # the number of calls around this one
         self.effect = effect  # what the call does outside
         self.entry = entry  # the number of its line in the audit log; 0 if it has none
         self.claims: JsonObject | None = None  # what its server is told that the client can do

@@ -108,7 +108,7 @@ def _word_call(call: RecordedCall) -> str:
         case CallOutcome.ERROR:
             how = f"failed: {call.error}"
         case CallOutcome.UNKNOWN:
-            how = "nobody knows how it ended"
+            how = "outcome unknown"
     return f"{made}{call.tool}({given}) {how}"[:_LONGEST]
 
 

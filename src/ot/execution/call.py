@@ -34,7 +34,7 @@ class Call:
     arguments: Arguments  # as they were given
     positional: Sequence[ToolValue]
     caller: Caller
-    depth: int = 0  # how many calls stand around this one
+    depth: int = 0  # the number of calls around this one
     sent: bytes = b""  # the arguments as they came, for the statistics
     delivery: Delivery | None = None
     scope: ReusableScope | None = None  # of its task, which may end it
@@ -55,7 +55,7 @@ class Call:
 
 
 Answer: TypeAlias = Awaitable[bool | None] | None
-"""What `begin` returns: nothing, or something to wait for, which is true where it has given the call its value."""
+"""The result of `begin`: nothing, or something to await, which is true if the step has given the call its value."""
 
 
 class Step:

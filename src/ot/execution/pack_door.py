@@ -98,7 +98,7 @@ class PackDoor:
         return value
 
     def _secret(self, tool: ToolDefinition, name: str) -> str | None:
-        """Return a secret; what stands in the person's environment was not put there for extensions."""
+        """Return a secret; the person's environment variables are not meant for extensions."""
         if tool.cancellation is not Cancellation.WORKER:
             return self._secrets.get(name)
         of_project = tool.file is not None and tool.file.is_relative_to(self.project / FOLDER)

@@ -22,11 +22,11 @@ FORM_OF_LINES = 1
 
 
 class CallOutcome(StrEnum):
-    """How a call ended."""
+    """The outcome of a call."""
 
     VALUE = "value"
     ERROR = "error"
-    UNKNOWN = "unknown"  # it had begun, and nobody knows how it ended
+    UNKNOWN = "unknown"  # it had begun, and its end was not recorded
 
 
 class DamagedRunError(Exception):
@@ -51,7 +51,7 @@ class RecordedCall:
     error: str = ""  # what went wrong, in words
     kind: str = ""  # the builtin exception that code could catch
     seconds: float = 0.0
-    state: int | None = None  # of one that reads: stands for the effects before it; None if some went on meanwhile
+    state: int | None = None  # of one that reads: identifies the effects before it; None if some were in progress
     marks: tuple[str, ...] = ()  # guarded tools whose values may be in it
     reused: bool = False  # it was answered from the journal of the run before
 

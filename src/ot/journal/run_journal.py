@@ -76,17 +76,17 @@ class RunJournal:
         self._waiting: list[bytes] = []  # lines that are still to be written
         self._mark: Mark | None = None
         self._lines = 0
-        self._state = 0  # stands for the effects so far, whatever their order
-        self._effects = 0  # calls with effect that go on
+        self._state = 0  # identifies the effects so far, in any order
+        self._effects = 0  # calls with side effects in progress
         self._kept = 0  # calls that a later run need not make
         self._worth = False
         self._reading = 0.0  # seconds
-        self._unknown: list[str] = []  # tools of which nobody knows how their call ended
+        self._unknown: list[str] = []  # tools with a call whose outcome is unknown
         self._started = time.perf_counter()
 
     @property
     def state(self) -> int | None:
-        """A number that stands for the effects so far; None while one goes on."""
+        """A number that identifies the effects so far; None while one is in progress."""
         return None if self._effects else self._state
 
     # -- the run

@@ -24,7 +24,7 @@ _STALE = 180 * 24 * 3600.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """What is known of the values of one tool, in the version that gave them."""
+    """The known shape of one tool's values, and the version of the tool that returned them."""
 
     version: str
     seen: int = 0
@@ -38,7 +38,7 @@ class Learnt:
 
 
 Page = Mapping[str, Learnt]
-"""What is known of the tools of one place, by their own names."""
+"""The known shapes of the tools of one place, by the tools' own names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ async def test_a_failing_run_says_how_to_go_on(app: App, world: World) -> None:
     *_, listed, last = failed.text.splitlines()
     assert listed == "  world.do(what='a')"
     assert last.startswith('To keep what was done (1 call), begin the corrected code with ot.resume(run="r')
-    assert "Nobody knows" not in last
+    assert "is unknown" not in last
 
 
 async def test_a_failing_run_lists_the_calls_that_it_has_made_itself(app: App, world: World) -> None:
@@ -206,7 +206,7 @@ async def test_what_cannot_be_given_to_code_is_not_done_twice(app: App, world: W
 
     told = await app.runner.run(f'ot.resume(run="{run}")\nworld.make(kind="odd")')
 
-    assert "what it gave is no longer kept" in told.text
+    assert "its result is no longer kept" in told.text
     assert world.done == ["odd"]
 
 

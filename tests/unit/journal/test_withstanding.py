@@ -70,7 +70,7 @@ async def test_a_journal_cut_within_a_call_tells_of_that_call(tmp_path: Path) ->
         world.add_to(app)
         told = await app.runner.run(f"ot.resume(run={run!r})\nworld.do(what='a')")
 
-    assert "nobody knows how it ended" in told.text
+    assert "its outcome is unknown" in told.text
     assert world.done == ["a"]
 
 
