@@ -97,6 +97,13 @@ EXPLAINED: dict[tuple[str, str], str] = {
             " -> (call.positional, call.arguments) if not call.positional else call.arguments"
         ),
     ): "only decides whether large arguments are checked on a thread",
+    (
+        "src/ot/execution/auditing.py",
+        (
+            "if len(sent) > LARGE_MESSAGE or is_large(arguments):"
+            " -> if not (len(sent) > LARGE_MESSAGE or is_large(arguments)):"
+        ),
+    ): "only decides whether large arguments are described on a thread",
     ("src/ot/execution/validation.py", "fast_fail=True -> fast_fail=False"): "refuses the same, more slowly",
     ("src/ot/execution/checker.py", "use_default=False -> use_default=True"): "the copied schema has no defaults",
     ("src/ot/execution/checker.py", "use_formats=False -> use_formats=True"): "the copied schema has no formats",

@@ -13,13 +13,13 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from bench.profiles.imports import ROOT
-from bench.profiles.table import Table
+from bench.profiles.table import Cell, Table
 from bench.servers import RUN, Call, Servers, open_servers, run, warm_up
 from bench.stdio_client import StdioClient
 
@@ -45,7 +45,7 @@ def profile_paths(*, rounds: int = ROUNDS) -> Iterator[Table]:
         servers.enable_demo(more=more)
         few, many = (_shortest(servers, _proxied(count), rounds) for count in (1, 1 + CALLS))
     call = [(there - here) / CALLS for here, there in zip(_count(few), _count(many), strict=True)]
-    rows = [("a run of 1+1", *_count(path)), ("one more proxied call", call[0], "", call[2])]
+    rows: list[Sequence[Cell]] = [("a run of 1+1", *_count(path)), ("one more proxied call", call[0], "", call[2])]
     yield Table("paths through our own code", ("path", "functions called", "files", "moves"), rows)
     yield Table("a run of 1+1: calls by file", ("file", "calls"), Counter(step.file for step in path).most_common())
     added = Counter(step.file for step in many)

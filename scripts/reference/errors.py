@@ -26,9 +26,8 @@ def _kinds(root: type[errors.OneToolError]) -> Iterator[type[errors.OneToolError
 
 
 def _row(kind: type[errors.OneToolError], words: str) -> tuple[str, str, str, str]:
-    caught = next((wording._KINDS[each] for each in kind.__mro__ if each in wording._KINDS), "RuntimeError")
     about = (kind.__doc__ or "").partition("\n\n")[0]
-    return f"`{kind.__name__}`", in_cell(about), f"`{caught}`", in_cell(words).replace("<", "&lt;")
+    return f"`{kind.__name__}`", in_cell(about), f"`{kind.caught_as}`", in_cell(words).replace("<", "&lt;")
 
 
 def _sentences() -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""An attempt that takes a while, and the calls that wait for it: their clocks stand still, they hear how it goes."""
+"""An attempt that takes a while, and the calls that wait for it with stopped clocks, and hear of its progress."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Attempt:
         self._wake()
 
     def finish(self) -> None:
-        """Let everybody go on: the outcome stands."""
+        """Let everybody go on: the outcome is known."""
         self.done = True
         self._wake()
 

@@ -6,7 +6,7 @@ The executor sets the one context variable of the system around each call; packs
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import partial
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import anyio
 
+from mcp_core.json_types import JsonObject
 from ot.clients.caller import NOBODY, Caller, Milestone
 from ot.effects import Effect
 from ot.tasks.owned_tasks import ReusableScope
@@ -37,7 +38,7 @@ class CallServices(Protocol):
     @property
     def registry(self) -> ToolRegistry: ...
 
-    def options_of(self, tool: str) -> Arguments: ...
+    def options_of(self, tool: str) -> Mapping[str, object]: ...
     def state_of(self, tool: str) -> Path: ...
     def output_of(self, tool: str, argument: str) -> Path: ...
     def secret_for(self, tool: str, name: str) -> str: ...
@@ -60,6 +61,7 @@ class CallContext:
         "_left",
         "_scope",
         "caller",
+        "claims",
         "depth",
         "effect",
         "entry",
@@ -82,9 +84,10 @@ class CallContext:
         self.tool = tool
         self._door = door
         self.caller = caller
-        self.depth = depth  # how many calls stand around this one
+        self.depth = depth  # the number of calls around this one
         self.effect = effect  # what the call does outside
         self.entry = entry  # the number of its line in the audit log; 0 if it has none
+        self.claims: JsonObject | None = None  # what its server is told that the client can do
         self.startup = 0.0  # seconds for which it waited while a worker or a server was started
         self.reports = 0  # of its progress
         self._latest: tuple[float, float | None, str] = (0.0, None, "")  # of its reports
@@ -94,7 +97,7 @@ class CallContext:
         self._left = math.inf  # seconds, while held
 
     @property
-    def config(self) -> Arguments:
+    def config(self) -> Mapping[str, object]:
         """The pack's own keys under `packs.<pack>` of the configuration."""
         return self._door.options_of(self.tool)
 

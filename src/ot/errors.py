@@ -105,17 +105,20 @@ class OneToolError(FactsError):
     """The root: everything below is expected and has a sentence for the caller.
 
     A class declares the fields that are names: `class SomeError(OneToolError, names=("pack",))`. Every other field may
-    hold text of a tool, a server or a caller, and leaves the engine without secrets.
+    hold text of a tool, a server or a caller, and leaves the engine without secrets. `caught_as` is the builtin
+    exception as which code in a run may catch it.
     """
 
     names = frozenset[str]()
+    caught_as = "RuntimeError"
 
-    def __init_subclass__(cls, *, names: Sequence[str] = ()) -> None:
+    def __init_subclass__(cls, *, names: Sequence[str] = (), caught_as: str = "") -> None:
         super().__init_subclass__()
         cls.names = cls.names.union(names)
+        cls.caught_as = caught_as or cls.caught_as
 
 
-class ConfigError(OneToolError, names=("key",)):
+class ConfigError(OneToolError, names=("key",), caught_as="ValueError"):
     """One mistake in one configuration file."""
 
     reason: str
@@ -130,7 +133,7 @@ class UnsetVariableError(ConfigError, names=("variable",)):
     variable: str = ""
 
 
-class CommandError(OneToolError):
+class CommandError(OneToolError, caught_as="SyntaxError"):
     """The text given to run() cannot become code."""
 
 
@@ -180,7 +183,7 @@ class AliasCycleError(CommandError, names=("cycle",)):
     cycle: Sequence[str]
 
 
-class PackLoadError(OneToolError):
+class PackLoadError(OneToolError, caught_as="ImportError"):
     """A pack file that cannot be read, parsed or imported."""
 
     file: Path
@@ -220,7 +223,7 @@ class PreflightError(OneToolError):
     problems: Sequence[tuple[int, CallError]]
 
 
-class UnknownPackError(CallError, names=("pack", "available")):
+class UnknownPackError(CallError, names=("pack", "available"), caught_as="AttributeError"):
     """No pack has this name; `absent` says why others are not here that should be."""
 
     pack: str
@@ -233,7 +236,7 @@ class UnknownPackError(CallError, names=("pack", "available")):
         self.absent = absent
 
 
-class AliasTargetError(CallError):
+class AliasTargetError(CallError, caught_as="AttributeError"):
     """An alias that stands for nothing that can be called; `reason` is what keeps its target from it."""
 
     alias: str
@@ -241,14 +244,14 @@ class AliasTargetError(CallError):
     reason: CallError
 
 
-class WrongAliasError(CallError):
+class WrongAliasError(CallError, caught_as="NameError"):
     """An alias that is off, because its setting is wrong."""
 
     alias: str
     mistake: str  # in words
 
 
-class SwitchedOffError(CallError, names=("kind", "key")):
+class SwitchedOffError(CallError, names=("kind", "key"), caught_as="ConnectionError"):
     """A pack or a server, as `kind` says, that the configuration keeps off; `key` switches it on."""
 
     kind: str
@@ -256,7 +259,7 @@ class SwitchedOffError(CallError, names=("kind", "key")):
     key: str
 
 
-class UnknownToolError(CallError, names=("pack", "available")):
+class UnknownToolError(CallError, names=("pack", "available"), caught_as="AttributeError"):
     """The pack exists, the tool does not; `available` are the pack's tools, without the pack."""
 
     tool: str
@@ -264,14 +267,14 @@ class UnknownToolError(CallError, names=("pack", "available")):
     available: Sequence[str]
 
 
-class NameTooLongError(CallError):
+class NameTooLongError(CallError, caught_as="AttributeError"):
     """A name of `size` characters, which no pack, tool or argument can have; nobody has looked at it."""
 
     size: int
     limit: int
 
 
-class UnknownProjectError(CallError, names=("functions", "projects")):
+class UnknownProjectError(CallError, names=("functions", "projects"), caught_as="AttributeError"):
     """`proj.<name>` where neither a function nor a configured project has that name."""
 
     name: str
@@ -283,7 +286,7 @@ class UnknownProjectError(CallError, names=("functions", "projects")):
         self.tool = f"proj.{name}"
 
 
-class ToolArgumentError(CallError):
+class ToolArgumentError(CallError, caught_as="TypeError"):
     """Arguments that do not fit the schema; `problems` are short phrases."""
 
     tool: str
@@ -291,7 +294,7 @@ class ToolArgumentError(CallError):
     signature: str
 
 
-class ToolDeniedError(CallError, names=("rule",)):
+class ToolDeniedError(CallError, names=("rule",), caught_as="PermissionError"):
     """`policy.deny` names this tool."""
 
     tool: str
@@ -302,21 +305,21 @@ class NotGrantedError(ToolDeniedError):
     """A pack or a tool, as `tool` says, that is there for groups which are granted it, and the person is in none."""
 
 
-class UnsupportedToolError(CallError):
+class UnsupportedToolError(CallError, caught_as="NotImplementedError"):
     """A server offers this tool only by means of the protocol that we do not have."""
 
     tool: str
     lacks: str
 
 
-class FlowDeniedError(CallError, names=("read",)):
+class FlowDeniedError(CallError, names=("read",), caught_as="PermissionError"):
     """`policy.flows` keeps what another tool gave from this one."""
 
     tool: str
     read: str
 
 
-class ConsentError(CallError):
+class ConsentError(CallError, caught_as="PermissionError"):
     """A person must agree first, and did not or could not be asked."""
 
     tool: str
@@ -324,7 +327,7 @@ class ConsentError(CallError):
     rule: str  # why somebody is asked at all
 
 
-class ToolTimeoutError(CallError, names=("key",)):
+class ToolTimeoutError(CallError, names=("key",), caught_as="TimeoutError"):
     """The call took longer than its limit; `still_running` is true where a plain tool could not be stopped.
 
     `key` is what sets the limit, empty where that is the caller.
@@ -343,7 +346,7 @@ class ToolStoppedError(CallError):
     still_running: bool = False
 
 
-class ServiceUnavailableError(CallError):
+class ServiceUnavailableError(CallError, caught_as="ConnectionError"):
     """The network, or the service behind it, did not answer."""
 
     tool: str
@@ -357,20 +360,20 @@ class ServiceError(CallError):
     reason: str
 
 
-class KeyRefusedError(ServiceError):
+class KeyRefusedError(ServiceError, caught_as="PermissionError"):
     """The service does not accept the key in this secret; `page` is where a person gets another."""
 
     secret: str
     page: str
 
 
-class PaymentRequiredError(ServiceError):
+class PaymentRequiredError(ServiceError, caught_as="PermissionError"):
     """The service wants to be paid; `page` is where a person does that."""
 
     page: str
 
 
-class RateLimitedError(ServiceError):
+class RateLimitedError(ServiceError, caught_as="ConnectionError"):
     """More calls than the service takes in the time that is left; `wait` is how long it asks for, in seconds."""
 
     wait: float
@@ -383,13 +386,13 @@ class ServiceRefusedError(ServiceError):
     status: int
 
 
-class ServiceAnswerError(ServiceError):
+class ServiceAnswerError(ServiceError, caught_as="ConnectionError"):
     """The service answers with something that is not an answer."""
 
     address_key: str  # the option that says where the service is
 
 
-class ServerUnavailableError(CallError, names=("server",)):
+class ServerUnavailableError(CallError, names=("server",), caught_as="ConnectionError"):
     """A proxied server cannot be reached, or was lost in the middle of the call.
 
     `begun` is true where the call may have had an effect; `tail` is the end of what the server wrote to stderr.
@@ -403,7 +406,7 @@ class ServerUnavailableError(CallError, names=("server",)):
     tail: str = ""
 
 
-class ToolChangedError(CallError, names=("server",)):
+class ToolChangedError(CallError, names=("server",), caught_as="PermissionError"):
     """A proxied tool, or a `prompt`, is not defined as a person accepted it, and its server is pinned."""
 
     tool: str
@@ -412,21 +415,21 @@ class ToolChangedError(CallError, names=("server",)):
     prompt: str = ""
 
 
-class UntrustedPackError(CallError, names=("pack",)):
+class UntrustedPackError(CallError, names=("pack",), caught_as="PermissionError"):
     """A pack that a project brings, a file of tools or a server, that nobody has trusted."""
 
     pack: str
     project: str
 
 
-class WrongSettingsError(CallError, names=("pack",)):
+class WrongSettingsError(CallError, names=("pack",), caught_as="LookupError"):
     """A pack or server that is off, because its settings are wrong."""
 
     pack: str
     mistake: str  # in words
 
 
-class BrokenPackError(CallError, names=("pack",)):
+class BrokenPackError(CallError, names=("pack",), caught_as="ImportError"):
     """An extension that cannot be used, because its file has a mistake; `place` is where."""
 
     pack: str
@@ -440,7 +443,7 @@ class UntrustedSkillError(UntrustedPackError):
     skill: str
 
 
-class BrokenSkillError(CallError):
+class BrokenSkillError(CallError, caught_as="ImportError"):
     """The file of a skill is not what a skill looks like."""
 
     tool: str
@@ -465,14 +468,14 @@ class RecordedFailureError(CallError, names=("kind",)):
     message: str
 
 
-class CallNotRecordedError(CallError):
+class CallNotRecordedError(CallError, caught_as="LookupError"):
     """A call in a replay that the run which is played again has not made, or whose value is no longer kept."""
 
     tool: str
     reason: str
 
 
-class CallNotJournalledError(CallError):
+class CallNotJournalledError(CallError, caught_as="ConnectionError"):
     """A call that may have an effect was not made, because it could not be written down first."""
 
     tool: str
@@ -496,7 +499,7 @@ class PackNotReadyError(CallError, names=("pack", "requirements")):
     reason: str
 
 
-class WorkerCrashedError(CallError):
+class WorkerCrashedError(CallError, caught_as="ChildProcessError"):
     """The worker ended in the middle of the call, whose effect is unknown then; `reason` names the call that caused it.
 
     `status` is that of waitpid, None where it says nothing: the worker was stopped by us, or nobody saw its end.
@@ -532,32 +535,32 @@ class DatabaseDamagedError(DatabaseUnavailableError):
     """The file is damaged, or is no database."""
 
 
-class InvalidPeriodError(CallError, names=("valid",)):
+class InvalidPeriodError(CallError, names=("valid",), caught_as="ValueError"):
     """Statistics were asked for an unknown period."""
 
     period: str
     valid: Sequence[str]
 
 
-class ReportWriteError(CallError):
+class ReportWriteError(CallError, caught_as="OSError"):
     """A report cannot, or may not, be written there; `path` is as it was given."""
 
     path: str
     reason: str
 
 
-class PathError(CallError):
+class PathError(CallError, caught_as="OSError"):
     """A file or folder cannot be used; `path` is as it was given, `reason` says why and how it can."""
 
     path: str
     reason: str
 
 
-class PathRefusedError(PathError):
+class PathRefusedError(PathError, caught_as="PermissionError"):
     """A path that tools may not use."""
 
 
-class MissingPathError(PathError):
+class MissingPathError(PathError, caught_as="FileNotFoundError"):
     """A path that leads to nothing."""
 
 
@@ -565,26 +568,26 @@ class ChangedFileError(PathError):
     """A file that somebody else has changed since it was read."""
 
 
-class UnknownResultError(CallError):
+class UnknownResultError(CallError, caught_as="LookupError"):
     """No stored result ever had this handle, or it is long gone."""
 
     handle: str
 
 
-class ExpiredResultError(CallError):
+class ExpiredResultError(CallError, caught_as="LookupError"):
     """There was a result with this handle, but it is no longer kept."""
 
     handle: str
 
 
-class NoDetachedRunError(CallError):
+class NoDetachedRunError(CallError, caught_as="LookupError"):
     """No detached run of this principal has this id, or its answer is no longer kept; `others` are ids of theirs."""
 
     run: str
     others: Sequence[str]
 
 
-class UnknownRunError(CallError):
+class UnknownRunError(CallError, caught_as="LookupError"):
     """The journal has no run of this name, for this principal and project."""
 
     run: str
@@ -612,13 +615,13 @@ class CallNotRepeatedError(CallError):
     reason: str
 
 
-class ArgumentValueError(CallError):
+class ArgumentValueError(CallError, caught_as="ValueError"):
     """An argument has the right type and a value that makes no sense; code catches it as a ValueError."""
 
     message: str
 
 
-class CallLimitError(CallError, names=("key",)):
+class CallLimitError(CallError, names=("key",), caught_as="TimeoutError"):
     """A person has made as many calls as they may; `problem` is why they could not even be counted."""
 
     tool: str
@@ -653,7 +656,7 @@ class ToolError(CallError):
         super().__init__(message)
 
 
-class MissingSecretError(ToolError):
+class MissingSecretError(ToolError, caught_as="PermissionError"):
     """A secret that a pack needs is not set; `page` is where a person gets one, if that is known."""
 
     secret: str

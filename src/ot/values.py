@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TypeAlias
 
 from ot_kernel.project_path import ProjectPath
 from ot_kernel.rows import Rows, pack_column
-from ot_kernel.values import Audio, Image, Record, Resource, Value
+from ot_kernel.values import Attachment, Audio, Image, Record, Resource, Scalar
 
 __all__ = [
     "Arguments",
     "Audio",
     "Image",
+    "OpaqueValue",
     "ProjectPath",
     "Record",
     "Resource",
@@ -22,7 +24,17 @@ __all__ = [
     "pack_column",
 ]
 
-ToolValue: TypeAlias = Value
+
+class OpaqueValue:
+    """A value that nobody reads on its way to code: one in a file, one of the journal, the code of a skill."""
+
+    __slots__ = ()
+
+
+ToolValue: TypeAlias = (
+    "Scalar | Sequence[ToolValue] | Mapping[str, ToolValue] | Mapping[Scalar, ToolValue] | AbstractSet[ToolValue]"
+    " | Attachment | Resource | Rows | ProjectPath | OpaqueValue"
+)
 """A value that a tool takes or returns."""
 
 Arguments: TypeAlias = Mapping[str, ToolValue]

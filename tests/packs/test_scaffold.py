@@ -127,7 +127,7 @@ async def test_where_nobody_can_be_asked_a_skill_waits_for_the_person(tmp_path: 
         answer = await app.runner.run("skills.shout(text='x')")
 
     assert f"onetool trust {project}" in written["waits_for"]
-    assert f"The skill shout comes with the project in {project}" in waiting.text
+    assert f"The skill shout belongs to the project in {project}" in waiting.text
     assert answer.text == "X!"
 
 

@@ -139,7 +139,7 @@ async def test_the_end_of_the_driver_is_told_and_another_one_is_started(engine: 
         kill_driver()
 
     assert isinstance(outcomes[0], WorkerLostError)
-    assert "the connection to the Ray cluster was lost. Its effect is unknown." in word_error(outcomes[0])
+    assert "the connection to the Ray cluster was lost. Its side effects are unknown." in word_error(outcomes[0])
     await to_thread.run_sync(wait_until_gone, {int(began.read_text())})
     assert await call(engine, "heavy.echo", value="served again") == "served again"
 

@@ -134,7 +134,7 @@ async def test_a_call_with_effect_is_not_made_once_the_database_is_gone(
 
         assert answer.is_error
         assert world.done == ["a"]
-        assert "world.do was not called: a call that may have an effect is written down first" in answer.text
+        assert "world.do was not called: a call that may have side effects is recorded first" in answer.text
         assert "This run is not in the journal: PostgreSQL at 127.0.0.1" in answer.text
 
         cable.mend()

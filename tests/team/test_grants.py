@@ -71,7 +71,7 @@ async def apps(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Apps]:
 async def test_packs_of_the_machine_are_off_for_who_is_granted_none(apps: Apps, command: str) -> None:
     refused = await answer(apps, ALICE, command)
 
-    assert "is not open to you: no group of yours is granted it" in refused
+    assert "You don't have access to" in refused
 
 
 async def test_files_are_closed_to_every_other_pack_too(apps: Apps) -> None:
@@ -87,8 +87,8 @@ async def test_a_grant_opens_of_a_pack_what_it_names_and_nothing_else(apps: Apps
 
     assert "quarterly figures" in await answer(apps, ops, 'file.read(path="report.txt")')
     assert await answer(apps, ops, 'demo.upper(text="a")') == "A"
-    assert "demo.fail is not open to you" in await answer(apps, ops, 'demo.fail(message="a")')
-    assert "git.status is not open to you" in await answer(apps, ops, "git.status()")
+    assert "You don't have access to demo.fail." in await answer(apps, ops, 'demo.fail(message="a")')
+    assert "You don't have access to git.status." in await answer(apps, ops, "git.status()")
     assert "file.write was not called" in await answer(apps, ops, 'file.write(path="a.txt", content="a")')
     assert "denies 'web.request' (policy.deny)" in await answer(
         apps, ops, 'web.request(method="GET", url="https://a.example")'

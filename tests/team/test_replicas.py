@@ -139,7 +139,7 @@ async def test_a_run_is_waited_for_and_stopped_at_the_other_replica(team: Team, 
     assert waited.endswith("whole")
     assert "was stopped" in told
     assert others.is_error
-    assert "No detached run" in text_of(others)
+    assert "There is no detached run" in text_of(others)
 
 
 async def test_what_was_read_at_one_replica_decides_what_may_be_sent_at_the_other(team: Team) -> None:

@@ -1,1 +1,1 @@
-"""The audit log: what was called with effect, by whom, what allowed it, and how it ended."""
+"""The audit log: calls with side effects, who made them, what allowed it, and how it ended."""

@@ -18,7 +18,7 @@ UNKNOWN = "unknown"  # its process ended first
 
 @dataclass(slots=True)
 class AuditedCall:
-    """One call with effect, or one that was refused."""
+    """One call with side effects, or one that was refused."""
 
     time: str  # ISO, UTC
     chain: str

@@ -13,6 +13,8 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from mcp_core.json_types import JsonObject
+from ot.store import owned_files
+from ot.store.owned_files import CHAIN
 
 FORM_OF_LINES = 1  # named by the head of each file
 START = "start"  # the first line of a chain
@@ -28,7 +30,8 @@ OK = "ok"  # the outcome of a call that did not fail
 FULL = "full"  # reasons for a further file
 REMOVED = "removed"
 
-_FILE_NAME = re.compile(r"(?P<chain>\d{8}T\d{6}-\d+-[0-9a-f]{8})\.(?P<part>\d{4,9})\.jsonl")
+ENDING = ".jsonl"
+_FILE_NAME = re.compile(rf"{CHAIN}\.jsonl")
 _SEAL = re.compile(rb',"hash":"(?P<digest>[0-9a-f]{64})"\}\n')
 _SEAL_SIZE = len(',"hash":""}\n') + 64
 
@@ -43,7 +46,7 @@ class SealedLine(NamedTuple):
 
 
 def word(fields: JsonObject) -> str:
-    """Return fields as they stand in a line, without braces."""
+    """Return fields as a line has them, without braces."""
     return _encode(fields)[1:-1]
 
 
@@ -80,7 +83,7 @@ def unseal(raw: bytes) -> SealedLine:
 
 def name_file(chain: str, part: int) -> str:
     """Return the name of one of the files of a chain."""
-    return f"{chain}.{part:04}.jsonl"
+    return owned_files.name_file(chain, part, ENDING)
 
 
 def read_name(name: str) -> tuple[str, int] | None:

@@ -1,7 +1,7 @@
 """The writer of the audit log: one chain for each engine, appended to by plain writes that outlive a `kill -9`.
 
-A call with effect is one line before it begins and one after it has ended, so that one which was in flight when its
-process died is seen to have begun. The second is written a moment later, with those of other calls, so that the code
+A call with side effects is one line before it begins and one after it has ended, so that one which was in flight when
+its process died is seen to have begun. The second is written a moment later, with those of other calls, so that code
 which goes on with the answer does not wait for it, and at the latest with the next line. Nothing is made or opened
 before the first line. A call is never kept from being made because it cannot be logged: that is reported in the log of
 the server once, and in `problem`; the next line that can be written says how many are missing before it.
@@ -9,10 +9,8 @@ the server once, and in `problem`; the next line that can be written says how ma
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
-import secrets
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -23,13 +21,14 @@ from pathlib import Path
 from mcp_core.distribution import installed_version
 from mcp_core.json_types import JsonObject
 from ot.audit import chain
-from ot.audit.retention import DAY, claim, prune
+from ot.audit.retention import DAY, prune
 from ot.clients.caller import Caller
 from ot.config.models import AuditSettings
 from ot.effects import Effect
 from ot.logs import write_log
 from ot.store.audit_rows import AuditRows
 from ot.store.forms import FORM
+from ot.store.owned_files import OwnedFile
 from ot.text.redaction import Redactor
 
 LOCAL = "local"  # the command line of this machine; clients have a connection as well
@@ -76,15 +75,10 @@ class AuditLog:
             tuple[float, int, str, float]
         ] = []  # when which calls have ended and how, still to be written
         self._word = lru_cache(_MOST_WORDED)(self._word_begin)  # most calls begin as others did
-        self._chain = ""
-        self._part = 0
+        self._file = OwnedFile(folder, chain.ENDING)
         self._number = 0  # of the last line
         self._previous = ""  # its digest
-        self._unsaid = 0  # lost lines that no line has told of
-        self._descriptor: int | None = None
-        self._file = ""  # the open one
-        self._inode = 0
-        self._size = 0  # bytes of the open file
+        self._unsaid = 0  # lost lines that no line has mentioned
 
     def begin(self, tool: str, effect: Effect, caller: Caller, *, depth: int, allowed_by: str, given: str) -> int:
         """Say that a call begins; return the number of the line, 0 if it could not be written."""
@@ -131,9 +125,9 @@ class AuditLog:
     def close(self) -> None:
         """Write the last line and let go of the file; nothing happens where there is none."""
         self.flush()
-        if self._descriptor is not None:
+        if self._file.descriptor is not None:
             self._append_now(chain.word({"event": chain.CLOSE}))
-        self._let_go()
+        self._file.close()
 
     # -- lines
 
@@ -161,7 +155,7 @@ class AuditLog:
     def _append(self, lines: Sequence[str], *, hasty: bool = False) -> int:
         """Write lines; a hasty one, for which a call waits, looks after the file once a second only."""
         try:
-            full = self._descriptor is None or self._size >= self._largest
+            full = self._file.descriptor is None or self._file.size >= self._largest
             if full or not hasty or self._clock() >= self._next_look:
                 self._make_room()
             self._write(lines)
@@ -179,74 +173,47 @@ class AuditLog:
         self._unsaid += count
 
     def _write(self, lines: Sequence[str]) -> None:
-        assert self._descriptor is not None
         sealed, number, previous = chain.seal(lines, after=self._number, previous=self._previous, lost=self._unsaid)
-        if os.write(self._descriptor, sealed) != len(sealed):
-            os.ftruncate(self._descriptor, self._size)  # half a line would look like a changed one
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        begins = self._file.size
+        self._file.append(sealed)
         with suppress(OSError):  # too many wait; what is missing is seen there, and is in the file
-            self._rows.add(chain.name_file(self._chain, self._part), self._size, sealed)
+            self._rows.add(self._file.name, begins, sealed)
         self._number, self._previous, self._unsaid = number, previous, 0
-        self._size += len(sealed)
 
     # -- files
 
     def _make_room(self) -> None:
         """Open the first file, or the next one where this one is full or somebody has removed it."""
         self._next_look = self._clock() + LOOK_INTERVAL
-        if self._descriptor is None:
+        if self._file.descriptor is None:
             self._open_next({})
-        elif self._is_gone():
+        elif self._file.is_gone():
             self._open_next({"because": chain.REMOVED})
-        elif self._size >= self._largest:
+        elif self._file.size >= self._largest:
             self._open_next({"because": chain.FULL})
-
-    def _is_gone(self) -> bool:
-        try:
-            return os.stat(self._file).st_ino != self._inode  # noqa: PTH116 - with each call with effect
-        except FileNotFoundError:
-            return True
-        except OSError:  # what is open can be written to nevertheless
-            return False
 
     def _open_next(self, reason: JsonObject) -> None:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         prune(self.folder, keep_days=self._settings.keep_days, most_bytes=self._settings.max_size - self._largest)
         self._rows.prune(keep_for=self._settings.keep_days * DAY, most_bytes=self._settings.max_size)
-        if not self._chain:
-            self._chain = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.getpid()}-{secrets.token_hex(4)}"
-        file = self.folder / chain.name_file(self._chain, self._part + 1)
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(file, flags, 0o600)
-        claim(descriptor)
-        self._let_go()
-        self._descriptor, self._size = descriptor, 0
-        self._file, self._inode = str(file), os.fstat(descriptor).st_ino
-        self._part += 1
+        self._file.open_next()
         try:
             self._write([_stamp(time.time(), chain.word(self._head(reason)))])
         except OSError:
-            self._let_go()
-            self._part -= 1
-            file.unlink()
+            self._file.take_back()
             raise
 
     def _head(self, reason: JsonObject) -> JsonObject:
         return {
-            "event": chain.START if self._part == 1 else chain.CONTINUED,
+            "event": chain.START if self._file.part == 1 else chain.CONTINUED,
             FORM: chain.FORM_OF_LINES,
-            "chain": self._chain,
-            "part": self._part,
+            "chain": self._file.chain,
+            "part": self._file.part,
             **reason,
             "pid": os.getpid(),
             "version": installed_version(),
             "project": self._clean(str(self._project)),
         }
-
-    def _let_go(self) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-        self._descriptor = None
 
 
 def _stamp(when: float, fields: str) -> str:

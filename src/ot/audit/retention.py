@@ -1,4 +1,4 @@
-"""How long the audit log is kept: whole files go, the oldest first, and none that a process still writes to."""
+"""Retention of the audit log: whole files are removed, the oldest first, and none that a process still writes to."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 
 from ot.audit.chain import read_name
 from ot.store import owned_files
-from ot.store.owned_files import claim, is_in_use, open_plain
+from ot.store.owned_files import is_in_use, open_plain
 
-__all__ = ["claim", "is_in_use", "open_plain", "prune"]
+__all__ = ["is_in_use", "open_plain", "prune"]
 
 DAY = 24 * 3600.0  # seconds
 MOST_FILES = 5000  # each short command leaves one

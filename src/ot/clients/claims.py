@@ -67,10 +67,15 @@ class KnownClients:
 
     def __init__(self) -> None:
         self._able = Abilities()
+        self._noted: dict[Abilities, Claims] = {}
 
-    def note(self, able: Abilities) -> None:
-        """Count a client in."""
-        self._able |= able
+    def note(self, able: Abilities) -> Claims:
+        """Count a client in, and return its own claims."""
+        claims = self._noted.get(able)
+        if claims is None:
+            claims = self._noted[able] = able.claims
+            self._able |= able
+        return claims
 
     @property
     def claims(self) -> Claims:

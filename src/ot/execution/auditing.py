@@ -1,6 +1,6 @@
 """The audit log's step of a call: one with side effects is written before it begins and after it has ended.
 
-What was refused is written too, by whomever and for whichever tool.
+Refused calls are written too, whoever refused them and whichever tool they were for.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ot.execution.call import Call, Step
 from ot.tasks.large_values import LARGE_MESSAGE, MOST, aside, is_large
 from ot.values import Arguments, ToolValue
 
-POSITIONAL = "*"  # stands for the positional arguments of a call that was refused before they had names
+POSITIONAL = "*"  # the key of positional arguments of a call that was refused before they had names
 
 
 class RefusalStep(Step):
@@ -118,7 +118,7 @@ async def _describe(audit: AuditLog, arguments: Arguments, sent: bytes) -> str:
 def _word_refusal(error: OneToolError) -> str:
     match error:
         case NotGrantedError():
-            return "no group of theirs is granted it"
+            return "none of their groups is granted it"
         case ToolDeniedError():
             return f"policy.deny names {error.rule}"
         case FlowDeniedError():

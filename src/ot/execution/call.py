@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from mcp_core.quick_dataclass import dataclass
 from ot.clients.caller import Caller
 from ot.context import CallContext
 from ot.execution.prepared import PreparedTool
@@ -23,73 +25,37 @@ class Delivery(Protocol):
     def send(self, packed: bytes, /) -> None: ...
 
 
+@dataclass(slots=True, eq=False)
 class Call:
     """A request to a tool, its caller, and what the steps have found out so far."""
 
-    __slots__ = (
-        "allowed_by",
-        "arguments",
-        "audited",
-        "bound",
-        "caller",
-        "context",
-        "delivery",
-        "depth",
-        "entry",
-        "failure",
-        "journal",
-        "name",
-        "packed",
-        "positional",
-        "reused",
-        "scope",
-        "seconds",
-        "sent",
-        "started",
-        "tool",
-        "traced",
-        "value",
-    )
+    name: str  # the tool's own; it may have been called by its server's name for it
+    tool: PreparedTool
+    arguments: Arguments  # as they were given
+    positional: Sequence[ToolValue]
+    caller: Caller
+    depth: int = 0  # the number of calls around this one
+    sent: bytes = b""  # the arguments as they came, for the statistics
+    delivery: Delivery | None = None
+    scope: ReusableScope | None = None  # of its task, which may end it
+    started: float = 0.0  # by the clock that measures
 
-    bound: dict[str, ToolValue]  # the arguments by name, once they are checked
-    value: ToolValue  # once there is one
-    seconds: float  # that it took, once it has ended
-
-    def __init__(  # noqa: PLR0913, PLR0917 - on the way of every call
-        self,
-        tool: PreparedTool,
-        arguments: Arguments,
-        positional: Sequence[ToolValue],
-        caller: Caller,
-        depth: int = 0,
-        sent: bytes = b"",
-        delivery: Delivery | None = None,
-        scope: ReusableScope | None = None,
-        started: float = 0.0,
-    ) -> None:
-        self.name = tool.definition.name  # the tool's own; it may have been called by its server's name for it
-        self.tool = tool
-        self.arguments = arguments  # as they were given
-        self.positional = positional
-        self.caller = caller
-        self.depth = depth  # how many calls stand around this one
-        self.sent = sent  # the arguments as they came, for the statistics
-        self.delivery = delivery
-        self.scope = scope  # of its task, which may end it
-        self.started = started  # by the clock that measures
-        self.allowed_by = ""  # what let it pass, where somebody was asked
-        self.audited = 0  # the number of its line in the audit log; 0 if it has none
-        self.traced: Traced | None = None
-        self.journal: RunJournal | None = None  # of its run
-        self.entry: OpenCall | None = None  # in there
-        self.reused = False  # it was answered from an earlier run
-        self.context: CallContext | None = None  # once the function is called
-        self.packed = b""  # its value as the caller gets it
-        self.failure = ""  # the kind of what went wrong
+    bound: dict[str, ToolValue] = field(default_factory=dict)  # the arguments by name, once they are checked
+    allowed_by: str = ""  # what let it pass, where somebody was asked
+    audited: int = 0  # the number of its line in the audit log; 0 if it has none
+    traced: Traced | None = None
+    journal: RunJournal | None = None  # of its run
+    entry: OpenCall | None = None  # in there
+    reused: bool = False  # it was answered from an earlier run
+    context: CallContext | None = None  # once the function is called
+    value: ToolValue = None  # once there is one
+    packed: bytes = b""  # the same as the caller gets it
+    failure: str = ""  # the kind of what went wrong
+    seconds: float = 0.0  # that it took, once it has ended
 
 
 Answer: TypeAlias = Awaitable[bool | None] | None
-"""What `begin` returns: nothing, or something to wait for, which is true where it has given the call its value."""
+"""The result of `begin`: nothing, or something to await, which is true if the step has given the call its value."""
 
 
 class Step:

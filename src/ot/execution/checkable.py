@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from mcp_core.json_types import Json, JsonObject, Schema
+from mcp_core.json_types import Json, JsonObject, Schema, mapping_of
 from ot.registry.schema_copy import NUMBERS, SIZES, Reader, SchemaCopy, names_in, read_size, read_type
 
 MAX_NODES = 1000
@@ -46,7 +46,7 @@ def _read_branches(copy: SchemaCopy, keyword: str, value: Json, level: int) -> J
     """Only one of several may fit: that is left to the tool, because a weaker copy could fit twice."""
     if not isinstance(value, list) or not value:
         return {}
-    branches = [copy.copy(branch, level + 1) for branch in value]
+    branches: list[Json] = [copy.copy(branch, level + 1) for branch in value]
     if keyword == "allOf":
         return {"allOf": branches}
     return {"anyOf": branches} if all(branches) else {}
@@ -74,11 +74,11 @@ class _CheckableCopy(SchemaCopy):
         """Say which properties must and may be there; only where every name is known to the copy."""
         if "prefixItems" in schema:
             found.pop("items", None)
-        names = set(found.get("properties", ()))
+        names = set(mapping_of(found.get("properties")))
         complete = "patternProperties" not in schema and ("properties" in found or "properties" not in schema)
         required = names_in(schema.get("required"))
         if required:
-            found["required"] = required
+            found["required"] = [*required]
         if not complete or not names.issuperset(required):
             return
         additional = schema.get("additionalProperties")

@@ -1,4 +1,4 @@
-"""Consent: a person is shown calls with all of their arguments, and agrees or not.
+"""Consent: a person is shown calls with all of their arguments, and agrees or declines.
 
 Calls of a run that wait at the same time are one question that lists them, and one question is open at a time.
 """
@@ -63,7 +63,7 @@ class _Desk:
 
 
 class Consent:
-    """Asks the person in front of a caller; no secret stands in a question."""
+    """Asks the person in front of a caller; a question holds no secret."""
 
     def __init__(self, redactor: Redactor, folder: Path | None = None) -> None:
         self._redactor = redactor
@@ -172,7 +172,7 @@ class Consent:
 
 
 def held(caller: Caller) -> AbstractContextManager[None]:
-    """Let a caller's clock stand still."""
+    """Stop a caller's clock."""
     return nullcontext() if caller.hold is None else caller.hold()
 
 

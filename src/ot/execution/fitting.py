@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
-from mcp_core.json_types import Schema
+from mcp_core.json_types import Schema, list_of, mapping_of
 from ot.values import Arguments, ToolValue
 
 PLAIN = frozenset({str, int, bool, type(None)})
@@ -13,7 +14,7 @@ PLAIN = frozenset({str, int, bool, type(None)})
 
 
 def fit(value: ToolValue, schema: Schema) -> ToolValue:
-    """The value as the schema wants it, or the value itself; an unrestricted schema changes nothing."""
+    """Return the value as the schema wants it, or itself; an unrestricted schema changes nothing."""
     if type(value) in PLAIN or not schema:
         return value
     if isinstance(value, os.PathLike):
@@ -28,11 +29,11 @@ def fit(value: ToolValue, schema: Schema) -> ToolValue:
     return value
 
 
-def _fit_items(value: Collection[ToolValue], schema: Schema) -> Collection[ToolValue]:
+def _fit_items(value: Sequence[ToolValue] | AbstractSet[ToolValue], schema: Schema) -> ToolValue:
     branch = _branch(schema, "array")
     if branch is None:
         return value
-    items = branch.get("items") or {}
+    items = mapping_of(branch.get("items"))
     if items and not all(type(item) in PLAIN for item in value):
         return [fit(item, items) for item in value]
     return value if isinstance(value, list) else list(value)
@@ -42,9 +43,8 @@ def _fit_fields(value: Mapping[str, ToolValue], schema: Schema) -> Arguments:
     branch = _branch(schema, "object")
     if branch is None or all(type(item) in PLAIN for item in value.values()):
         return value
-    properties, others = branch.get("properties", {}), branch.get("additionalProperties")
-    rest = others if isinstance(others, dict) else {}
-    return {name: fit(item, properties.get(name, rest)) for name, item in value.items()}
+    properties, rest = mapping_of(branch.get("properties")), mapping_of(branch.get("additionalProperties"))
+    return {name: fit(item, mapping_of(properties.get(name, rest))) for name, item in value.items()}
 
 
 def _accepts(schema: Schema, kind: str) -> bool:
@@ -52,12 +52,9 @@ def _accepts(schema: Schema, kind: str) -> bool:
 
 
 def _branch(schema: Schema, kind: str) -> Schema | None:
-    """The part of a schema that accepts this type by name."""
+    """Return the part of a schema that accepts this type by name."""
     types = schema.get("type")
     if types == kind or (isinstance(types, list) and kind in types):
         return schema
-    for inner in schema.get("anyOf", ()):
-        found = _branch(inner, kind)
-        if found is not None:
-            return found
-    return None
+    branches = (_branch(mapping_of(inner), kind) for inner in list_of(schema.get("anyOf")))
+    return next((found for found in branches if found is not None), None)

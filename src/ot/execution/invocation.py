@@ -47,7 +47,7 @@ class CallStep(Step):
                 raise
             except (KeyboardInterrupt, GeneratorExit):
                 raise
-            except BaseException as error:  # the edge: whatever a tool raises is told to its caller
+            except BaseException as error:  # the edge: the caller hears of whatever a tool raises
                 if scope.cancel_called:
                     late = isinstance(error, ToolStoppedError) and error.still_running
                     raise ToolTimeoutError(call.name, limit, still_running=late, key=key) from error
@@ -80,7 +80,8 @@ def _limited(
             else:
                 awaited = work.send(None)
     except StopIteration as end:
-        return end.value
+        value: ToolValue = end.value
+        return value
 
 
 def time_limit(call: Call) -> tuple[float, str]:

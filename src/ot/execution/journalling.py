@@ -106,20 +106,21 @@ class JournalStep(Step):
 
     def _word_arguments(self, call: Call, bound: dict[str, ToolValue]) -> bytes:
         """Return the arguments as fields of a line, without secrets: as they came where that will do."""
-        fields = self._source.fields
-        if len(call.sent) <= INLINE and self._came_as(call, bound):
-            return fields + b'"sent":' + call.sent
+        fields, sent = self._source.fields, call.sent
+        # The kernel's message, which may be any JSON, where it has these arguments in one line.
+        as_sent = sent and not (call.positional or self._spelt or b"\n" in sent) and len(sent) <= INLINE
+        if (
+            as_sent
+            and all(map(operator.is_, bound.values(), call.arguments.values()))
+            and not (self._redactor.active and self._holds_secret(sent))
+        ):
+            return fields + b'"sent":' + sent
         digest = b'%b"digest":"%b",' % (fields, digest_of(call.name, bound, self._journal, self._source).encode())
         arguments = _to_json(encode(self._redactor.value(without_files(bound)))).encode("ascii")
         if len(arguments) > INLINE and call.journal is not None:
             return digest + call.journal.keep_arguments(arguments)
         return b'%b"arguments":%b' % (digest, arguments)
 
-    def _came_as(self, call: Call, bound: dict[str, ToolValue]) -> bool:
-        """True if the kernel's message, which may be any JSON, has these arguments in one line, and no secret."""
-        if not call.sent or call.positional or self._spelt or b"\n" in call.sent:
-            return False
-        if not all(map(operator.is_, bound.values(), call.arguments.values())):
-            return False
-        text = call.sent.decode("utf-8", "surrogateescape") if self._redactor.active else ""
-        return not text or self._redactor.text(text) == text
+    def _holds_secret(self, sent: bytes) -> bool:
+        text = sent.decode("utf-8", "surrogateescape")
+        return self._redactor.text(text) != text

@@ -1,4 +1,4 @@
-"""The way out: values and errors leave without secrets, and packed for whoever wants them packed."""
+"""The way out: secrets are removed from values and errors, and values are packed for a kernel."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -74,7 +74,7 @@ class PackDoor:
             raise ToolError(f"there is no {kind.__name__} here")
         return found
 
-    def options_of(self, tool: str) -> Arguments:
+    def options_of(self, tool: str) -> Mapping[str, object]:
         """Return the pack's own configuration."""
         settings = self.settings.packs.get(tool.partition(".")[0])
         return settings.options if settings else {}
@@ -98,7 +98,7 @@ class PackDoor:
         return value
 
     def _secret(self, tool: ToolDefinition, name: str) -> str | None:
-        """Return a secret; what stands in the person's environment was not put there for extensions."""
+        """Return a secret; the person's environment variables are not meant for extensions."""
         if tool.cancellation is not Cancellation.WORKER:
             return self._secrets.get(name)
         of_project = tool.file is not None and tool.file.is_relative_to(self.project / FOLDER)

@@ -1,14 +1,13 @@
-"""What is wrong with a value, exactly: which place in it, which key, which of several forms it nearly has."""
+"""The problems of a value: at which place in it, with which key, and which of several forms it nearly has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from mcp_core.json_types import JsonObject, Schema
+from mcp_core.json_types import Json, Schema, list_of, mapping_of
 from ot.execution.checker import Check, compile_check
-from ot.values import ToolValue
 
 _MOST_FORMS = 5  # of a union that are compared with a value
 _MOST_KEYS = 5
@@ -32,6 +31,16 @@ class Problem(NamedTuple):
     of_key: bool = False
 
 
+class Failure(Protocol):
+    """One failure, as the schema compiler raises it: a JsonSchemaValueException."""
+
+    name: str | None
+    rule: str
+    definition: object
+    value: object
+    message: str
+
+
 def word_problems(check: Check, value: object, *, whole: str) -> list[str]:
     """Return what a checker finds, in short phrases, each once; `whole` is how the value itself is called."""
     found = groupby(find_problems_of(check, value), key=lambda problem: (problem.place, problem.of_key))
@@ -52,54 +61,54 @@ def find_problems_of(check: Check, value: object) -> list[Problem]:
     return []
 
 
-def _read(error: ToolValue) -> Iterator[Problem]:
-    """Yield the problems of one failure; `error` is the library's JsonSchemaValueException."""
-    place = str(error.name or "").removeprefix("data")
+def _read(error: Failure) -> Iterator[Problem]:
+    """Yield the problems of one failure."""
+    place, schema = str(error.name or "").removeprefix("data"), mapping_of(error.definition)
     match error.rule:
         case "type":
-            yield Problem(place, f"must be {_types_of(error.definition)}, not {type(error.value).__name__}")
+            yield Problem(place, f"must be {_types_of(schema)}, not {type(error.value).__name__}")
         case "anyOf":
-            near = _nearest_form(error.definition["anyOf"], error.value)
+            near = _nearest_form(list_of(schema["anyOf"]), error.value)
             yield from (one._replace(place=place + one.place) for one in near)
             if not near:
-                yield Problem(place, f"must be {_types_of(error.definition)}")
+                yield Problem(place, f"must be {_types_of(schema)}")
         case "enum":
-            yield Problem(place, f"must be one of {', '.join(map(repr, error.definition['enum']))}")
+            yield Problem(place, f"must be one of {', '.join(map(repr, list_of(schema['enum'])))}")
         case "required":
-            missing = [name for name in error.definition["required"] if name not in error.value]
+            missing = [name for name in list_of(schema["required"]) if name not in mapping_of(error.value)]
             yield from (Problem(place, f'"{name}" is missing', of_key=True) for name in missing[:_MOST_KEYS])
-            yield from _unknown_keys(place, error.value, error.definition)
+            yield from _unknown_keys(place, error.value, schema)
         case "additionalProperties":
-            yield from _unknown_keys(place, error.value, error.definition)
+            yield from _unknown_keys(place, error.value, schema)
         case _:
             yield Problem(place, error.message.removeprefix(str(error.name)).strip())
 
 
-def _unknown_keys(place: str, value: Mapping[object, object], schema: Schema) -> Iterator[Problem]:
-    known = schema.get("properties", {})
-    unknown = [key for key in value if key not in known] if known else []
+def _unknown_keys(place: str, value: object, schema: Schema) -> Iterator[Problem]:
+    known = mapping_of(schema.get("properties"))
+    unknown = [key for key in mapping_of(value) if key not in known] if known else []
     for key in unknown[:_MOST_KEYS]:
         yield Problem(place, f'"{str(key)[:_LONGEST_KEY]}" is not a key', of_key=True)
 
 
-def _nearest_form(forms: Sequence[JsonObject], value: object) -> list[Problem]:
+def _nearest_form(forms: Sequence[Json], value: object) -> list[Problem]:
     """Return the problems with the form of a union that a dict or a list comes nearest to; none if it has neither."""
     kind = "object" if isinstance(value, dict) else "array" if isinstance(value, list) else None
-    fitting = [form for form in forms if kind in _types(form)][:_MOST_FORMS]
+    fitting = [form for form in forms if isinstance(form, dict) and kind in _types(form)][:_MOST_FORMS]
     found = [find_problems_of(compile_check(form, fast_fail=False), value) for form in fitting]
     return min(found, key=len, default=[])
 
 
 def _types(schema: Schema) -> list[str]:
     types = schema.get("type", [])
-    return [types] if isinstance(types, str) else types
+    return [types] if isinstance(types, str) else [str(name) for name in list_of(types)]
 
 
 def _types_of(schema: Schema) -> str:
-    branches = schema.get("anyOf", [schema])
     names: list[str] = []
-    for branch in branches:
+    branches: Sequence[object] = list_of(schema.get("anyOf")) or [schema]
+    for branch in map(mapping_of, branches):
         names += _types(branch) or ["anything"]
         if "enum" in branch:
-            names[-1:] = list(map(repr, branch["enum"]))
+            names[-1:] = list(map(repr, list_of(branch["enum"])))
     return " or ".join(dict.fromkeys(_PYTHON_NAMES.get(name, name) for name in names))

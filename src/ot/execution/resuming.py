@@ -61,7 +61,7 @@ class ResumeStep(Step):
         digest = await aside(self._digest, call) if len(call.sent) > LARGE_MESSAGE else self._digest(call)
         while (found := reuse.find(digest, run.state)) is not None:
             if found.outcome is CallOutcome.UNKNOWN:
-                return self._settle(call, run, reuse, found, "and nobody knows how it ended")
+                return self._settle(call, run, reuse, found, "and its outcome is unknown")
             reuse.take(found)
             value = await self._value_of(found)
             if value is not None:
@@ -70,7 +70,7 @@ class ResumeStep(Step):
                 return _answer(call, value)
             if found.effect is not Effect.READS:
                 reuse.put_back(found)
-                return self._settle(call, run, reuse, found, "and what it gave is no longer kept")
+                return self._settle(call, run, reuse, found, "and its result is no longer kept")
             run.give(found, dropped=True)
         return False
 
@@ -114,12 +114,12 @@ class ResumeStep(Step):
         if found is None:
             given = word_arguments(shown)
             replay.found.unrecorded.append(f"{call.name}({given})")
-            raise CallNotRecordedError(call.name, "the run has not made this call")
+            raise CallNotRecordedError(call.name, "the run did not make this call")
         if found.outcome is CallOutcome.ERROR:
             raise RecordedFailureError(call.name, found.kind or "RuntimeError", found.error)
         value = await aside(replay.value_of, found)
         if value is None:
-            raise CallNotRecordedError(call.name, "nobody knows how it ended, or its value is no longer kept")
+            raise CallNotRecordedError(call.name, "its outcome is unknown, or its value is no longer kept")
         return _answer(call, self._masked(value))
 
     def _digest(self, call: Call) -> str:

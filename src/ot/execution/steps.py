@@ -131,7 +131,7 @@ def _list_steps(tool: PreparedTool, check: ArgumentStep, parts: StepParts, *, by
 
 
 def order_steps(listed: Iterable[Step]) -> Steps:
-    """Sort out which of the three each step has; what makes a value ready stands behind the call."""
+    """Group the methods that the steps have; redaction, which makes the value ready, comes after the call."""
     steps = list(listed)
     place = next(place for place, step in enumerate(steps) if isinstance(step, RedactionStep))
     return Steps(

@@ -1,7 +1,7 @@
 """ToolExecutor: the only door to a tool. It takes every call through the same steps, in this order.
 
 find         `steps`        the tool, and the list of steps that its calls need
-trace        `records`      a span of the call, where spans are wanted
+trace        `records`      a span of the call, where spans are sent
 deny         `policy`       tools that nobody may call here
 arguments    `validation`   bound to names, and checked against the schema
 resume       `resuming`     a call of a resumed or replayed run is answered from the journal, and nobody is asked
@@ -10,7 +10,7 @@ flows, ask   `policy`       what the client has read, and a person, where the co
 effect       `auditing`     a call with side effects is written into the audit log, and so is a refusal
 journal      `journalling`  written before a call that may have an effect
 call         `invocation`   the function in its context, within its time
-redaction    `outgoing`     values and errors leave without secrets
+redaction    `outgoing`     secrets are removed from values and errors
 shape        `records`      the types of what came back, where the tool leaves them open
 record       `records`      one line of the log, one note for the statistics
 
@@ -143,7 +143,10 @@ class ToolExecutor:
             await self._record_unknown(name, all_arguments(arguments, positional), caller, depth, error, sent)
             raise
         steps = ready.by_others if depth or delivery is None else ready.by_code
-        call = Call(ready.tool, arguments, positional, caller, depth, sent, delivery, scope, self._clock())
+        tool = ready.tool
+        call = Call(
+            tool.definition.name, tool, arguments, positional, caller, depth, sent, delivery, scope, self._clock()
+        )
         try:
             for begin in steps.until_value:
                 answer = begin(call)

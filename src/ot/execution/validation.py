@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import NoReturn
 
-from mcp_core.json_types import JsonObject, Schema
+from mcp_core.json_types import Schema, mapping_of
 from ot.errors import ToolArgumentError
 from ot.execution.call import Call, Step
 from ot.execution.checkable import checkable
@@ -13,6 +13,7 @@ from ot.execution.checker import Check, compile_check
 from ot.execution.fitting import PLAIN, fit
 from ot.execution.problems import word_problems
 from ot.registry.definitions import ToolDefinition
+from ot.registry.schema_copy import names_in
 from ot.tasks.large_values import MOST, aside_if_large
 from ot.values import Arguments, ToolValue
 
@@ -27,7 +28,7 @@ class ArgumentStep(Step):
     def __init__(self, definition: ToolDefinition) -> None:
         self._definition = definition
         self._schema = checkable(definition.parameters)
-        self._fields: JsonObject = self._schema.get("properties", {})
+        self._fields = mapping_of(self._schema.get("properties"))
         properties = definition.parameters.get("properties")
         self._names = tuple(properties) if isinstance(properties, dict) else ()
         self._accept = compile_check(self._schema, fast_fail=True)
@@ -53,7 +54,7 @@ class ArgumentStep(Step):
         arguments = self._bind_positional(positional, keywords) if positional else dict(keywords)
         for name, value in arguments.items():
             if type(value) not in PLAIN:
-                arguments[name] = fit(value, self._fields.get(name, {}))
+                arguments[name] = fit(value, mapping_of(self._fields.get(name)))
         try:
             self._accept(arguments)
         except (ValueError, TypeError) as error:
@@ -83,13 +84,13 @@ class ArgumentStep(Step):
         return {**arguments, **keywords}
 
     def _problems(self, arguments: Arguments) -> list[str]:
-        required = self._schema.get("required", ())
+        required = names_in(self._schema.get("required"))
         problems = [f"{self._definition.shown_name(name)} is missing" for name in required if name not in arguments]
         if self._schema.get("additionalProperties") is False:
             problems += [f"{name!s} is not a parameter" for name in arguments if name not in self._fields]
         known = {name: value for name, value in arguments.items() if name in self._fields}
         if self._explain is None:
-            self._explain = compile_check({"type": "object", "properties": self._fields}, fast_fail=False)
+            self._explain = compile_check({"type": "object", "properties": {**self._fields}}, fast_fail=False)
         try:
             problems += map(self._as_shown, word_problems(self._explain, known, whole="the arguments"))
         except TypeError as error:

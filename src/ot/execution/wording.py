@@ -20,7 +20,7 @@ from ot_sdk.failures import builtin_name
 NAMES_SHOWN = 40
 STARTS_FRESH = "Each run starts fresh: names of an earlier run are gone."
 _NEAR = 0.7
-_STILL_RUNNING = " It is still running and may yet have an effect."
+_STILL_RUNNING = " It is still running and may still have side effects."
 _MOST_PROBLEMS = 10
 _TAIL_LINES = 12
 _TAIL_WIDTH = 300
@@ -41,7 +41,7 @@ def builtin_kind(error: errors.OneToolError) -> str:
         return error.kind
     if isinstance(error, errors.ToolError) and isinstance(error.__cause__, Exception):
         return builtin_name(error.__cause__)
-    return next((_KINDS[kind] for kind in type(error).__mro__ if kind in _KINDS), "RuntimeError")
+    return error.caught_as
 
 
 def list_names(wanted: str, names: Iterable[str]) -> str:
@@ -78,7 +78,7 @@ def _word_pack_load(error: errors.PackLoadError) -> str:
 
 def _word_untrusted(what: str, project: str) -> str:
     return (
-        f"{what} comes with the project in {project}, and nobody has trusted it as it is now. A person can look at it "
+        f"{what} belongs to the project in {project}, which is not trusted in its current state. A person can review "
         f"and trust it with `{trust_command(Path(project))}`; code cannot."
     )
 
@@ -93,7 +93,7 @@ def _fate_of(entry: EntryPath) -> str:
 
 
 def _word_wrong(what: str, mistake: str) -> str:
-    return f"{what} is off, because its settings are wrong: {mistake}. Once they are right, ot.reload() switches it on."
+    return f"{what} is off, because its settings are wrong: {mistake}. Correct them, then call ot.reload()."
 
 
 def _word_unknown_tool(error: errors.UnknownToolError) -> str:
@@ -111,29 +111,29 @@ def _word_timeout(error: errors.ToolTimeoutError) -> str:
 def _word_stopped(error: errors.ToolStoppedError) -> str:
     if error.still_running:
         return f"{error.tool} was cancelled.{_STILL_RUNNING}"
-    return f"{error.tool} was not carried out: the run it belongs to has ended."
+    return f"{error.tool} was not called: its run has ended."
 
 
 def _word_server_unavailable(error: errors.ServerUnavailableError) -> str:
-    effect = " It is not known whether this call had an effect." if error.begun else ""
+    effect = " It is unknown whether the call had side effects." if error.begun else ""
     remedy = error.remedy or "Call it again to reconnect; ot.health() shows the state of every server."
     name = error.tool or error.server
     return f"{name}: the server {error.server} {error.reason}.{effect} {remedy}{_last_words(error.tail)}"
 
 
 def _word_tool_changed(error: errors.ToolChangedError) -> str:
-    what = "is new since its server was accepted" if error.new else "is not defined as it was when it was accepted"
+    what = "was added after its server was accepted" if error.new else "has changed since it was accepted"
     prompt = f"The prompt {error.prompt!r} of {error.server} was not filled in" if error.prompt else ""
     return (
-        f"{prompt or f'{error.tool} was not called'}: it {what} (security.pin_tools). A person can look at the "
-        f"difference and accept it with `onetool accept {error.server}`; code cannot."
+        f"{prompt or f'{error.tool} was not called'}: it {what} (security.pin_tools). A person can review the "
+        f"change and accept it with `onetool accept {error.server}`; code cannot."
     )
 
 
 def _word_worker_crashed(error: errors.WorkerCrashedError) -> str:
     end = f": {_word_status(error.status)}" if error.status is not None else ""
-    effect = "Its effect is unknown." if error.begun else "The call had not begun."
-    return f"{error.tool} was not finished: {error.reason}{end}. {effect}{_last_words(error.tail)}"
+    effect = "Its side effects are unknown." if error.begun else "The call had not started."
+    return f"{error.tool} did not finish: {error.reason}{end}. {effect}{_last_words(error.tail)}"
 
 
 def last_lines(tail: str) -> list[str]:
@@ -164,7 +164,7 @@ def _word_preflight(error: errors.PreflightError) -> str:
 
 
 def _word_skill_preflight(error: errors.SkillPreflightError) -> str:
-    lines = [f"{error.tool}: nothing of it was executed."]
+    lines = [f"{error.tool}: none of it was executed."]
     lines += [
         f"{error.file}, line {line}: {_word_problem(problem)}" for line, problem in error.problems[:_MOST_PROBLEMS]
     ]
@@ -192,7 +192,7 @@ def _word_absent(error: errors.UnknownPackError) -> str:
         return ""
     reasons = [_shortly(each) for each in error.absent[:_MOST_PROBLEMS]]
     more = len(error.absent) - len(reasons)
-    return f"\nNot here: {'; '.join(reasons)}{f'; {more} more' if more else ''}. ot.health() says more."
+    return f"\nUnavailable: {'; '.join(reasons)}{f'; {more} more' if more else ''}. ot.health() has the details."
 
 
 def _absent_name(absence: errors.CallError) -> str:
@@ -218,7 +218,7 @@ def _word_model_refused(error: errors.ModelRefusedError) -> str:
 
 
 def _word_model_unavailable(error: errors.ModelUnavailableError) -> str:
-    times = f", {error.attempts} times" if error.attempts > 1 else ""
+    times = f" after {error.attempts} attempts" if error.attempts > 1 else ""
     return f"{error.provider} did not answer{times}: {error.reason}"
 
 
@@ -227,20 +227,20 @@ def _at_line(line: int | None) -> str:
 
 
 def _list_others(runs: Sequence[str]) -> str:
-    return f" (there is {', '.join(runs)})" if runs else ""
+    return f" (running: {', '.join(runs)})" if runs else ""
 
 
 def _word_status(status: int | None) -> str:
     """A status of waitpid in words."""
     if status is None:
-        return "the reason is not known"
+        return "the reason is unknown"
     number = status & 0x7F
     if not number:
         return f"it exited with status {status >> 8}"
     try:
-        return f"it was ended by {signal.Signals(number).name}"
+        return f"it was killed by {signal.Signals(number).name}"
     except ValueError:
-        return f"it was ended by signal {number}"
+        return f"it was killed by signal {number}"
 
 
 def _size(limit: int) -> str:
@@ -286,10 +286,10 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.UntrustedSnippetError: lambda error: _word_untrusted(f"The snippet ${error.name}", error.project),
     errors.WrongSnippetError: lambda error: _word_wrong(f"The snippet ${error.name}", error.mistake),
     errors.BrokenPackError: lambda error: (
-        f"The pack {error.pack} is broken: {error.place}: {error.reason}. Once its file is right, it is there again."
+        f"The pack {error.pack} is broken: {error.place}: {error.reason}. Fix its file to make it available again."
     ),
     errors.AliasTargetError: lambda error: (
-        f"The alias {error.alias} stands for {error.target} (aliases.{error.alias} in the configuration). "
+        f"The alias {error.alias} refers to {error.target} (aliases.{error.alias} in the configuration). "
         f"{word_error(error.reason)}"
     ),
     errors.WrongAliasError: lambda error: _word_wrong(f"The alias {error.alias}", error.mistake),
@@ -315,7 +315,7 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     ),
     errors.UnknownToolError: _word_unknown_tool,
     errors.NameTooLongError: lambda error: (
-        f"A name of {error.size:,} characters was refused: names have at most {error.limit}."
+        f"A name of {error.size:,} characters was refused: the maximum is {error.limit}."
     ),
     errors.UnknownProjectError: lambda error: (
         f"proj has no {error.name!r}. Functions: {list_names(error.name, error.functions)}. "
@@ -326,16 +326,15 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         f"{error.tool} is not allowed here: the configuration denies {error.rule!r} (policy.deny)."
     ),
     errors.NotGrantedError: lambda error: (
-        f"{error.tool} is not open to you: no group of yours is granted it. "
-        "Whoever looks after this server can name it in grants."
+        f"You don't have access to {error.tool}. Ask an administrator to grant it to one of your groups."
     ),
     errors.UnsupportedToolError: lambda error: (
         f"{error.tool} was not called: its server offers it only {error.lacks}. "
         "ot.help(query=...) may find another tool."
     ),
     errors.FlowDeniedError: lambda error: (
-        f"{error.tool} was not called: {error.read} was called before, and the configuration keeps what that gave "
-        "from flowing here (policy.flows), in this run and in later ones of this client."
+        f"{error.tool} was not called: {error.read} was called before, and the configuration does not let its results "
+        "reach this tool (policy.flows), in this run or in later runs of this client."
     ),
     errors.ConsentError: lambda error: (
         f"{error.tool} was not called: a person must agree first, and {error.reason} ({error.rule})."
@@ -345,27 +344,26 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.ServiceUnavailableError: lambda error: (
         f"{error.tool}: the service is unavailable ({error.reason}). Try again later, or check the network."
     ),
-    errors.ServiceError: lambda error: f"{error.tool}: {error.service} does not answer as it should: {error.reason}.",
+    errors.ServiceError: lambda error: f"{error.tool}: {error.service} did not answer as expected: {error.reason}.",
     errors.KeyRefusedError: lambda error: (
-        f"{error.tool}: {error.service} refuses the key in the secret {error.secret} ({error.reason}). Put a valid one "
-        f"into ~/.onetool/secrets.yaml; keys are given out at {error.page}."
+        f"{error.tool}: {error.service} rejected the key in the secret {error.secret} ({error.reason}). Put a valid "
+        f"key into ~/.onetool/secrets.yaml; you can get one at {error.page}."
     ),
     errors.PaymentRequiredError: lambda error: (
-        f"{error.tool}: {error.service} wants to be paid for this ({error.reason}). A person sees what is left, and "
-        f"pays, at {error.page}."
+        f"{error.tool}: {error.service} requires payment ({error.reason}). A person can check the balance and pay at "
+        f"{error.page}."
     ),
     errors.RateLimitedError: lambda error: (
-        f"{error.tool}: {error.service} takes no further call for "
-        f"{error.wait:{',.0f' if error.wait >= 100 else '.3g'}} s, which is longer than this one may last "
-        f"({error.reason}). Make fewer calls at once, try again later, or name the rate of your plan in "
-        f"{error.rate_key}."
+        f"{error.tool}: {error.service} is rate-limited for "
+        f"{error.wait:{',.0f' if error.wait >= 100 else '.3g'}} s, longer than this call may wait ({error.reason}). "
+        f"Make fewer calls at once, try again later, or set the rate of your plan in {error.rate_key}."
     ),
     errors.ServiceRefusedError: lambda error: (
-        f"{error.tool}: {error.service} refuses this request with status {error.status}: {error.reason}."
+        f"{error.tool}: {error.service} rejected the request with status {error.status}: {error.reason}."
     ),
     errors.ServiceAnswerError: lambda error: (
-        f"{error.tool}: {error.service} answers with {error.reason}. Try again later; if {error.address_key} is set, "
-        "look whether the service is there."
+        f"{error.tool}: {error.service} answered with {error.reason}. Try again later; if {error.address_key} is set, "
+        "check that the service is running there."
     ),
     errors.ServerUnavailableError: _word_server_unavailable,
     errors.ToolChangedError: _word_tool_changed,
@@ -374,7 +372,7 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     ),
     errors.PackNotReadyError: lambda error: (
         f"{error.tool}: its libraries ({', '.join(error.requirements)}) are not installed, and fetching them failed "
-        f"({error.reason}); run `onetool fetch {error.pack}` when there is a network."
+        f"({error.reason}); run `onetool fetch {error.pack}` when the network is available."
     ),
     errors.WorkerCrashedError: _word_worker_crashed,
     errors.StatsDisabledError: lambda _: (
@@ -387,7 +385,7 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.PathError: lambda error: f"Cannot use {error.path!r}: {error.reason.rstrip('.')}.",
     errors.ReportWriteError: lambda error: f"Error: Cannot write to '{error.path}': {error.reason}",
     errors.UnknownResultError: lambda error: (
-        f"There is no stored result {error.handle[:60]!r}: handle not found. A handle is the word that an answer gave, "
+        f"There is no stored result {error.handle[:60]!r}: handle not found. Pass the handle as the answer gave it, "
         "in quotes."
     ),
     errors.ExpiredResultError: lambda error: (
@@ -395,29 +393,29 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         "Run the code that made it again."
     ),
     errors.NoDetachedRunError: lambda error: (
-        f"No detached run {error.run[:60]!r} is known here{_list_others(error.others)}. A run goes on in the server "
-        "that began it, and ends with it; its answer is kept for results.keep_for."
+        f"There is no detached run {error.run[:60]!r}{_list_others(error.others)}. A detached run ends with the server "
+        "that started it; its answer is kept for results.keep_for."
     ),
     errors.RecordedFailureError: lambda error: error.message,
     errors.CallNotRecordedError: lambda error: (
         f"{error.tool} cannot be answered in a replay, which makes no call: {error.reason}."
     ),
     errors.UnknownRunError: lambda error: (
-        f"The journal has no run {error.run!r} of this project: it is not a run's name, or the run is no longer kept "
+        f"The journal of this project has no run {error.run!r}: the id is wrong, or the run is no longer kept "
         "(journal.keep_for, journal.max_size)."
     ),
     errors.RunNotResumableError: lambda error: f"The run {error.run!r} cannot be resumed: {error.reason}.",
     errors.LateResumeError: lambda error: (
         f"{error.tool}(...) must be the first statement of the code: calls before it would be made again. Only imports "
-        "may stand above it."
+        "may come before it."
     ),
     errors.CallNotRepeatedError: lambda error: (
-        f"An earlier run made this call, {error.reason}: {error.call}. It is not repeated, since it may have had its "
-        f'effect. Find out, then begin with ot.resume(run="{error.run}", unknown="repeat") to make it again, or with '
-        f'unknown="skip" to go on without it: it then gives None.'
+        f"An earlier run made this call, {error.reason}: {error.call}. It was not repeated, because it may have had "
+        f'side effects. Find out, then begin with ot.resume(run="{error.run}", unknown="repeat") to make it again, or '
+        f'with unknown="skip" to continue without it; it then returns None.'
     ),
     errors.CallNotJournalledError: lambda error: (
-        f"{error.tool} was not called: a call that may have an effect is written down first, and that failed "
+        f"{error.tool} was not called: a call that may have side effects is recorded first, and that failed "
         f"({error.reason}). Try again once the database answers."
     ),
     errors.CallLimitError: _word_call_limit,
@@ -435,15 +433,14 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         f"Voice needs {error.part}, which cannot be loaded ({error.reason}): pip install '{error.package}'"
     ),
     errors.SandboxError: lambda error: (
-        f"Runs are refused: the confinement is not in force ({', '.join(error.layers)}). "
-        "The configuration key execution.sandbox says how much is demanded."
+        f"Runs are refused: the sandbox is not in force ({', '.join(error.layers)}). "
+        "The configuration key execution.sandbox says how much is required."
     ),
-    errors.KernelStartError: lambda error: f"No run could be started: {error.reason}.",
+    errors.KernelStartError: lambda error: f"The run could not be started: {error.reason}.",
     errors.LimitReachedError: _word_limit,
     errors.StoreGoneError: lambda error: (
-        f"Runs are refused for the moment: {error.reason}. Nothing that was answered is lost, and nothing of this "
-        "command was done. Try again soon: runs are accepted again as soon as the database answers (store in the "
-        "configuration)."
+        f"Runs are refused for the moment: {error.reason}. The command was not run, and no earlier answer is lost. "
+        "Try again soon: runs are accepted again as soon as the database answers (store in the configuration)."
     ),
     errors.RunTimeoutError: lambda error: (
         f"The run took longer than {error.limit:.3g} s and was stopped{_at_line(error.line)}. "
@@ -459,51 +456,4 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         f"The run's process ended without a result{_at_line(error.line)}: {_word_status(error.status)}."
     ),
     errors.RunRefusedError: lambda error: f"The run was stopped: {error.reason}.",
-}
-
-_KINDS: dict[type, str] = {
-    errors.UnknownResultError: "LookupError",
-    errors.ExpiredResultError: "LookupError",
-    errors.NoDetachedRunError: "LookupError",
-    errors.UnknownRunError: "LookupError",
-    errors.CallNotRecordedError: "LookupError",
-    errors.CallNotJournalledError: "ConnectionError",
-    errors.CallLimitError: "TimeoutError",
-    errors.ArgumentValueError: "ValueError",
-    errors.ConfigError: "ValueError",
-    errors.CommandError: "SyntaxError",
-    errors.PackLoadError: "ImportError",
-    errors.UnknownPackError: "AttributeError",
-    errors.AliasTargetError: "AttributeError",
-    errors.WrongAliasError: "NameError",
-    errors.UnknownToolError: "AttributeError",
-    errors.NameTooLongError: "AttributeError",
-    errors.UnknownProjectError: "AttributeError",
-    errors.ToolArgumentError: "TypeError",
-    errors.ToolDeniedError: "PermissionError",
-    errors.NotGrantedError: "PermissionError",
-    errors.UnsupportedToolError: "NotImplementedError",
-    errors.FlowDeniedError: "PermissionError",
-    errors.ConsentError: "PermissionError",
-    errors.ToolTimeoutError: "TimeoutError",
-    errors.ServiceUnavailableError: "ConnectionError",
-    errors.ServiceError: "RuntimeError",
-    errors.KeyRefusedError: "PermissionError",
-    errors.PaymentRequiredError: "PermissionError",
-    errors.RateLimitedError: "ConnectionError",
-    errors.ServiceAnswerError: "ConnectionError",
-    errors.MissingSecretError: "PermissionError",
-    errors.ServerUnavailableError: "ConnectionError",
-    errors.SwitchedOffError: "ConnectionError",
-    errors.ToolChangedError: "PermissionError",
-    errors.UntrustedPackError: "PermissionError",
-    errors.WrongSettingsError: "LookupError",
-    errors.BrokenPackError: "ImportError",
-    errors.BrokenSkillError: "ImportError",
-    errors.WorkerCrashedError: "ChildProcessError",
-    errors.InvalidPeriodError: "ValueError",
-    errors.PathError: "OSError",
-    errors.PathRefusedError: "PermissionError",
-    errors.MissingPathError: "FileNotFoundError",
-    errors.ReportWriteError: "OSError",
 }

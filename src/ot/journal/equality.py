@@ -1,7 +1,7 @@
 """The equality of calls: a keyed digest over a tool, its source and its arguments, in whatever order they were given.
 
 Arguments are compared as the tool got them, and only what code may see of them is kept. Where both are the same, the
-digest can be worked out from the line; otherwise it stands in the line. `1`, `1.0` and `True` differ.
+digest can be worked out from the line; otherwise the line has it. `1`, `1.0` and `True` differ.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class Equality:
 
 
 class Source(NamedTuple):
-    """The digest of what stands behind a tool, and how lines name both."""
+    """The digest of a tool's source, and how lines name both."""
 
     digest: str
     fields: bytes  # each with a comma
 
 
 class Sources:
-    """What stands behind tools: of an extension or a pack its file, of a server's tool its definition."""
+    """The sources of tools: the file of an extension or a pack, the definition of a server's tool."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[ToolDefinition, Source]] = {}
@@ -76,8 +76,9 @@ def _ordered(encoded: Encoded) -> Encoded:
         return [_ordered(item) for item in encoded]
     if not isinstance(encoded, dict):
         return encoded
-    if encoded.get("$") in _UNORDERED:
-        return {"$": encoded["$"], "v": sorted(map(_ordered, encoded["v"]), key=_to_json)}
+    members = encoded.get("v")
+    if encoded.get("$") in _UNORDERED and isinstance(members, list):
+        return {"$": encoded["$"], "v": sorted(map(_ordered, members), key=_to_json)}
     return {key: _ordered(item) for key, item in encoded.items()}
 
 

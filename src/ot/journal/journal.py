@@ -75,7 +75,7 @@ class Journal:
         beginning = begin_line(Owner(caller.principal, self._project), caller.run_id)
         most_bytes = self._settings.max_size // _RUNS
         run = RunJournal(self.store, beginning, run=caller.run_id, most_bytes=most_bytes, later=self._later)
-        command = self._redactor.text(command)
+        command = self._redactor.text(command) if self._redactor.active else command
         run.start({FORM: FORM_OF_LINES, "time": round(self._clock(), 3), "client": caller.client, "command": command})
         self.open_runs[run.run] = run
         return run
@@ -83,8 +83,8 @@ class Journal:
     def end(self, run: RunJournal, outcome: str, *, error: str = "", answer: str = "") -> None:
         """Write how a run ended, and close its journal."""
         del self.open_runs[run.run]
-        facts: JsonObject = {"outcome": outcome, "error": error, "answer": self._redactor.text(answer)[:LONGEST_ANSWER]}
-        run.end(facts)
+        shown = self._redactor.text(answer) if self._redactor.active else answer
+        run.end({"outcome": outcome, "error": error, "answer": shown[:LONGEST_ANSWER]})
 
     async def admit(self) -> None:
         """Let a run begin; raises StoreGoneError where it could not be written down."""
@@ -144,10 +144,11 @@ class Journal:
         starts: dict[str, JsonObject] = {}
         rest: dict[str, JsonObject] = {}
         for line in self._lines(principal):
+            run = str(line["run"])
             if line["event"] == START:
-                starts[line["run"]] = line
+                starts[run] = line
             else:
-                rest.setdefault(line["run"], {}).update(line)
+                rest.setdefault(run, {}).update(line)
         runs = (summarize(start, rest.get(run, {})) for run, start in starts.items())
         return sorted((run for run in runs if not self._is_old(run.time)), key=lambda run: run.time)
 

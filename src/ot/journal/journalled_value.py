@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ot.values import OpaqueValue
 
-class JournalledValue:
+
+class JournalledValue(OpaqueValue):
     """A value in encoded form, as JSON."""
 
     __slots__ = ("encoded",)

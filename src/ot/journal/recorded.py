@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import field, replace
 from enum import StrEnum
 
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import Json, JsonObject, list_of, mapping_of
 from mcp_core.quick_dataclass import dataclass
 from ot.effects import Effect
 from ot.journal.equality import Equality
@@ -22,11 +22,11 @@ FORM_OF_LINES = 1
 
 
 class CallOutcome(StrEnum):
-    """How a call ended."""
+    """The outcome of a call."""
 
     VALUE = "value"
     ERROR = "error"
-    UNKNOWN = "unknown"  # it had begun, and nobody knows how it ended
+    UNKNOWN = "unknown"  # it had begun, and its end was not recorded
 
 
 class DamagedRunError(Exception):
@@ -51,7 +51,7 @@ class RecordedCall:
     error: str = ""  # what went wrong, in words
     kind: str = ""  # the builtin exception that code could catch
     seconds: float = 0.0
-    world: int | None = None  # of one that reads: stands for the effects before it; None if some went on meanwhile
+    state: int | None = None  # of one that reads: identifies the effects before it; None if some were in progress
     marks: tuple[str, ...] = ()  # guarded tools whose values may be in it
     reused: bool = False  # it was answered from the journal of the run before
 
@@ -109,20 +109,23 @@ def read_run(lines: Iterable[bytes], equality: Equality) -> RecordedRun:
 
 
 def summarize(start: JsonObject, rest: JsonObject) -> RecordedRun:
-    """Describe a run by its first line and what later ones add, without its calls."""
+    """Describe a run by its first line and what later ones add, without its calls.
+
+    Raises LookupError or TypeError where they make no sense.
+    """
     return RecordedRun(
-        start["run"],
-        start["principal"],
-        start["project"],
-        start["time"],
-        start["command"],
-        start.get("client", ""),
+        _text(start["run"]),
+        _text(start["principal"]),
+        _text(start["project"]),
+        _number(start["time"]),
+        _text(start["command"]),
+        _text(start.get("client", "")),
         bool(start["whole"]),
-        resumed=rest.get("of", ""),
-        outcome=rest.get("outcome", ""),
-        error=rest.get("error", ""),
-        answer=rest.get("answer", ""),
-        seconds=rest.get("seconds", 0.0),
+        resumed=_text(rest.get("of", "")),
+        outcome=_text(rest.get("outcome", "")),
+        error=_text(rest.get("error", "")),
+        answer=_text(rest.get("answer", "")),
+        seconds=_number(rest.get("seconds", 0.0)),
     )
 
 
@@ -139,15 +142,15 @@ def describe(call: RecordedCall) -> JsonObject:
         "got": {"value": call.value} if call.has_value and call.value_at is None else {},
     }
     if call.arguments_at is not None:
-        facts["arguments_at"] = call.arguments_at
+        facts["arguments_at"] = [*call.arguments_at]
     else:
         facts["arguments"] = call.arguments
     if call.value_at is not None:
-        facts["value_at"] = call.value_at
+        facts["value_at"] = [*call.value_at]
     if call.error:
         facts |= {"reason": call.error, "kind": call.kind}
-    if call.world is not None:
-        facts["world"] = call.world
+    if call.state is not None:
+        facts["world"] = call.state
     if call.marks:
         facts["marks"] = list(call.marks)
     return facts
@@ -155,22 +158,26 @@ def describe(call: RecordedCall) -> JsonObject:
 
 def read_described(facts: JsonObject) -> RecordedCall:
     """Read a call from its description; raises LookupError, TypeError or ValueError where that makes no sense."""
-    call = _begun(facts, facts["digest"], facts.get("arguments"))
+    call = _begun(facts, _text(facts["digest"]), facts.get("arguments"))
     return _ended(call, facts)
 
 
 def _take(line: JsonObject, reading: _Reading, equality: Equality) -> None:
     match line["event"]:
         case "begin":
-            reading.calls[line["call"]] = _call_of(line, equality)
+            call = _call_of(line, equality)
+            reading.calls[call.number] = call
         case "end":
-            reading.calls[line["call"]] = _ended(reading.calls[line["call"]], line)
+            number = _whole(line["call"])
+            reading.calls[number] = _ended(reading.calls[number], line)
         case "read":
-            reading.calls[line["call"]] = _ended(_call_of(line, equality), line)
+            call = _ended(_call_of(line, equality), line)
+            reading.calls[call.number] = call
         case "inherited":
-            reading.inherited[line["call"]] = _ended(_call_of(line, equality), line)
+            call = _ended(_call_of(line, equality), line)
+            reading.inherited[call.number] = call
         case "reused":
-            call = reading.inherited.pop(line["call"])
+            call = reading.inherited.pop(_whole(line["call"]))
             if line.get("skipped"):
                 call = replace(call, outcome=CallOutcome.VALUE, value=None, value_at=None, has_value=True)
             if not line.get("dropped"):
@@ -180,17 +187,17 @@ def _take(line: JsonObject, reading: _Reading, equality: Equality) -> None:
 
 
 def _call_of(line: JsonObject, equality: Equality) -> RecordedCall:
-    arguments = line["sent"]["kwargs"] if "sent" in line else line.get("arguments")
-    digest = line.get("digest") or equality.digest(line["tool"], line["source"], arguments)
-    return _begun(line, digest, arguments)
+    arguments = mapping_of(line["sent"])["kwargs"] if "sent" in line else line.get("arguments")
+    digest = line.get("digest") or equality.digest(_text(line["tool"]), _text(line["source"]), arguments)
+    return _begun(line, _text(digest), arguments)
 
 
 def _begun(line: JsonObject, digest: str, arguments: Encoded) -> RecordedCall:
     return RecordedCall(
-        line["call"],
-        line["tool"],
-        Effect(line["effect"]),
-        line["ms"] / 1000,
+        _whole(line["call"]),
+        _text(line["tool"]),
+        Effect(_text(line["effect"])),
+        _number(line["ms"]) / 1000,
         digest,
         arguments,
         _place(line.get("arguments_at")),
@@ -198,25 +205,41 @@ def _begun(line: JsonObject, digest: str, arguments: Encoded) -> RecordedCall:
 
 
 def _ended(call: RecordedCall, line: JsonObject) -> RecordedCall:
-    got = line["got"]
+    got, state = mapping_of(line["got"]), _whole(line.get("world", -1))
     return replace(
         call,
-        outcome=CallOutcome(line["outcome"]),
+        outcome=CallOutcome(_text(line["outcome"])),
         value=got.get("value"),
         value_at=_place(line.get("value_at")),
         has_value="value" in got or "value_at" in line,
-        error=line.get("reason", ""),
-        kind=line.get("kind", ""),
-        seconds=line["us"] / 1e6,
-        world=line["world"] if line.get("world", -1) >= 0 else None,
-        marks=tuple(line.get("marks", ())),
+        error=_text(line.get("reason", "")),
+        kind=_text(line.get("kind", "")),
+        seconds=_number(line["us"]) / 1e6,
+        state=state if state >= 0 else None,
+        marks=tuple(map(_text, list_of(line.get("marks")))),
     )
 
 
-def _place(place: list[object] | None) -> Place | None:
+def _place(place: Json) -> Place | None:
     if place is None:
         return None
-    file, offset, size = place
-    if not (isinstance(file, str) and isinstance(offset, int) and isinstance(size, int)):
-        raise TypeError("no place of a value")
-    return file, offset, size
+    file, offset, size = list_of(place)
+    return _text(file), _whole(offset), _whole(size)
+
+
+def _text(value: Json) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return value
+
+
+def _whole(value: Json) -> int:
+    if not isinstance(value, int):
+        raise TypeError("not a whole number")
+    return value
+
+
+def _number(value: Json) -> float:
+    if not isinstance(value, int | float):
+        raise TypeError("not a number")
+    return value

@@ -20,7 +20,7 @@ from ot_kernel.values import Encoded
 
 @dataclass(slots=True)
 class Differences:
-    """What a replay asked for otherwise than the run did, as calls in words."""
+    """The differences between the calls of a replay and those of the run, in words."""
 
     unrecorded: list[str] = field(default_factory=list)  # made now, and not then
     changed: list[str] = field(default_factory=list)  # tools that are not as they were

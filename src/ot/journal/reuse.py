@@ -1,7 +1,7 @@
 """Calls of an earlier run that a run goes on from: each is given once, to an equal call.
 
 One that reads is given only while the effects before it are exactly those that the new run has reused or made so far;
-one that may have had an effect is given wherever the equal call stands.
+one that may have had an effect is given wherever the equal call comes.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from ot.journal.recorded import CallOutcome, RecordedCall
 
 
 class Unknown(StrEnum):
-    """What becomes of a call of which nobody knows how it ended, or whose value has gone."""
+    """The ways to treat a call whose outcome is unknown, or whose value is gone."""
 
-    TELL = "tell"  # the code is told, and neither repeats it nor goes on
+    TELL = "tell"  # the code gets an error, and the call is not repeated
     REPEAT = "repeat"
     SKIP = "skip"  # it counts as made, and gives None
 
@@ -39,13 +39,13 @@ class Reuse:
         """The calls that no equal call has taken yet."""
         return [call for calls in self._calls.values() for call in calls]
 
-    def find(self, digest: str, world: int | None) -> RecordedCall | None:
-        """Return the call that answers an equal one in a `world`, which stands for the effects so far.
+    def find(self, digest: str, state: int | None) -> RecordedCall | None:
+        """Return the call that answers an equal one in a `state`, which identifies the effects so far.
 
-        In no world at all, because an effect is going on, nothing that reads is given.
+        Without one, because an effect is going on, nothing that reads is given.
         """
         for call in self._calls.get(digest, ()):
-            if call.effect is not Effect.READS or (world is not None and call.world == world):
+            if call.effect is not Effect.READS or (state is not None and call.state == state):
                 return call
         return None
 

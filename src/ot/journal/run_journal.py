@@ -39,17 +39,7 @@ Later: TypeAlias = Callable[[Callable[[], None]], object]
 class OpenCall:
     """One call, from its beginning until it is written how it ended."""
 
-    __slots__ = (
-        "arguments",
-        "began",
-        "effect",
-        "given",
-        "kept",
-        "number",
-        "state",
-        "time",
-        "tool",
-    )
+    __slots__ = ("arguments", "began", "effect", "given", "kept", "number", "state", "time", "tool")
 
     def __init__(
         self, tool: str, effect: Effect, given: bytes, arguments: dict[str, ToolValue] | None, state: int | None
@@ -86,17 +76,17 @@ class RunJournal:
         self._waiting: list[bytes] = []  # lines that are still to be written
         self._mark: Mark | None = None
         self._lines = 0
-        self._state = 0  # stands for the effects so far, whatever their order
-        self._effects = 0  # calls with effect that go on
+        self._state = 0  # identifies the effects so far, in any order
+        self._effects = 0  # calls with side effects in progress
         self._kept = 0  # calls that a later run need not make
         self._worth = False
         self._reading = 0.0  # seconds
-        self._unknown: list[str] = []  # tools of which nobody knows how their call ended
+        self._unknown: list[str] = []  # tools with a call whose outcome is unknown
         self._started = time.perf_counter()
 
     @property
     def state(self) -> int | None:
-        """A number that stands for the effects so far; None while one goes on."""
+        """A number that identifies the effects so far; None while one is in progress."""
         return None if self._effects else self._state
 
     # -- the run
@@ -120,7 +110,8 @@ class RunJournal:
         self.flush()
 
     def end(self, facts: JsonObject) -> None:
-        self.flush()
+        if self._waiting:
+            self.flush()
         seconds = time.perf_counter() - self._started
         line = self._line(b"ended", {**facts, "seconds": round(seconds, 6)})
         if self._mark is not None:
@@ -149,7 +140,7 @@ class RunJournal:
         self._kept += 1
         outcome = _WENT_WELL + call.kept
         if marks:
-            outcome += _fields({"marks": sorted(marks)}) + b","
+            outcome += _fields({"marks": [*sorted(marks)]}) + b","
         self._finish(call, outcome, b"{}" if call.kept else packed, went_well=True)
 
     def succeed_without_value(self, call: OpenCall) -> None:
@@ -203,7 +194,6 @@ class RunJournal:
 
     def flush(self) -> None:
         """Write the lines that wait."""
-        self._due = False
         if not self._waiting:
             return
         lines = b"".join(self._waiting)
@@ -241,7 +231,7 @@ class RunJournal:
         kept = self._kept + sum(1 for call in left if call.outcome is CallOutcome.VALUE)
         unknown = [*self._unknown, *(call.tool for call in left if call.outcome is not CallOutcome.VALUE)]
         way = f'To keep what was done ({_calls(kept)}), begin the corrected code with ot.resume(run="{self.run}").'
-        return f"{way} Nobody knows how this ended: {', '.join(dict.fromkeys(unknown))}." if unknown else way
+        return f"{way} The outcome of these calls is unknown: {', '.join(dict.fromkeys(unknown))}." if unknown else way
 
     # -- lines
 
@@ -284,7 +274,11 @@ class RunJournal:
             self.flush()
         elif not self._due:
             self._due = True
-            self._later(self.flush)
+            self._later(self._flush_due)
+
+    def _flush_due(self) -> None:
+        self._due = False
+        self.flush()
 
     def _line(self, event: bytes, facts: JsonObject, before: bytes = b"") -> bytes:
         self._lines += 1

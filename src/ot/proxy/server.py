@@ -119,7 +119,7 @@ class ProxiedServer:
     async def obtain(self, context: CallContext | None = None) -> Connection:
         """Return a usable connection; raises ServerUnavailableError. The caller's clock stands still meanwhile."""
         if context is not None and context.caller.front is not None:
-            self._host.clients.note(context.caller.front.able)
+            context.claims = self._host.clients.note(context.caller.front.able)
         for _ in range(ATTEMPTS):
             connection = self._connection
             if connection is not None and connection.usable:

@@ -189,6 +189,8 @@ class Servers:
 
     async def catch_up(self, code: str) -> None:
         """Wait for servers that the code of a run names, if nothing is known about them yet."""
+        if not self._servers:
+            return
         self._show_news()
         named = [server for server in self._enabled() if self._is_unready(server) and _is_named(server, code)]
         await self._prepare(named)

@@ -30,7 +30,8 @@ class RunClock:
     def stop(self) -> None:
         """Say nothing any more."""
         self._on_over = None
-        self._set_timer()
+        if self._timer is not None:
+            self._timer.cancel()
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -47,13 +47,9 @@ class JournalledRun:
 
     def end(self, outcome: Outcome, answer: str) -> None:
         """Write how the run ended, and what was answered."""
-        match outcome:
-            case Failure():
-                self._end("error", error_kind(outcome), answer)
-            case Nothing():
-                self._end("nothing", "", answer)
-            case _:
-                self._end("value", "", answer)
+        failed = isinstance(outcome, Failure)
+        how = "error" if failed else "nothing" if isinstance(outcome, Nothing) else "value"
+        self._end(how, error_kind(outcome) if failed else "", answer)
 
     async def settle(self) -> str:
         """Wait until everything is written; say so if it is not."""

@@ -50,6 +50,7 @@ from ot.run.outcome import MAX_NAME, CodeError, Failure, Frame, LargeValue, Noth
 from ot.run.preflight import MAX_KEYWORDS, MAX_PROBLEMS, MAX_REFERENCES, Reference, judge, refuse_long_names
 from ot.skills.skill_code import SkillCode
 from ot.tasks.owned_tasks import Awaited, OwnedTasks, ReusableScope
+from ot.values import ToolValue
 from ot_kernel.project_path import ProjectPath
 from ot_kernel.stored_form import TEXT, VALUE
 from ot_kernel.values import UnsupportedValueError, decode, encode
@@ -87,8 +88,8 @@ class _Call:
         self.send = kernel.send_payload
         self.number: int = message["id"]
         self.tool = str(message["tool"])
-        self.positional: list[object] = message["args"]
-        self.keywords: dict[str, object] = message["kwargs"]
+        self.positional: list[ToolValue] = message["args"]
+        self.keywords: dict[str, ToolValue] = message["kwargs"]
         self.payload = payload
         self.weight = weight
         if type(self.number) is not int or type(self.positional) is not list or type(self.keywords) is not dict:
@@ -152,7 +153,7 @@ class KernelSession:
         self._ending: Callable[[], Outcome | None] | None = None  # gives None where the kernel was lost
         self._timed_out = False
         self._tasks = OwnedTasks()
-        self._lookalikes = Lookalikes()
+        self._lookalikes: Lookalikes | None = None  # once a tool gave text
 
     def _asking(self, ask: Ask) -> Ask:
         """Wrap the caller's way to ask a person: a run loses no time while the person thinks."""
@@ -271,7 +272,7 @@ class KernelSession:
         printed = Printed(*self._kernel.printed())
         if total is None:
             notes = self._caller.notes if self._caller.client else None  # at a command line a program may read on
-            if notes is not None and type(value) is str and (note := self._lookalikes.explain(value)):
+            if notes is not None and self._lookalikes is not None and (note := self._lookalikes.explain(value)):
                 notes.add(note)
             return Value(value, printed)
         large = LargeValue(str(message["name"]), str(message["kind"])) if message["op"] == "large" else None
@@ -279,7 +280,8 @@ class KernelSession:
 
     def _explained(self, error: CodeError) -> CodeError:
         """Add what a tool gave that is no such value as code took it for."""
-        note = self._lookalikes.suspect() if error.type in _OF_OTHER_KINDS else ""
+        suspected = self._lookalikes if error.type in _OF_OTHER_KINDS else None
+        note = "" if suspected is None else suspected.suspect()
         return replace(error, notes=(*error.notes, note)) if note else error
 
     def _fail(self, error: CodeError | OneToolError) -> Failure:
@@ -295,7 +297,10 @@ class KernelSession:
                 return
             if b"$" in payload or b"\\u0024" in payload:  # elsewhere no key is the mark of a tag: values are themselves
                 message = _decoded(message)
-            self._handle(message, payload, len(payload))
+            if message["op"] == "call":
+                self._on_call(message, payload, len(payload))
+            else:
+                self._handle(message)
         except _NONSENSE as error:
             self._refuse_nonsense(error)
 
@@ -318,7 +323,11 @@ class KernelSession:
             async with self._reading:
                 await self._backlog.room()
                 found = await anyio.to_thread.run_sync(read, abandon_on_cancel=True, limiter=self._readers)
-            self._handle(*found)
+            message, payload, weight = found
+            if message["op"] == "call":
+                self._on_call(message, payload, weight)
+            else:
+                self._handle(message)
         except RunRefusedError as error:
             self._refuse(error.reason)
         except (*_NONSENSE, WireError) as error:
@@ -326,10 +335,8 @@ class KernelSession:
         finally:
             self._backlog.remove_unread(unread.size)
 
-    def _handle(self, message: Message, payload: bytes, weight: int) -> None:
-        if message["op"] == "call":
-            self._on_call(message, payload, weight)
-        elif message["op"] in self._ENDINGS:
+    def _handle(self, message: Message) -> None:
+        if message["op"] in self._ENDINGS:
             self._end(partial(self._ENDINGS[message["op"]], self, message))
         else:
             self._QUESTIONS[message["op"]](self, message)
@@ -466,6 +473,7 @@ class KernelSession:
             if self._begun == 1 and not self._kernel.has_ended():  # it is likely to make others
                 part_from(self._kernel.pid)
             if type(value) is str:
+                self._lookalikes = self._lookalikes or Lookalikes()
                 self._lookalikes.add(call.tool, value)
             if type(value) not in _NOT_MADE and call.tool not in UNJOURNALLED:
                 effect = self._effects.get(call.tool) or self._find_effect(call.tool)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from reprlib import Repr
 from typing import TypeAlias
 
@@ -24,7 +24,7 @@ _MOST_UNSORTED = 32
 _FIRST, _LAST = 3, 5
 _FIRST_READ, _LAST_READ = 1, 3
 
-_Call: TypeAlias = tuple[str, Effect, Sequence[object], dict[str, object], int]
+_Call: TypeAlias = tuple[str, Effect, Sequence[object], Mapping[str, object], int]
 """Tool, effect, arguments by position and by name, and how many bytes they took."""
 
 _short = Repr()
@@ -39,11 +39,11 @@ class _Made:
     place: int
     tool: str
     positional: Sequence[object] | None  # None where it was given too much to be shown
-    keywords: dict[str, object]
+    keywords: Mapping[str, object]
     small: bool
     times: int = 1
 
-    def is_like(self, tool: str, positional: Sequence[object], keywords: dict[str, object]) -> bool:
+    def is_like(self, tool: str, positional: Sequence[object], keywords: Mapping[str, object]) -> bool:
         return self.small and self.tool == tool and self.keywords == keywords and self.positional == positional
 
 
@@ -106,7 +106,7 @@ class MadeCalls:
         self._sorted: _Sorted | None = None
 
     def add(
-        self, tool: str, effect: Effect, positional: Sequence[object], keywords: dict[str, object], size: int
+        self, tool: str, effect: Effect, positional: Sequence[object], keywords: Mapping[str, object], size: int
     ) -> None:
         """Note a call whose arguments took `size` bytes."""
         if size > LARGE_MESSAGE:

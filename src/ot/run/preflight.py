@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from mcp_core.json_types import mapping_of
 from mcp_core.quick_dataclass import dataclass
 from ot.errors import (
     AliasTargetError,
@@ -24,6 +25,7 @@ from ot.errors import (
 from ot.journal.journal import RESUME
 from ot.registry.definitions import Cancellation, ToolDefinition
 from ot.registry.registry import ToolRegistry
+from ot.registry.schema_copy import names_in
 from ot.run.namespace import PROJECTS
 from ot.run.outcome import MAX_NAME
 
@@ -103,7 +105,7 @@ def _argument_problems(reference: Reference, definition: ToolDefinition) -> Iter
     schema = definition.parameters
     if "$ref" in schema:
         return
-    names = schema.get("properties", {})
+    names = mapping_of(schema.get("properties"))
     if not reference.open:
         yield from _binding_problems(reference, definition, list(names))
     if schema.get("additionalProperties") is False and "patternProperties" not in schema:
@@ -120,5 +122,6 @@ def _binding_problems(reference: Reference, definition: ToolDefinition, names: l
     keywords = [definition.own_name(name) for name in reference.keywords]
     twice = [name for name in dict.fromkeys(keywords) if [*by_position, *keywords].count(name) > 1]
     yield from (f"{definition.shown_name(name)} is given twice" for name in twice)
-    missing = [name for name in definition.parameters.get("required", ()) if name not in {*by_position, *keywords}]
+    required = names_in(definition.parameters.get("required"))
+    missing = [name for name in required if name not in {*by_position, *keywords}]
     yield from (f"{definition.shown_name(name)} is missing" for name in missing)

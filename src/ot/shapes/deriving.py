@@ -37,7 +37,7 @@ _LONGEST_WORD = 20
 _MOST_DIGITS = 4
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _WORD = re.compile(r"[A-Z]*[a-z]+|[A-Z]+")
-_OWN_WORDS = frozenset({TEXT})  # stands for any name that is data
+_OWN_WORDS = frozenset({TEXT})  # in place of any name that is data
 
 _KINDS: dict[type, str] = {
     str: TEXT,

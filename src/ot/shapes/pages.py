@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
+from mcp_core.json_types import Json, mapping_of
 from ot.logs import write_log
 from ot.registry.open_results import digest_of
 from ot.shapes.shape import NOTHING, Shape, merge, within_bounds
@@ -23,7 +24,7 @@ _STALE = 180 * 24 * 3600.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """What is known of the values of one tool, in the version that gave them."""
+    """The known shape of one tool's values, and the version of the tool that returned them."""
 
     version: str
     seen: int = 0
@@ -37,7 +38,7 @@ class Learnt:
 
 
 Page = Mapping[str, Learnt]
-"""What is known of the tools of one place, by their own names."""
+"""The known shapes of the tools of one place, by the tools' own names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +104,12 @@ def _understand(name: str, document: bytes | None) -> Page:
         return {}
 
 
-def _read_page(found: object) -> Page:
-    tools = check_form(found, _FORM)["tools"]
-    return {
-        name: Learnt(str(tool["version"]), max(int(tool["seen"]), 1), restore(tool["shape"]))
-        for name, tool in list(tools.items())[:MOST_TOOLS]
-    }
+def _read_page(found: Json) -> Page:
+    page: dict[str, Learnt] = {}
+    for name, tool in list(mapping_of(check_form(found, _FORM)["tools"]).items())[:MOST_TOOLS]:
+        facts = mapping_of(tool)
+        seen = facts["seen"]
+        if not isinstance(seen, int):
+            raise TypeError("not a number of calls")
+        page[name] = Learnt(str(facts["version"]), max(seen, 1), restore(facts["shape"]))
+    return page

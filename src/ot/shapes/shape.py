@@ -26,7 +26,7 @@ EMPTY_TEXT = "text"
 
 
 class Fields(NamedTuple):
-    """What dicts have in common; without a name, without others and not closed, every one of them was empty."""
+    """The fields that dicts have in common; no names, no others and not closed means that all of them were empty."""
 
     always: Mapping[str, Shape] = MappingProxyType({})
     sometimes: Mapping[str, Shape] = MappingProxyType({})

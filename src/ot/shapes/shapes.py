@@ -42,7 +42,7 @@ class Shapes:
 
     @property
     def book(self) -> ShapeBook:
-        """What is known; loaded on first need, since neither the start nor most runs need it."""
+        """The known shapes; loaded on first need, since neither the start nor most runs need them."""
         if self._book is None:
             from ot.shapes.book import ShapeBook  # noqa: PLC0415
 

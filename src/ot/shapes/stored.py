@@ -13,7 +13,7 @@ def store(shape: Shape) -> JsonObject:
     """Write a shape as JSON."""
     stored: JsonObject = {}
     if shape.kinds:
-        stored["kinds"] = sorted(shape.kinds)
+        stored["kinds"] = [*sorted(shape.kinds)]
     for key, inside in (("items", shape.items), ("json", shape.json)):
         if inside is not None:
             stored[key] = store(inside)

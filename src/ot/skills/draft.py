@@ -18,7 +18,7 @@ from ot.store.shelf import Shelf
 from ot.workers.new_extension import check_place
 
 LONGEST_SHOWN = 16_384  # characters of a file that a person is shown where they have no other way to see it
-WHOLE = 4096  # characters of a file that stand in a question; of a longer one its beginning does
+WHOLE = 4096  # characters of a file that a question shows; of a longer one it shows the beginning
 _WIDEST = 40  # blanks in front of a line
 
 

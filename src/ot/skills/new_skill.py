@@ -53,7 +53,7 @@ def check_name(name: str) -> None:
     """Raise NewSkillError for a name that no skill can have."""
     reason = ""
     if not name.isidentifier() or not name.isascii() or keyword.iskeyword(name) or len(name) > LONGEST_NAME:
-        reason = f"its name stands after the dot in code: up to {LONGEST_NAME} letters, digits and underscores"
+        reason = f"its name comes after the dot in code: up to {LONGEST_NAME} letters, digits and underscores"
     elif name.startswith(("_", "test_")) or name == "conftest":
         reason = "a file of this name is not taken for a skill"
     if reason:

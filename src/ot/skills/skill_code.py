@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ot.values import OpaqueValue
 
-class SkillCode:
+
+class SkillCode(OpaqueValue):
     """One skill; no other caller than a kernel ever gets it."""
 
     __slots__ = ("file", "name", "source")

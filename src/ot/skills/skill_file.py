@@ -50,7 +50,7 @@ def parse_skill(content: bytes, file: Path) -> Skill:
 
 
 def _find_function(module: ast.Module, file: Path) -> FunctionNode:
-    """Return the one function; beside it only a docstring and imports may stand."""
+    """Return the one function; only a docstring and imports are allowed beside it."""
     found: list[FunctionNode] = []
     for number, node in enumerate(module.body):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -27,7 +27,7 @@ from ot.workers.looks import Looks
 _DESCRIPTION = "Code that worked, kept as functions; each is executed inside the run that calls it."
 
 Reading = Skill | PackLoadError | None
-"""What was read from one file: a skill, what is wrong with it, or nothing because nobody has trusted it."""
+"""The content of one file: a skill, the error in it, or nothing because the file is not trusted."""
 
 
 @dataclass(frozen=True, slots=True)

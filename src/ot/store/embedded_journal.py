@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from mcp_core.atomic_write import write_private
 from ot.store.journal_store import SPOILT, WHOLE, FoundRun, Mark, Place, begin_line
-from ot.store.owned_files import claim, is_in_use, open_plain, prune
+from ot.store.owned_files import CHAIN, OwnedFile, create_claimed, is_in_use, name_file, open_plain, prune
 from ot.store.owner import Owner
 
 JOURNAL_FOLDER = "journal"
@@ -29,9 +29,8 @@ _KEY_SIZE = 64  # hexadecimal digits
 MOST_FILES = 1000  # each short command leaves one
 _PARTS = 8  # a file is followed by the next after this part of the time and of the size that all are kept for
 _LINES, _VALUES = ".jsonl", ".values"
-_NAME = re.compile(r"(?P<chain>\d{8}T\d{6}-\d+-[0-9a-f]{8})\.(?P<part>\d{4,})\.(?:jsonl|values)")
+_NAME = re.compile(rf"{CHAIN}\.(?:jsonl|values)")
 _PRUNED = "pruned"  # its time is when old files were last removed
-_CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class _Lines(NamedTuple):
@@ -62,15 +61,9 @@ class EmbeddedJournal:
         self._largest = min(largest_file, max_size // _PARTS)
         self._most_values = max_size // _PARTS  # bytes in one file
         self._clock = clock
-        self._chain = ""
-        self._part = 0
+        self._lines = OwnedFile(folder, _LINES)
         self._opened = 0.0
-        self._lines: int | None = None  # descriptors
-        self._values: int | None = None
-        self._inode = 0
-        self._open_name = ""
-        self._open_file = ""  # the same with its folder
-        self._size = 0  # bytes of lines in the open file
+        self._values: int | None = None  # a descriptor
         self._values_size = 0
         self._keeping = Lock()
 
@@ -78,19 +71,17 @@ class EmbeddedJournal:
 
     def begin(self, line: bytes) -> Mark:
         """Append the first line of a run; only here is it seen that a file is old, or that somebody removed it."""
-        if self._lines is not None and (self._is_old() or self._is_gone()):
+        lines = self._lines
+        if lines.descriptor is not None and (self._is_old() or lines.is_gone()):
             self._open_next()
         self.append(line)
-        return Mark(self._open_name, self._size - len(line) + line.index(WHOLE))
+        return Mark(lines.name, lines.size - len(line) + line.index(WHOLE))
 
     def append(self, lines: bytes) -> None:
-        descriptor = self._lines
-        if descriptor is None or self._size >= self._largest or self._values_size >= self._most_values:
-            descriptor = self._open_next()
-        if os.pwrite(descriptor, lines, self._size) != len(lines):
-            os.ftruncate(descriptor, self._size)  # half a line would go on in the next one
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        self._size += len(lines)
+        file = self._lines
+        if file.descriptor is None or file.size >= self._largest or self._values_size >= self._most_values:
+            self._open_next()
+        file.append(lines)
 
     def spoil(self, mark: Mark) -> None:
         """Overwrite what the first line of a run says, which needs no room on a disk that is full."""
@@ -106,10 +97,10 @@ class EmbeddedJournal:
             raise OSError(errno.EFBIG, f"a value of {len(data) // 1024**2} MB is too large for it")
         with self._keeping:
             if self._values is None:
-                self._values, self._values_size = self._create(_VALUES), 0
+                self._values, self._values_size = create_claimed(self._folder / self._values_name), 0
             offset, self._values_size = self._values_size, self._values_size + len(data)
             _write_all(self._values, data, offset)
-            return self._name(_VALUES), offset, len(data)
+            return self._values_name, offset, len(data)
 
     async def ready(self) -> None:
         """Return at once: what cannot be written is no reason to refuse a run."""
@@ -169,43 +160,24 @@ class EmbeddedJournal:
     def _is_old(self) -> bool:
         return self._clock() - self._opened > self._keep_for / _PARTS
 
-    def _is_gone(self) -> bool:
-        try:
-            return os.stat(self._open_file).st_ino != self._inode  # noqa: PTH116 - with each run
-        except FileNotFoundError:
-            return True
-        except OSError:  # what is open can be written to nevertheless
-            return False
+    @property
+    def _values_name(self) -> str:
+        return name_file(self._lines.chain, self._lines.part, _VALUES)
 
-    def _open_next(self) -> int:
+    def _open_next(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._remove_old(always=self._lines is not None)
+        self._remove_old(always=self._lines.descriptor is not None)
         with self._keeping:  # a value that is being written goes with the lines so far
             self._let_go()
-            if not self._chain:
-                self._chain = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.getpid()}-{secrets.token_hex(4)}"
-            self._part += 1
-            self._lines = descriptor = self._create(_LINES)
-            self._size = self._values_size = 0
-        self._inode = os.fstat(descriptor).st_ino
-        self._open_name = self._name(_LINES)
-        self._open_file = str(self._folder / self._open_name)
+            self._lines.open_next()
+            self._values_size = 0
         self._opened = self._clock()
-        return descriptor
 
     def _let_go(self) -> None:
-        for descriptor in (self._lines, self._values):
-            if descriptor is not None:
-                os.close(descriptor)
-        self._lines = self._values = None
-
-    def _create(self, ending: str) -> int:
-        descriptor = os.open(self._folder / self._name(ending), _CREATE, 0o600)
-        claim(descriptor)
-        return descriptor
-
-    def _name(self, ending: str) -> str:
-        return f"{self._chain}.{self._part:04}{ending}"
+        self._lines.close()
+        if self._values is not None:
+            os.close(self._values)
+        self._values = None
 
     def _remove_old(self, *, always: bool) -> None:
         """Remove what is too old or too much: always before a further file, else from time to time."""

@@ -1,9 +1,14 @@
-"""Files that processes append to: each has one writer, who claims it, and whole files go when they are old or many."""
+"""Files that processes append to: each has one writer, who claims it, and whole files go when they are old or many.
+
+The journal and the audit log are such files.
+"""
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -11,6 +16,9 @@ from pathlib import Path
 from stat import S_ISREG
 
 from mcp_core.file_lock import try_lock
+
+CHAIN = r"(?P<chain>\d{8}T\d{6}-\d+-[0-9a-f]{8})\.(?P<part>\d{4,9})"
+"""How names of such files begin."""
 
 
 def prune(folder: Path, *, is_ours: Callable[[str], object], keep_for: float, most_bytes: int, most_files: int) -> int:
@@ -30,9 +38,77 @@ def prune(folder: Path, *, is_ours: Callable[[str], object], keep_for: float, mo
     return size
 
 
-def claim(descriptor: int) -> None:
-    """Keep others from removing an open file; a file system without locks keeps it for its age alone."""
+class OwnedFile:
+    """The file that this process appends to: the latest of its chain. Nothing is made before it is opened."""
+
+    def __init__(self, folder: Path, ending: str) -> None:
+        self.chain = ""  # the name that all files of this process begin with
+        self.part = 0  # counts them
+        self.descriptor: int | None = None
+        self.size = 0  # bytes
+        self._folder = folder
+        self._ending = ending
+        self._path = ""
+        self._inode = 0
+
+    @property
+    def name(self) -> str:
+        """The name of the file, without its folder."""
+        return name_file(self.chain, self.part, self._ending)
+
+    def open_next(self) -> None:
+        """Make the next file, and let go of the one before; raises OSError."""
+        if not self.chain:
+            self.chain = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.getpid()}-{secrets.token_hex(4)}"
+        path = self._folder / name_file(self.chain, self.part + 1, self._ending)
+        descriptor = create_claimed(path)
+        self.close()
+        self.descriptor, self.size, self.part = descriptor, 0, self.part + 1
+        self._path, self._inode = str(path), os.fstat(descriptor).st_ino
+
+    def append(self, data: bytes) -> None:
+        """Write at the end, all of it or nothing; raises OSError."""
+        assert self.descriptor is not None
+        if os.pwrite(self.descriptor, data, self.size) != len(data):
+            os.ftruncate(self.descriptor, self.size)  # half a line would go on in the next one
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self.size += len(data)
+
+    def is_gone(self) -> bool:
+        """True if somebody has removed or replaced it."""
+        try:
+            return os.stat(self._path).st_ino != self._inode  # noqa: PTH116 - with each run and call
+        except FileNotFoundError:
+            return True
+        except OSError:  # what is open can be written to nevertheless
+            return False
+
+    def take_back(self) -> None:
+        """Remove a file that could not be begun; the next one has its name."""
+        self.close()
+        self.part -= 1
+        os.unlink(self._path)  # noqa: PTH108 - as above
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self.descriptor is not None:
+            os.close(self.descriptor)
+        self.descriptor = None
+
+
+def name_file(chain: str, part: int, ending: str) -> str:
+    """Return the name of one of the files of a chain."""
+    return f"{chain}.{part:04}{ending}"
+
+
+def create_claimed(file: Path) -> int:
+    """Make a file for this process alone to write to, and keep others from removing it; raises OSError.
+
+    A file system without locks keeps it for its age alone.
+    """
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try_lock(descriptor)
+    return descriptor
 
 
 def is_in_use(file: Path) -> bool:

@@ -13,12 +13,11 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from mcp_core.atomic_write import open_folder
 from ot.errors import ExpiredResultError, UnknownResultError
 from ot.store.owned_files import open_plain
-from ot_confinement.named_tuples import NamedTuple
 
 RESULTS_FOLDER = "results"
 MOST_GONE = 1000  # handles that are remembered after their results have gone

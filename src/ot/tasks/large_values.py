@@ -7,7 +7,7 @@ from typing import Any, TypeVar, TypeVarTuple
 
 import anyio.to_thread
 
-from ot.values import Rows, ToolValue
+from ot.values import OpaqueValue, Rows, ToolValue
 
 MOST = 5000  # items, each of which takes about a microsecond a time
 LARGE_MESSAGE = 64 * 1024  # bytes of JSON, which may be as many items
@@ -17,7 +17,7 @@ Made = TypeVar("Made")
 Given = TypeVarTuple("Given")
 
 
-class FileValue:
+class FileValue(OpaqueValue):
     """A large value in a file. On delivery the file is passed on or read, on a thread."""
 
     __slots__ = ()

@@ -95,7 +95,7 @@ async def test_a_wrong_key_is_named(tmp_path: Path, context7: PlayedContext7) ->
     async with open_caller(tmp_path, packs={"context7": options}, secrets={"CONTEXT7_API_KEY": "wrong1"}) as caller:
         message = await caller.mistake('context7.search(query="pydantic")')
 
-    assert "refuses the key in the secret CONTEXT7_API_KEY (Invalid API key)" in message
+    assert "rejected the key in the secret CONTEXT7_API_KEY (Invalid API key)" in message
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ async def test_a_next_page_elsewhere_does_not_get_the_key(caller: Caller, firecr
     [
         (
             'scrape(url="https://refused.example")',
-            "Firecrawl refuses this request with status 403: This website is not",
+            "Firecrawl rejected the request with status 403: This website is not",
         ),
         ('scrape(url="file:///etc/passwd")', "is not an address such as"),
         ('scrape(url="http://[")', "is not an address"),

@@ -65,7 +65,7 @@ async def test_another_model_is_asked(tmp_path: Path, gemini: PlayedGemini) -> N
         ('query="x" * 100_001', "more than 100,000 characters"),
         ('query="blocked"', "Gemini gave no answer (SAFETY)"),
         ('query="x", model="../files"', "is not the name of a model"),
-        ('query="x", model="palm"', "refuses this request with status 404: models/palm is not found"),
+        ('query="x", model="palm"', "rejected the request with status 404: models/palm is not found"),
     ],
 )
 async def test_what_cannot_be_answered_is_told(caller: Caller, arguments: str, words: str) -> None:
@@ -77,7 +77,7 @@ async def test_a_wrong_key_is_named(tmp_path: Path, gemini: PlayedGemini) -> Non
     async with open_caller(tmp_path, packs={"ground": options}, secrets={"GEMINI_API_KEY": "AIza-wrong"}) as caller:
         message = await caller.mistake('ground.search(query="x")')
 
-    assert "Gemini refuses the key in the secret GEMINI_API_KEY" in message
+    assert "Gemini rejected the key in the secret GEMINI_API_KEY" in message
     assert "https://aistudio.google.com/apikey" in message
 
 

@@ -85,7 +85,7 @@ async def test_a_wait_that_is_longer_than_the_call_is_not_waited_for(tmp_path: P
     async with open_asking(tmp_path, models) as asking:
         message = await asking.mistake(SHOUT)
 
-    assert "openai takes no further call for 86,400 s" in message
+    assert "openai is rate-limited for 86,400 s" in message
     assert "packs.llm.rate" in message
 
 
@@ -138,11 +138,11 @@ async def test_what_does_not_pass_is_told(
     [
         (
             Reply(403, {"error": {"message": "not you"}}),
-            "openai refuses the key in the secret OPENAI_API_KEY (not you)",
+            "openai rejected the key in the secret OPENAI_API_KEY (not you)",
         ),
-        (Reply(402, {"error": {"message": "pay"}}), "openai wants to be paid for this (pay)"),
-        (Reply(429, {"error": {"message": "none", "code": "insufficient_quota"}}), "wants to be paid for this (none)"),
-        (Reply(400, {"error": {"message": "too long"}}), "refuses this request with status 400: too long."),
+        (Reply(402, {"error": {"message": "pay"}}), "openai requires payment (pay)"),
+        (Reply(429, {"error": {"message": "none", "code": "insufficient_quota"}}), "requires payment (none)"),
+        (Reply(400, {"error": {"message": "too long"}}), "rejected the request with status 400: too long."),
         (Reply(302, "", {"location": "http://127.0.0.1:1/"}), "status 302"),
     ],
     ids=["403", "402", "no credit", "400", "302"],
@@ -163,14 +163,14 @@ async def test_a_refused_key_is_named_by_its_secret_and_not_shown(
     sent, models.key = models.key, "another-key-4711"
     message = await (await engines(provider)).mistake(SHOUT)
 
-    assert f"{provider} refuses the key in the secret {SECRETS[provider]} (invalid key ***)" in message
+    assert f"{provider} rejected the key in the secret {SECRETS[provider]} (invalid key ***)" in message
     assert "~/.onetool/secrets.yaml" in message
     assert sent not in message
 
 
 async def test_another_key_counts_after_a_reload(tmp_path: Path, models: PlayedModels) -> None:
     async with open_asking(tmp_path, models, key="sk-the-old-one") as asking:
-        assert "refuses the key" in await asking.mistake(SHOUT)
+        assert "rejected the key" in await asking.mistake(SHOUT)
         (tmp_path / "project/.onetool/secrets.yaml").write_text(f"OPENAI_API_KEY: {models.key}\n")
         await asking.run("ot.reload()")
 
@@ -213,7 +213,7 @@ async def test_nobody_is_asked_any_more_once_the_key_is_refused(asking: Caller, 
     models.key = "another-key-4711"
     message = await asking.mistake('llm.map(items=[f"item {n}" for n in range(500)], prompt="Shout", parallel=2)')
 
-    assert "refuses the key in the secret OPENAI_API_KEY" in message
+    assert "rejected the key in the secret OPENAI_API_KEY" in message
     assert len(models.requests) <= 2
 
 

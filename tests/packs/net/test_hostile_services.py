@@ -79,7 +79,7 @@ async def test_a_wait_that_is_longer_than_the_call_ends_it_at_once(caller: Calle
     brave.faults = [Reply(429, {"error": {"detail": "Monthly quota used up"}}, {"retry-after": "86400"})]
     message = await caller.mistake(SEARCH)
 
-    assert "Brave Search takes no further call for 86,400 s" in message
+    assert "Brave Search is rate-limited for 86,400 s" in message
     assert "Monthly quota used up" in message
     assert "packs.brave.rate" in message
 
@@ -114,7 +114,7 @@ async def test_what_passes_is_tried_again(caller: Caller, brave: PlayedBrave, fa
     ("fault", "words"),
     [
         (Reply(502, "<html>"), "the service is unavailable (Brave Search answers 502: Bad Gateway)"),
-        (Reply(200, '{"web": {'), "Brave Search answers with 9 bytes that are not JSON, or are incomplete"),
+        (Reply(200, '{"web": {'), "Brave Search answered with 9 bytes that are not JSON, or are incomplete"),
         (Reply(200, "<html></html>"), "an HTML page instead of JSON"),
         (Reply(200, "[" * 200_000), "that are not JSON, or are incomplete"),
         (Reply(200, ""), "nothing instead of JSON"),
@@ -133,10 +133,10 @@ async def test_what_does_not_pass_is_told(
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
-        (Reply(401, {"message": "who are you"}), "refuses the key in the secret BRAVE_API_KEY (who are you)"),
-        (Reply(403, {"error": {"detail": "no"}}), "keys are given out at https://api-dashboard.search.brave.com"),
-        (Reply(402, {"error": "pay"}), "Brave Search wants to be paid for this (pay)"),
-        (Reply(422, {"error": {"detail": "bad freshness"}}), "refuses this request with status 422: bad freshness."),
+        (Reply(401, {"message": "who are you"}), "rejected the key in the secret BRAVE_API_KEY (who are you)"),
+        (Reply(403, {"error": {"detail": "no"}}), "you can get one at https://api-dashboard.search.brave.com"),
+        (Reply(402, {"error": "pay"}), "Brave Search requires payment (pay)"),
+        (Reply(422, {"error": {"detail": "bad freshness"}}), "rejected the request with status 422: bad freshness."),
         (Reply(302, "", {"location": "http://127.0.0.1:1/"}), "status 302, a redirect, which is not followed"),
     ],
     ids=["401", "403", "402", "422", "302"],
@@ -163,7 +163,7 @@ async def test_a_key_that_brave_does_not_know_is_named_by_its_secret(tmp_path: P
     async with open_caller(tmp_path, packs={"brave": options}, secrets={"BRAVE_API_KEY": "another-key"}) as caller:
         message = await caller.mistake(SEARCH)
 
-    assert "refuses the key in the secret BRAVE_API_KEY" in message
+    assert "rejected the key in the secret BRAVE_API_KEY" in message
     assert "~/.onetool/secrets.yaml" in message
 
 

@@ -133,7 +133,7 @@ async def test_a_cancelled_plain_tool_that_goes_on_says_so_and_is_counted(folder
 
         assert isinstance(error, ToolStoppedError)
         assert (error.tool, error.still_running) == ("sample.holds", True)
-        assert "still running and may yet have an effect" in word_error(error)
+        assert "still running and may still have side effects" in word_error(error)
         assert opened.threads.late == 1
         (folder / "gate").touch()
         await wait_until(lambda: opened.threads.late == 0)

@@ -300,7 +300,7 @@ async def test_a_no_refuses_every_call_of_the_question() -> None:
 async def test_a_call_that_is_cancelled_leaves_its_question_to_the_others() -> None:
     person = Person()
     person.may_answer = anyio.Event()
-    done: list[str] = []
+    done: list[Any] = []
     async with open_executor(config={"policy": {"ask": ["demo.*"]}}) as opened, anyio.create_task_group() as tasks:
         caller = Caller(ask=person.ask)
         scope = anyio.CancelScope()

@@ -61,7 +61,7 @@ def ready(config: dict[str, Any] | None = None, parts: dict[str, Any] | None = N
 
 def call_of(config: dict[str, Any] | None = None, caller: Caller | None = None, **fields: Any) -> Call:
     tool = prepare_tool(tool_of(**fields), Config.model_validate(config or {}))
-    call = Call(tool, {}, (), caller or Caller())
+    call = Call("x.tool", tool, {}, (), caller or Caller())
     call.bound, call.seconds = {}, 0.25
     return call
 
@@ -210,7 +210,6 @@ async def test_arguments_are_bound_here_or_on_a_thread() -> None:
     for sent in (b"{}", b"", b" " * 6000):
         call = call_of()
         call.arguments, call.positional, call.sent = {"b": "two"}, [1], sent
-        del call.bound
         waiting = step.begin(call)
         assert (waiting is None) is (sent == b"{}")
         if waiting is not None:

@@ -63,7 +63,9 @@ def prepare(
 
 
 def call_of(tool: PreparedTool | None = None, *, caller: Caller = NOBODY, depth: int = 0, **fields: Any) -> Call:
-    return Call(tool or prepare(), fields.pop("arguments", {}), fields.pop("positional", ()), caller, depth, **fields)
+    return Call(
+        "x.tool", tool or prepare(), fields.pop("arguments", {}), fields.pop("positional", ()), caller, depth, **fields
+    )
 
 
 def parts(**others: Any) -> StepParts:
@@ -394,11 +396,11 @@ async def test_causes_stay_with_errors() -> None:
 class FromFile(FileValue):
     """A value that says whether it was read."""
 
-    def __init__(self, value: object) -> None:
+    def __init__(self, value: Any) -> None:
         self._value = value
         self.read_times = 0
 
-    def read(self) -> object:
+    def read(self) -> Any:
         self.read_times += 1
         return self._value
 
@@ -421,7 +423,7 @@ def test_values_leave_without_secrets_and_packed_for_who_wants_them_so() -> None
 
 
 def test_a_value_without_secrets_is_the_value_itself() -> None:
-    value = [1, "two"]
+    value: list[Any] = [1, "two"]
 
     assert RedactionStep(Redactor()).make_ready(value, None)[0] is value
 

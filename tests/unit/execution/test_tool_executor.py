@@ -34,7 +34,7 @@ SECRET = "s3cr3t-value"
 
 
 async def test_a_call_gives_the_native_value() -> None:
-    value = {"a": (1, 2), 3: {b"x"}}
+    value: Any = {"a": (1, 2), 3: {b"x"}}
 
     async with open_executor() as opened:
         assert await opened.executor.call("demo.echo", {"value": value}) == value
@@ -382,7 +382,7 @@ async def test_calls_at_the_same_time_have_contexts_of_their_own() -> None:
     [("plain text", "plain text"), (None, "None"), ([1, "two"], "[1, two]"), ({"a": {"b": 1.5}}, "{a: {b: 1.5}}")],
     ids=["text", "none", "list", "dict"],
 )
-async def test_execute_gives_the_text_of_the_value(value: object, text: str) -> None:
+async def test_execute_gives_the_text_of_the_value(value: Any, text: str) -> None:
     async with open_executor() as opened:
         assert await opened.executor.execute("demo.echo", {"value": value}) == text
 

@@ -109,7 +109,7 @@ def test_a_wrong_value_is_named(tmp_path: Path, parameters: str, value: object, 
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_value_is_made_to_fit_where_nothing_is_lost(
-    tmp_path: Path, parameters: str, value: object, fitted: object
+    tmp_path: Path, parameters: str, value: Any, fitted: object
 ) -> None:
     bound = check_of(tmp_path, parameters).bind((), {"a": value})
 
@@ -225,7 +225,7 @@ TEXT = {
     ],
     ids=["list", "optional list", "two problems", "another type", "nearest form", "hint", "allowed", "long key"],
 )  # fmt: skip
-def test_what_is_wrong_inside_is_named_exactly(schema: dict[str, Any], value: object, problems: list[str]) -> None:
+def test_what_is_wrong_inside_is_named_exactly(schema: dict[str, Any], value: Any, problems: list[str]) -> None:
     check = ArgumentStep(define("a.b", {"properties": {"a": schema}}))
 
     if problems:
@@ -247,7 +247,7 @@ def test_what_is_wrong_inside_is_named_exactly(schema: dict[str, Any], value: ob
     ],
     ids=str,
 )
-def test_other_problems_are_named_too(schema: dict[str, Any], value: object, problem: str | None) -> None:
+def test_other_problems_are_named_too(schema: dict[str, Any], value: Any, problem: str | None) -> None:
     check = ArgumentStep(define("x.tool", {"properties": {"a": schema}}))
     if problem is None:
         assert check.bind((), {"a": value}) == {"a": value}

@@ -52,22 +52,22 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (
         errors.UntrustedSnippetError("wq", "/clone"),
         (
-            "The snippet $wq comes with the project in /clone, and nobody has trusted it as it is now. A person can look "
-            "at it and trust it with `onetool trust /clone`; code cannot."
+            "The snippet $wq belongs to the project in /clone, which is not trusted in its current state. A "
+            "person can review and trust it with `onetool trust /clone`; code cannot."
         ),
     ),
     (
         errors.UntrustedPackError("notes", "/my clone"),
         (
-            "The pack notes comes with the project in /my clone, and nobody has trusted it as it is now. A person can "
-            "look at it and trust it with `onetool trust '/my clone'`; code cannot."
+            "The pack notes belongs to the project in /my clone, which is not trusted in its current state. "
+            "A person can review and trust it with `onetool trust '/my clone'`; code cannot."
         ),
     ),
     (
         errors.UntrustedSkillError("skills", "/shop", "weekly"),
         (
-            "The skill weekly comes with the project in /shop, and nobody has trusted it as it is now. A person can "
-            "look at it and trust it with `onetool trust /shop`; code cannot."
+            "The skill weekly belongs to the project in /shop, which is not trusted in its current state. A "
+            "person can review and trust it with `onetool trust /shop`; code cannot."
         ),
     ),
     (
@@ -76,22 +76,22 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     ),
     (
         errors.SkillPreflightError("skills.weekly", "weekly.py", [(4, errors.UnknownPackError("maill", ["mail"]))]),
-        ("skills.weekly: nothing of it was executed.\nweekly.py, line 4: There is no pack 'maill'. Packs: mail."),
+        ("skills.weekly: none of it was executed.\nweekly.py, line 4: There is no pack 'maill'. Packs: mail."),
     ),
     (errors.NewSkillError("weekly", "there is one"), "No skill 'weekly' was written: there is one."),
     (errors.SnippetError("wsq", "q1 is missing", "$wsq q1=..."), "$wsq: q1 is missing. Usage: $wsq q1=..."),
     (
         errors.AliasTargetError("up", "demos.upper", reason=errors.UnknownPackError("demos", ["demo"])),
         (
-            "The alias up stands for demos.upper (aliases.up in the configuration). "
-            "There is no pack 'demos'. Packs: demo."
+            "The alias up refers to demos.upper (aliases.up in the configuration). There is no pack 'demos'."
+            " Packs: demo."
         ),
     ),
     (
         errors.WrongAliasError("up", "aliases.up: must be text"),
         (
             "The alias up is off, because its settings are wrong: aliases.up: must be text. "
-            "Once they are right, ot.reload() switches it on."
+            "Correct them, then call ot.reload()."
         ),
     ),
     (
@@ -105,8 +105,8 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
             ],
         ),
         (
-            "There is no pack 'x'. Packs: demo.\nNot here: far is still connecting; odd is off, because its settings "
-            "are wrong; ext is broken. ot.health() says more."
+            "There is no pack 'x'. Packs: demo.\nUnavailable: far is still connecting; odd is off, because its settings "
+            "are wrong; ext is broken. ot.health() has the details."
         ),
     ),
     (errors.AliasCycleError(["a", "b", "a"]), "These aliases lead back to themselves: a -> b -> a."),
@@ -149,15 +149,15 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (
         errors.ToolChangedError("git.log", server="git", new=False),
         (
-            "git.log was not called: it is not defined as it was when it was accepted (security.pin_tools). A person can "
-            "look at the difference and accept it with `onetool accept git`; code cannot."
+            "git.log was not called: it has changed since it was accepted (security.pin_tools). A person can"
+            " review the change and accept it with `onetool accept git`; code cannot."
         ),
     ),
     (
         errors.ToolChangedError("ot.prompts", server="git", new=True, prompt="review"),
         (
-            "The prompt 'review' of git was not filled in: it is new since its server was accepted (security.pin_tools). "
-            "A person can look at the difference and accept it with `onetool accept git`; code cannot."
+            "The prompt 'review' of git was not filled in: it was added after its server was accepted (security.pin_tools). "
+            "A person can review the change and accept it with `onetool accept git`; code cannot."
         ),
     ),
     (
@@ -185,7 +185,7 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     ),
     (
         errors.NameTooLongError(900_000, 200),
-        "A name of 900,000 characters was refused: names have at most 200.",
+        "A name of 900,000 characters was refused: the maximum is 200.",
     ),
     (
         errors.UnknownProjectError("onetol", functions=["path", "list"], projects=["onetool"]),
@@ -201,15 +201,12 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     ),
     (
         errors.NotGrantedError("git.log", ""),
-        (
-            "git.log is not open to you: no group of yours is granted it. "
-            "Whoever looks after this server can name it in grants."
-        ),
+        ("You don't have access to git.log. Ask an administrator to grant it to one of your groups."),
     ),
     (
         errors.CallNotJournalledError("mail.send", "it does not answer"),
         (
-            "mail.send was not called: a call that may have an effect is written down first, and that failed "
+            "mail.send was not called: a call that may have side effects is recorded first, and that failed "
             "(it does not answer). Try again once the database answers."
         ),
     ),
@@ -223,14 +220,14 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (
         errors.StoreGoneError("it does not answer"),
         (
-            "Runs are refused for the moment: it does not answer. Nothing that was answered is lost, and nothing of "
-            "this command was done. Try again soon: runs are accepted again as soon as the database answers (store in "
-            "the configuration)."
+            "Runs are refused for the moment: it does not answer. The command was not run, and no earlier "
+            "answer is lost. Try again soon: runs are accepted again as soon as the database answers (store "
+            "in the configuration)."
         ),
     ),
     (
         errors.WorkerLostError("a.b", "its node is gone"),
-        "a.b was not finished: its node is gone. Its effect is unknown.",
+        "a.b did not finish: its node is gone. Its side effects are unknown.",
     ),
     (
         errors.UnsupportedToolError("shop.build", "as a task"),
@@ -239,8 +236,8 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (
         errors.FlowDeniedError("web.post", "mail.read"),
         (
-            "web.post was not called: mail.read was called before, and the configuration keeps what that gave from "
-            "flowing here (policy.flows), in this run and in later ones of this client."
+            "web.post was not called: mail.read was called before, and the configuration does not let its "
+            "results reach this tool (policy.flows), in this run or in later runs of this client."
         ),
     ),
     (
@@ -255,41 +252,38 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (
         errors.NoDetachedRunError("r7k2", ["r9"]),
         (
-            "No detached run 'r7k2' is known here (there is r9). A run goes on in the server that began it, and ends "
-            "with it; its answer is kept for results.keep_for."
+            "There is no detached run 'r7k2' (running: r9). A detached run ends with the server that started"
+            " it; its answer is kept for results.keep_for."
         ),
     ),
     (errors.RecordedFailureError("a.b", "ValueError", "a.b failed: no"), "a.b failed: no"),
     (
-        errors.CallNotRecordedError("a.b", "the run has not made this call"),
-        "a.b cannot be answered in a replay, which makes no call: the run has not made this call.",
+        errors.CallNotRecordedError("a.b", "the run did not make this call"),
+        "a.b cannot be answered in a replay, which makes no call: the run did not make this call.",
     ),
     (
         errors.BrokenPackError("a", "a_tools.py, line 5", "not valid Python"),
-        "The pack a is broken: a_tools.py, line 5: not valid Python. Once its file is right, it is there again.",
+        "The pack a is broken: a_tools.py, line 5: not valid Python. Fix its file to make it available again.",
     ),
     (
         errors.WrongSettingsError("a", "file: packs.a: no"),
-        (
-            "The pack a is off, because its settings are wrong: file: packs.a: no. "
-            "Once they are right, ot.reload() switches it on."
-        ),
+        ("The pack a is off, because its settings are wrong: file: packs.a: no. Correct them, then call ot.reload()."),
     ),
     (
         errors.WrongSnippetError("s", "file: snippets.s: no"),
         (
             "The snippet $s is off, because its settings are wrong: file: snippets.s: no. "
-            "Once they are right, ot.reload() switches it on."
+            "Correct them, then call ot.reload()."
         ),
     ),
     (
         errors.ToolTimeoutError("a.b", 0.5, still_running=True),
-        "a.b took longer than 0.5 s. It is still running and may yet have an effect.",
+        "a.b took longer than 0.5 s. It is still running and may still have side effects.",
     ),
-    (errors.ToolStoppedError("a.b"), "a.b was not carried out: the run it belongs to has ended."),
+    (errors.ToolStoppedError("a.b"), "a.b was not called: its run has ended."),
     (
         errors.ToolStoppedError("a.b", still_running=True),
-        "a.b was cancelled. It is still running and may yet have an effect.",
+        "a.b was cancelled. It is still running and may still have side effects.",
     ),
     (
         errors.ServiceUnavailableError("a.b", "Connection refused"),
@@ -298,33 +292,33 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (
         _of_tool(errors.KeyRefusedError("Atlas", "unknown", "ATLAS_KEY", "https://atlas.example/keys")),
         (
-            "a.b: Atlas refuses the key in the secret ATLAS_KEY (unknown). Put a valid one into "
-            "~/.onetool/secrets.yaml; keys are given out at https://atlas.example/keys."
+            "a.b: Atlas rejected the key in the secret ATLAS_KEY (unknown). Put a valid key into "
+            "~/.onetool/secrets.yaml; you can get one at https://atlas.example/keys."
         ),
     ),
     (
         _of_tool(errors.PaymentRequiredError("Atlas", "no credits", "https://atlas.example/keys")),
         (
-            "a.b: Atlas wants to be paid for this (no credits). A person sees what is left, and pays, at "
+            "a.b: Atlas requires payment (no credits). A person can check the balance and pay at "
             "https://atlas.example/keys."
         ),
     ),
     (
         _of_tool(errors.RateLimitedError("Atlas", "slow down", 90.0, "packs.atlas.rate")),
         (
-            "a.b: Atlas takes no further call for 90 s, which is longer than this one may last (slow down). Make fewer "
-            "calls at once, try again later, or name the rate of your plan in packs.atlas.rate."
+            "a.b: Atlas is rate-limited for 90 s, longer than this call may wait (slow down). Make fewer "
+            "calls at once, try again later, or set the rate of your plan in packs.atlas.rate."
         ),
     ),
     (
         _of_tool(errors.ServiceRefusedError("Atlas", "no such page", 404)),
-        "a.b: Atlas refuses this request with status 404: no such page.",
+        "a.b: Atlas rejected the request with status 404: no such page.",
     ),
     (
         _of_tool(errors.ServiceAnswerError("Atlas", "nothing where JSON was promised", "packs.atlas.base_url")),
         (
-            "a.b: Atlas answers with nothing where JSON was promised. Try again later; if packs.atlas.base_url is set, "
-            "look whether the service is there."
+            "a.b: Atlas answered with nothing where JSON was promised. Try again later; if "
+            "packs.atlas.base_url is set, check that the service is running there."
         ),
     ),
     (
@@ -345,19 +339,19 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (
         errors.WorkerCrashedError("a.b", "its worker ended in the middle of the call", status=9),
         (
-            "a.b was not finished: its worker ended in the middle of the call: it was ended by SIGKILL. "
-            "Its effect is unknown."
+            "a.b did not finish: its worker ended in the middle of the call: it was killed by SIGKILL. "
+            "Its side effects are unknown."
         ),
     ),
     (
         errors.WorkerCrashedError("a.b", "its worker was stopped because a.c did not end", begun=False),
-        "a.b was not finished: its worker was stopped because a.c did not end. The call had not begun.",
+        "a.b did not finish: its worker was stopped because a.c did not end. The call had not started.",
     ),
     (
         errors.UnknownResultError("nonexistent"),
         (
-            "There is no stored result 'nonexistent': handle not found. A handle is the word that an answer gave, "
-            "in quotes."
+            "There is no stored result 'nonexistent': handle not found. Pass the handle as the answer gave "
+            "it, in quotes."
         ),
     ),
     (
@@ -370,7 +364,7 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (
         errors.UnknownRunError("r7k2"),
         (
-            "The journal has no run 'r7k2' of this project: it is not a run's name, or the run is no longer kept "
+            "The journal of this project has no run 'r7k2': the id is wrong, or the run is no longer kept "
             "(journal.keep_for, journal.max_size)."
         ),
     ),
@@ -382,18 +376,16 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         errors.LateResumeError("ot.resume"),
         (
             "ot.resume(...) must be the first statement of the code: calls before it would be made again. Only imports "
-            "may stand above it."
+            "may come before it."
         ),
     ),
     (
-        errors.CallNotRepeatedError(
-            "mail.send", "r7k2", 'mail.send(to="a") at 12:00:00', "and nobody knows how it ended"
-        ),
+        errors.CallNotRepeatedError("mail.send", "r7k2", 'mail.send(to="a") at 12:00:00', "and its outcome is unknown"),
         (
-            'An earlier run made this call, and nobody knows how it ended: mail.send(to="a") at 12:00:00. It is not '
-            "repeated, since it may have had its effect. Find out, then begin with "
-            'ot.resume(run="r7k2", unknown="repeat") to make it again, or with unknown="skip" to go on without it: '
-            "it then gives None."
+            'An earlier run made this call, and its outcome is unknown: mail.send(to="a") at 12:00:00. It '
+            "was not repeated, because it may have had side effects. Find out, then begin with "
+            'ot.resume(run="r7k2", unknown="repeat") to make it again, or with unknown="skip" to continue '
+            "without it; it then returns None."
         ),
     ),
     (errors.ArgumentValueError("limit must be >= 1, got 0"), "limit must be >= 1, got 0"),
@@ -408,18 +400,18 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         (
             "Nothing was executed.\n"
             "line 2: There is no pack 'x'. Packs: demo.\n"
-            "line 5: a.b was not carried out: the run it belongs to has ended.\n"
+            "line 5: a.b was not called: its run has ended.\n"
             "Each run starts fresh: names of an earlier run are gone."
         ),
     ),
     (
         errors.SandboxError(["landlock", "seccomp"]),
         (
-            "Runs are refused: the confinement is not in force (landlock, seccomp). "
-            "The configuration key execution.sandbox says how much is demanded."
+            "Runs are refused: the sandbox is not in force (landlock, seccomp). "
+            "The configuration key execution.sandbox says how much is required."
         ),
     ),
-    (errors.KernelStartError("no memory"), "No run could be started: no memory."),
+    (errors.KernelStartError("no memory"), "The run could not be started: no memory."),
     (
         errors.RunTimeoutError(120.0, 7),
         (
@@ -436,16 +428,16 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         errors.PackNotReadyError("excel.read", "excel", ["openpyxl>=3"], "Connection refused"),
         (
             "excel.read: its libraries (openpyxl>=3) are not installed, and fetching them failed (Connection refused); "
-            "run `onetool fetch excel` when there is a network."
+            "run `onetool fetch excel` when the network is available."
         ),
     ),
     (
         errors.RunLimitError("threads", 256),
         "The run used more threads than its limit of 256 and was stopped. Work on smaller pieces.",
     ),
-    (errors.RunCrashedError(11, 3), "The run's process ended without a result at line 3: it was ended by SIGSEGV."),
+    (errors.RunCrashedError(11, 3), "The run's process ended without a result at line 3: it was killed by SIGSEGV."),
     (errors.RunCrashedError(1 << 8), "The run's process ended without a result: it exited with status 1."),
-    (errors.RunCrashedError(None), "The run's process ended without a result: the reason is not known."),
+    (errors.RunCrashedError(None), "The run's process ended without a result: the reason is unknown."),
     (errors.RunRefusedError("it sent no message"), "The run was stopped: it sent no message."),
 ]
 
@@ -480,9 +472,15 @@ def test_every_error_is_also_a_builtin_one(error: errors.OneToolError) -> None:
         (errors.ToolArgumentError("a.b", [], ""), "TypeError"),
         (errors.ToolTimeoutError("a.b", 1), "TimeoutError"),
         (errors.ToolDeniedError("a.b", ""), "PermissionError"),
-        (errors.ServiceUnavailableError("a.b", ""), "ConnectionError"),
+        (
+            errors.ServiceUnavailableError("a.b", ""),
+            "ConnectionError",
+        ),
         (errors.UnknownToolError("a.b", pack="a", available=[]), "AttributeError"),
-        (errors.ToolFailedError("a.b", "KeyError", "", ""), "KeyError"),
+        (
+            errors.ToolFailedError("a.b", "KeyError", "", ""),
+            "KeyError",
+        ),
         (errors.ToolError("x"), "RuntimeError"),
     ],
     ids=lambda value: type(value).__name__,

@@ -120,5 +120,5 @@ async def test_a_run_names_what_is_not_connected_below_its_value(tmp_path: Path)
     assert refused.startswith("line 1: There is no pack 'nobody'. Packs: ")
     assert "quiet" not in refused
     assert absent == (
-        "Not here: broken exited with status 3 before it was ready; quiet is still connecting. ot.health() says more."
+        "Unavailable: broken exited with status 3 before it was ready; quiet is still connecting. ot.health() has the details."
     )

@@ -88,10 +88,10 @@ async def test_an_alias_that_cannot_be_used_is_told_where_code_names_it(app: App
     asked = "\n".join(await run(app, "ot.help('wrong')"))
 
     assert away.startswith(
-        "line 1: The alias away stands for nosuch.tool (aliases.away in the configuration). There is no pack"
+        "line 1: The alias away refers to nosuch.tool (aliases.away in the configuration). There is no pack"
     )
     assert mistyped.startswith(
-        "line 1: The alias mistyped stands for demo.uper (aliases.mistyped in the configuration). The"
+        "line 1: The alias mistyped refers to demo.uper (aliases.mistyped in the configuration). The"
     )
     assert wrong[-1].startswith("The alias wrong is off, because its settings are wrong: ")
     assert "The alias wrong is off" in asked

@@ -45,7 +45,7 @@ async def test_a_failing_run_says_how_to_go_on(app: App, world: World) -> None:
     *_, listed, last = failed.text.splitlines()
     assert listed == "  world.do(what='a')"
     assert last.startswith('To keep what was done (1 call), begin the corrected code with ot.resume(run="r')
-    assert "Nobody knows" not in last
+    assert "is unknown" not in last
 
 
 async def test_a_failing_run_lists_the_calls_that_it_has_made_itself(app: App, world: World) -> None:
@@ -188,7 +188,7 @@ async def test_a_call_whose_end_nobody_knows_is_told_of(app: App, world: World) 
     skipped = await answer_of(app, f'ot.resume(run="{run}", unknown="skip")\n{call}')
 
     assert '[\'world.block(what="mail") at ' in told.text
-    assert 'An earlier run made this call, and nobody knows how it ended: world.block(what="mail") at ' in told.text
+    assert 'An earlier run made this call, and its outcome is unknown: world.block(what="mail") at ' in told.text
     assert told_again.is_error
     assert skipped.splitlines()[0] == "None"
     assert world.done == ["mail"]
@@ -206,7 +206,7 @@ async def test_what_cannot_be_given_to_code_is_not_done_twice(app: App, world: W
 
     told = await app.runner.run(f'ot.resume(run="{run}")\nworld.make(kind="odd")')
 
-    assert "what it gave is no longer kept" in told.text
+    assert "its result is no longer kept" in told.text
     assert world.done == ["odd"]
 
 

@@ -70,7 +70,7 @@ async def test_a_journal_cut_within_a_call_tells_of_that_call(tmp_path: Path) ->
         world.add_to(app)
         told = await app.runner.run(f"ot.resume(run={run!r})\nworld.do(what='a')")
 
-    assert "nobody knows how it ended" in told.text
+    assert "its outcome is unknown" in told.text
     assert world.done == ["a"]
 
 
@@ -119,7 +119,7 @@ async def test_a_value_that_has_gone_is_read_again_or_told_of(tmp_path: Path) ->
         skipped = await answer_of(app, f"ot.resume(run={run!r}, unknown='skip')\nworld.make(kind='large')")
 
     assert told.text.startswith("5000\n")
-    assert "and what it gave is no longer kept" in told.text
+    assert "and its result is no longer kept" in told.text
     assert skipped.splitlines()[0] == "None"
     assert world.done == ["large"]
 

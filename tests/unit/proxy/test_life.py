@@ -135,7 +135,7 @@ async def test_an_error_reads_well(tmp_path: Path) -> None:
             await proxied.call("crashing.die")
 
     assert word_error(caught.value) == (
-        "crashing.die: the server crashing exited with status 3. It is not known whether this call had an effect. "
+        "crashing.die: the server crashing exited with status 3. It is unknown whether the call had side effects. "
         "Call it again to reconnect; ot.health() shows the state of every server.\n"
         "Its stderr ended with:\n  Traceback: the disk is full"
     )

@@ -320,9 +320,9 @@ async def test_a_run_that_is_not_there_is_an_error_that_names_those_that_are(app
     await wait_for(app.runs, run)
 
     assert unknown.is_error
-    assert "No detached run 'rnothing'" in unknown.text
+    assert "There is no detached run 'rnothing'" in unknown.text
     assert run in unknown.text
-    assert "No detached run" in nonsense.text
+    assert "There is no detached run" in nonsense.text
 
 
 async def test_a_run_belongs_to_its_principal(app: App, gate: Gate) -> None:
@@ -335,7 +335,7 @@ async def test_a_run_belongs_to_its_principal(app: App, gate: Gate) -> None:
 
     for refused in (*going_on, ended):
         assert refused.is_error
-        assert f"No detached run '{run}' is known here." in refused.text
+        assert f"There is no detached run '{run}'." in refused.text
 
 
 async def test_a_run_cannot_wait_for_itself(app: App) -> None:

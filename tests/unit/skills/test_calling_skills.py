@@ -156,7 +156,7 @@ MISTAKES = {
     "what its code calls is checked before any of it": (
         "print(demo.echo(value=0))\nskills.stale()",
         [
-            "0\nRuntimeError: skills.stale: nothing of it was executed.",
+            "0\nRuntimeError: skills.stale: none of it was executed.",
             "~/.onetool/skills/stale.py, line 4: The pack demo has no tool 'uper'",
             "~/.onetool/skills/stale.py, line 5: There is no pack 'gone'",
         ],
@@ -248,7 +248,7 @@ async def test_a_project_has_to_be_trusted_skill_by_skill(tmp_path: Path) -> Non
         await answer_of(app, "ot.reload()")
         changed = await app.runner.run("skills.theirs()")
 
-    word = f"comes with the project in {project}, and nobody has trusted it as it is now."
+    word = f"belongs to the project in {project}, which is not trusted in its current state."
     assert f"line 1: The skill theirs {word}" in refused.text
     assert still == "mine"
     assert trusted == "[theirs, theirs, mine]"

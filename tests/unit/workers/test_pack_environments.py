@@ -104,7 +104,7 @@ async def test_without_a_network_the_error_is_one_sentence_with_the_command(shop
 
     sentence = word_error(caught.value)
     assert sentence.startswith("sample.facts: its libraries (thing>=1, other-thing) are not installed, and fetching")
-    assert sentence.endswith("; run `onetool fetch sample` when there is a network.")
+    assert sentence.endswith("; run `onetool fetch sample` when the network is available.")
     assert "\n" not in sentence
 
 

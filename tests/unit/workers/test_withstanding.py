@@ -73,8 +73,8 @@ async def test_ten_megabytes_on_stderr_are_drained(shared_pool: WorkerPool) -> N
     ("tool", "arguments", "words"),
     [
         ("leave", {"status": 3}, "it exited with status 3"),
-        ("kill", {}, "it was ended by SIGKILL"),
-        ("fault", {}, "it was ended by SIGSEGV"),
+        ("kill", {}, "it was killed by SIGKILL"),
+        ("fault", {}, "it was killed by SIGSEGV"),
     ],
     ids=["os._exit", "kill -9", "segmentation fault"],
 )

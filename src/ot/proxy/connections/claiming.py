@@ -45,8 +45,8 @@ class ClaimingTransport:
             self.claimed = params["capabilities"] = self._known()
         elif CLIENT_CAPABILITIES_META_KEY in params.get("_meta", {}):
             context = current_or_none()
-            front = None if context is None else context.caller.front
-            params["_meta"][CLIENT_CAPABILITIES_META_KEY] = self._known() if front is None else front.able.claims
+            claims = None if context is None else context.claims
+            params["_meta"][CLIENT_CAPABILITIES_META_KEY] = self._known() if claims is None else claims
 
 
 class _ClaimingWriter:

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import asyncpg
 
-from ot.store.owned_files import claim
+from mcp_core.file_lock import try_lock
 from ot.store.postgres.link import PostgresLink
 
 _ADD = """
@@ -96,4 +96,4 @@ def _copy(rows: Iterable[asyncpg.Record], folder: Path, stack: ExitStack) -> Non
             claimed.add(row["file"])
             descriptor = os.open(folder / row["file"], os.O_RDONLY | os.O_CLOEXEC)
             stack.callback(os.close, descriptor)
-            claim(descriptor)
+            try_lock(descriptor)
