@@ -82,12 +82,12 @@ async def _open_apps(
     from onetool.front.server import own_definition
     from onetool.http.connections import count_open_files_allowed
     from onetool.telemetry_setup import sending_telemetry
-    from ot.apps import FILES_OF_APP, MOST, open_apps
+    from ot.apps import FILES_OF_APP, MOST, Apps
 
     gc.freeze()
     with sending_telemetry(telemetry, team, os.environ):
         async with (
-            open_apps(
+            Apps(
                 team,
                 launched=launched,
                 backing=backing,
@@ -96,7 +96,7 @@ async def _open_apps(
                 opened=lambda person, app: late.opened(person, app),
                 telemetry=telemetry,
                 most=min(MOST, count_open_files_allowed() // FILES_OF_APP),
-            ) as apps,
+            ).serve() as apps,
             open_control(control_all(apps), team, over=reached.over, make_link=reached.make_link),
         ):
             yield apps
