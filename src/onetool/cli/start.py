@@ -43,6 +43,6 @@ def _telling(log: LogSettings) -> Callable[[], Mapping[str, str]] | None:
     """Return what adds its trace to a JSON line; None if lines are text."""
     if log.format == "text":
         return None
-    from ot.telemetry.trace_ids import current_trace_ids  # only here is it loaded for it
+    from ot.telemetry.telemetry import current_trace_ids  # only here is it loaded for it
 
     return current_trace_ids

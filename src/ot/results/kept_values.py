@@ -25,8 +25,7 @@ from ot.errors import (
 )
 from ot.results.reader import ResultReader
 from ot.results.store import ResultStore, Stored
-from ot.results.stored_value import StoredValue
-from ot.results.written_value import WrittenValue
+from ot.results.stored_value import StoredValue, WrittenValue
 from ot.store.kept_names import KeptEntry, KeptNames
 from ot.store.owner import Owner
 from ot.values import ToolValue

@@ -19,6 +19,7 @@ from typing import Self
 
 from mcp_core.quick_dataclass import dataclass
 from ot.store.forms import FORM, check_form, read_record
+from ot.store.owned_files import read_all
 from ot.store.results import HEADER
 from ot_kernel.stored_form import TEXT
 
@@ -119,13 +120,7 @@ class StoredFile:
 
     def read(self, start: int, size: int) -> bytes:
         """Some of the content; less at its end."""
-        size = min(size, self.facts.size - start)
-        pieces: list[bytes] = []
-        while size > 0 and (piece := os.pread(self._descriptor, size, HEADER + start)):
-            pieces.append(piece)
-            start += len(piece)
-            size -= len(piece)
-        return b"".join(pieces)
+        return read_all(self._descriptor, HEADER + start, min(size, self.facts.size - start))
 
     def read_all(self) -> bytes:
         return self.read(0, self.facts.size)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from mcp_core.file_lock import try_lock
 from mcp_core.json_types import JsonObject
-from ot.store.owned_files import open_plain, prune
+from ot.store.owned_files import append_whole, prune, read_whole
 from ot.store.owner import Owner
 from ot_confinement.named_tuples import NamedTuple
 
@@ -128,17 +128,13 @@ class OpenConversation:
     def _write(self, line: JsonObject) -> None:
         assert self._descriptor is not None
         data = json.dumps(line, separators=(",", ":")).encode("ascii") + b"\n"
-        before = os.fstat(self._descriptor).st_size
-        if os.write(self._descriptor, data) != len(data):
-            os.ftruncate(self._descriptor, before)  # half a line would go on in the next one
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        append_whole(self._descriptor, data, os.fstat(self._descriptor).st_size)
 
 
 def _read(file: Path) -> list[JsonObject] | None:
     """Read the lines of a file; None if it is not of our form or has gone. A line that makes no sense is left out."""
     try:
-        with open_plain(file) as descriptor:
-            content = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+        content = read_whole(file)
     except OSError:
         return None
     lines = [line for text in content.split(b"\n")[:-1] if (line := _parse(text)) is not None]

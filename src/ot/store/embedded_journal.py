@@ -18,7 +18,7 @@ from threading import Lock
 
 from mcp_core.atomic_write import write_private
 from ot.store.journal_store import SPOILT, WHOLE, FoundRun, Mark, Place, begin_line
-from ot.store.owned_files import claim, is_in_use, open_plain, prune
+from ot.store.owned_files import append_whole, claim, is_in_use, open_plain, prune, read_all, read_whole, write_all
 from ot.store.owner import Owner
 from ot_confinement.named_tuples import NamedTuple
 
@@ -87,9 +87,7 @@ class EmbeddedJournal:
         descriptor = self._lines
         if descriptor is None or self._size >= self._largest or self._values_size >= self._most_values:
             descriptor = self._open_next()
-        if os.pwrite(descriptor, lines, self._size) != len(lines):
-            os.ftruncate(descriptor, self._size)  # half a line would go on in the next one
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        append_whole(descriptor, lines, self._size)
         self._size += len(lines)
 
     def spoil(self, mark: Mark) -> None:
@@ -108,7 +106,7 @@ class EmbeddedJournal:
             if self._values is None:
                 self._values, self._values_size = self._create(_VALUES), 0
             offset, self._values_size = self._values_size, self._values_size + len(data)
-            _write_all(self._values, data, offset)
+            write_all(self._values, data, offset)
             return self._name(_VALUES), offset, len(data)
 
     async def ready(self) -> None:
@@ -138,7 +136,7 @@ class EmbeddedJournal:
         if not _NAME.fullmatch(name):
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
         with open_plain(self._folder / name) as descriptor:
-            data = _read_all(descriptor, offset, size)
+            data = read_all(descriptor, offset, size)
         if len(data) != size:
             raise OSError(errno.ENODATA, os.strerror(errno.ENODATA))
         return data
@@ -247,8 +245,7 @@ def _read_key(file: Path) -> bytes:
 
 def _content(file: Path) -> bytes:
     try:
-        with open_plain(file) as descriptor:
-            return _read_all(descriptor, 0, os.fstat(descriptor).st_size)
+        return read_whole(file)
     except OSError:  # another process has removed it
         return b""
 
@@ -262,18 +259,3 @@ def _lines_with(content: bytes, beginning: bytes) -> Iterator[bytes]:
             return
         yield content[position : end + 1]
         position = content.find(b"\n" + beginning, end) + 1 or len(content)
-
-
-def _read_all(descriptor: int, offset: int, size: int) -> bytes:
-    pieces = []
-    while size > 0 and (piece := os.pread(descriptor, size, offset)):
-        pieces.append(piece)
-        offset, size = offset + len(piece), size - len(piece)
-    return b"".join(pieces)
-
-
-def _write_all(descriptor: int, data: bytes, offset: int) -> None:
-    view = memoryview(data)
-    while view:
-        written = os.pwrite(descriptor, view, offset)
-        view, offset = view[written:], offset + written

@@ -6,13 +6,11 @@ import errno
 import hashlib
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
 from mcp_core.atomic_write import write_private
-from mcp_core.file_lock import lock
+from mcp_core.file_lock import hold
 from ot.store.forms import FORM, check_form, read_number
 from ot.store.owner import Owner
 from ot_confinement.named_tuples import NamedTuple
@@ -54,11 +52,11 @@ class EmbeddedKeptNames:
     def put(self, owner: Owner, name: str, entry: KeptEntry, *, now: float) -> KeptEntry | None:
         """Let a name stand for a result from now on, and return what it stood for before."""
         folder = self._folder_of(owner)
-        with _locked(folder):
+        with hold(folder / _LOCK, patience=_PATIENCE):
             known = self.entries(owner)
             for gone, each in list(known.items()):
                 if each.expires < now - REMEMBERED:
-                    _remove(_file_in(folder, gone))
+                    _file_in(folder, gone).unlink(missing_ok=True)
                     del known[gone]
             if name not in known and len(known) >= MOST_NAMES:
                 raise OSError(errno.EDQUOT, f"there are {MOST_NAMES:,} kept values already")
@@ -94,17 +92,3 @@ def _read(file: Path) -> KeptEntry | None:
         return KeptEntry(str(facts["handle"]), read_number(facts["expires"]))
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
-
-
-def _remove(file: Path) -> None:
-    with suppress(FileNotFoundError):
-        file.unlink()
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with (folder / _LOCK).open("ab") as held:
-        if not lock(held.fileno(), patience=_PATIENCE):
-            raise OSError(errno.EAGAIN, "another program keeps it locked")
-        yield

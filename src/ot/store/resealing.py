@@ -9,11 +9,7 @@ from pathlib import Path
 from mcp_core.atomic_write import write_private
 from mcp_core.file_lock import lock
 from ot.store.credentials import LOGIN, PATIENCE
-from ot.store.sealing import Sealer, SealError, place_of
-
-SECRETS = "secrets"
-SECRETS_DOCUMENT = "secrets.sealed"
-"""What people's own secrets are sealed as, and the document that holds them."""
+from ot.store.sealing import SECRETS, SECRETS_DOCUMENT, Sealer, SealError, place_of
 
 
 class Resealed:

@@ -18,6 +18,10 @@ from ot.errors import MissingExtraError
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+SECRETS = "secrets"
+SECRETS_DOCUMENT = "secrets.sealed"
+"""The kind under which people's own secrets are sealed, and the document that holds them."""
+
 KEY_BYTES = 32
 _FORM = "sealed1"
 _NONCE_BYTES = 12

@@ -8,8 +8,8 @@ from functools import partial
 from ot.store.credentials import LOGIN
 from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
-from ot.store.resealing import SECRETS, SECRETS_DOCUMENT, Resealed
-from ot.store.sealing import Sealer, digest_of_person, place_of
+from ot.store.resealing import Resealed
+from ot.store.sealing import SECRETS, SECRETS_DOCUMENT, Sealer, digest_of_person, place_of
 
 
 def reseal_rows(link: PostgresLink, sealer: Sealer) -> Resealed:
