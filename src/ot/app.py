@@ -72,12 +72,12 @@ async def open_app(  # noqa: PLR0913 - the one place where parts are built
 ) -> AsyncIterator[App]:
     """Build the engine on a loaded configuration: all of it, or what is a person's own beside the `shared` parts.
 
-    `packs` are folders of packs beside the built-in ones; workers get what they need of `environ`. `own_definition` is
-    what a client is told of us, which the statistics set against what its tools would have told it. `offer_run` makes
-    running code a tool like any other, `onetool.run`, which the assistant needs. Without `connect_ahead` no server is
-    connected for code that does not ask for it: a command that is over in a moment would wait for one that hangs.
-    `telemetry` hears of runs and calls. `reload_everywhere` is what `ot.reload` does for whoever looks after a server
-    that many share. `backing` is what the process has opened before.
+    `packs` are folders of packs beside the built-in ones; workers get what they need of `environ`. `own_definition`
+    gives the definition that a client gets of us, which the statistics compare with those of its tools. `offer_run`
+    makes running code a tool like any other, `onetool.run`, which the assistant needs. Without `connect_ahead` no
+    server is connected for code that does not ask for it: a command that is over in a moment would wait for one that
+    hangs. `telemetry` is told of runs and calls. `reload_everywhere` replaces `ot.reload` for the administrators of a
+    server that many share. `backing` is a store that the process has opened already.
     """
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
@@ -154,7 +154,7 @@ async def open_app(  # noqa: PLR0913 - the one place where parts are built
 
 
 def build_limits(loaded: LoadedConfig, quotas: Quotas) -> PersonLimits | None:
-    """Build the limits of one of the people who share a server; whoever has one of their own has none."""
+    """Build the limits of one of the people who share a server; a person's own server has none."""
     return None if loaded.administrator is None else PersonLimits(loaded.principal, loaded.config.limits, quotas)
 
 

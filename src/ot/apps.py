@@ -193,5 +193,5 @@ class Apps:
             self._leave(key)
 
     def _leave(self, key: tuple[str, frozenset[str]]) -> None:
-        """Let nobody use an app from now on, so that it can be closed: whoever comes gets a new one."""
+        """Let nobody use an app from now on, so that it can be closed; the next request opens a new one."""
         self._kept.pop(key).left.set()

@@ -1,4 +1,4 @@
-"""Limits of one person: room for a run before it begins, for each call, and for requests to models."""
+"""The limits of one person, on runs, on calls, and on the cost of models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ot.store.quotas import CALLS, COST, DAY, Asked, Given, Quotas
 
 _SHARE = 10  # of the calls of a minute that are taken from the store at once, so that it is not asked for each
 _MOST_AT_ONCE = 20
-# Whoever has as many runs as they may must still be able to wait for one, and to end one. Arguments that would be
+# A person who has reached their limit must still be able to wait for a run, and to end one. Arguments that would be
 # computed are not among this: that could be a run like any other.
 _LOOKS_AFTER_RUNS = re.compile(r"\s*ot\.(?:wait|stop|runs)\([\w\s\"'.,=]*\)\s*")
 
@@ -41,7 +41,7 @@ class PersonLimits:
 
     @asynccontextmanager
     async def run(self, run: str, command: str) -> AsyncIterator[None]:
-        """Give a run its room for as long as it goes on; raises LimitReachedError or StoreGoneError."""
+        """Count a run for as long as it goes on; raises LimitReachedError or StoreGoneError."""
         settings = self._settings
         running = None if looks_after_runs(command) else settings.concurrent_runs
         if settings.runs_per_minute is None and running is None:
@@ -79,7 +79,7 @@ class PersonLimits:
         self._calls -= 1
 
     async def ask_model(self, provider: str) -> None:
-        """Let a request to a model be made; raises ModelRefusedError."""
+        """Check the limit before a request to a model; raises ModelRefusedError."""
         most = self._settings.model_cost_per_day
         if most is None:
             return
@@ -96,7 +96,7 @@ class PersonLimits:
             )
 
     def add_model_cost(self, cost: float) -> None:
-        """Count what a request to a model has cost."""
+        """Add the cost of a request to a model."""
         if self._settings.model_cost_per_day is not None:
             self._quotas.add_model_cost(self._principal, cost)
 
@@ -114,7 +114,7 @@ class PersonLimits:
 
 
 def looks_after_runs(command: str) -> bool:
-    """True for a command that only waits for runs, ends one or lists them."""
+    """Return True for a command that only waits for runs, ends one, or lists them."""
     return _LOOKS_AFTER_RUNS.fullmatch(command) is not None
 
 
@@ -127,6 +127,6 @@ def _refuse(provider: str, reason: str) -> NoReturn:
 
 
 def word_wait(seconds: float) -> str:
-    """Say how long it takes until something is free again."""
+    """Word a waiting time."""
     whole = max(1, round(seconds))
     return f"{whole} s" if whole < 120 else f"{whole // 60} min" if whole < 7200 else f"{whole // 3600} h"

@@ -126,7 +126,7 @@ class StoredFile:
         return self.read(0, self.facts.size)
 
     def read_before(self) -> frozenset[str]:
-        """The guarded tools that its writer had called: whoever reads this has read what they gave."""
+        """The guarded tools that its writer had called: reading this counts as having read from them."""
         length = self.facts.read_before
         if not length:
             return frozenset()
@@ -161,7 +161,7 @@ class StoredFile:
         for _ in range(line - counts[block]):
             found = data.find(b"\n", found + 1)
             if found < 0:
-                raise ValueError("its index does not fit its content")
+                raise ValueError("its index does not match its content")
         return position + found + 1
 
     def _counts(self) -> array[int]:
@@ -170,7 +170,7 @@ class StoredFile:
         data = os.pread(self._descriptor, blocks * counts.itemsize, HEADER + self.facts.size)
         counts.frombytes(data[: len(data) - len(data) % counts.itemsize])
         if len(counts) < blocks:
-            raise ValueError("its index is not whole")
+            raise ValueError("its index is incomplete")
         return counts
 
     def _next_break(self, start: int) -> int:

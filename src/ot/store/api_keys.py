@@ -30,7 +30,7 @@ _ID_BYTES, _SECRET_BYTES = 6, 32
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """What is known of one key; times in seconds since 1970."""
+    """One key, as it is stored; times in seconds since 1970."""
 
     id: str
     name: str
@@ -67,7 +67,7 @@ def split_key(text: str) -> tuple[str, str]:
 
 
 def digest_of(secret: str) -> str:
-    """Return what is kept of a secret."""
+    """Return the digest under which a secret is kept."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -108,7 +108,7 @@ class EmbeddedApiKeys:
             entries = check_form(json.loads(data), _FORM)["keys"]
             keys = [_read_key(entry) for entry in read_list(entries)]
         except (ValueError, LookupError, TypeError, RecursionError) as error:
-            raise OSError(errno.EINVAL, f"it makes no sense: {error}", str(self._file)) from error
+            raise OSError(errno.EINVAL, f"it cannot be read: {error}", str(self._file)) from error
         return {key.id: key for key in keys}
 
     def _write(self, keys: dict[str, ApiKey]) -> None:

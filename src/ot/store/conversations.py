@@ -82,7 +82,7 @@ class Conversations:
             most_files=MOST_FILES,
         )
         if left > self._max_size:
-            raise OSError(errno.EDQUOT, "it is as long as all together may be (ai.conversations.max_size)")
+            raise OSError(errno.EDQUOT, "the conversations have reached their maximum size (ai.conversations.max_size)")
 
 
 class OpenConversation:

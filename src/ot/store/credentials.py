@@ -1,7 +1,7 @@
 """The logins of one person at the servers that ask for one, by the place of the server.
 
-A refresh token is good for one use, and whoever offers it a second time may have all tokens of the login revoked. So
-whoever renews a login is alone with it, among all processes that have it, and finds it as the last one left it.
+A refresh token can be used once; using it a second time may revoke all tokens of the login. So a process that renews
+a login locks out all others meanwhile, and finds the login as the last one left it.
 """
 
 from __future__ import annotations

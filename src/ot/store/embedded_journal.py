@@ -101,7 +101,7 @@ class EmbeddedJournal:
     def keep(self, _: bytes, data: bytes) -> Place:
         """Write a value beside the lines and return its place."""
         if len(data) > self._most_values:
-            raise OSError(errno.EFBIG, f"a value of {len(data) // 1024**2} MB is too large for it")
+            raise OSError(errno.EFBIG, f"a value of {len(data) // 1024**2} MB is too large for the journal")
         with self._keeping:
             if self._values is None:
                 self._values, self._values_size = self._create(_VALUES), 0
@@ -222,7 +222,7 @@ class EmbeddedJournal:
         with suppress(OSError):
             looked.touch(mode=0o600)
         if left > self._max_size:
-            raise OSError(errno.EDQUOT, "others that still write to it fill it (journal.max_size)")
+            raise OSError(errno.EDQUOT, "it is full, and other processes are still writing to it (journal.max_size)")
 
     def _list(self) -> list[_Lines]:
         """List the files of lines, those of the oldest process first."""
@@ -239,7 +239,7 @@ def _read_key(file: Path) -> bytes:
     with open_plain(file) as descriptor:
         key = os.read(descriptor, _KEY_SIZE)
     if len(key) != _KEY_SIZE:
-        raise OSError(f"{file} is no key; remove it and a new one is made")
+        raise OSError(f"{file} is not a valid key; remove it, and a new one is created")
     return key
 
 

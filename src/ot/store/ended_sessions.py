@@ -42,5 +42,5 @@ class FileEndedSessions:
 
 
 def digest_of(session: str) -> str:
-    """Return what is kept of a session: whoever knows its name could forge its forms."""
+    """Return the digest under which a session is kept; with its name anyone could forge its forms."""
     return hashlib.sha256(session.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Names of kept values: which stored result each name stands for, for one principal in one project."""
+"""Names of kept values: the stored result that each refers to, for one principal in one project."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class EmbeddedKeptNames:
         self._folder = state / folder
 
     def put(self, owner: Owner, name: str, entry: KeptEntry, *, now: float) -> KeptEntry | None:
-        """Let a name stand for a result from now on, and return what it stood for before."""
+        """Let a name refer to a result from now on, and return the one before."""
         folder = self._folder_of(owner)
         with hold(folder / _LOCK, patience=_PATIENCE):
             known = self.entries(owner)
@@ -64,11 +64,11 @@ class EmbeddedKeptNames:
             return known.get(name)
 
     def get(self, owner: Owner, name: str) -> KeptEntry | None:
-        """Return what a name stands for; None if nobody has given it."""
+        """Return the result that a name refers to; None if the name is not used."""
         return _read(_file_in(self._folder_of(owner), name))
 
     def entries(self, owner: Owner) -> dict[str, KeptEntry]:
-        """Return every name with what it stands for, in their order."""
+        """Return the results of all names, in alphabetical order."""
         found: dict[str, KeptEntry] = {}
         for file in sorted(self._folder_of(owner).glob(f"[!.]*{_ENDING}")):
             entry = _read(file)
@@ -86,7 +86,7 @@ def _file_in(folder: Path, name: str) -> Path:
 
 
 def _read(file: Path) -> KeptEntry | None:
-    """Read what a name stands for; a file that makes no sense stands for nothing."""
+    """Read the result that a name refers to; None where the file cannot be read."""
     try:
         facts = check_form(json.loads(file.read_bytes()), _FORM, unnamed=1)
         return KeptEntry(str(facts["handle"]), read_number(facts["expires"]))

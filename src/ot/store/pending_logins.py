@@ -1,7 +1,7 @@
 """Logins under way: whose they are, and what the browser of that person has brought for them.
 
 The browser may return to any replica, and the one that waits for it finds what was brought in the store. Whoever began
-a login is the only one who can end it: what another person's browser brings is theirs, and would be a stranger's token.
+a login is the only one who can complete it: what another person's browser brings would be a stranger's token.
 """
 
 from __future__ import annotations
@@ -69,5 +69,5 @@ class MemoryPendingLogins:
 
 
 def digest_of(state: str) -> str:
-    """Return what is kept of a state: whoever has it could bring an answer."""
+    """Return the digest under which a login is kept; with the state itself anyone could complete it."""
     return hashlib.sha256(state.encode(errors="surrogatepass")).hexdigest()

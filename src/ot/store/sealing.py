@@ -56,14 +56,14 @@ class Sealer:
         """Return what was sealed for this place; raises SealError."""
         name = sealed_with(text)
         if name not in self._keys:
-            raise SealError(f"the key {name} that it was sealed with is not among the keys of this server")
+            raise SealError(f"it was sealed with the key {name}, which this server does not have")
         from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - the extra `team`
 
         try:
             content = base64.b64decode(text.split(".")[2], altchars=b"-_", validate=True)
             return self._cipher(name).decrypt(content[:_NONCE_BYTES], content[_NONCE_BYTES:], _bound(name, place))
         except (InvalidTag, ValueError) as error:
-            raise SealError("it was changed, or was sealed for another place") from error
+            raise SealError("it was modified, or was sealed for a different place") from error
 
     def reseal(self, text: str, *, place: str) -> str | None:
         """Return text sealed with the key that seals now; None where it is. Raises SealError."""
@@ -85,7 +85,7 @@ def place_of(kind: str, person: str, name: str = "") -> str:
 
 
 def digest_of_person(principal: str) -> str:
-    """Return a word that stands for a principal, as in the name of their folder."""
+    """Return a short digest of a principal, which also names their folder."""
     return hashlib.sha256(principal.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
@@ -95,7 +95,7 @@ def new_key() -> str:
 
 
 def key_id(key: str) -> str:
-    """Return the name of a key: the same everywhere, and no help to whoever would guess the key."""
+    """Return the name of a key: the same everywhere, and of no help in guessing the key."""
     return hashlib.sha256(b"onetool key\0" + _decode_key(key)).hexdigest()[:12]
 
 
@@ -103,7 +103,7 @@ def sealed_with(text: str) -> str:
     """Return the name of the key that text is sealed with; raises SealError for text that is not sealed."""
     parts = text.split(".")
     if len(parts) != 3 or parts[0] != _FORM:
-        raise SealError("it is not sealed, or by a newer OneTool")
+        raise SealError("it is not sealed, or was sealed by a newer OneTool")
     return parts[1]
 
 
@@ -117,7 +117,7 @@ def _decode_key(key: str) -> bytes:
     except (binascii.Error, ValueError):
         found = b""
     if len(found) != KEY_BYTES:
-        raise ValueError(f"a key is {KEY_BYTES} random bytes as text, such as `onetool seal key` prints")
+        raise ValueError(f"a key is {KEY_BYTES} random bytes in base64, as `onetool seal key` prints them")
     return found
 
 

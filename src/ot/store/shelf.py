@@ -96,7 +96,7 @@ class FolderShelf:
         folder = (self.folder / name).parent
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with open_folder(folder) as opened:
-            lock(opened, patience=_PATIENCE)  # whoever holds it for longer is stuck
+            lock(opened, patience=_PATIENCE)  # a process that holds it for longer is stuck
             try:
                 before = self.read(name)
             except FileNotFoundError:
@@ -118,4 +118,4 @@ def check_document(name: str, data: bytes) -> None:
     if len(data) > MOST_BYTES:
         raise OSError(errno.EFBIG, "it is too large")
     if not PLAIN_NAME.fullmatch(name):
-        raise OSError(errno.EINVAL, "its name is none of a document")
+        raise OSError(errno.EINVAL, "this is not a valid document name")

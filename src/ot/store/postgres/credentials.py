@@ -1,4 +1,4 @@
-"""The logins of one person in PostgreSQL, sealed; whoever renews one holds its row, among all replicas."""
+"""The logins of one person in PostgreSQL, sealed; a replica that renews one holds its row meanwhile."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class PostgresJournal:
     def keep(self, beginning: bytes, data: bytes) -> Place:
         """Add a value of a run and return its place."""
         if len(data) > self._max_size // _PARTS:
-            raise OSError(errno.EFBIG, f"a value of {len(data) // 1024**2} MB is too large for it")
+            raise OSError(errno.EFBIG, f"a value of {len(data) // 1024**2} MB is too large for the journal")
         self._check()
         name = secrets.token_hex(16)
         run = _run_of(beginning[: beginning.index(_NUMBER)])
@@ -122,7 +122,7 @@ class PostgresJournal:
         await self._link.ready()
 
     def close(self) -> None:
-        """Leave the link to whoever opened it."""
+        """Do nothing: the link is closed by its owner."""
 
     # -- reading; blocking
 

@@ -1,4 +1,4 @@
-"""Sealing anew what lies in PostgreSQL, row by row: nobody waits for all of it."""
+"""Sealing everything in PostgreSQL again, row by row, so that nobody waits for all of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ot.store.sealing import SECRETS, SECRETS_DOCUMENT, Sealer, digest_of_person
 
 
 def reseal_rows(link: PostgresLink, sealer: Sealer) -> Resealed:
-    """Seal anew the logins and secrets of all people; blocking. Raises StoreUnavailableError."""
+    """Seal the logins and secrets of all people again; blocking. Raises StoreUnavailableError."""
     found = Resealed()
     for principal, place in link.run_now(_list_logins):
         link.run_now(partial(_login, sealer, found, principal, place))
