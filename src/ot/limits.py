@@ -6,7 +6,6 @@ import re
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import NoReturn
 
 import anyio
 
@@ -86,14 +85,11 @@ class PersonLimits:
         try:
             spent = await self._quotas.model_cost(self._principal)
         except OSError as error:
-            _refuse(provider, f"today's costs cannot be looked up: {error.strerror or error}")
+            reason = f"today's costs cannot be looked up: {error.strerror or error}"
+            raise ModelRefusedError(provider, reason) from error
         if spent >= most:
-            left = DAY - time.time() % DAY
-            _refuse(
-                provider,
-                f"you have spent ${spent:.2f} on models today, and the limit is ${most:g} per day (limits.{COST}); "
-                f"it resets in {word_wait(left)}",
-            )
+            limit = f"you have spent ${spent:.2f} on models today, and the limit is ${most:g} per day (limits.{COST})"
+            raise ModelRefusedError(provider, f"{limit}; it resets in {_word_wait(DAY - time.time() % DAY)}")
 
     def add_model_cost(self, cost: float) -> None:
         """Add the cost of a request to a model."""
@@ -122,11 +118,7 @@ def _at_once(settings: LimitSettings) -> int:
     return max(1, min(_MOST_AT_ONCE, (settings.calls_per_minute or 0) // _SHARE))
 
 
-def _refuse(provider: str, reason: str) -> NoReturn:
-    raise ModelRefusedError(provider, reason)
-
-
-def word_wait(seconds: float) -> str:
+def _word_wait(seconds: float) -> str:
     """Word a waiting time."""
     whole = max(1, round(seconds))
     return f"{whole} s" if whole < 120 else f"{whole // 60} min" if whole < 7200 else f"{whole // 3600} h"

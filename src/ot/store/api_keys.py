@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import secrets
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from mcp_core.json_types import Json
 from mcp_core.quick_dataclass import dataclass, replace
 from ot.store.forms import FORM, check_form, read_list, read_mapping, read_record
 from ot.store.owned_files import state_of
+from ot.store.sealing import digest_of
 
 PREFIX = "onetool_"
 """The beginning of every key, by which people and scanners for leaked secrets know one."""
@@ -64,11 +64,6 @@ def split_key(text: str) -> tuple[str, str]:
     """Split the text of a key into its id and its secret; both are empty if it is none."""
     key_id, _, secret = text.removeprefix(PREFIX).partition("_")
     return (key_id, secret) if text.startswith(PREFIX) and key_id and secret else ("", "")
-
-
-def digest_of(secret: str) -> str:
-    """Return the digest under which a secret is kept."""
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class EmbeddedApiKeys:

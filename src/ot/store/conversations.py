@@ -7,7 +7,6 @@ first line, and nothing is found by anybody but its owner.
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import re
@@ -19,7 +18,7 @@ from pathlib import Path
 from mcp_core.file_lock import try_lock
 from mcp_core.json_types import JsonObject
 from ot.store.owned_files import append_whole, prune, read_whole
-from ot.store.owner import Owner
+from ot.store.owner import Owner, digest_of_owner
 from ot_confinement.named_tuples import NamedTuple
 
 CONVERSATIONS_FOLDER = "conversations"
@@ -61,7 +60,7 @@ class Conversations:
         with suppress(FileNotFoundError), os.scandir(self._folder) as entries:
             for entry in entries:
                 name = _NAME.fullmatch(entry.name)
-                if name is not None and name["owner"] == _digest(owner):
+                if name is not None and name["owner"] == digest_of_owner(owner):
                     with suppress(FileNotFoundError):  # another process removes old ones
                         found.append((entry.stat(follow_symlinks=False).st_mtime, name["id"], Path(entry.path)))
         for written, conversation, file in sorted(found, reverse=True):
@@ -69,7 +68,7 @@ class Conversations:
                 yield FoundConversation(conversation, written, lines)
 
     def file_of(self, owner: Owner, conversation: str) -> Path:
-        return self._folder / f"{_digest(owner)}.{conversation}.jsonl"
+        return self._folder / f"{digest_of_owner(owner)}.{conversation}.jsonl"
 
     def make_room(self) -> None:
         """Make the folder, and remove what is too much in it; raises OSError where others fill it."""
@@ -147,8 +146,3 @@ def _parse(text: bytes) -> JsonObject | None:
     except (ValueError, RecursionError):
         return None
     return line if isinstance(line, dict) else None
-
-
-def _digest(owner: Owner) -> str:
-    place = f"{owner.principal}\0{os.path.realpath(owner.project)}"
-    return hashlib.sha256(os.fsencode(place)).hexdigest()[:32]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
-import os
 from pathlib import Path
 from typing import Protocol
 
 from mcp_core.atomic_write import write_private
 from mcp_core.file_lock import hold
 from ot.store.forms import FORM, check_form, read_number
-from ot.store.owner import Owner
+from ot.store.owner import Owner, digest_of_owner
 from ot_confinement.named_tuples import NamedTuple
 
 KEPT_FOLDER, ANSWERS_FOLDER = "kept", "answers"
@@ -77,8 +75,7 @@ class EmbeddedKeptNames:
         return found
 
     def _folder_of(self, owner: Owner) -> Path:
-        place = f"{owner.principal}\0{os.path.realpath(owner.project)}"
-        return self._folder / hashlib.sha256(os.fsencode(place)).hexdigest()[:32]
+        return self._folder / digest_of_owner(owner)
 
 
 def _file_in(folder: Path, name: str) -> Path:

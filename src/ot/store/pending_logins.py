@@ -6,13 +6,13 @@ a login is the only one who can complete it: what another person's browser bring
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable
 from typing import Protocol
 
 from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import dataclass
+from ot.store.sealing import digest_of
 
 _MOST = 10_000  # the oldest go first
 
@@ -66,8 +66,3 @@ class MemoryPendingLogins:
             return None
         del self._pending[digest_of(state)]
         return found.answer
-
-
-def digest_of(state: str) -> str:
-    """Return the digest under which a login is kept; with the state itself anyone could complete it."""
-    return hashlib.sha256(state.encode(errors="surrogatepass")).hexdigest()

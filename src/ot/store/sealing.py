@@ -84,9 +84,14 @@ def place_of(kind: str, person: str, name: str = "") -> str:
     return f"{kind}\0{person}\0{name}"
 
 
+def digest_of(text: str) -> str:
+    """Return the digest under which something secret is kept, such as a session or a key."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def digest_of_person(principal: str) -> str:
     """Return a short digest of a principal, which also names their folder."""
-    return hashlib.sha256(principal.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return digest_of(principal)[:32]
 
 
 def new_key() -> str:

@@ -58,7 +58,7 @@ class PostgresCredentials:
             if holding.done():
                 taken.cancel()
                 holding.result()  # raises what kept us from it
-            yield held
+            yield HeldLogin(held.read, held.write)
         finally:
             if held.taken.done():
                 # What was renewed is kept, whatever happens to whoever wanted it: the token before it is spent.

@@ -5,10 +5,9 @@ from __future__ import annotations
 import errno
 
 from ot.store.kept_names import MOST_NAMES, REMEMBERED, KeptEntry
-from ot.store.owner import Owner
+from ot.store.owner import Owner, shared_project
 from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
-from ot.store.postgres.ownership import project_of
 
 _PUT = """
 INSERT INTO kept_names (kind, principal, project, name, handle, expires) VALUES ($1, $2, $3, $4, $5, $6)
@@ -61,4 +60,4 @@ class PostgresKeptNames:
         return {row["name"]: KeptEntry(row["handle"], row["expires"]) for row in found}
 
     def _place(self, owner: Owner) -> tuple[str, str, str]:
-        return self._kind, owner.principal, project_of(owner)
+        return self._kind, owner.principal, shared_project(owner)
