@@ -5,6 +5,9 @@ from __future__ import annotations
 import errno
 import fcntl
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 _TURN = 0.01  # seconds between two attempts
 _HELD = (errno.EAGAIN, errno.EACCES)
@@ -30,6 +33,16 @@ def lock(opened: int, *, patience: float | None = None) -> bool:
             return False
         time.sleep(_TURN)
     return True
+
+
+@contextmanager
+def hold(file: Path, *, patience: float) -> Iterator[None]:
+    """Hold the lock of a file, which is made for it; raises OSError if another process never lets go. Blocking."""
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with file.open("ab") as held:
+        if not lock(held.fileno(), patience=patience):
+            raise OSError(errno.EAGAIN, "another program keeps it locked", str(file))
+        yield
 
 
 def _lock(opened: int, how: int) -> bool:

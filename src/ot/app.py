@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ot.ai.access import ModelAccess
 from ot.audit.opening import open_audit
 from ot.clients.caller import NOBODY, Caller
 from ot.clients.claims import KnownClients
@@ -19,14 +18,12 @@ from ot.config.models import AiSettings
 from ot.config.paths import PackFolders, state_folder
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.validation import load_compiler
-from ot.files.allowed_files import build_allowed_files
 from ot.files.watches import FolderWatches
-from ot.introspect import Finder, Health, Reload
+from ot.introspect import Finder, Reload
 from ot.journal.opening import open_journal
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
 from ot.limits import PersonLimits
-from ot.parts.app_parts import App
-from ot.parts.live_config import LiveConfig, run_settings
+from ot.parts.app_parts import App, run_settings
 from ot.parts.person_overlay import PersonOverlay, open_overlay
 from ot.parts.shared_parts import SharedBackend, SharedParts, open_shared_parts
 from ot.parts.stores import build_result_reader, build_results, store_of
@@ -40,7 +37,6 @@ from ot.run.runner import Runner
 from ot.run.runs import open_runs
 from ot.shapes.shapes import SHAPES_FOLDER, Shapes, open_shapes
 from ot.stats.recorder import open_recorder
-from ot.stats.statistics import build_statistics
 from ot.store.quotas import Quotas
 
 if TYPE_CHECKING:
@@ -76,12 +72,12 @@ async def open_app(  # noqa: PLR0913 - the one place where parts are built
 ) -> AsyncIterator[App]:
     """Build the engine on a loaded configuration: all of it, or what is a person's own beside the `shared` parts.
 
-    `packs` are folders of packs beside the built-in ones; workers get what they need of `environ`. `own_definition` is
-    what a client is told of us, which the statistics set against what its tools would have told it. `offer_run` makes
-    running code a tool like any other, `onetool.run`, which the assistant needs. Without `connect_ahead` no server is
-    connected for code that does not ask for it: a command that is over in a moment would wait for one that hangs.
-    `telemetry` hears of runs and calls. `reload_everywhere` is what `ot.reload` does for whoever looks after a server
-    that many share. `backing` is what the process has opened before.
+    `packs` are folders of packs beside the built-in ones; workers get what they need of `environ`. `own_definition`
+    gives the definition that a client gets of us, which the statistics compare with those of its tools. `offer_run`
+    makes running code a tool like any other, `onetool.run`, which the assistant needs. Without `connect_ahead` no
+    server is connected for code that does not ask for it: a command that is over in a moment would wait for one that
+    hangs. `telemetry` is told of runs and calls. `reload_everywhere` replaces `ot.reload` for the administrators of a
+    server that many share. `backing` is a store that the process has opened already.
     """
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
@@ -123,7 +119,8 @@ async def open_app(  # noqa: PLR0913 - the one place where parts are built
         )
         answers = KeptAnswers(results, reader, store.kept_answers, project=loaded.project)
         app = App(
-            config=loaded.config,
+            started=loaded,
+            loaded=loaded,
             tools=tools,
             executor=executor,
             supply=shared.supply,
@@ -141,21 +138,11 @@ async def open_app(  # noqa: PLR0913 - the one place where parts are built
             reader=reader,
             kept_values=KeptValues(results, reader, store.kept_values),
             own=own,
+            own_definition=own_definition,
         )
-
-        def rebuild(fresh: LoadedConfig) -> None:
-            """Lend what is built from the configuration alone."""
-            settings = app.config.execution
-            health = Health(executor, app.supply, app.workers, app.servers, tools.threads, fresh, settings=settings)
-            statistics = build_statistics(fresh, recorder, tools.registry, own_definition)
-            access = ModelAccess(fresh.secrets, loaded.redactor, recorder, telemetry, executor.limits)
-            executor.lend(build_allowed_files(fresh), statistics, health, access, fresh)
-
-        follow = own.joining(LiveConfig(loaded, app, rebuild).follow)
-        app.reload = Reload(plain, follow, tools.registry, everywhere=reload_everywhere)
+        app.reload = Reload(plain, own.joining(app.follow), tools.registry, everywhere=reload_everywhere)
         own.follow_again = app.reload.follow_again
         app.lend_all()
-        rebuild(loaded)
         stack.callback(shared.definitions.save)  # a command is over before it is idle
         for load in (load_compiler, shared.definitions.save):
             stack.callback(load_when_idle(load).cancel)
@@ -167,7 +154,7 @@ async def open_app(  # noqa: PLR0913 - the one place where parts are built
 
 
 def build_limits(loaded: LoadedConfig, quotas: Quotas) -> PersonLimits | None:
-    """Build the limits of one of the people who share a server; whoever has one of their own has none."""
+    """Build the limits of one of the people who share a server; a person's own server has none."""
     return None if loaded.administrator is None else PersonLimits(loaded.principal, loaded.config.limits, quotas)
 
 

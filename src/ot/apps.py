@@ -11,6 +11,8 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import field
+from functools import partial
+from typing import Self
 
 import anyio
 import anyio.to_thread
@@ -62,9 +64,9 @@ class Apps:
     def __init__(  # noqa: PLR0913 - what its front door does without in tests
         self,
         team: LoadedConfig,
-        shared: SharedParts,
-        tasks: TaskGroup,
         *,
+        launched: ZygoteProcess | None = None,
+        backing: SharedBackend | None = None,
         own_definition: Callable[[], str] = str,
         clients_of: Callable[[Person], KnownClients | None] = lambda person: None,
         opened: Opened = lambda person, app: None,
@@ -72,9 +74,11 @@ class Apps:
         idle: float = IDLE,
         most: int = MOST,
     ) -> None:
+        """`opened` hears of each app that was opened."""
         self._team = team
-        self._shared = shared
-        self._tasks = tasks
+        self._shared: SharedParts
+        self._tasks: TaskGroup
+        self._open_shared = partial(open_shared_parts, team, launched, backing)
         self._own_definition = own_definition
         self._clients_of = clients_of
         self._opened = opened
@@ -83,6 +87,14 @@ class Apps:
         self._most = most
         self._kept: OrderedDict[tuple[str, frozenset[str]], _Kept] = OrderedDict()  # the least recently used first
         self._reloading = anyio.Lock()
+
+    @asynccontextmanager
+    async def serve(self) -> AsyncIterator[Self]:
+        """Be open to the people of a team, for as long as this is."""
+        async with self._open_shared() as self._shared, anyio.create_task_group() as self._tasks:
+            self._tasks.start_soon(self._close_idle)
+            yield self
+            self._tasks.cancel_scope.cancel()
 
     @property
     def config(self) -> LoadedConfig:
@@ -164,7 +176,7 @@ class Apps:
                 await app.reload.follow(for_person(self._team, person))
             yield app
 
-    async def close_idle(self) -> None:
+    async def _close_idle(self) -> None:
         """Look after apps for as long as this is not cancelled."""
         while True:
             await anyio.sleep(self._idle / _LOOKS)
@@ -181,36 +193,5 @@ class Apps:
             self._leave(key)
 
     def _leave(self, key: tuple[str, frozenset[str]]) -> None:
-        """Let nobody use an app from now on, so that it can be closed: whoever comes gets a new one."""
+        """Let nobody use an app from now on, so that it can be closed; the next request opens a new one."""
         self._kept.pop(key).left.set()
-
-
-@asynccontextmanager
-async def open_apps(  # noqa: PLR0913 - what its front door does without in tests
-    team: LoadedConfig,
-    *,
-    launched: ZygoteProcess | None = None,
-    backing: SharedBackend | None = None,
-    own_definition: Callable[[], str] = str,
-    clients_of: Callable[[Person], KnownClients | None] = lambda person: None,
-    opened: Opened = lambda person, app: None,
-    telemetry: Telemetry | None = None,
-    idle: float = IDLE,
-    most: int = MOST,
-) -> AsyncIterator[Apps]:
-    """Serve the people of a team; `opened` hears of each app that was opened."""
-    async with open_shared_parts(team, launched, backing) as shared, anyio.create_task_group() as tasks:
-        apps = Apps(
-            team,
-            shared,
-            tasks,
-            own_definition=own_definition,
-            clients_of=clients_of,
-            opened=opened,
-            telemetry=telemetry,
-            idle=idle,
-            most=most,
-        )
-        tasks.start_soon(apps.close_idle)
-        yield apps
-        tasks.cancel_scope.cancel()

@@ -1,4 +1,4 @@
-"""Limits of one person: room for a run before it begins, for each call, and for requests to models."""
+"""The limits of one person, on runs, on calls, and on the cost of models."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import NoReturn
 
 import anyio
 
@@ -16,7 +15,7 @@ from ot.store.quotas import CALLS, COST, DAY, Asked, Given, Quotas
 
 _SHARE = 10  # of the calls of a minute that are taken from the store at once, so that it is not asked for each
 _MOST_AT_ONCE = 20
-# Whoever has as many runs as they may must still be able to wait for one, and to end one. Arguments that would be
+# A person who has reached their limit must still be able to wait for a run, and to end one. Arguments that would be
 # computed are not among this: that could be a run like any other.
 _ATTENDS_RUNS = re.compile(r"\s*ot\.(?:wait|stop|runs)\([\w\s\"'.,=]*\)\s*")
 
@@ -41,7 +40,7 @@ class PersonLimits:
 
     @asynccontextmanager
     async def run(self, run: str, *, attends_runs: bool = False) -> AsyncIterator[None]:
-        """Give a run its room for as long as it goes on; raises LimitReachedError or StoreGoneError."""
+        """Count a run for as long as it goes on; raises LimitReachedError or StoreGoneError."""
         settings = self._settings
         running = None if attends_runs else settings.concurrent_runs
         if settings.runs_per_minute is None and running is None:
@@ -79,24 +78,21 @@ class PersonLimits:
         self._calls -= 1
 
     async def ask_model(self, provider: str) -> None:
-        """Let a request to a model be made; raises ModelRefusedError."""
+        """Check the limit before a request to a model; raises ModelRefusedError."""
         most = self._settings.model_cost_per_day
         if most is None:
             return
         try:
             spent = await self._quotas.model_cost(self._principal)
         except OSError as error:
-            _refuse(provider, f"today's costs cannot be looked up: {error.strerror or error}")
+            reason = f"today's costs cannot be looked up: {error.strerror or error}"
+            raise ModelRefusedError(provider, reason) from error
         if spent >= most:
-            left = DAY - time.time() % DAY
-            _refuse(
-                provider,
-                f"you have spent ${spent:.2f} on models today, and the limit is ${most:g} per day (limits.{COST}); "
-                f"it resets in {word_wait(left)}",
-            )
+            limit = f"you have spent ${spent:.2f} on models today, and the limit is ${most:g} per day (limits.{COST})"
+            raise ModelRefusedError(provider, f"{limit}; it resets in {_word_wait(DAY - time.time() % DAY)}")
 
     def add_model_cost(self, cost: float) -> None:
-        """Count what a request to a model has cost."""
+        """Add the cost of a request to a model."""
         if self._settings.model_cost_per_day is not None:
             self._quotas.add_model_cost(self._principal, cost)
 
@@ -122,11 +118,7 @@ def _at_once(settings: LimitSettings) -> int:
     return max(1, min(_MOST_AT_ONCE, (settings.calls_per_minute or 0) // _SHARE))
 
 
-def _refuse(provider: str, reason: str) -> NoReturn:
-    raise ModelRefusedError(provider, reason)
-
-
-def word_wait(seconds: float) -> str:
-    """Say how long it takes until something is free again."""
+def _word_wait(seconds: float) -> str:
+    """Word a waiting time."""
     whole = max(1, round(seconds))
     return f"{whole} s" if whole < 120 else f"{whole // 60} min" if whole < 7200 else f"{whole // 3600} h"

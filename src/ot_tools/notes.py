@@ -15,8 +15,7 @@ from ot.effects import idempotent, reads
 from ot.errors import ToolError
 from ot.parts.person_overlay import PersonOverlay
 from ot.results.reader import ResultReader
-from ot.store.owner import Owner
-from ot.store.postgres.ownership import project_of
+from ot.store.owner import Owner, shared_project
 from ot.store.unavailable import StoreUnavailableError
 from ot_packs.full_text import read_query
 from ot_packs.notes.store import LONGEST_CONTENT, Draft, NoteFilter, Notes, Summary, open_notes
@@ -222,7 +221,7 @@ def _project() -> str:
     context = current()
     own = context.part(PersonOverlay)
     owner = Owner(own.principal, context.project)
-    return own.backend.pick(lambda: str(owner.project), lambda _: project_of(owner))
+    return own.backend.pick(lambda: str(owner.project), lambda _: shared_project(owner))
 
 
 async def _with_store(use: Callable[[Notes], Made]) -> Made:

@@ -63,7 +63,7 @@ def test_a_report_is_written_wherever_the_person_may_write(
             1,
             "Error: Cannot write to 'missing/report.html': No such file or directory",
         ),
-        (["--html", "report.txt"], 1, "the name of a report ends in .html"),
+        (["--html", "report.txt"], 1, "the name of a report must end in .html"),
     ],
 )
 def test_a_mistake_is_told_in_words(home: Path, arguments: list[str], status: int, words: str) -> None:

@@ -176,7 +176,7 @@ OUTSIDE = (
         ("missing/report.html", "No such file or directory"),
         ("/usr/report.html", OUTSIDE),
         ("../report.html", OUTSIDE),
-        ("report.txt", "the name of a report ends in .html"),
+        ("report.txt", "the name of a report must end in .html"),
         ("taken.html", "another file has this name, and it is not a report of OneTool"),
     ],
 )

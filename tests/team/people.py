@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from ot.apps import Apps, open_apps
+from ot.apps import Apps
 from ot.clients.caller import Caller
 from ot.clients.person import Person
 from ot.config.loader import load_config
@@ -29,7 +29,7 @@ async def opened(
     (folder / ".onetool" / "onetool.yaml").write_text(_CONFIG.format(patience=patience) + config)
     give_definitions(folder)
     team = for_team(load_config(environ={}, cwd=folder, home=folder, tolerant=True))
-    async with open_apps(team, idle=idle, most=most) as apps:
+    async with Apps(team, idle=idle, most=most).serve() as apps:
         yield apps
 
 

@@ -122,12 +122,12 @@ async def _open_apps(
     """Open an engine for each person on demand, and let the administrator's commands reach all of them."""
     # Loads the engine, while the server already answers.
     from onetool.control.answering import control_all, open_control
-    from ot.apps import FILES_OF_APP, MOST, open_apps
+    from ot.apps import FILES_OF_APP, MOST, Apps
 
     gc.freeze()
     with sending_telemetry(telemetry, team, os.environ):
         async with (
-            open_apps(
+            Apps(
                 team,
                 launched=launched,
                 backing=backing,
@@ -136,7 +136,7 @@ async def _open_apps(
                 opened=lambda person, app: late.opened(person, app),
                 telemetry=telemetry,
                 most=min(MOST, count_open_files_allowed() // FILES_OF_APP),
-            ) as apps,
+            ).serve() as apps,
             open_control(control_all(apps), team, over=reached.over, make_link=reached.make_link),
         ):
             yield apps

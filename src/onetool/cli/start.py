@@ -43,6 +43,6 @@ def _telling(log: LogSettings) -> Callable[[], Mapping[str, str]] | None:
     """Return a function that adds trace ids to a JSON line; None if lines are text."""
     if log.format == "text":
         return None
-    from ot.telemetry.trace_ids import current_trace_ids  # rarely needed
+    from ot.telemetry.telemetry import current_trace_ids  # rarely needed
 
     return current_trace_ids

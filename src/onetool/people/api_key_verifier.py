@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from onetool.people.refusal import KeysUnavailableError, RefusedError
 from ot.clients.person import KEYS_ISSUER, Person
-from ot.store.api_keys import ApiKey, ApiKeys, digest_of, split_key
+from ot.store.api_keys import ApiKey, ApiKeys, split_key
+from ot.store.sealing import digest_of
 
 _WRONG = (
     "This API key is not valid: it was revoked, has expired, or never existed. Ask the server's operator for a new one."

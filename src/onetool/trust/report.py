@@ -20,7 +20,7 @@ from ot.registry.from_source import parse_pack
 from ot.skills.skill_file import parse_skill
 from ot.trust.folder_files import FolderFiles
 from ot.trust.project_trust import Comparison
-from ot.trust.record import TrustRecord
+from ot.trust.store import TrustRecord
 from ot.workers.discovery import SUFFIX
 from ot.workers.locks import LockDamagedError, read_versions
 from ot.workers.pep723 import parse_header

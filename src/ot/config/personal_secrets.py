@@ -11,8 +11,7 @@ from mcp_core.quick_dataclass import replace
 from ot.config.loader import LoadedConfig
 from ot.config.secrets import is_name
 from ot.logs import write_log
-from ot.store.resealing import SECRETS, SECRETS_DOCUMENT
-from ot.store.sealing import Sealer, SealError, digest_of_person, place_of
+from ot.store.sealing import SECRETS, SECRETS_DOCUMENT, Sealer, SealError, digest_of_person, place_of
 from ot.store.shelf import Shelf
 
 MOST_SECRETS = 200

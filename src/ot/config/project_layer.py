@@ -18,8 +18,7 @@ from ot.config.secrets import read_secrets
 from ot.config.variables import Variables
 from ot.errors import ConfigError
 from ot.trust.folder_files import read_inside, refuse_link
-from ot.trust.record import TrustRecord
-from ot.trust.store import TrustStore
+from ot.trust.store import TrustRecord, TrustStore
 from ot.trust.untrusted import Untrusted
 
 _MOST_FILES = 50  # that are looked through for names

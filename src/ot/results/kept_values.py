@@ -25,8 +25,7 @@ from ot.errors import (
 )
 from ot.results.reader import ResultReader
 from ot.results.store import ResultStore, Stored
-from ot.results.stored_value import StoredValue
-from ot.results.written_value import WrittenValue
+from ot.results.stored_value import StoredValue, WrittenValue
 from ot.store.kept_names import KeptEntry, KeptNames
 from ot.store.owner import Owner
 from ot.values import ToolValue
@@ -82,7 +81,7 @@ class KeptValues:
             return await self._reader.load(entry.handle)
         except (ExpiredResultError, UnknownResultError):
             reason = f"the kept value {name!r} has expired and is gone (results.keep_for, results.max_size)"
-            raise ToolError(f"{reason}; make it and keep it again") from KeyError()
+            raise ToolError(f"{reason}; compute it and keep it again") from KeyError()
 
     async def describe_all(self, context: CallContext) -> list[JsonObject]:
         """Describe every kept value that is there, by name."""
@@ -131,4 +130,8 @@ def _check(name: str) -> None:
 
 def _word_names(wanted: str, names: dict[str, KeptEntry]) -> str:
     known = nearest(wanted, names)
-    return f"; kept are {', '.join(known[:_MOST_SHOWN])}" if known else "; ot.keep(name=..., value=...) keeps one"
+    return (
+        f"; these exist: {', '.join(known[:_MOST_SHOWN])}"
+        if known
+        else "; create one with ot.keep(name=..., value=...)"
+    )

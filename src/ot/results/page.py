@@ -91,5 +91,5 @@ class Page:
         if skipped:
             report["skipped"] = skipped
         if self.full:
-            report["note"] = f"The page is full: {returned} lines fit. Go on with offset={following}."
+            report["note"] = f"The page is full after {returned} lines. Continue with offset={following}."
         return report

@@ -96,7 +96,7 @@ def _find(lines: Iterable[str], search: str) -> Iterator[tuple[int, str, int]]:
     except (re.error, OverflowError, RecursionError) as error:
         raise ToolError(
             f"search: {search[:200]!r} is not a regular expression: {error}; put \\ in front of characters "
-            "that stand for themselves, or use fuzzy=True"
+            "that are meant literally, or use fuzzy=True"
         ) from error
     for number, line in enumerate(lines, 1):
         found = pattern.search(line)

@@ -68,7 +68,7 @@ class ResultReader:
         return (await self._look_up(handle))[0]
 
     async def _look_up(self, handle: str) -> tuple[Path, Facts]:
-        """Find the file; whoever reads it has read what its writer had read before."""
+        """Find the file; the reader is marked with everything that its writer had read before."""
         file, facts, read_before = await anyio.to_thread.run_sync(self._look_up_now, handle)
         context = current_or_none()
         if context is not None:
@@ -103,7 +103,7 @@ class ResultReader:
         except ToolFailedError as error:
             if error.kind != "MemoryError":
                 raise
-            raise ToolError(f"it takes more memory than there is; {_ELSEWHERE}") from MemoryError()
+            raise ToolError(f"it needs more memory than is available; {_ELSEWHERE}") from MemoryError()
         except ValueError as error:
             raise ToolError(f"the stored result cannot be read: {error}") from error
         raise ToolError(f"it took longer than {self._limit:g} s and was stopped; {_way_out(query)}") from TimeoutError()

@@ -50,7 +50,7 @@ def select(value: ToolValue, path: str) -> Selected:
 def parse_path(path: str) -> Iterator[tuple[int, Step]]:
     """The steps of a path, each with the position at which it stands."""
     if len(path) > _LONGEST:
-        raise ToolError(f"path: it has {len(path):,} characters; {_LONGEST} are the most")
+        raise ToolError(f"path: it has {len(path):,} characters; the maximum is {_LONGEST}")
     position = begin = 1 if path.startswith(("$.", "$[")) else 0  # `$` is the whole in other languages of paths
     while position < len(path):
         found = _STEP.match(path, position)
@@ -129,7 +129,7 @@ class _Walk:
         if isinstance(value, Mapping) and isinstance(step, int) and step in value:
             return next(member for key, member in value.items() if key == step)
         if not isinstance(value, list | tuple | str | bytes):
-            raise self._mistake(position, f"is {_describe(value)}, which has no positions")
+            raise self._mistake(position, f"is {_describe(value)}, which cannot be indexed")
         if isinstance(step, int) and not -len(value) <= step < len(value):
             raise self._mistake(position, f"has {len(value):,} items, and none at {step}")
         return value[step]

@@ -93,7 +93,7 @@ class ResultStore:
         return sorted(found, key=lambda each: each.facts.created)
 
     def let_go_now(self, handle: str) -> None:
-        """Let a result expire as soon as whoever is about to read it has done so; an unknown handle is ignored."""
+        """Let a result expire soon, but not while somebody is about to read it; an unknown handle is ignored."""
         if HANDLE.fullmatch(handle):
             with suppress(OSError):
                 self._files.let_go(handle, end=self._clock() + LAST_READERS)
@@ -149,7 +149,7 @@ class ResultStore:
 
 
 def _read_pieces(descriptor: int) -> Iterator[bytes]:
-    """By offset: its position may be shared with whoever still writes to it."""
+    """Read by offset: the file's position may be shared with a process that still writes to it."""
     position = 0
     while piece := os.pread(descriptor, _PIECE, position):
         position += len(piece)

@@ -19,6 +19,7 @@ from typing import Self
 
 from mcp_core.quick_dataclass import dataclass
 from ot.store.forms import FORM, check_form, read_record
+from ot.store.owned_files import read_all
 from ot.store.results import HEADER
 from ot_kernel.stored_form import TEXT
 
@@ -119,19 +120,13 @@ class StoredFile:
 
     def read(self, start: int, size: int) -> bytes:
         """Some of the content; less at its end."""
-        size = min(size, self.facts.size - start)
-        pieces: list[bytes] = []
-        while size > 0 and (piece := os.pread(self._descriptor, size, HEADER + start)):
-            pieces.append(piece)
-            start += len(piece)
-            size -= len(piece)
-        return b"".join(pieces)
+        return read_all(self._descriptor, HEADER + start, min(size, self.facts.size - start))
 
     def read_all(self) -> bytes:
         return self.read(0, self.facts.size)
 
     def read_before(self) -> frozenset[str]:
-        """The guarded tools that its writer had called: whoever reads this has read what they gave."""
+        """The guarded tools that its writer had called: reading this counts as having read from them."""
         length = self.facts.read_before
         if not length:
             return frozenset()
@@ -166,7 +161,7 @@ class StoredFile:
         for _ in range(line - counts[block]):
             found = data.find(b"\n", found + 1)
             if found < 0:
-                raise ValueError("its index does not fit its content")
+                raise ValueError("its index does not match its content")
         return position + found + 1
 
     def _counts(self) -> array[int]:
@@ -175,7 +170,7 @@ class StoredFile:
         data = os.pread(self._descriptor, blocks * counts.itemsize, HEADER + self.facts.size)
         counts.frombytes(data[: len(data) - len(data) % counts.itemsize])
         if len(counts) < blocks:
-            raise ValueError("its index is not whole")
+            raise ValueError("its index is incomplete")
         return counts
 
     def _next_break(self, start: int) -> int:

@@ -1,4 +1,4 @@
-"""A stored result on its way back to code: a file as long as that will do, a value for who asks for one."""
+"""Values that lie in files: a stored result on its way back to code, and a large value on its way into the store."""
 
 from __future__ import annotations
 
@@ -40,6 +40,20 @@ class StoredValue(FileValue):
             finally:
                 os.close(copy)
             return stored.facts.kind
+
+
+class WrittenValue(FileValue):
+    """The argument of `ot.keep` where that is too large for a message; what its kernel says of it is not believed."""
+
+    __slots__ = ("kind", "opened", "what")
+
+    def __init__(self, opened: Callable[[], int], kind: str, what: str) -> None:
+        self.opened = opened  # opens the file; raises RunRefusedError
+        self.kind = kind  # of the stored form
+        self.what = what  # the Python type of the value
+
+    def __repr__(self) -> str:
+        return f"<a {self.what[:60]}, too large to show>"
 
 
 @contextmanager

@@ -39,8 +39,7 @@ from ot.kernel.kernel import DUMP, INTERRUPT, Kernel
 from ot.kernel.messages import read_large, weigh
 from ot.kernel.processors import part_from
 from ot.results.kept_values import KEEP
-from ot.results.stored_value import StoredValue
-from ot.results.written_value import WrittenValue
+from ot.results.stored_value import StoredValue, WrittenValue
 from ot.run.backlog import Backlog
 from ot.run.clock import RunClock
 from ot.run.lookalikes import Lookalikes

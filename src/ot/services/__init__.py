@@ -1,1 +1,1 @@
-"""What packs that call web services share: rate limits, waiting times, certificates."""
+"""Shared by packs that call web services: rate limits, waiting times, certificates."""

@@ -81,7 +81,7 @@ class RateLimit:
 
 
 class RateLimits:
-    """A pace for every key that was used; lent to packs."""
+    """The rate limit of every key that was used; lent to packs."""
 
     def __init__(self) -> None:
         self._paces: dict[tuple[str, str], RateLimit] = {}

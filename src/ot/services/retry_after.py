@@ -1,4 +1,4 @@
-"""How long a service asks its callers to wait, in whichever header it says so."""
+"""The time that a service asks its callers to wait, from whichever header has it."""
 
 from __future__ import annotations
 

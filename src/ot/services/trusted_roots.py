@@ -1,4 +1,4 @@
-"""The certificates that connections trust, read once: that takes longer than most requests."""
+"""The certificates that connections trust, loaded once, because that takes longer than most requests."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from ot.store.stat_rows import TeamSums
 
 @dataclass(slots=True)
 class OfPerson:
-    """What one person has used."""
+    """The usage of one person."""
 
     person: str
     runs: int = 0
@@ -23,7 +23,7 @@ class OfPerson:
 
 @dataclass(slots=True)
 class OfPack:
-    """What a pack was used for, by how many."""
+    """The usage of one pack, and by how many people."""
 
     pack: str
     calls: int = 0

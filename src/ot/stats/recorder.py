@@ -22,7 +22,7 @@ import anyio.to_thread
 from ot.config.loader import LoadedConfig
 from ot.errors import DatabaseBusyError, DatabaseUnavailableError
 from ot.logs import write_log
-from ot.stats.notes import ModelNote, Note, RunNote
+from ot.stats.notes import ModelNote, Note, RunNote, make_rows
 from ot.stats.tokens import SAMPLE, take_sample
 from ot.store.parts import Store
 from ot.store.stat_rows import StatRows
@@ -39,7 +39,7 @@ _DAY = 24 * 3600.0  # seconds
 
 
 class Recorder:
-    """Notes what happens. Closed by whoever opened it, which writes what is left."""
+    """Notes what happens; closing it writes what is left."""
 
     def __init__(
         self,
@@ -127,9 +127,6 @@ class Recorder:
 
     def _write(self, batch: list[Note]) -> bool:
         """Return True if the batch is done with; one that met another server's long transaction is tried again."""
-        # Loaded here, on the thread: the start of a server must not wait for it.
-        from ot.stats.rows import make_rows  # noqa: PLC0415
-
         try:
             self._rows.add(make_rows(self.server, batch))
         except DatabaseBusyError:

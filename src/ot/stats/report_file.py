@@ -25,7 +25,7 @@ def write_report(output: str, render: Callable[[], str], *, files: AllowedFiles)
     Raises ReportWriteError, before anything is rendered where the path is not allowed.
     """
     if Path(output).suffix.lower() not in _SUFFIXES:
-        raise ReportWriteError(output, "the name of a report ends in .html")
+        raise ReportWriteError(output, "the name of a report must end in .html")
     try:
         with files.reach(output, write=True, follow=False) as reached, open_here(reached.folder) as folder:
             _refuse_other_files(folder, reached.name, output)

@@ -1,1 +1,1 @@
-"""What outlives a process, behind narrow protocols."""
+"""The store: everything that outlives a process, behind narrow protocols."""

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import secrets
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Protocol
 
 from mcp_core.atomic_write import write_private
-from mcp_core.file_lock import lock
+from mcp_core.file_lock import hold
 from mcp_core.json_types import Json
 from mcp_core.quick_dataclass import dataclass, replace
 from ot.store.forms import FORM, check_form, read_list, read_mapping, read_record
+from ot.store.owned_files import state_of
+from ot.store.sealing import digest_of
 
 PREFIX = "onetool_"
 """The beginning of every key, by which people and scanners for leaked secrets know one."""
@@ -29,7 +30,7 @@ _ID_BYTES, _SECRET_BYTES = 6, 32
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """What is known of one key; times in seconds since 1970."""
+    """One key, as it is stored; times in seconds since 1970."""
 
     id: str
     name: str
@@ -65,11 +66,6 @@ def split_key(text: str) -> tuple[str, str]:
     return (key_id, secret) if text.startswith(PREFIX) and key_id and secret else ("", "")
 
 
-def digest_of(secret: str) -> str:
-    """Return what is kept of a secret."""
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 class EmbeddedApiKeys:
     """Keys in one small file; a server notices when a command has changed it."""
 
@@ -96,13 +92,10 @@ class EmbeddedApiKeys:
             self._write({known: key for known, key in self._load().items() if known != key_id})
 
     def _load(self) -> dict[str, ApiKey]:
-        try:
-            found = self._file.stat()
-        except FileNotFoundError:
+        if not (state := state_of(self._file)):
             return {}
-        version = (found.st_ino, found.st_mtime_ns, found.st_size)
-        if self._read[0] != version:
-            self._read = version, self._parse(self._file.read_bytes())
+        if self._read[0] != state:
+            self._read = state, self._parse(self._file.read_bytes())
         return self._read[1]
 
     def _parse(self, data: bytes) -> dict[str, ApiKey]:
@@ -110,19 +103,14 @@ class EmbeddedApiKeys:
             entries = check_form(json.loads(data), _FORM)["keys"]
             keys = [_read_key(entry) for entry in read_list(entries)]
         except (ValueError, LookupError, TypeError, RecursionError) as error:
-            raise OSError(errno.EINVAL, f"it makes no sense: {error}", str(self._file)) from error
+            raise OSError(errno.EINVAL, f"it cannot be read: {error}", str(self._file)) from error
         return {key.id: key for key in keys}
 
     def _write(self, keys: dict[str, ApiKey]) -> None:
         write_private(self._file, json.dumps({FORM: _FORM, "keys": [asdict(key) for key in keys.values()]}))
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with self._file.with_suffix(".lock").open("ab") as held:
-            if not lock(held.fileno(), patience=_PATIENCE):
-                raise OSError(errno.EAGAIN, "another program keeps it locked", str(self._file))
-            yield
+    def _locked(self) -> AbstractContextManager[None]:
+        return hold(self._file.with_suffix(".lock"), patience=_PATIENCE)
 
 
 def _read_key(entry: Json) -> ApiKey:

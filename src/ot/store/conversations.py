@@ -7,7 +7,6 @@ first line, and nothing is found by anybody but its owner.
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import re
@@ -19,8 +18,8 @@ from typing import NamedTuple
 
 from mcp_core.file_lock import try_lock
 from mcp_core.json_types import JsonObject
-from ot.store.owned_files import open_plain, prune
-from ot.store.owner import Owner
+from ot.store.owned_files import append_whole, prune, read_whole
+from ot.store.owner import Owner, digest_of_owner
 
 CONVERSATIONS_FOLDER = "conversations"
 MOST_FILES = 1000
@@ -61,7 +60,7 @@ class Conversations:
         with suppress(FileNotFoundError), os.scandir(self._folder) as entries:
             for entry in entries:
                 name = _NAME.fullmatch(entry.name)
-                if name is not None and name["owner"] == _digest(owner):
+                if name is not None and name["owner"] == digest_of_owner(owner):
                     with suppress(FileNotFoundError):  # another process removes old ones
                         found.append((entry.stat(follow_symlinks=False).st_mtime, name["id"], Path(entry.path)))
         for written, conversation, file in sorted(found, reverse=True):
@@ -69,7 +68,7 @@ class Conversations:
                 yield FoundConversation(conversation, written, lines)
 
     def file_of(self, owner: Owner, conversation: str) -> Path:
-        return self._folder / f"{_digest(owner)}.{conversation}.jsonl"
+        return self._folder / f"{digest_of_owner(owner)}.{conversation}.jsonl"
 
     def make_room(self) -> None:
         """Make the folder, and remove what is too much in it; raises OSError where others fill it."""
@@ -82,7 +81,7 @@ class Conversations:
             most_files=MOST_FILES,
         )
         if left > self._max_size:
-            raise OSError(errno.EDQUOT, "it is as long as all together may be (ai.conversations.max_size)")
+            raise OSError(errno.EDQUOT, "the conversations have reached their maximum size (ai.conversations.max_size)")
 
 
 class OpenConversation:
@@ -128,17 +127,13 @@ class OpenConversation:
     def _write(self, line: JsonObject) -> None:
         assert self._descriptor is not None
         data = json.dumps(line, separators=(",", ":")).encode("ascii") + b"\n"
-        before = os.fstat(self._descriptor).st_size
-        if os.write(self._descriptor, data) != len(data):
-            os.ftruncate(self._descriptor, before)  # half a line would go on in the next one
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        append_whole(self._descriptor, data, os.fstat(self._descriptor).st_size)
 
 
 def _read(file: Path) -> list[JsonObject] | None:
     """Read the lines of a file; None if it is not of our form or has gone. A line that makes no sense is left out."""
     try:
-        with open_plain(file) as descriptor:
-            content = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+        content = read_whole(file)
     except OSError:
         return None
     lines = [line for text in content.split(b"\n")[:-1] if (line := _parse(text)) is not None]
@@ -151,8 +146,3 @@ def _parse(text: bytes) -> JsonObject | None:
     except (ValueError, RecursionError):
         return None
     return line if isinstance(line, dict) else None
-
-
-def _digest(owner: Owner) -> str:
-    place = f"{owner.principal}\0{os.path.realpath(owner.project)}"
-    return hashlib.sha256(os.fsencode(place)).hexdigest()[:32]

@@ -1,15 +1,16 @@
 """The logins of one person at the servers that ask for one, by the place of the server.
 
-A refresh token is good for one use, and whoever offers it a second time may have all tokens of the login revoked. So
-whoever renews a login is alone with it, among all processes that have it, and finds it as the last one left it.
+A refresh token can be used once; using it a second time may revoke all tokens of the login. So a process that renews
+a login locks out all others meanwhile, and finds the login as the last one left it.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -18,6 +19,7 @@ import anyio
 from mcp_core.atomic_write import write_private
 from mcp_core.file_lock import try_lock
 from mcp_core.json_types import JsonObject
+from mcp_core.quick_dataclass import dataclass
 from ot.logs import write_log
 from ot.store.forms import FORM, UnknownFormError, check_form
 from ot.store.sealing import Sealer, SealError, digest_of_person, place_of
@@ -30,14 +32,12 @@ _FORM = 1
 _TURN = 0.05  # seconds
 
 
-class HeldLogin(Protocol):
-    """A login that nobody else can renew meanwhile."""
+@dataclass(frozen=True, slots=True)
+class HeldLogin:
+    """A login that nobody else can renew meanwhile; what is written is kept for certain once the login is let go."""
 
-    async def read(self) -> JsonObject | None:
-        """Return what is kept, empty where nothing is; None if it cannot be used."""
-
-    async def write(self, content: JsonObject) -> None:
-        """Keep this; it is kept for certain once the login is let go."""
+    read: Callable[[], Awaitable[JsonObject | None]]
+    write: Callable[[JsonObject], Awaitable[None]]
 
 
 class Credentials(Protocol):
@@ -113,7 +113,7 @@ class FileCredentials:
                     await anyio.sleep(_TURN)
             if scope.cancelled_caught:
                 raise TimeoutError("another OneTool is renewing this login and does not finish")
-            yield _HeldFile(self, place)
+            yield HeldLogin(partial(self.read, place), partial(self.write, place))
 
     def _open_lock(self, place: str) -> IO[bytes]:
         """Open the file to lock, beside that of the tokens; if none can be written, tokens cannot be shared either."""
@@ -129,17 +129,3 @@ class FileCredentials:
 
     def _file(self, place: str) -> Path:
         return self._folder / f"{place}.json"
-
-
-class _HeldFile:
-    """The file of a login, with its lock taken."""
-
-    def __init__(self, credentials: FileCredentials, place: str) -> None:
-        self._credentials = credentials
-        self._place = place
-
-    async def read(self) -> JsonObject | None:
-        return await self._credentials.read(self._place)
-
-    async def write(self, content: JsonObject) -> None:
-        await self._credentials.write(self._place, content)

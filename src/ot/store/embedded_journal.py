@@ -19,7 +19,18 @@ from typing import NamedTuple
 
 from mcp_core.atomic_write import write_private
 from ot.store.journal_store import SPOILT, WHOLE, FoundRun, Mark, Place, begin_line
-from ot.store.owned_files import CHAIN, OwnedFile, create_claimed, is_in_use, name_file, open_plain, prune
+from ot.store.owned_files import (
+    CHAIN,
+    OwnedFile,
+    create_claimed,
+    is_in_use,
+    name_file,
+    open_plain,
+    prune,
+    read_all,
+    read_whole,
+    write_all,
+)
 from ot.store.owner import Owner
 
 JOURNAL_FOLDER = "journal"
@@ -94,12 +105,12 @@ class EmbeddedJournal:
     def keep(self, _: bytes, data: bytes) -> Place:
         """Write a value beside the lines and return its place."""
         if len(data) > self._most_values:
-            raise OSError(errno.EFBIG, f"a value of {len(data) // 1024**2} MB is too large for it")
+            raise OSError(errno.EFBIG, f"a value of {len(data) // 1024**2} MB is too large for the journal")
         with self._keeping:
             if self._values is None:
                 self._values, self._values_size = create_claimed(self._folder / self._values_name), 0
             offset, self._values_size = self._values_size, self._values_size + len(data)
-            _write_all(self._values, data, offset)
+            write_all(self._values, data, offset)
             return self._values_name, offset, len(data)
 
     async def ready(self) -> None:
@@ -129,7 +140,7 @@ class EmbeddedJournal:
         if not _NAME.fullmatch(name):
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
         with open_plain(self._folder / name) as descriptor:
-            data = _read_all(descriptor, offset, size)
+            data = read_all(descriptor, offset, size)
         if len(data) != size:
             raise OSError(errno.ENODATA, os.strerror(errno.ENODATA))
         return data
@@ -196,7 +207,7 @@ class EmbeddedJournal:
         with suppress(OSError):
             looked.touch(mode=0o600)
         if left > self._max_size:
-            raise OSError(errno.EDQUOT, "others that still write to it fill it (journal.max_size)")
+            raise OSError(errno.EDQUOT, "it is full, and other processes are still writing to it (journal.max_size)")
 
     def _list(self) -> list[_Lines]:
         """List the files of lines, those of the oldest process first."""
@@ -213,14 +224,13 @@ def _read_key(file: Path) -> bytes:
     with open_plain(file) as descriptor:
         key = os.read(descriptor, _KEY_SIZE)
     if len(key) != _KEY_SIZE:
-        raise OSError(f"{file} is no key; remove it and a new one is made")
+        raise OSError(f"{file} is not a valid key; remove it, and a new one is created")
     return key
 
 
 def _content(file: Path) -> bytes:
     try:
-        with open_plain(file) as descriptor:
-            return _read_all(descriptor, 0, os.fstat(descriptor).st_size)
+        return read_whole(file)
     except OSError:  # another process has removed it
         return b""
 
@@ -234,18 +244,3 @@ def _lines_with(content: bytes, beginning: bytes) -> Iterator[bytes]:
             return
         yield content[position : end + 1]
         position = content.find(b"\n" + beginning, end) + 1 or len(content)
-
-
-def _read_all(descriptor: int, offset: int, size: int) -> bytes:
-    pieces = []
-    while size > 0 and (piece := os.pread(descriptor, size, offset)):
-        pieces.append(piece)
-        offset, size = offset + len(piece), size - len(piece)
-    return b"".join(pieces)
-
-
-def _write_all(descriptor: int, data: bytes, offset: int) -> None:
-    view = memoryview(data)
-    while view:
-        written = os.pwrite(descriptor, view, offset)
-        view, offset = view[written:], offset + written

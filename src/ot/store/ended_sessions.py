@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from pathlib import Path
 from typing import Protocol
 
 import anyio.to_thread
+
+from ot.store.sealing import digest_of
 
 ENDED_FOLDER = "ended-sessions"
 
@@ -39,8 +40,3 @@ class FileEndedSessions:
                 file.unlink(missing_ok=True)
         (self._folder / name).touch(mode=0o600)
         os.utime(self._folder / name, (until, until))
-
-
-def digest_of(session: str) -> str:
-    """Return what is kept of a session: whoever knows its name could forge its forms."""
-    return hashlib.sha256(session.encode()).hexdigest()

@@ -1,7 +1,7 @@
 """The form of a file in the state folder: a file names its form, and what another version wrote is never guessed at.
 
-A form's number rises when an older OneTool would misread the file. Whoever reads a file of another form takes it for
-absent and says so; databases are brought to their newest form instead (`ot.store.databases`).
+A form's number rises when an older OneTool would misread the file. A file of another form counts as
+absent, and that is reported; databases are brought to their newest form instead (`ot.store.databases`).
 """
 
 from __future__ import annotations

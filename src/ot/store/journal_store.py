@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 from ot.store.owner import Owner
 
 WHOLE, SPOILT = b'"whole":1', b'"whole":0'
-"""What the first line of a run says of all its lines, and what is written over it once one of them was lost."""
+"""The mark in a run's first line that all its lines are there, and the one that replaces it once a line was lost."""
 
 Place: TypeAlias = tuple[str, int, int]
 """The place of a value that lies beside the lines: a file, an offset, and how many bytes."""

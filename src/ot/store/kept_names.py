@@ -1,20 +1,16 @@
-"""Names of kept values: which stored result each name stands for, for one principal in one project."""
+"""Names of kept values: the stored result that each refers to, for one principal in one project."""
 
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from mcp_core.atomic_write import write_private
-from mcp_core.file_lock import lock
+from mcp_core.file_lock import hold
 from ot.store.forms import FORM, check_form, read_number
-from ot.store.owner import Owner
+from ot.store.owner import Owner, digest_of_owner
 
 KEPT_FOLDER, ANSWERS_FOLDER = "kept", "answers"
 MOST_NAMES = 1000  # of one owner
@@ -51,13 +47,13 @@ class EmbeddedKeptNames:
         self._folder = state / folder
 
     def put(self, owner: Owner, name: str, entry: KeptEntry, *, now: float) -> KeptEntry | None:
-        """Let a name stand for a result from now on, and return what it stood for before."""
+        """Let a name refer to a result from now on, and return the one before."""
         folder = self._folder_of(owner)
-        with _locked(folder):
+        with hold(folder / _LOCK, patience=_PATIENCE):
             known = self.entries(owner)
             for gone, each in list(known.items()):
                 if each.expires < now - REMEMBERED:
-                    _remove(_file_in(folder, gone))
+                    _file_in(folder, gone).unlink(missing_ok=True)
                     del known[gone]
             if name not in known and len(known) >= MOST_NAMES:
                 raise OSError(errno.EDQUOT, f"there are {MOST_NAMES:,} kept values already")
@@ -65,11 +61,11 @@ class EmbeddedKeptNames:
             return known.get(name)
 
     def get(self, owner: Owner, name: str) -> KeptEntry | None:
-        """Return what a name stands for; None if nobody has given it."""
+        """Return the result that a name refers to; None if the name is not used."""
         return _read(_file_in(self._folder_of(owner), name))
 
     def entries(self, owner: Owner) -> dict[str, KeptEntry]:
-        """Return every name with what it stands for, in their order."""
+        """Return the results of all names, in alphabetical order."""
         found: dict[str, KeptEntry] = {}
         for file in sorted(self._folder_of(owner).glob(f"[!.]*{_ENDING}")):
             entry = _read(file)
@@ -78,8 +74,7 @@ class EmbeddedKeptNames:
         return found
 
     def _folder_of(self, owner: Owner) -> Path:
-        place = f"{owner.principal}\0{os.path.realpath(owner.project)}"
-        return self._folder / hashlib.sha256(os.fsencode(place)).hexdigest()[:32]
+        return self._folder / digest_of_owner(owner)
 
 
 def _file_in(folder: Path, name: str) -> Path:
@@ -87,23 +82,9 @@ def _file_in(folder: Path, name: str) -> Path:
 
 
 def _read(file: Path) -> KeptEntry | None:
-    """Read what a name stands for; a file that makes no sense stands for nothing."""
+    """Read the result that a name refers to; None where the file cannot be read."""
     try:
         facts = check_form(json.loads(file.read_bytes()), _FORM, unnamed=1)
         return KeptEntry(str(facts["handle"]), read_number(facts["expires"]))
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
-
-
-def _remove(file: Path) -> None:
-    with suppress(FileNotFoundError):
-        file.unlink()
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with (folder / _LOCK).open("ab") as held:
-        if not lock(held.fileno(), patience=_PATIENCE):
-            raise OSError(errno.EAGAIN, "another program keeps it locked")
-        yield

@@ -123,6 +123,45 @@ def is_in_use(file: Path) -> bool:
     return False
 
 
+def state_of(file: Path) -> tuple[int, ...]:
+    """Return something that changes with a file, empty where there is none; at the cost of a `stat`."""
+    try:
+        found = file.stat()
+    except OSError:
+        return ()
+    return found.st_mtime_ns, found.st_ino, found.st_size
+
+
+def read_all(descriptor: int, offset: int, size: int) -> bytes:
+    """Read so many bytes at a place, or as many as there are."""
+    pieces = []
+    while size > 0 and (piece := os.pread(descriptor, size, offset)):
+        pieces.append(piece)
+        offset, size = offset + len(piece), size - len(piece)
+    return b"".join(pieces)
+
+
+def write_all(descriptor: int, data: bytes, offset: int) -> None:
+    """Write bytes at a place, however many calls that takes."""
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(descriptor, view, offset)
+        view, offset = view[written:], offset + written
+
+
+def read_whole(file: Path) -> bytes:
+    """Read a plain file; raises OSError."""
+    with open_plain(file) as descriptor:
+        return read_all(descriptor, 0, os.fstat(descriptor).st_size)
+
+
+def append_whole(descriptor: int, data: bytes, size: int) -> None:
+    """Write lines at the end of a file of this size: all of them, or none, for half a line would go on in the next."""
+    if os.pwrite(descriptor, data, size) != len(data):
+        os.ftruncate(descriptor, size)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
 @contextmanager
 def open_plain(file: Path) -> Iterator[int]:
     """Open a file for reading, and wait for nothing where somebody has put something else in its place."""

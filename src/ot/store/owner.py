@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from pathlib import Path
 from typing import NamedTuple
+
+from ot.clients.person import LOCAL
 
 
 class Owner(NamedTuple):
@@ -11,3 +15,16 @@ class Owner(NamedTuple):
 
     principal: str
     project: Path
+
+
+def digest_of_owner(owner: Owner) -> str:
+    """Return a short digest of an owner, for names of files and folders."""
+    place = f"{owner.principal}\0{os.path.realpath(owner.project)}"
+    return hashlib.sha256(os.fsencode(place)).hexdigest()[:32]
+
+
+def shared_project(owner: Owner) -> str:
+    """Return the project as all replicas know it: a person of a team has a single one, whatever their folders are."""
+    if owner.principal != LOCAL:
+        return ""
+    return os.fsencode(os.path.realpath(owner.project)).decode("utf-8", "backslashreplace")

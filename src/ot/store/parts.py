@@ -24,7 +24,7 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """What an engine keeps for its principal."""
+    """The parts of the store that an engine uses for its principal."""
 
     journal: JournalStore
     results: ResultFiles
@@ -40,7 +40,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class PersonalStore:
-    """What is kept for one person, and for nobody else."""
+    """The parts of the store that belong to one person."""
 
     shelf: Shelf
     credentials: Credentials

@@ -1,18 +1,18 @@
 """Logins under way: whose they are, and what the browser of that person has brought for them.
 
 The browser may return to any replica, and the one that waits for it finds what was brought in the store. Whoever began
-a login is the only one who can end it: what another person's browser brings is theirs, and would be a stranger's token.
+a login is the only one who can complete it: what another person's browser brings would be a stranger's token.
 """
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable
 from typing import Protocol
 
 from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import dataclass
+from ot.store.sealing import digest_of
 
 _MOST = 10_000  # the oldest go first
 
@@ -66,8 +66,3 @@ class MemoryPendingLogins:
             return None
         del self._pending[digest_of(state)]
         return found.answer
-
-
-def digest_of(state: str) -> str:
-    """Return what is kept of a state: whoever has it could bring an answer."""
-    return hashlib.sha256(state.encode(errors="surrogatepass")).hexdigest()

@@ -1,6 +1,6 @@
-"""Quotas: how much each person has used of what is limited, counted in the store for all replicas together.
+"""Quotas: the usage of each person, counted in the store for all replicas together.
 
-A minute and a day are those of the clock (UTC): what is used up is free again when the next one begins.
+Minutes and days are those of the clock (UTC): the counts start again at zero when the next one begins.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FORM = 1
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a run asks for: room among the runs, and some calls at once, so that not each of them has to ask."""
+    """The request of a run that is about to begin; a few calls are counted in advance, so that they need not ask."""
 
     most_runs: int | None  # None: no limit
     most_running: int | None
@@ -37,7 +37,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What there is: nothing if `refused` names the key that stands against it. `free_in` seconds there is more."""
+    """The answer: `refused` names the limit that was reached, if any; it resets in `free_in` seconds."""
 
     refused: str
     calls: int
@@ -63,7 +63,7 @@ class _Used:
 
 
 class EmbeddedQuotas:
-    """The counts of one process: a minute's are in its memory, a day's costs in a small file that outlives it."""
+    """The counts of one process: those of a minute in its memory, the costs of a day in a small file."""
 
     def __init__(self, state: Path, *, clock: Callable[[], float] = time.time) -> None:
         self._file = state / COSTS_FILE
@@ -72,7 +72,7 @@ class EmbeddedQuotas:
         self._costs: tuple[int, dict[str, float]] | None = None
 
     async def begin_run(self, principal: str, run: str, asked: Asked) -> Given:
-        """Let a run begin, if there is room for it."""
+        """Count a run, unless a limit is reached."""
         used, free_in = self._now_used(principal)
         if asked.most_runs is not None and used.runs >= asked.most_runs:
             return Given(RUNS, 0, free_in)
@@ -85,17 +85,17 @@ class EmbeddedQuotas:
         return Given("", calls, free_in)
 
     async def end_run(self, principal: str, run: str) -> None:
-        """Make room for another run."""
+        """Count a run no longer."""
         self._used[principal].running.discard(run)
 
     async def take_calls(self, principal: str, most: int, wanted: int) -> Given:
-        """Let a person make some more calls."""
+        """Reserve some more calls for a person, unless a limit is reached."""
         used, free_in = self._now_used(principal)
         calls = _take(used, most, wanted)
         return Given("" if calls else CALLS, calls, free_in)
 
     async def model_cost(self, principal: str) -> float:
-        """Return what models have cost for a person today, in US dollars."""
+        """Return the cost of models for a person today, in US dollars."""
         return self._todays()[1].get(principal, 0.0)
 
     def add_model_cost(self, principal: str, cost: float) -> None:
@@ -127,7 +127,7 @@ class EmbeddedQuotas:
         except FileNotFoundError:
             return 0, {}
         except (ValueError, LookupError, TypeError, RecursionError):
-            return 0, {}  # it was none of ours
+            return 0, {}  # it was not written by us
 
 
 def _take(used: _Used, most: int, wanted: int) -> int:

@@ -51,7 +51,7 @@ class DetachedRun:
 
 @dataclass(frozen=True, slots=True)
 class RememberedClient:
-    """What a client without a session has read, and what its person has agreed to, as ClientMemory has it."""
+    """The memory of a client without a session: the tools it has read from, and what its person has agreed to."""
 
     read: frozenset[str] = frozenset()
     agreed: frozenset[tuple[str, str]] = frozenset()

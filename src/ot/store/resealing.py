@@ -1,4 +1,4 @@
-"""Sealing everything anew with the key that seals now, so that older keys can be taken away."""
+"""Sealing everything again with the current key, so that older keys can be removed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ from pathlib import Path
 from mcp_core.atomic_write import write_private
 from mcp_core.file_lock import lock
 from ot.store.credentials import LOGIN, PATIENCE
-from ot.store.sealing import Sealer, SealError, place_of
-
-SECRETS = "secrets"
-SECRETS_DOCUMENT = "secrets.sealed"
-"""What people's own secrets are sealed as, and the document that holds them."""
+from ot.store.sealing import SECRETS, SECRETS_DOCUMENT, Sealer, SealError, place_of
 
 
 class Resealed:
-    """How many things were sealed anew, how many were so already, and what could not be opened."""
+    """Counts of what was sealed again and what already was, and the reasons why the rest could not be opened."""
 
     def __init__(self) -> None:
         self.anew = 0
@@ -25,7 +21,7 @@ class Resealed:
         self.failed: list[str] = []
 
     def seal(self, sealer: Sealer, text: str, place: str, keep: Callable[[str], None]) -> None:
-        """Seal one thing anew, if it is not, and keep it."""
+        """Seal one thing again, unless it is sealed with the current key, and store it."""
         try:
             fresh = sealer.reseal(text, place=place)
         except SealError as error:
@@ -39,7 +35,7 @@ class Resealed:
 
 
 def reseal_files(people: Path, sealer: Sealer) -> Resealed:
-    """Seal anew what lies in the folders of people; each has its digest for a name. Raises OSError."""
+    """Seal everything in people's folders again; each folder is named by a digest of its person. Raises OSError."""
     found = Resealed()
     for file, place in _find_sealed(people):
         with file.with_suffix(".lock").open("ab") as held:

@@ -18,6 +18,10 @@ from ot.errors import MissingExtraError
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+SECRETS = "secrets"
+SECRETS_DOCUMENT = "secrets.sealed"
+"""The kind under which people's own secrets are sealed, and the document that holds them."""
+
 KEY_BYTES = 32
 _FORM = "sealed1"
 _NONCE_BYTES = 12
@@ -52,14 +56,14 @@ class Sealer:
         """Return what was sealed for this place; raises SealError."""
         name = sealed_with(text)
         if name not in self._keys:
-            raise SealError(f"the key {name} that it was sealed with is not among the keys of this server")
+            raise SealError(f"it was sealed with the key {name}, which this server does not have")
         from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - the extra `team`
 
         try:
             content = base64.b64decode(text.split(".")[2], altchars=b"-_", validate=True)
             return self._cipher(name).decrypt(content[:_NONCE_BYTES], content[_NONCE_BYTES:], _bound(name, place))
         except (InvalidTag, ValueError) as error:
-            raise SealError("it was changed, or was sealed for another place") from error
+            raise SealError("it was modified, or was sealed for a different place") from error
 
     def reseal(self, text: str, *, place: str) -> str | None:
         """Return text sealed with the key that seals now; None where it is. Raises SealError."""
@@ -80,9 +84,14 @@ def place_of(kind: str, person: str, name: str = "") -> str:
     return f"{kind}\0{person}\0{name}"
 
 
+def digest_of(text: str) -> str:
+    """Return the digest under which something secret is kept, such as a session or a key."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def digest_of_person(principal: str) -> str:
-    """Return a word that stands for a principal, as in the name of their folder."""
-    return hashlib.sha256(principal.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    """Return a short digest of a principal, which also names their folder."""
+    return digest_of(principal)[:32]
 
 
 def new_key() -> str:
@@ -91,7 +100,7 @@ def new_key() -> str:
 
 
 def key_id(key: str) -> str:
-    """Return the name of a key: the same everywhere, and no help to whoever would guess the key."""
+    """Return the name of a key: the same everywhere, and of no help in guessing the key."""
     return hashlib.sha256(b"onetool key\0" + _decode_key(key)).hexdigest()[:12]
 
 
@@ -99,7 +108,7 @@ def sealed_with(text: str) -> str:
     """Return the name of the key that text is sealed with; raises SealError for text that is not sealed."""
     parts = text.split(".")
     if len(parts) != 3 or parts[0] != _FORM:
-        raise SealError("it is not sealed, or by a newer OneTool")
+        raise SealError("it is not sealed, or was sealed by a newer OneTool")
     return parts[1]
 
 
@@ -113,7 +122,7 @@ def _decode_key(key: str) -> bytes:
     except (binascii.Error, ValueError):
         found = b""
     if len(found) != KEY_BYTES:
-        raise ValueError(f"a key is {KEY_BYTES} random bytes as text, such as `onetool seal key` prints")
+        raise ValueError(f"a key is {KEY_BYTES} random bytes in base64, as `onetool seal key` prints them")
     return found
 
 

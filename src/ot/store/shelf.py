@@ -16,6 +16,7 @@ from typing import Protocol
 
 from mcp_core.atomic_write import open_folder, write_file
 from mcp_core.file_lock import lock
+from ot.store.owned_files import state_of
 
 MOST_BYTES = 64 * 1024 * 1024
 PLAIN_NAME = re.compile(r"(?:[\w-][\w.-]*/)*[\w-][\w.-]*", re.ASCII)
@@ -71,11 +72,7 @@ class FolderShelf:
         return FolderShelf(self.folder / name)
 
     def state(self, name: str) -> tuple[int, ...]:
-        try:
-            status = (self.folder / name).stat()
-        except OSError:
-            return ()
-        return status.st_mtime_ns, status.st_ino, status.st_size
+        return state_of(self.folder / name)
 
     def read(self, name: str) -> bytes:
         file = self.folder / name
@@ -99,7 +96,7 @@ class FolderShelf:
         folder = (self.folder / name).parent
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with open_folder(folder) as opened:
-            lock(opened, patience=_PATIENCE)  # whoever holds it for longer is stuck
+            lock(opened, patience=_PATIENCE)  # a process that holds it for longer is stuck
             try:
                 before = self.read(name)
             except FileNotFoundError:
@@ -121,4 +118,4 @@ def check_document(name: str, data: bytes) -> None:
     if len(data) > MOST_BYTES:
         raise OSError(errno.EFBIG, "it is too large")
     if not PLAIN_NAME.fullmatch(name):
-        raise OSError(errno.EINVAL, "its name is none of a document")
+        raise OSError(errno.EINVAL, "this is not a valid document name")

@@ -1,3 +1,3 @@
-"""Spans and figures for whoever operates the server; no arguments, values or names of people are in them."""
+"""Traces and metrics for the operators of a server; they contain no arguments, values or names of people."""
 
 from __future__ import annotations

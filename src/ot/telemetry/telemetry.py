@@ -13,7 +13,17 @@ from types import TracebackType
 from typing import Self
 
 from opentelemetry.context import attach, detach
-from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, StatusCode, Tracer, get_current_span, set_span_in_context
+from opentelemetry.trace import (
+    INVALID_SPAN,
+    Span,
+    SpanKind,
+    StatusCode,
+    Tracer,
+    format_span_id,
+    format_trace_id,
+    get_current_span,
+    set_span_in_context,
+)
 
 import ot.errors
 from ot.telemetry.meters import OTHER, Meters
@@ -158,3 +168,11 @@ def _end(span: Span, error: str) -> None:
         span.set_attribute("error.type", error[:_LONGEST])
         span.set_status(StatusCode.ERROR)
     span.end()
+
+
+def current_trace_ids() -> dict[str, str]:
+    """Return the ids of the current trace and span, as OpenTelemetry writes them; nothing where there is none."""
+    context = get_current_span().get_span_context()
+    if not context.is_valid:
+        return {}
+    return {"trace_id": format_trace_id(context.trace_id), "span_id": format_span_id(context.span_id)}

@@ -15,7 +15,7 @@ MOST_BYTES = 5_000_000  # of one file
 MOST_TOGETHER = 50_000_000  # bytes of all of them
 
 _OF_PYTHON = "__pycache__"
-"""What Python makes for itself is never trusted and never used: it may be other code than the source beside it."""
+"""Python's own caches are never trusted or used: they may hold other code than the source beside them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,7 @@ from pathlib import Path
 from mcp_core.quick_dataclass import dataclass
 from ot.errors import ConfigError
 from ot.trust.folder_files import FolderFiles, read_folder, read_inside
-from ot.trust.record import TrustRecord
-from ot.trust.store import TrustStore
+from ot.trust.store import TrustRecord, TrustStore
 from ot.trust.untrusted import trust_command
 
 

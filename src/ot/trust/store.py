@@ -2,26 +2,61 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
+from dataclasses import field
 from pathlib import Path
 
 from mcp_core.atomic_write import write_file, write_private
-from mcp_core.file_lock import lock
+from mcp_core.file_lock import hold
+from mcp_core.quick_dataclass import dataclass
 from ot.logs import write_log
 from ot.store.forms import FORM, check_form, read_mapping
-from ot.trust.record import TrustRecord, digest
+from ot.store.owned_files import state_of
 from ot.trust.worktrees import main_folder
 
 _FORM = 1
 _RECORD = "record.json"
 _COPIES = "files"
 _PATIENCE = 30.0  # seconds for another process that writes here
+
+
+@dataclass(frozen=True, slots=True)
+class TrustRecord:
+    """Digests by the path below `.onetool`; `copies` is the folder that holds the files as they were trusted.
+
+    Tools are started from their copies, and configuration is read from them: nobody can change a file after it was
+    compared and before it is used.
+    """
+
+    copies: Path
+    digests: Mapping[str, str] = field(default_factory=dict)
+
+    def holds(self, name: str, content: bytes) -> bool:
+        """True if this is what the person trusted."""
+        return self.digests.get(name) == digest(content)
+
+    def copy(self, name: str) -> bytes | None:
+        """Return a file as it was trusted; None if it was not, or if its copy is damaged."""
+        if name not in self.digests:
+            return None
+        try:
+            content = self.place(name).read_bytes()
+        except OSError:
+            return None
+        return content if self.holds(name, content) else None
+
+    def place(self, name: str) -> Path:
+        """Return where the copy of a file lies."""
+        return self.copies / name
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 class TrustStore:
@@ -37,11 +72,7 @@ class TrustStore:
 
     def state(self, project: Path) -> tuple[int, ...]:
         """Return a state that changes with the record; at the cost of a `stat`."""
-        try:
-            status = (self.place(project) / _RECORD).stat()
-        except OSError:
-            return ()
-        return status.st_mtime_ns, status.st_ino, status.st_size
+        return state_of(self.place(project) / _RECORD)
 
     def trust(self, project: Path, contents: Mapping[str, bytes], *, whole: bool) -> None:
         """Trust files as they are given; `whole` forgets all others of the project. Raises OSError.
@@ -53,7 +84,7 @@ class TrustStore:
             before = self._read(place)
             kept = {} if whole else {name: known for name, known in before.items() if name not in contents}
             for name in before.keys() - kept.keys() - contents.keys():
-                _remove(place / _COPIES, name)
+                (place / _COPIES / name).unlink(missing_ok=True)
             for name, content in contents.items():
                 _write_copy(place / _COPIES, name, content)
             digests = {**kept, **{name: digest(content) for name, content in contents.items()}}
@@ -88,13 +119,8 @@ class TrustStore:
         facts = _read_facts(place / _RECORD)
         return {} if facts is None else facts[1]
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with (self._folder / "lock").open("ab") as held:
-            if not lock(held.fileno(), patience=_PATIENCE):
-                raise OSError(errno.EAGAIN, "another program keeps it locked", held.name)
-            yield
+    def _locked(self) -> AbstractContextManager[None]:
+        return hold(self._folder / "lock", patience=_PATIENCE)
 
 
 def _read_facts(record: Path) -> tuple[str, dict[str, str]] | None:
@@ -126,8 +152,3 @@ def _remove_tree(folder: Path) -> None:
     import shutil  # noqa: PLC0415 - every command looks at what was trusted, and few change it
 
     shutil.rmtree(folder)
-
-
-def _remove(copies: Path, name: str) -> None:
-    with suppress(FileNotFoundError):
-        (copies / name).unlink()

@@ -1,4 +1,4 @@
-"""What a project brings that nobody has trusted: known by name, and not used."""
+"""The parts of a project that nobody has trusted: known by name, but not used."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mcp_core.quick_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Untrusted:
-    """The configuration of a project, as far as it is not in force; tools are listed by whoever looks for them."""
+    """The configuration of a project, as far as it is not in force; its tools are listed elsewhere."""
 
     project: Path
     files: tuple[str, ...] = ()  # nobody has trusted them: not read, or only for names

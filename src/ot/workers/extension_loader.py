@@ -19,7 +19,7 @@ from ot.registry.open_results import digest_of, learn_results
 from ot.registry.places import OfferedPack, PackPlaces
 from ot.registry.registry import AbsentPack, ToolFunction, ToolRegistry
 from ot.trust.project_trust import ProjectTrust, TrustedFiles
-from ot.trust.record import digest
+from ot.trust.store import digest
 from ot.workers.discovery import FolderContents, FoundFile, ToolFolder, list_folder
 from ot.workers.extension import Extension
 from ot.workers.looks import PATIENCE, Looks

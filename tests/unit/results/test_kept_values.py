@@ -73,7 +73,7 @@ async def test_a_name_that_nobody_gave_is_a_key_error_that_names_those_there_are
 
     told = await answer_of(app, "try:\n    ot.kept(name='order')\nexcept KeyError as error:\n    print(error)")
 
-    assert "there is no kept value 'order' in this project; kept are orders" in told
+    assert "there is no kept value 'order' in this project; these exist: orders" in told
 
 
 @pytest.mark.parametrize("name", ["../x", ".hidden", "-x", "a/b", "a b", "é", "x" * 65, "\0"])

@@ -107,7 +107,7 @@ async def test_of_several_long_lines_each_is_cut_and_the_page_ends_when_it_is_fu
     assert all(line.startswith("x" * WIDTH + "… [1-2,000 of 10,000 characters") for line in page["lines"])
     assert page["returned"] == 4
     assert page["has_more"]
-    assert page["note"] == "The page is full: 4 lines fit. Go on with offset=5."
+    assert page["note"] == "The page is full after 4 lines. Continue with offset=5."
 
 
 async def test_a_match_far_inside_a_long_line_is_shown(ask: Ask) -> None:

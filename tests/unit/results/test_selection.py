@@ -58,7 +58,7 @@ def test_a_path_leads_to_a_part(path: str, found: Any) -> None:
         ("items[*]id", "cannot read 'id' at position 9"),
         ("a..b", "cannot read '..b' at position 2"),
         ("items[x]", "cannot read '[x]' at position 6"),
-        ("x" * 2000, "it has 2,000 characters; 1000 are the most"),
+        ("x" * 2000, "it has 2,000 characters; the maximum is 1000"),
     ],
 )
 def test_a_path_that_leads_nowhere_is_told_where_it_ends(path: str, told: str) -> None:

@@ -102,7 +102,7 @@ def test_what_is_old_or_too_much_goes_and_what_is_in_use_stays(tmp_path: Path) -
     assert [one.lines[0]["question"] for one in store.read(ANA)] == ["new", "y" * 2500]
     assert list(store.read(BEN)) == []
     opened.append({"answer": "z" * 1000})
-    with pytest.raises(OSError, match="as long as all together may be"):
+    with pytest.raises(OSError, match="reached their maximum size"):
         opened.append({"question": "more"})
     opened.close()
 

@@ -29,7 +29,7 @@ def test_what_was_sealed_opens_in_its_place_and_shows_nothing(data: bytes, place
 def test_it_opens_nowhere_else() -> None:
     text = RING.seal(b"token of Ada", place="ada/github")
 
-    with pytest.raises(SealError, match="another place"):
+    with pytest.raises(SealError, match="a different place"):
         RING.open(text, place="bob/github")
 
 

@@ -1,4 +1,4 @@
-"""Lines of the audit log in PostgreSQL: the pieces of each file, which are put together again for whoever reads.
+"""Lines of the audit log in PostgreSQL: the pieces of each file, which are put together again when they are read.
 
 Lines that could not be committed because the database was gone are committed once it is back.
 """

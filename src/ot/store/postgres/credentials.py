@@ -1,4 +1,4 @@
-"""The logins of one person in PostgreSQL, sealed; whoever renews one holds its row, among all replicas."""
+"""The logins of one person in PostgreSQL, sealed; a replica that renews one holds its row meanwhile."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class PostgresCredentials:
             if holding.done():
                 taken.cancel()
                 holding.result()  # raises what kept us from it
-            yield held
+            yield HeldLogin(held.read, held.write)
         finally:
             if held.taken.done():
                 # What was renewed is kept, whatever happens to whoever wanted it: the token before it is spent.

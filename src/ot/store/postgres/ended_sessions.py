@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ot.store.ended_sessions import digest_of
 from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
+from ot.store.sealing import digest_of
 
 
 class PostgresEndedSessions:

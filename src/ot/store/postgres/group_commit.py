@@ -1,6 +1,6 @@
 """Rows that are added a few at a time and committed together: one transaction for all who wait, then the next one.
 
-Whoever adds a row waits for nothing. Whoever must know that it is there awaits `settle`, which also has it written at
+Adding a row waits for nothing. Code that must know that it was written awaits `settle`, which also has it written at
 once; otherwise it is written in a moment, with what has come by then.
 """
 
@@ -69,7 +69,7 @@ class GroupCommit:
         with self._lock:
             batch = self._next
             if batch.size + size > MOST_BYTES:
-                raise StoreUnavailableError("it takes what is written too slowly")
+                raise StoreUnavailableError("it is too slow for what is written to it")
             batch.rows.append((statement, row))
             if again:
                 batch.again.append((statement, row))
@@ -80,7 +80,7 @@ class GroupCommit:
             self._begin_soon()
 
     def _begin_soon(self) -> None:
-        """Write in a moment. Whoever adds rows on an event loop waits there: to wake a thread for it takes longer."""
+        """Write in a moment. A timer of the caller's own event loop, if it has one, is cheaper than waking a thread."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:

@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ot.store.journal_store import SPOILT, WHOLE, FoundRun, Mark, Place
-from ot.store.owner import Owner
+from ot.store.owner import Owner, shared_project
 from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
-from ot.store.postgres.ownership import project_of
 from ot.store.unavailable import StoreUnavailableError
 
 PRUNING = 300.0  # seconds
@@ -105,7 +104,7 @@ class PostgresJournal:
     def keep(self, beginning: bytes, data: bytes) -> Place:
         """Add a value of a run and return its place."""
         if len(data) > self._max_size // _PARTS:
-            raise OSError(errno.EFBIG, f"a value of {len(data) // 1024**2} MB is too large for it")
+            raise OSError(errno.EFBIG, f"a value of {len(data) // 1024**2} MB is too large for the journal")
         self._check()
         name = secrets.token_hex(16)
         run = _run_of(beginning[: beginning.index(_NUMBER)])
@@ -122,7 +121,7 @@ class PostgresJournal:
         await self._link.ready()
 
     def close(self) -> None:
-        """Leave the link to whoever opened it."""
+        """Do nothing: the link is closed by its owner."""
 
     # -- reading; blocking
 
@@ -143,14 +142,14 @@ class PostgresJournal:
         """Return the lines of a run of this owner, in their order; None where there are none."""
         if not (run.isascii() and run.isalnum()):
             return None  # nobody has such a name, and the database would not take it
-        place = owner.principal, project_of(owner), run
+        place = owner.principal, shared_project(owner), run
         rows = self._link.run_now(lambda connection: connection.fetch(_READ, *place))
         lines = [line for row in rows for line in row["lines"].splitlines(keepends=True)]
         return FoundRun(lines, any(row["in_use"] for row in rows)) if lines else None
 
     def read_events(self, owner: Owner, events: tuple[str, ...]) -> Iterator[bytes]:
         """Yield the lines of these events in all runs of this owner, the oldest first."""
-        place = owner.principal, project_of(owner), list(events)
+        place = owner.principal, shared_project(owner), list(events)
         for row in self._link.run_now(lambda connection: connection.fetch(_READ_EVENTS, *place)):
             yield row["lines"]
 
@@ -185,4 +184,4 @@ def _run_of(beginning: bytes) -> _Run:
     """Read to which run a line belongs that begins like this."""
     facts = json.loads(beginning.rstrip(b",") + b"}")
     owner = Owner(facts["principal"], Path(facts["project"]))
-    return _Run(owner.principal, project_of(owner), facts["run"])
+    return _Run(owner.principal, shared_project(owner), facts["run"])

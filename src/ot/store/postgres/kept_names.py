@@ -5,10 +5,9 @@ from __future__ import annotations
 import errno
 
 from ot.store.kept_names import MOST_NAMES, REMEMBERED, KeptEntry
-from ot.store.owner import Owner
+from ot.store.owner import Owner, shared_project
 from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
-from ot.store.postgres.ownership import project_of
 
 _PUT = """
 INSERT INTO kept_names (kind, principal, project, name, handle, expires) VALUES ($1, $2, $3, $4, $5, $6)
@@ -25,7 +24,7 @@ class PostgresKeptNames:
         self._kind = kind
 
     def put(self, owner: Owner, name: str, entry: KeptEntry, *, now: float) -> KeptEntry | None:
-        """Let a name stand for a result from now on, and return what it stood for before."""
+        """Let a name refer to a result from now on, and return the one before."""
         place = self._place(owner)
 
         async def put(connection: Connection) -> tuple[int, KeptEntry | None]:
@@ -49,16 +48,16 @@ class PostgresKeptNames:
         return before
 
     def get(self, owner: Owner, name: str) -> KeptEntry | None:
-        """Return what a name stands for; None if nobody has given it."""
+        """Return the result that a name refers to; None if the name is not used."""
         statement = f"SELECT handle, expires FROM kept_names WHERE {_OWNED} AND name = $4"
         found = self._link.run_now(lambda connection: connection.fetchrow(statement, *self._place(owner), name))
         return None if found is None else KeptEntry(found["handle"], found["expires"])
 
     def entries(self, owner: Owner) -> dict[str, KeptEntry]:
-        """Return every name with what it stands for, in their order."""
+        """Return the results of all names, in alphabetical order."""
         statement = f'SELECT name, handle, expires FROM kept_names WHERE {_OWNED} ORDER BY name COLLATE "C"'
         found = self._link.run_now(lambda connection: connection.fetch(statement, *self._place(owner)))
         return {row["name"]: KeptEntry(row["handle"], row["expires"]) for row in found}
 
     def _place(self, owner: Owner) -> tuple[str, str, str]:
-        return self._kind, owner.principal, project_of(owner)
+        return self._kind, owner.principal, shared_project(owner)

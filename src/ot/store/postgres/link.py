@@ -1,6 +1,6 @@
 """The link to PostgreSQL: a pool of connections on an event loop in a thread of its own.
 
-Whoever has a thread waits for it, whoever has an event loop awaits it, and neither can keep the other from going on.
+A thread can wait for it, an event loop can await it, and neither can block the other.
 Nothing is connected before the first use. Where the database is gone, everything fails at once and says why, while the
 link tries again on its own until it is back.
 """

@@ -1,4 +1,4 @@
-"""A look at the database of a store that changes nothing in it."""
+"""Inspecting the database of a store without changing anything in it."""
 
 from __future__ import annotations
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from mcp_core.json_types import JsonObject
-from ot.store.pending_logins import digest_of
 from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
+from ot.store.sealing import digest_of
 
 
 class PostgresPendingLogins:

@@ -37,7 +37,7 @@ class PostgresQuotas:
         self._leases: set[tuple[str, str]] = set()  # of this process
 
     async def begin_run(self, principal: str, run: str, asked: Asked) -> Given:
-        """Let a run begin, if there is room for it."""
+        """Count a run, unless a limit is reached."""
         given = (principal, run, asked.most_runs, asked.most_running, asked.most_calls, asked.calls, self._lease)
         statement = "SELECT * FROM begin_run($1, $2, $3, $4, $5, $6, $7)"
         row = await self._link.run(lambda connection: connection.fetchrow(statement, *given))
@@ -47,7 +47,7 @@ class PostgresQuotas:
         return Given(row["refused"], row["given"], row["free_in"])
 
     async def end_run(self, principal: str, run: str) -> None:
-        """Make room for another run."""
+        """Count a run no longer."""
         if (principal, run) not in self._leases:
             return
         self._leases.discard((principal, run))
@@ -55,14 +55,14 @@ class PostgresQuotas:
         await self._link.run(lambda connection: connection.execute(statement, principal, run))
 
     async def take_calls(self, principal: str, most: int, wanted: int) -> Given:
-        """Let a person make some more calls."""
+        """Reserve some more calls for a person, unless a limit is reached."""
         statement = "SELECT * FROM take_calls($1, $2, $3)"
         row = await self._link.run(lambda connection: connection.fetchrow(statement, principal, most, wanted))
         assert row is not None
         return Given("" if row["given"] else CALLS, row["given"], row["free_in"])
 
     async def model_cost(self, principal: str) -> float:
-        """Return what models have cost for a person today, in US dollars."""
+        """Return the cost of models for a person today, in US dollars."""
         statement = f"SELECT model_cost FROM quotas WHERE principal = $1 AND day = {_TODAY}"
         found = await self._link.run(lambda connection: connection.fetchval(statement, principal))
         return float(found or 0.0)

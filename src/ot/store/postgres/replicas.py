@@ -57,7 +57,7 @@ class PostgresReplicas:
     # -- who is there
 
     async def beat(self, *, draining: bool = False) -> None:
-        """Tell that this replica is there."""
+        """Report that this replica is alive."""
         this = self.this
 
         async def tell(connection: Connection) -> None:
@@ -89,7 +89,7 @@ class PostgresReplicas:
         await self._link.run(leave)
 
     async def living(self) -> Collection[str]:
-        """Return the replicas that are there."""
+        """Return the replicas that are alive."""
         rows = await self._link.run(lambda connection: connection.fetch("SELECT id FROM living_replicas"))
         return {row["id"] for row in rows}
 

@@ -1,4 +1,4 @@
-"""Sealing anew what lies in PostgreSQL, row by row: nobody waits for all of it."""
+"""Sealing everything in PostgreSQL again, row by row, so that nobody waits for all of it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from functools import partial
 from ot.store.credentials import LOGIN
 from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
-from ot.store.resealing import SECRETS, SECRETS_DOCUMENT, Resealed
-from ot.store.sealing import Sealer, digest_of_person, place_of
+from ot.store.resealing import Resealed
+from ot.store.sealing import SECRETS, SECRETS_DOCUMENT, Sealer, digest_of_person, place_of
 
 
 def reseal_rows(link: PostgresLink, sealer: Sealer) -> Resealed:
-    """Seal anew the logins and secrets of all people; blocking. Raises StoreUnavailableError."""
+    """Seal the logins and secrets of all people again; blocking. Raises StoreUnavailableError."""
     found = Resealed()
     for principal, place in link.run_now(_list_logins):
         link.run_now(partial(_login, sealer, found, principal, place))

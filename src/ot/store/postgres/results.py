@@ -1,6 +1,6 @@
 """Results in PostgreSQL: a row for each with its file in pieces, all of them committed together.
 
-Whoever adds one removes, of the same owner, what has expired and the oldest of what is too much.
+Adding one also removes, of the same owner, results that have expired, and the oldest ones beyond the limit.
 """
 
 from __future__ import annotations

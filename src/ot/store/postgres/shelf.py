@@ -112,7 +112,7 @@ class PostgresShelf:
                 if data == found or self._swap(name, found, data):
                     self._near.write(name, data)
                     return
-        raise OSError(errno.EAGAIN, "others change it all the time")
+        raise OSError(errno.EAGAIN, "others keep changing it; try again")
 
     def remove(self, name: str) -> None:
         statement = "DELETE FROM shelf WHERE principal = $1 AND name = $2"

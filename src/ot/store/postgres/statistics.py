@@ -76,7 +76,7 @@ class PostgresStatRows:
             yield connection
 
     def close(self) -> None:
-        """Leave the link to whoever opened it."""
+        """Do nothing: the link is closed by its owner."""
 
     def _read(self, since: float) -> StatBatch:
         async def read(connection: Connection) -> list[list[Row]]:
