@@ -19,8 +19,14 @@ from ot.parts.known_tools import find_built_in_packs, load_registry, worker_host
 from ot.registry.definitions import Libraries
 from ot.registry.tool_threads import ToolThreads
 from ot.workers.host import WorkerHost
-from ot.workers.pack_environment import LibraryState, find_environment, make_environment, state_of
-from ot.workers.unused_environments import KEPT_DAYS, remove_unused
+from ot.workers.pack_environment import (
+    KEPT_DAYS,
+    LibraryState,
+    find_environment,
+    make_environment,
+    remove_unused,
+    state_of,
+)
 from ot.workers.uv_program import PreparationError
 
 EPILOG = (

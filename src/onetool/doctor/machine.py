@@ -16,7 +16,7 @@ from mcp_core.distribution import DISTRIBUTION
 from onetool.doctor.finding import Finding, green, red, yellow
 from ot.config.paths import state_folder
 from ot.stats.wording import size
-from ot.workers.unused_environments import KEPT_DAYS, find_unused
+from ot.workers.pack_environment import KEPT_DAYS, find_unused
 from ot.workers.uv import find_uv
 
 OLDEST_PYTHON = (3, 11)

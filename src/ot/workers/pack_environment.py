@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import logging
 import os
 import shutil
 import sys
 import sysconfig
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from enum import StrEnum
@@ -18,7 +20,7 @@ import anyio.to_thread
 
 from mcp_core.file_lock import try_lock, try_share
 from mcp_core.quick_dataclass import dataclass
-from ot.logs import LogSpan
+from ot.logs import LogSpan, write_log
 from ot.registry.definitions import Libraries
 from ot.workers.host import WorkerHost
 from ot.workers.uv_program import PreparationError, Tell, UvProgram
@@ -31,6 +33,8 @@ _IMPATIENT = {"UV_HTTP_RETRIES": "0", "UV_HTTP_CONNECT_TIMEOUT": "5"}
 """How uv fetches while a call waits: without a network it must fail at once."""
 _PROGRAM = "bin/"  # begins the name of a program in `needs`
 _POLL = 0.2  # seconds
+KEPT_DAYS = 30  # that an environment stays which no server uses
+_DAY = 24 * 3600  # seconds
 _DOING = "installing its libraries"
 
 
@@ -181,3 +185,46 @@ async def _locked(file: Path, tell: Tell) -> AsyncIterator[None]:
             tell("waiting for another process, which installs its libraries")
             await anyio.sleep(_POLL)
         yield
+
+
+def find_unused(state: Path) -> list[Path]:
+    """Return the environments that no server has used for a month. Blocking."""
+    return [folder for folder in _folders(state) if _is_unused(folder, remove=False)]
+
+
+def remove_unused(state: Path) -> list[Path]:
+    """Remove what was never finished, and environments that no server has used for a month; returns those. Blocking.
+
+    One that a server uses now stays, and so does one that is being made.
+    """
+    removed = [folder for folder in _folders(state) if _is_unused(folder, remove=True)]
+    for folder in removed:
+        write_log(logging.INFO, "packs.remove", folder=folder)
+    return removed
+
+
+def _folders(state: Path) -> list[Path]:
+    try:
+        return sorted(entry for entry in (state / FOLDER).iterdir() if entry.is_dir() and not entry.is_symlink())
+    except FileNotFoundError:
+        return []
+
+
+def _is_unused(folder: Path, *, remove: bool) -> bool:
+    with lock_of(folder).open("ab") as making:
+        if not try_lock(making.fileno()):
+            return False
+        try:
+            mark = os.open(folder / READY, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            if remove:
+                remove_environment(folder)  # whoever was making it has ended: they would hold the lock
+            return False
+        try:
+            if time.time() - os.fstat(mark).st_mtime < KEPT_DAYS * _DAY or not try_lock(mark):
+                return False
+            if remove:
+                remove_environment(folder)
+            return True
+        finally:
+            os.close(mark)

@@ -17,8 +17,7 @@ from ot.errors import PackNotReadyError
 from ot.logs import write_log
 from ot.registry.definitions import Libraries
 from ot.workers.host import WorkerHost
-from ot.workers.pack_environment import PackEnvironment, find_environment, is_installed, make_environment
-from ot.workers.unused_environments import remove_unused
+from ot.workers.pack_environment import PackEnvironment, find_environment, is_installed, make_environment, remove_unused
 from ot.workers.uv_program import PreparationError
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from ot.context import CallContext
@@ -13,7 +14,6 @@ from ot.tasks.large_values import LARGE_MESSAGE, aside
 from ot.tasks.owned_tasks import OwnedTasks
 from ot.values import ToolValue
 from ot.workers.host import WorkerHost
-from ot.workers.worker_process import WorkerProcess
 from ot_sdk import protocol
 from ot_sdk.values import NoValueError, decode
 
@@ -21,9 +21,9 @@ from ot_sdk.values import NoValueError, decode
 class CallRequests:
     """The requests of one call. `end` must be awaited: nothing that a call asked for outlives it."""
 
-    def __init__(self, context: CallContext | None, process: WorkerProcess, host: WorkerHost) -> None:
+    def __init__(self, context: CallContext | None, write: Callable[[bytes], None], host: WorkerHost) -> None:
         self._context = context
-        self._process = process
+        self._write = write  # to the worker
         self._host = host
         self._tasks = OwnedTasks(on_error=_log_error)
         self._told: asyncio.Event | None = None  # set when there is no more progress to pass on
@@ -56,7 +56,7 @@ class CallRequests:
             told.set()
 
     async def _call(self, request: tuple[int, str, dict[str, object], int]) -> None:
-        self._process.write(await self._answer(*request))
+        self._write(await self._answer(*request))
 
     async def _answer(self, number: int, tool: str, arguments: dict[str, object], tagged: int) -> bytes:
         try:

@@ -6,8 +6,8 @@ import asyncio
 import itertools
 import logging
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 
@@ -19,7 +19,6 @@ from ot.workers.answers import error_from
 from ot.workers.extension import Extension
 from ot.workers.host import WorkerHost
 from ot.workers.requests import CallRequests, open_value
-from ot.workers.worker_process import WorkerProcess
 from ot_sdk import protocol
 from ot_sdk.protocol import Lines, ProtocolError
 from ot_sdk.values import TAG, NoValueError, encode
@@ -32,6 +31,32 @@ GOODBYE = 3.0  # seconds in which an idle worker may end by itself; its guardian
 
 _START = 0
 _METHODS = frozenset({"call", "progress", "log"})
+
+
+class EndFacts(Protocol):
+    """The facts about a process that has ended; for a process on this machine, an `ot_guardian.Ledger`."""
+
+    def has_begun(self, slot: int, number: int) -> bool | None: ...  # None: nobody can tell
+    def status(self) -> int | None: ...
+    def explanation(self) -> str: ...
+
+
+class WorkerProcess(Protocol):
+    """The process of a worker, wherever it runs: bytes in, bytes out, its end. Handlers run on the event loop."""
+
+    on_output: Callable[[bytes], None]
+    on_end: Callable[[], None]
+    ended: asyncio.Event
+    exit_code: int
+
+    @property
+    def ledger(self) -> EndFacts: ...
+    @property
+    def tail(self) -> str: ...
+
+    def write(self, data: bytes) -> None: ...
+    def kill(self) -> None: ...
+    async def close(self, *, patience: float) -> None: ...
 
 
 class NotBegunError(Exception):
@@ -304,7 +329,7 @@ class Worker:
 
     def _requests_of(self, flight: _Flight) -> CallRequests:
         if flight.requests is None:
-            flight.requests = CallRequests(flight.context, self._process, self._host)
+            flight.requests = CallRequests(flight.context, self._process.write, self._host)
         return flight.requests
 
     def _on_log(self, params: Mapping[str, object]) -> None:

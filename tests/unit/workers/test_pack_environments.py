@@ -18,8 +18,7 @@ from anyio import fail_after
 
 from ot.errors import PackNotReadyError, ToolError, ToolFailedError
 from ot.execution.wording import word_error
-from ot.workers.pack_environment import READY, find_environment, make_environment
-from ot.workers.unused_environments import KEPT_DAYS, remove_unused
+from ot.workers.pack_environment import KEPT_DAYS, READY, find_environment, make_environment, remove_unused
 from tests.library_shop import NAMES, LibraryShop
 from tests.opened_executor import wait_until
 from tests.wheels import serve_index, write_wheel
