@@ -42,7 +42,9 @@ def _word_failure(error: errors.ZwaveError) -> Report:
             text = "The Z-Wave server is running, but the driver of its controller is not ready."
             return Report(text, "driver_not_ready", "Try again in a moment; call `health` for its state.")
         case errors.ConnectionLostError():
-            text = f"The connection was lost before {error.request} was answered; it may have been carried out."
+            text = (
+                f"The connection was lost before {error.request} was answered; it may or may not have been carried out."
+            )
             return Report(text, "connection_lost", "Check the device's values before you try again.")
         case errors.NoAnswerError():
             text = f"The Z-Wave server did not answer {error.request} within {error.seconds:g} s."
