@@ -10,6 +10,7 @@ from onetool.cli import OK
 from onetool.cli.definitions import read_registry
 from onetool.cli.printing import add_json_argument, say, say_json
 from onetool.cli.start import load
+from onetool.front.definition import own_definition
 from ot.config.loader import LoadedConfig
 from ot.files.allowed_files import AllowedFiles
 from ot.parts.stores import open_own_store
@@ -49,13 +50,7 @@ def main(options: Namespace) -> int:
 
 def open_statistics(loaded: LoadedConfig, store: Store) -> Statistics:
     """Open the statistics; this command records nothing."""
-    return build_statistics(loaded, build_recorder(loaded, store), read_registry(loaded), _own_definition)
-
-
-def _own_definition() -> str:
-    from onetool.front.server import own_definition  # loads the protocol, which takes longer than all of the rest
-
-    return own_definition()
+    return build_statistics(loaded, build_recorder(loaded, store), read_registry(loaded), own_definition)
 
 
 def word_summary(summary: Summary) -> Iterator[str]:

@@ -6,7 +6,6 @@ import struct
 from collections.abc import Mapping
 from typing import Any, BinaryIO, NamedTuple, TypedDict
 
-from ot.values import Arguments
 from ot_kernel import values
 
 _HEADER = struct.Struct("!?I")
@@ -21,7 +20,7 @@ class ChildContext(TypedDict):
     """Everything a call in a helper may use, as values."""
 
     tool: str
-    config: Arguments
+    config: Mapping[str, object]
     project: str
     state: str | None
     outputs: Mapping[str, str]

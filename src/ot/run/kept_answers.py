@@ -21,6 +21,7 @@ from ot.run.answer import Answer, RunAnswer
 from ot.run.run_id import ALPHABET
 from ot.store.kept_names import KeptEntry, KeptNames
 from ot.store.owner import Owner
+from ot.values import ToolValue
 from ot_kernel.values import Audio, Image, Resource
 
 MOST_UNSTORED = 32
@@ -40,7 +41,11 @@ class KeptAnswers:
 
     async def keep(self, run: str, answer: Answer, *, principal: str, read_before: Collection[str]) -> None:
         """Keep an answer; `read_before` are guarded tools whose values may be in it."""
-        content = {"is_error": answer.is_error, "text": answer.text, "attachments": list(answer.attachments)}
+        content: dict[str, ToolValue] = {
+            "is_error": answer.is_error,
+            "text": answer.text,
+            "attachments": list(answer.attachments),
+        }
         try:
             stored = await self._results.keep_value(content, read_before=read_before)
             entry = KeptEntry(stored.handle, stored.facts.expires)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import replace
-from ot.clients.caller import Ask, Choice
+from ot.clients.caller import NOBODY, Ask, Choice
 from ot.config.values import RUN_TOOL
 from ot.context import CallContext, current
 from ot.errors import ToolError
@@ -14,6 +14,7 @@ from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition
 from ot.registry.registry import ToolRegistry
 from ot.run.description import DESCRIPTION
 from ot.run.runner import Runner
+from ot.values import ToolValue
 
 NO_RUN_IN_A_RUN = "a run inside a run is refused: this is Python already, call the tools directly"
 _PARAMETERS: JsonObject = {
@@ -44,16 +45,22 @@ def register_run(registry: ToolRegistry, runner: Runner) -> None:
         timeout=_DAY,
     )
 
-    async def run(arguments: JsonObject) -> object:
+    async def run(arguments: dict[str, ToolValue]) -> ToolValue:
         context = current()
         outer = context.caller
         if context.depth or outer.remaining is not None:
             raise ToolError(NO_RUN_IN_A_RUN)
         ask = _while_held(context, outer.ask) if outer.ask is not None else None
         caller = replace(
-            outer, ask=ask, timeout=None, hold=None, notes=None, run_memory=None, run=0, run_id="", span=None
+            NOBODY,
+            progress=outer.progress,
+            ask=ask,
+            front=outer.front,
+            memory=outer.memory,
+            client=outer.client,
+            principal=outer.principal,
         )
-        answer = await runner.run(arguments["command"], caller=caller)
+        answer = await runner.run(str(arguments["command"]), caller=caller)
         if answer.is_error:
             raise ToolError(answer.text)
         return [answer.text, *answer.attachments] if answer.attachments else answer.text

@@ -40,7 +40,7 @@ class GivenRows(TypedDict):
 
     columns: list[str]
     rows: list[dict[str, object]]
-    packed: list[tuple[str, object]]
+    packed: list[tuple[str, bytes | str | list[object]]]
     count: int
     more: bool
     cut_by: str

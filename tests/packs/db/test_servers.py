@@ -11,7 +11,7 @@ import pytest
 
 from ot.app import App
 from ot.isolate import IsolateHost
-from ot.isolate.connection import Line
+from ot.isolate.connection import ConnectionTarget
 from ot.registry.definitions import Touches
 from tests.engine import answer_of
 from tests.packs.db.conftest import mariadb_as_admin, postgres_as_admin, write_home
@@ -240,9 +240,9 @@ async def test_errors_of_the_database_are_told_in_its_words(shops: App) -> None:
 async def test_a_helper_of_a_server_has_no_network(shops: App, postgres: RunningServer) -> None:
     """It is given one open connection, and can make no other."""
     async with IsolateHost() as host:
-        line = Line(f"{postgres.folder}/.s.PGSQL.{postgres.port}")
+        target = ConnectionTarget(f"{postgres.folder}/.s.PGSQL.{postgres.port}")
         program = str(Path(__file__).with_name("line_program.py"))
-        tried = await host.run(program, "try_others", {"port": postgres.port}, touches=Touches(), line=line)
+        tried = await host.run(program, "try_others", {"port": postgres.port}, touches=Touches(), connection=target)
 
     assert tried == ["a connection", "PermissionError", "PermissionError"]
 

@@ -32,6 +32,7 @@ from ot.limits import PersonLimits
 from ot.registry.definitions import Cancellation, LearntFrom
 from ot.registry.registry import RegisteredTool
 from ot.shapes.shapes import Shapes, open_shapes
+from ot.store.audit_rows import EmbeddedAudit
 from ot.store.embedded_journal import EmbeddedJournal
 from ot.store.quotas import EmbeddedQuotas
 from ot.store.shelf import FolderShelf
@@ -68,7 +69,9 @@ def call_of(config: dict[str, Any] | None = None, caller: Caller | None = None, 
 
 @pytest.fixture
 def audit(tmp_path: Path) -> AuditLog:
-    return AuditLog(tmp_path / "audit", AuditSettings(), project=tmp_path, redactor=Redactor())
+    return AuditLog(
+        tmp_path / "audit", AuditSettings(), project=tmp_path, redactor=Redactor(), rows=EmbeddedAudit(tmp_path)
+    )
 
 
 @pytest.fixture

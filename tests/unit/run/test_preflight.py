@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -155,8 +156,8 @@ def test_a_pack_that_should_be_there_is_explained(registry: ToolRegistry) -> Non
 
 
 def test_a_schema_that_leaves_names_open_refuses_none() -> None:
-    patterns = {"type": "object", "properties": {}, "patternProperties": {"^x": {}}, "additionalProperties": False}
-    elsewhere = {"type": "object", "$ref": "#/$defs/a", "required": ["a"]}
+    patterns: Any = {"type": "object", "properties": {}, "patternProperties": {"^x": {}}, "additionalProperties": False}
+    elsewhere: Any = {"type": "object", "$ref": "#/$defs/a", "required": ["a"]}
     registry = registry_of(
         replace(define("a.patterns"), parameters=patterns), replace(define("a.elsewhere"), parameters=elsewhere)
     )

@@ -101,7 +101,8 @@ async def test_they_are_listed_with_signature_and_arguments(app: App) -> None:
     github = define_pack("github", "github", [{"name": "search", "description": "Search.", "inputSchema": schema}])
     app.registry.register_pack(github, {"search": give_back})
 
-    [tool] = await app.executor.call("ot.tools", {"pattern": "github.search", "info": "full"})
+    tools: Any = await app.executor.call("ot.tools", {"pattern": "github.search", "info": "full"})
+    [tool] = tools
 
     assert tool["signature"] == "github.search(query: str, repo: str = '...')"
     assert tool["args"] == ["query: What to look for"]
@@ -111,7 +112,8 @@ async def test_they_are_listed_with_signature_and_arguments(app: App) -> None:
 @pytest.mark.anyio
 @pytest.mark.scenario("ot/pack-discovery/proxy-pack")
 async def test_their_pack_is_listed_as_one_of_a_server(app: App) -> None:
-    [listed] = await app.executor.call("ot.packs", {"pattern": "server"})
+    packs: Any = await app.executor.call("ot.packs", {"pattern": "server"})
+    [listed] = packs
 
     assert (listed["name"], listed["source"], listed["tool_count"]) == ("server", "proxy", 4)
     assert "get_env" in str(await app.executor.call("ot.packs", {"pattern": "server", "info": "full"}))

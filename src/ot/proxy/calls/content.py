@@ -55,7 +55,7 @@ def read_result(result: Json, form: ResultForm = UNKNOWN_FORM) -> ToolValue:
         raise ToolError(_read_message(blocks, structured))
     if structured is not None:
         # Text says the same once more, for clients that read nothing else.
-        values = [_unwrap(structured) if form.wrapped else structured]
+        values: list[ToolValue] = [_unwrap(structured) if form.wrapped else structured]
         blocks = [block for block in blocks if not _is_text(block)]
     else:
         values = []
