@@ -184,7 +184,7 @@ def test_there_and_back_again(tmp_path: Path) -> None:
     assert removed.count("wrote ~/") == len(CLIENTS)
     assert person.files() == before
 
-    assert "Nothing is to be put back" in person.onetool("import", "--undo")
+    assert "Nothing to put back" in person.onetool("import", "--undo")
     person.onetool("connect", "--remove", *CLIENTS)
     again = person.onetool("import")
     assert again.count("already in ~/.onetool/onetool.yaml") == len(SERVERS)
