@@ -41,7 +41,7 @@ _SWITCHES = (
     "--password-store=basic",
     "--remote-debugging-port=0",
 )
-_WAIT = 60.0  # seconds: a bound for a machine that is busy
+_WAIT = 120.0  # seconds: a bound for a machine that is busy
 
 
 @pytest.fixture(scope="session")
@@ -62,7 +62,7 @@ def browser(chromium: str) -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright  # only who wants a browser needs it
 
     with sync_playwright() as playwright:
-        connected = playwright.chromium.connect_over_cdp(chromium)
+        connected = playwright.chromium.connect_over_cdp(chromium, timeout=_WAIT * 1000)
         yield connected
         connected.close()
 

@@ -325,7 +325,7 @@ def test_without_a_command_it_serves_where_no_person_types(tmp_path: Path) -> No
     assert server.wait_for_exit() == 0
 
 
-@pytest.mark.parametrize("command", ["tools", "demo"])
+@pytest.mark.parametrize("command", ["tools", pytest.param("demo", marks=pytest.mark.long)])
 def test_a_reader_that_leaves_early_is_no_traceback(tmp_path: Path, command: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
