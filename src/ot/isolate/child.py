@@ -50,7 +50,7 @@ class ChildDoor:
     def registry(self) -> ToolRegistry:
         raise ToolError("an isolated tool does not see other tools")
 
-    def options_of(self, tool: str) -> Arguments:
+    def options_of(self, tool: str) -> Mapping[str, object]:
         return self._options
 
     def state_of(self, tool: str) -> Path:
