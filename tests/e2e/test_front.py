@@ -271,3 +271,24 @@ def test_a_run_ends_with_its_server_in_the_same_way(home: Path, end: str) -> Non
             return server.wait_for_exit(), [line for line in server.lines if b'"id": 2' in line or b'"id":2' in line]
 
     assert ended(front=True) == ended(front=False)
+
+
+def test_an_answer_to_a_question_that_was_withdrawn_is_dropped(tmp_path: Path) -> None:
+    give_demo(tmp_path, "policy: {ask: [demo.upper]}")
+    greeting = initialize()
+    greeting["params"]["capabilities"] = {"elicitation": {}}
+
+    with server_in(tmp_path) as server:
+        server.send_bytes(lines(greeting, call("demo.upper(text='a')")))
+        question = server._wait(
+            lambda: next((m for m in server.messages() if m.get("method") == "elicitation/create"), None), "question"
+        )
+        server.send({"method": "notifications/cancelled", "params": {"requestId": 2}})
+        server._wait(
+            lambda: next((m for m in server.messages() if m.get("method") == "notifications/cancelled"), None), "end"
+        )
+        server.send({"id": question["id"], "result": {"action": "accept", "content": {"answer": "once"}}})
+        server.send({"id": 3, **call("1")})
+
+        assert server.wait_for_answer(3)["result"]["content"][0]["text"] == "1"
+        assert 2 not in [message.get("id") for message in server.messages()]

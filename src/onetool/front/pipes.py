@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
@@ -55,6 +57,7 @@ from ot.clients.front import Front, FrontError
 from ot.clients.mcp_client import caller_of
 from ot.clients.memory import ClientMemory
 from ot.clients.person import LOCAL_PERSON
+from ot.logs import write_log
 from ot.run.answer import Answer
 from ot.tasks.owned_tasks import OwnedTasks
 from ot.telemetry.telemetry import Telemetry
@@ -64,8 +67,9 @@ if TYPE_CHECKING:
     from ot.app import App
     from ot.run.live_run import Deliver, Delivered, LiveRun
 
+_OURS = "onetool-"  # ids of our requests to the client begin with it, and no others
 _OPENING = write_message(
-    {"id": "onetool-opening", "method": DISCOVER, "params": {"_meta": envelope_of(SESSIONLESS_REVISIONS[-1])}}
+    {"id": f"{_OURS}opening", "method": DISCOVER, "params": {"_meta": envelope_of(SESSIONLESS_REVISIONS[-1])}}
 )
 """Tells the SDK the era of a client without a session, who has made its first request to the front."""
 
@@ -253,6 +257,8 @@ class PipeFront:
             result = self._results.complete(render_answer(outcome, revision), sessionless=request.sessionless)
             self._send_result(request, began, result, failure="tool_error" if outcome.is_error else "")
         elif isinstance(outcome, Exception):
+            detail = "".join(traceback.format_exception(outcome))
+            write_log(logging.ERROR, "front.run", request=str(request.id), detail=detail)
             self._pipes.write(write_error(request.id, INTERNAL_ERROR, "Internal server error"))
 
     async def _report(self, token: RequestId, step: float, total: float | None, message: str | None) -> None:
@@ -262,7 +268,7 @@ class PipeFront:
 
     async def _ask(self, method: str, params: Mapping[str, Json], key: str) -> JsonObject:
         """Send the client a request, and wait for what it answers; raises FrontError."""
-        identifier = f"onetool-{next(self._numbers)}"
+        identifier = f"{_OURS}{next(self._numbers)}"
         answer: asyncio.Future[JsonObject] = self._loop.create_future()
         self._asked[identifier] = answer
         self._pipes.write(write_message({"id": identifier, "method": method, "params": dict(params)}))
@@ -276,12 +282,12 @@ class PipeFront:
             del self._asked[identifier]
 
     def _take_answer(self, line: bytes) -> bool:
-        """Take the answer to one of our requests."""
+        """Take the answer to one of our requests; one that nobody waits for any more is dropped."""
         found = read_answer(line)
-        waiting = None if found is None else self._asked.get(found[0])
-        if found is None or waiting is None:
+        if found is None or not found[0].startswith(_OURS):
             return False
-        if not waiting.done():
+        waiting = self._asked.get(found[0])
+        if waiting is not None and not waiting.done():
             if isinstance(found[1], str):
                 waiting.set_exception(FrontError(found[1]))
             else:
