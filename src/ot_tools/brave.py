@@ -287,7 +287,7 @@ async def batch(*, queries: list[str], count: int = 10) -> list[BatchResults]:
         [page["url"] for item in found for page in item["results"]]
     """
     if len(queries) > _MOST_QUERIES:
-        raise ToolError(f"{len(queries)} queries are more than {_MOST_QUERIES}: search in several calls")
+        raise ToolError(f"one call accepts up to {_MOST_QUERIES} queries, not {len(queries)}: use several calls")
     done: dict[int, BatchResults] = {}
     async with open_service(_BRAVE) as service, anyio.create_task_group() as tasks:
 

@@ -151,7 +151,7 @@ async def fetch_many(
         [page["title"] for page in pages if not page["error"]]
     """
     if len(urls) > _MOST_PAGES:
-        raise ToolError(f"{len(urls)} addresses are more than {_MOST_PAGES}: fetch them in several calls")
+        raise ToolError(f"one call accepts up to {_MOST_PAGES} addresses, not {len(urls)}: use several calls")
     items: dict[int, BatchPage] = {}
     async with open_fetcher() as fetcher:
         turns = anyio.Semaphore(min(max(parallel, 1), 20))

@@ -10,10 +10,10 @@ import pytest
 
 from ot.errors import ToolError
 from ot_packs.full_text import read_query
-from ot_packs.notes.store import Choice, Draft, Notes, open_notes
+from ot_packs.notes.store import Draft, NoteFilter, Notes, open_notes
 from tests.store.conftest import BOTH, EMBEDDED
 
-EVERYTHING = Choice("", "", 50, 0)
+EVERYTHING = NoteFilter("", "", 50, 0)
 
 
 @pytest.fixture(params=BOTH)
@@ -50,8 +50,8 @@ def test_characters_that_no_name_has_are_kept_in_a_note_and_find_none(notes: Not
 
     assert notes.content_of(written) == "a\0b"
     assert notes.find(number=0, title="a\0b", project="/shop") == []
-    assert notes.list_page(Choice("", "a\0b", 50, 0)) == ([], 0)
-    assert notes.search_page(read_query("odd"), Choice("", "a\0b", 50, 0)) == ([], 0)
+    assert notes.list_page(NoteFilter("", "a\0b", 50, 0)) == ([], 0)
+    assert notes.search_page(read_query("odd"), NoteFilter("", "a\0b", 50, 0)) == ([], 0)
 
 
 def test_a_title_is_taken_once_unless_it_is_to_be_replaced(notes: Notes) -> None:
@@ -94,8 +94,8 @@ def test_pages_tags_and_projects(notes: Notes) -> None:
         notes.write(draft(f"n{number}", "x", *(["even"] if number % 2 == 0 else [])), replace=False)
     notes.write(draft("n0", "of another", project="/other"), replace=False)
 
-    assert [note.title for note in notes.list_page(Choice("/shop", "", 2, 1))[0]] == ["n1", "n0"]
-    assert notes.list_page(Choice("", "even", 1, 0))[1] == 2
+    assert [note.title for note in notes.list_page(NoteFilter("/shop", "", 2, 1))[0]] == ["n1", "n0"]
+    assert notes.list_page(NoteFilter("", "even", 1, 0))[1] == 2
     assert [note.project for note in notes.find(number=0, title="n0", project="/third")] == ["/other", "/shop"]
     [note] = notes.find(number=0, title="n0", project="/other")
     notes.delete(note)

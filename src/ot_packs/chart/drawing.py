@@ -40,7 +40,7 @@ def _draw(spec: dict[str, object], theme: str | None) -> str:
     import vl_convert
 
     if theme is not None and theme not in (themes := vl_convert.get_themes()):
-        raise ToolError(f"there is no theme {theme!r}; there are {', '.join(sorted(themes))}")
+        raise ToolError(f"there is no theme {theme!r}; the themes are {', '.join(sorted(themes))}")
     try:
         return str(vl_convert.vegalite_to_svg(spec, theme=theme, allowed_base_urls=_NO_ADDRESS))
     except ValueError as error:

@@ -54,7 +54,7 @@ def fill_in(spec: Mapping[str, object], rows: ChartRows | None) -> dict[str, obj
     filled = dict(spec)
     if rows is not None:
         if len(rows) > MAX_ROWS:
-            raise ToolError(f"{len(rows)} rows are more than a chart takes ({MAX_ROWS}): aggregate them first")
+            raise ToolError(f"a chart takes up to {MAX_ROWS} rows, not {len(rows)}: aggregate them first")
         filled["data"] = {"values": [{name: _plain(value) for name, value in row.items()} for row in rows]}
     _check_fields(filled)
     return filled
@@ -92,12 +92,12 @@ def _check_part(place: str, part: Mapping[str, object]) -> None:
     name = mark.get("type") if isinstance(mark, dict) else mark
     if "mark" in part and name not in _MARKS:
         raise ToolError(
-            f"{place}.mark: {name!r} is not a mark{_meant(str(name), _MARKS)}; there are {', '.join(_MARKS)}"
+            f"{place}.mark: {name!r} is not a mark{_meant(str(name), _MARKS)}; the marks are {', '.join(_MARKS)}"
         )
     if "href" in part:
         raise ToolError(f"{place}.href: a picture has no links; remove the channel")
     if name == "image":
-        raise ToolError(f"{place}.mark: a chart loads no pictures, so that the mark image has nothing to draw")
+        raise ToolError(f"{place}.mark: a chart loads no pictures, so the mark image has nothing to draw")
 
 
 def _check_fields(spec: Mapping[str, object]) -> None:

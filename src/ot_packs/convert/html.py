@@ -39,8 +39,7 @@ class HtmlReader(HTMLParser):
         self._links: list[tuple[int, str]] = []
         self._lists: list[int | None] = []  # the number of the last item; None for bullets
         self._prefix = ""
-        self._quotes = 0
-        self._preformatted = 0
+        self._open = {"blockquote": 0, "pre": 0}  # how many of each are open
         self._in_title = False
         self._rows: list[list[str]] | None = None  # of the table that is open
         self._nested = 0  # tables in that one, whose text is taken and whose cells are not
@@ -51,8 +50,7 @@ class HtmlReader(HTMLParser):
             **dict.fromkeys(("ul", "ol"), self._start_list),
             "li": self._start_item,
             **dict.fromkeys(_HEADINGS, self._start_heading),
-            "blockquote": self._start_quote,
-            "pre": self._start_preformatted,
+            **dict.fromkeys(self._open, self._start_nested),
             **dict.fromkeys(_MARKS, self._start_mark),
             **dict.fromkeys(_BLOCKS, self._start_block),
             "br": self._break_line,
@@ -65,8 +63,7 @@ class HtmlReader(HTMLParser):
             "table": self._end_table,
             **dict.fromkeys(("ul", "ol"), self._end_list),
             **dict.fromkeys(("li", *_HEADINGS, *_BLOCKS), self._end_block),
-            "blockquote": self._end_quote,
-            "pre": self._end_preformatted,
+            **dict.fromkeys(self._open, self._end_nested),
             **dict.fromkeys(_MARKS, self._end_mark),
             "a": self._end_link,
         }
@@ -98,7 +95,7 @@ class HtmlReader(HTMLParser):
         if self._in_title:
             self.title += _SPACES.sub(" ", data)
         elif not self._silent:
-            self._inline.append(data if self._preformatted else _SPACES.sub(" ", data))
+            self._inline.append(data if self._open["pre"] else _SPACES.sub(" ", data))
 
     # -- Pieces of a line
 
@@ -109,12 +106,12 @@ class HtmlReader(HTMLParser):
         self._in_title = False
 
     def _start_mark(self, tag: str, attributes: _Attributes) -> None:
-        if not self._preformatted:
+        if not self._open["pre"]:
             self._inline.append(_MARKS[tag])
 
     def _end_mark(self, tag: str) -> None:
         """Close emphasis; around nothing it would be a line of stars."""
-        if self._preformatted:
+        if self._open["pre"]:
             return
         if self._inline and self._inline[-1] == _MARKS[tag]:
             self._inline.pop()
@@ -133,8 +130,7 @@ class HtmlReader(HTMLParser):
         start, address = self._links.pop()
         text = "".join(self._inline[start:]).strip()
         del self._inline[start:]
-        address = address.strip()
-        if text and address and _SAFE.match(address) and not address.startswith("#"):
+        if text and (address := address.strip()) and _SAFE.match(address) and not address.startswith("#"):
             text = f"[{text}]({address})"
         self._inline.append(text)
 
@@ -158,21 +154,13 @@ class HtmlReader(HTMLParser):
         self._end_block()
         self.blocks.append("---")
 
-    def _start_quote(self, tag: str, attributes: _Attributes) -> None:
+    def _start_nested(self, tag: str, attributes: _Attributes) -> None:
         self._end_block()
-        self._quotes += 1
+        self._open[tag] += 1
 
-    def _end_quote(self, tag: str) -> None:
+    def _end_nested(self, tag: str) -> None:
         self._end_block()
-        self._quotes = max(self._quotes - 1, 0)
-
-    def _start_preformatted(self, tag: str, attributes: _Attributes) -> None:
-        self._end_block()
-        self._preformatted += 1
-
-    def _end_preformatted(self, tag: str) -> None:
-        self._end_block()
-        self._preformatted = max(self._preformatted - 1, 0)
+        self._open[tag] = max(self._open[tag] - 1, 0)
 
     def _start_list(self, tag: str, attributes: _Attributes) -> None:
         self._end_block()
@@ -201,7 +189,7 @@ class HtmlReader(HTMLParser):
         self._inline.clear()
         self._links.clear()
         prefix, self._prefix = self._prefix, ""
-        if self._preformatted:
+        if self._open["pre"]:
             text = text.strip("\n")
             if text.strip():
                 self._add(f"```\n{text}\n```")
@@ -227,7 +215,7 @@ class HtmlReader(HTMLParser):
         self.blocks.append(self._quoted(block))
 
     def _quoted(self, block: str) -> str:
-        mark = "> " * min(self._quotes, 8)
+        mark = "> " * min(self._open["blockquote"], 8)
         return mark + block.replace("\n", f"\n{mark}") if mark else block
 
     # -- Tables

@@ -48,7 +48,7 @@ class PartChoice:
 def choose(pages: str | int | None, total: int, limit: int) -> PartChoice:
     """Read `"1-3,7"`, `"5-"` or a number; everything by default, and never more than the limit."""
     if limit < 1:
-        raise ToolError("limit is the most pages to read, at least 1")
+        raise ToolError("limit must be at least 1")
     if pages is None or pages == "":
         return PartChoice(list(range(1, min(total, limit) + 1)), more=total > limit)
     numbers: list[int] = []
@@ -58,7 +58,7 @@ def choose(pages: str | int | None, total: int, limit: int) -> PartChoice:
         numbers += [number for number in range(first, min(last, first + limit) + 1) if number not in numbers]
     wanted = [number for number in numbers if number <= total]
     if not wanted:
-        raise ToolError(f"there is no page {pages!r}; there are {total}")
+        raise ToolError(f"there is no page {pages!r}; the document has {total}")
     return PartChoice(wanted[:limit], more=len(wanted) > limit)
 
 

@@ -131,7 +131,7 @@ def _parts(key: str, entry: object) -> tuple[str, str | None, bool]:
     if isinstance(entry, Mapping):
         unknown = sorted(map(str, set(entry) - _KEYS))
         if unknown:
-            raise ToolError(f"{key}.{unknown[0]} is not known; there are `address`, `password` and `confined`")
+            raise ToolError(f"{key}.{unknown[0]} is unknown; the keys are `address`, `password` and `confined`")
         password, confined = entry.get("password"), entry.get("confined", True)
         entry = entry.get("address")
     if not isinstance(entry, str) or not entry:

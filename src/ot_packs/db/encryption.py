@@ -61,7 +61,7 @@ def read_encryption(key: str, engine: str, options: Mapping[str, str]) -> Encryp
     elif mode.lower() in modes:
         found = modes[mode.lower()]
     else:
-        raise ToolError(f"{key}: {_NAMES[engine][0]} is not {mode!r}; there are {', '.join(modes)}")
+        raise ToolError(f"{key}: {_NAMES[engine][0]} cannot be {mode!r}; it is one of {', '.join(modes)}")
     return Encryption(found, *(file and str(Path(file).expanduser()) for file in (authority, certificate, private)))
 
 

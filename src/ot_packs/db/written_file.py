@@ -103,8 +103,8 @@ class WrittenFile:
     def _refuse_unfinished(self) -> None:
         if Path(f"{self._path}.wal").exists():
             raise ToolError(
-                f"{self._path}.wal holds changes that DuckDB has not put into the database yet: have the program that "
-                "made them close it, or open and close it once"
+                f"{self._path}.wal contains changes that are not yet in the database: close it in the program that "
+                "made them, or open and close it once"
             )
 
 

@@ -45,7 +45,7 @@ def _rasterise(svg: str, width: int | None, background: str) -> bytes:
 
     document = novasvg.Document.load_from_data(svg)
     if document is None:
-        raise ToolError("the drawing cannot be turned into pixels; pass an output that ends in .svg")
+        raise ToolError("the drawing cannot be rendered as pixels; use an .svg output")
     _check_size(svg, width)
     bitmap = document.render_to_bitmap(width or -1, -1, novasvg.Color(background))
     return bytes(bitmap.to_png())

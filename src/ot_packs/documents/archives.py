@@ -73,7 +73,7 @@ def read_member(archive: zipfile.ZipFile, name: str, *, limit: int = MAX_PART) -
     """Read one member that is not larger than it says, nor than `limit`; raises KeyError if there is none."""
     member = archive.getinfo(name)
     if member.file_size > limit:
-        raise ToolError(f"{name} in it is {member.file_size >> 20} MB large; {limit >> 20} MB is the most")
+        raise ToolError(f"{name} in it has {member.file_size >> 20} MB, more than {limit >> 20} MB")
     with archive.open(member) as file:
         return file.read(limit)
 
@@ -88,7 +88,7 @@ def check_xml(path: Path, name: str, data: bytes) -> bytes:
 def _checked_members(path: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     members = archive.infolist()
     if len(members) > MAX_MEMBERS:
-        raise ToolError(f"{path.name} holds {len(members)} files inside; {MAX_MEMBERS} are the most that is unpacked")
+        raise ToolError(f"{path.name} contains {len(members)} files, more than {MAX_MEMBERS}")
     if sum(member.file_size for member in members) > MAX_UNPACKED:
         raise _bomb(path)
     if any(member.flag_bits & 1 for member in members):

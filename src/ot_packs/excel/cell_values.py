@@ -84,7 +84,7 @@ def _number(value: float | Decimal) -> Cell:
 
 def _text(value: str, where: str) -> Cell:
     if len(value) > MAX_TEXT:
-        raise ToolError(f"{where}: a cell holds at most {MAX_TEXT} characters, and this text has {len(value)}")
+        raise ToolError(f"{where}: a cell can hold up to {MAX_TEXT} characters, and this text has {len(value)}")
     return Cell(Form.TEXT, value)
 
 

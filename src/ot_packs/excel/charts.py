@@ -38,11 +38,11 @@ class ChartPlan:
             raise ToolError(f'sheet {sheet}: a chart is a dict such as {{"type": "line", "x": "month", "y": "sales"}}')
         if unknown := sorted(set(map(str, chart)) - _PARTS):
             raise ToolError(
-                f"sheet {sheet}: {unknown[0]!r} of a chart is unknown; known are {', '.join(sorted(_PARTS))}"
+                f"sheet {sheet}: {unknown[0]!r} of a chart is unknown; the keys are {', '.join(sorted(_PARTS))}"
             )
         kind = str(chart.get("type", "column"))
         if kind not in _TYPES:
-            raise ToolError(f"sheet {sheet}: there is no chart of the type {kind!r}; there are {', '.join(_TYPES)}")
+            raise ToolError(f"sheet {sheet}: there is no chart type {kind!r}; the types are {', '.join(_TYPES)}")
         y = chart.get("y")
         names = list(y) if isinstance(y, Sequence) and not isinstance(y, str) else [y]
         if not names or None in names:

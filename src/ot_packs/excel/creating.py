@@ -77,7 +77,7 @@ def _plan(sheet: object, number: int, *, formulas: bool) -> SheetPlan:
     name = str(sheet.get("name") or f"Sheet{number}")
     _check_name(name)
     if unknown := sorted(set(map(str, sheet)) - _PARTS):
-        raise ToolError(f"sheet {name}: {unknown[0]!r} is unknown; known are {', '.join(sorted(_PARTS))}")
+        raise ToolError(f"sheet {name}: {unknown[0]!r} is unknown; the keys are {', '.join(sorted(_PARTS))}")
     header, rows = _table(sheet.get("rows") or [], sheet.get("header"), name)
     width = max([len(header), *map(len, rows)], default=0)
     if len(rows) + bool(header) > MAX_ROWS or width > MAX_COLUMNS:
@@ -123,7 +123,7 @@ def find_column(key: str, header: Sequence[str], width: int, sheet: str) -> int:
     if _LETTERS.fullmatch(key) and column_number(key) < width:
         return column_number(key)
     known = ", ".join(header) if header else f"A to {column_name(max(width - 1, 0))}"
-    raise ToolError(f"sheet {sheet}: there is no column {key!r}; there are {known}")
+    raise ToolError(f"sheet {sheet}: there is no column {key!r}; the columns are {known}")
 
 
 def _width(value: object, name: str) -> float:
@@ -149,7 +149,7 @@ def _wrong(name: str, key: str, meant: str) -> NoReturn:
 def _check_name(name: str) -> None:
     if not name.strip() or len(name) > 31 or _BAD_NAME.search(name) or name[0] == "'" or name[-1] == "'":
         raise ToolError(
-            f"{name[:60]!r} is no name for a sheet: 1 to 31 characters, none of []:*?/\\, no quote at its ends"
+            f"{name[:60]!r} is not a sheet name: use 1 to 31 characters, none of []:*?/\\, no quote at either end"
         )
 
 
@@ -157,7 +157,7 @@ def _refuse_twins(names: Sequence[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name.casefold() in seen:
-            raise ToolError(f"two sheets are named {name!r}; names must differ, and capitals do not count")
+            raise ToolError(f"two sheets are named {name!r}; names must differ, ignoring case")
         seen.add(name.casefold())
 
 

@@ -129,7 +129,7 @@ def _lists(sheet: Worksheet, rows: Sequence[object]) -> list[list[object]]:
             if unknown:
                 known = ", ".join(title for title in titles if title)
                 raise ToolError(
-                    f"sheet {sheet.title}: there is no column {unknown[0]!r} in its first row; there are {known}"
+                    f"sheet {sheet.title}: there is no column {unknown[0]!r} in its first row; the columns are {known}"
                 )
             lists.append([row.get(title) if title is not None else None for title in titles])
         elif isinstance(row, Sequence) and not isinstance(row, str):

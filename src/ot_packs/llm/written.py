@@ -19,7 +19,7 @@ def write_value(value: object, name: str) -> str:
     except (RecursionError, ValueError) as error:
         raise ToolError(f"{name} is nested too deeply to be written as JSON") from error
     except _UnreadableError as error:
-        raise ToolError(f"{name} holds {error}, which cannot be sent to a model as text; convert it first") from error
+        raise ToolError(f"{name} contains {error}, which cannot be sent as text; convert it first") from error
     if len(text) > LONGEST_INPUT:
         raise ToolError(
             f"{name} has {len(text):,} characters; a model is sent at most {LONGEST_INPUT:,}. Cut it into pieces, have "

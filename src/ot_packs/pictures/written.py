@@ -28,7 +28,7 @@ def format_of(output: str | None, formats: Sequence[str]) -> str:
     form = _SAME.get(ending, ending)
     if form not in formats:
         endings = ", ".join(f".{known}" for known in formats)
-        raise ToolError(f"output {output!r} does not end in one of {endings}, which say the format")
+        raise ToolError(f"output {output!r} must end in one of {endings}")
     return form
 
 
