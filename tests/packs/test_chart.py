@@ -72,7 +72,7 @@ async def test_the_ending_of_the_output_says_the_format(studio: Studio, ending: 
 async def test_another_ending_is_refused_before_anything_is_drawn(studio: Studio) -> None:
     message = await studio.mistake('chart.bar(rows=[{"a": "x", "n": 1}], x="a", y="n", output="c.gif")')
 
-    assert "'c.gif' does not end in one of .png, .svg, .jpeg, .pdf" in message
+    assert "'c.gif' must end in one of .png, .svg, .jpeg, .pdf" in message
 
 
 async def test_a_specification_may_be_text_and_has_a_theme_and_a_scale(studio: Studio) -> None:
@@ -94,7 +94,7 @@ async def test_a_specification_may_be_text_and_has_a_theme_and_a_scale(studio: S
             'spec={"mark": "bar", "encoding": {"x": {"field": "dya"}}}, rows=[{"day": 1}]',
             "spec.encoding.x.field: no row has 'dya' (did you mean 'day'?); the rows have day",
         ),
-        ('spec={"mark": "bar"}, rows=[{"a": 1}], theme="drak"', "there is no theme 'drak'; there are carbong10"),
+        ('spec={"mark": "bar"}, rows=[{"a": 1}], theme="drak"', "there is no theme 'drak'; the themes are carbong10"),
         ('spec={"layer": [{"mark": "bar", "data": {"url": "data.csv"}}]}', "spec.layer[0].data.url: a chart loads"),
         ('spec={"mark": "bar", "width": 100000, "height": 100000}, rows=[{"a": 1}]', "more than 40000000 pixels"),
     ],

@@ -264,7 +264,7 @@ def test_pages_are_chosen_as_people_write_them(
         ("x", "is not a page"),
         ("0", "count from 1"),
         ("3-2", "count from 1"),
-        ("6", "there are 5"),
+        ("6", "the document has 5"),
         ("1,,2", "is not a page"),
     ],
 )

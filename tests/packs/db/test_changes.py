@@ -196,4 +196,4 @@ async def test_a_log_that_duckdb_has_not_put_into_its_file_is_not_passed_over(ch
     answer = await app.runner.run('db.load(path="shop.duckdb", table="t", rows=[{"a": 1}])', caller=Person().caller)
 
     (folder / "shop.duckdb.wal").unlink()
-    assert "shop.duckdb.wal holds changes" in answer.text
+    assert "shop.duckdb.wal contains changes" in answer.text

@@ -140,7 +140,7 @@ HOSTILE: dict[Callable[[Path, Path], None], str] = {
     zip_bomb: "would unpack to more than 512 MB",
     zip_bomb_that_lies: "would unpack to more than 512 MB",
     zips_in_zips: "damaged",
-    many_members: "holds 20003 files inside",
+    many_members: "contains 20003 files",
     entities: "declares a document type or an entity",
     entities_in_utf16: "declares a document type or an entity",
     entities_in_utf7: "encoded in UTF-7",

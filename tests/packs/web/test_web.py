@@ -118,7 +118,7 @@ async def test_an_error_of_the_site_is_an_error(reader: Reader) -> None:
 async def test_what_is_not_text_is_named(reader: Reader) -> None:
     url = reader.site.page("/a.bin", b"\x00\x01", "application/octet-stream")
 
-    assert "is application/octet-stream, which is not text; web.request gives its bytes" in await reader.mistake(
+    assert "is application/octet-stream, which is not text; web.request returns its bytes" in await reader.mistake(
         f'web.fetch(url="{url}")'
     )
     assert await reader.run(f'web.request(method="GET", url="{url}")["body"] == bytes([0, 1])') == "True"
