@@ -169,7 +169,8 @@ class LinePipes:
             self._tell_ended()
         if not self._waits:
             self._reading = False  # there is nothing to wait for: it reads on at once
-        self._read_on()
+        if self._ended or not self._waits:
+            self._read_on()
 
     def _give_lines(self) -> None:
         while True:

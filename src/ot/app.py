@@ -114,7 +114,7 @@ async def open_app(  # noqa: PLR0913 - the one place where parts are built
             shared.supply,
             namespace,
             Keeping(results),
-            catch_up=partial(catch_up, own, tools),
+            catch_up=tools.catch_up if own.alone else partial(catch_up, own, tools),
             settings=run_settings(loaded),
         )
         answers = KeptAnswers(results, reader, store.kept_answers, project=loaded.project)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import copy_context
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from ot.run.answer import Answer
 from ot.run.run_id import new_run_id
 from ot.run.waiting_runs import RunState, Waiting, WaitingRuns
 from ot.store.unavailable import StoreUnavailableError
+from ot.telemetry.telemetry import is_traced
 
 if TYPE_CHECKING:  # the engine is loaded late, other replicas only with a database
     from onetool.replicas.answers import AnswersElsewhere
@@ -73,7 +75,8 @@ class Commands:
                     run_id=name,
                     principal=client.person.principal,
                 )
-                begun = app.runs.begin(command, caller, since=came, questions=client.questions)
+                context = copy_context() if is_traced() else None
+                begun = app.runs.begin(command, caller, since=came, questions=client.questions, context=context)
                 return await self.waiting.follow(begun)
 
         return await self._carry_out(run, name, client.person.principal)

@@ -233,7 +233,7 @@ def envelope_of(revision: str) -> JsonObject:
 
 def write_result(identifier: RequestId, result: JsonObject) -> bytes:
     """Return the line of an answer."""
-    return write_message({"id": identifier, "result": result})
+    return _ENCODER.encode({"jsonrpc": "2.0", "id": identifier, "result": result}).encode() + b"\n"
 
 
 def write_error(identifier: RequestId, code: int, message: str) -> bytes:

@@ -253,8 +253,10 @@ class PipeFront:
         if self._going.pop(str(request.id), None) is None or request.id is None:
             return  # it was cancelled
         if isinstance(outcome, Answer):
-            revision = request.revision if request.sessionless else self._results.revision
-            result = self._results.complete(render_answer(outcome, revision), sessionless=request.sessionless)
+            if request.sessionless:
+                result = self._results.complete(render_answer(outcome, request.revision), sessionless=True)
+            else:
+                result = render_answer(outcome, self._results.revision)
             self._send_result(request, began, result, failure="tool_error" if outcome.is_error else "")
         elif isinstance(outcome, Exception):
             detail = "".join(traceback.format_exception(outcome))

@@ -15,7 +15,8 @@ _SINCE = {"audio": "2025-03-26", "resource_link": "2025-06-18"}
 
 def render_answer(answer: Answer, revision: str = "") -> JsonObject:
     """Return the result of a call: text, and what is beside it as far as a client of this revision can show it."""
-    content: list[Json] = [_fitting(_render(item), revision) for item in answer.attachments]
+    attached = answer.attachments
+    content: list[Json] = [_fitting(_render(item), revision) for item in attached] if attached else []
     if answer.text or not content:
         content.insert(0, {"type": "text", "text": escape_surrogates(answer.text)})
     return {"content": content, "isError": answer.is_error}

@@ -51,15 +51,15 @@ class Notes:
     """Lines for whoever reads an answer: they follow its text, and are no part of its value."""
 
     def __init__(self) -> None:
-        self._lines: dict[str, None] = {}
+        self.lines: dict[str, None] = {}
 
     def add(self, line: str) -> None:
         """Add a line; one that is there already is not repeated."""
-        self._lines[line] = None
+        self.lines[line] = None
 
     def below(self, text: str) -> str:
         """Return the text with the lines below it."""
-        return "\n".join([text, *self._lines]) if self._lines else text
+        return "\n".join([text, *self.lines]) if self.lines else text
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from ot.logs import write_log
 from ot.store.embedded import EmbeddedBackend
 from ot.store.opening import Backend, PersonalStore
 from ot.store.sealing import Sealer
-from ot.store.shelf import Shelf
+from ot.store.shelf import FolderShelf, Shelf
 
 Follow = Callable[[LoadedConfig], Awaitable[list[str]]]
 
@@ -41,6 +41,11 @@ class PersonOverlay:
         self.settings = settings
         self.follow_again: Callable[[], Awaitable[None]] | None = None  # lets the engine use what has changed
         self._state = self._look()
+
+    @property
+    def alone(self) -> bool:
+        """True for the one person of a machine, who sets everything in files of their own."""
+        return self.secrets is None and self.settings is None and isinstance(self.store.shelf, FolderShelf)
 
     async def join(self, loaded: LoadedConfig) -> LoadedConfig:
         """Return a configuration together with the person's own secrets and settings; as it is, if they have none."""

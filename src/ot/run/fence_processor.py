@@ -85,7 +85,11 @@ def read_command(command: str) -> str:
         if size > MAX_COMMAND:
             raise CommandTooLargeError(size, MAX_COMMAND)
     # The prefix may stand in front of the fence or inside it.
-    return _repair_spaces(strip_prefix(strip_fences(strip_prefix(command))))
+    text = strip_prefix(command)
+    code = strip_fences(text) if "`" in text or "~~~" in text else text
+    if code is not text:
+        code = strip_prefix(code)
+    return code if code.isascii() else _repair_spaces(code)
 
 
 def strip_fences(command: str) -> str:
@@ -228,7 +232,7 @@ def _strip_inline(command: str) -> str:
 
 def _repair_spaces(code: str) -> str:
     """Replace odd spaces outside strings, where Python refuses them, by what they look like."""
-    if code.isascii() or code.lstrip().startswith("$"):
+    if code.lstrip().startswith("$"):
         return code
     return _token().sub(lambda token: _ordinary(token[0]) if token.lastgroup == "odd" else token[0], code)
 

@@ -64,6 +64,7 @@ class LiveRun:
         self.notes = Notes()
         self.ended = False
         self.detached = False
+        self.traced = False  # its client is part of a trace
         self.known_elsewhere = False  # to other replicas
         self._client = client
         self._hold = hold

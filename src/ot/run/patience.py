@@ -24,16 +24,11 @@ class Patience:
         self._renewed = renewed
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time() if since is None else since
-        self._ends = self._began + seconds
+        self.ends = self._began + seconds  # by the loop's clock, unless there is more of it by then
         self._asked_at = 0.0
         self._questions = 0
         self._waits = 0
         self._timer: asyncio.TimerHandle | None = None
-
-    @property
-    def ends(self) -> float:
-        """When it is over, by the loop's clock, unless there is more of it by then."""
-        return self._ends
 
     def count(self, on_over: Callable[[], None]) -> None:
         """Count from now on what has passed since it began, and call this when it is over."""
@@ -43,7 +38,8 @@ class Patience:
     def close(self) -> None:
         """Count no more."""
         self._on_over = None
-        self._cancel()
+        if self._timer is not None:
+            self._timer.cancel()
 
     @property
     def asking(self) -> bool:
@@ -67,10 +63,10 @@ class Patience:
     def _go_on(self) -> None:
         now = self._loop.time()
         if self._renewed:
-            self._began, self._ends = now, now + self._seconds
+            self._began, self.ends = now, now + self._seconds
         else:
             self._began += now - self._asked_at
-            self._ends += now - self._asked_at
+            self.ends += now - self._asked_at
         self._set_timer()
 
     @contextmanager
@@ -83,7 +79,7 @@ class Patience:
         finally:
             self._waits -= 1
             if not self._waits:
-                self._ends = max(self._ends, min(self._loop.time(), self._wait_ends()) + GRACE)
+                self.ends = max(self.ends, min(self._loop.time(), self._wait_ends()) + GRACE)
                 self._set_timer()
 
     def _wait_ends(self) -> float:
@@ -96,7 +92,7 @@ class Patience:
     def _set_timer(self) -> None:
         self._cancel()
         if not self._questions and self._on_over is not None:
-            ends = self._wait_ends() + GRACE if self._waits else self._ends
+            ends = self._wait_ends() + GRACE if self._waits else self.ends
             self.over = ends <= self._loop.time()
             self._timer = self._loop.call_at(ends, self._end)
 

@@ -88,7 +88,8 @@ def _waited_for(outcome: Value, *, most: int) -> Answer | None:
 
 
 def _render_value(outcome: Value, limit: int, registry: ToolRegistry) -> Answer:
-    waited_for = _waited_for(outcome, most=2 * limit + _MOST_MESSAGE)
+    given = isinstance(outcome.value, Record)
+    waited_for = _waited_for(outcome, most=2 * limit + _MOST_MESSAGE) if given else None
     if waited_for is not None:
         return replace(waited_for, text=_below(outcome.printed, waited_for.text, limit))
     if outcome.stored is not None:
@@ -107,7 +108,9 @@ def _render_value(outcome: Value, limit: int, registry: ToolRegistry) -> Answer:
         reason = f" The whole could not be stored: {outcome.not_kept}." if outcome.not_kept else ""
         less = suggest_narrower(outcome.value, registry) or _RETURN_LESS
         text += f"\n[{_how_much(rendered, outcome)}.{reason} {less}]"
-    return Answer(_below(outcome.printed, text, limit), attachments=rendered.attachments, cut=cut)
+    if cut or outcome.printed.text or outcome.printed.dropped:
+        text = _below(outcome.printed, text, limit)
+    return Answer(text, attachments=rendered.attachments, cut=cut)
 
 
 def _how_much(rendered: Rendered, outcome: Value) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Awaitable, Callable
-from contextvars import Context
 from typing import NamedTuple
 
 import anyio
@@ -13,6 +12,7 @@ import anyio.to_thread
 from mcp_core.quick_dataclass import dataclass, replace
 from ot.clients.caller import NOBODY, Caller, Notes
 from ot.clients.memory import ClientMemory
+from ot.clients.person import LOCAL
 from ot.errors import LimitReachedError, OneToolError, StoreGoneError, UntrustedSnippetError
 from ot.execution.tool_executor import ToolExecutor
 from ot.kernel.supply import KernelSupply
@@ -30,7 +30,7 @@ from ot.run.outcome import Failure, Outcome, Value, error_kind
 from ot.run.reporting import render_answer
 from ot.run.run_id import new_run_id
 from ot.run.run_view import RunView
-from ot.run.snippets import Expanded, Snippets
+from ot.run.snippets import Snippets
 from ot.stats.recorder import RunRecord
 
 LONG_COMMAND = 50_000  # characters
@@ -81,23 +81,13 @@ class Runner:
         self._namespace = namespace
         self._keeping = keeping
         self._catch_up = catch_up  # lets the registry see what has changed since the last run, and what this code needs
-        self._settings = settings
+        self.settings = settings  # of runs that begin now
         self._readers = anyio.CapacityLimiter(READERS)
         self._unrecorded = itertools.count(1)  # numbers of runs that nobody records
 
-    @property
-    def settings(self) -> RunSettings:
-        """The settings of runs that begin now."""
-        return self._settings
-
-    def trace_context(self) -> Context | None:
-        """Return the context variables that a run has to begin with; None if there is no trace in them."""
-        telemetry = self._executor.telemetry
-        return None if telemetry is None else telemetry.trace_context()
-
     def apply(self, settings: RunSettings) -> None:
         """Use these settings for runs that begin from now on."""
-        self._settings = settings
+        self.settings = settings
 
     async def run(
         self,
@@ -106,14 +96,15 @@ class Runner:
         caller: Caller = NOBODY,
         view: RunView | None = None,
         deliver: Callable[[Answer], None] | None = None,
+        traced: bool = False,
     ) -> Answer:
         """Run one command and word its outcome; only cancellation is raised. `view` lets others look meanwhile.
 
         `deliver` is given the answer as soon as nothing has to happen before it leaves; one of a run that was refused
-        is only returned.
+        is only returned. `traced` if whoever asks for it is part of a trace.
         """
         record = RunRecord(self._executor.recorder, command, caller.client)
-        settings = self._settings
+        settings = self.settings
         number = record.number or next(self._unrecorded)
         caller = replace(
             self._executor.known(caller),
@@ -122,9 +113,17 @@ class Runner:
             notes=caller.notes or Notes(),
             run_memory=ClientMemory(),
         )
-        asked = _Asked(command, caller, settings, view or RunView(), attends_runs(command), record, deliver)
+        asked = _Asked(
+            command,
+            caller,
+            settings,
+            view or RunView(),
+            caller.principal != LOCAL and attends_runs(command),
+            record,
+            deliver,
+        )
         telemetry = self._executor.telemetry
-        if telemetry is None:
+        if telemetry is None or not (traced or telemetry.meters or telemetry.tracer):
             return (await self._admit(asked))[0]
         with telemetry.run(caller.run_id) as run:
             asked = asked if run.span is None else asked._replace(caller=replace(caller, span=run.span))
@@ -163,16 +162,16 @@ class Runner:
             asked.view.outcome = outcome
             span.add(outcome=type(outcome).__name__)
             answer = await self._answer(outcome, caller, asked.settings.inline_limit)
-            told = notes.below(answer.text)
+            told = notes.below(answer.text) if notes.lines else answer.text
             if isinstance(outcome, Failure):
                 self._add_made(made, notes)
             journalled.add_notes(notes, failed=answer.is_error)
-            text = notes.below(answer.text)
-            answer = answer if text is answer.text else replace(answer, text=text)
+            if notes.lines:
+                answer = replace(answer, text=notes.below(answer.text))
             journalled.end(outcome, told)
             if journalled.waits and (problem := await journalled.settle()):
                 answer = replace(answer, text=f"{answer.text}\n{problem}")
-            failure = error_kind(outcome)
+            failure = error_kind(outcome) if isinstance(outcome, Failure) else ""
             record.end(answer.text, error=failure, attachments=len(answer.attachments))
             if asked.deliver is not None:
                 asked.deliver(answer)
@@ -185,7 +184,13 @@ class Runner:
 
     async def _execute(self, asked: _Asked, made: MadeCalls, journalled: JournalledRun) -> Outcome:
         command, caller, settings = asked.command, asked.caller, asked.settings
-        expanded = self._expand(await _read(command), caller, settings)
+        long = len(command) >= LONG_COMMAND  # searched for fences on a thread, while others are answered
+        code = await anyio.to_thread.run_sync(read_command, command) if long else read_command(command)
+        try:
+            expanded = settings.snippets.expand(code)
+        except UntrustedSnippetError as error:
+            self._executor.note_refused_snippet(error, caller)
+            raise
         await self._catch_up(expanded.code)
         async with self._supply.take(caller.principal, share=settings.share, attends_runs=asked.attends_runs) as kernel:
             run = KernelSession(
@@ -203,13 +208,6 @@ class Runner:
                 outcome, read = await run.complete(request, journalled.begin), caller.memory.read
                 return await self._keeping.keep(outcome, kernel, limit=settings.inline_limit, read_before=read)
 
-    def _expand(self, text: str, caller: Caller, settings: RunSettings) -> Expanded:
-        try:
-            return settings.snippets.expand(text)
-        except UntrustedSnippetError as error:
-            self._executor.note_refused_snippet(error, caller)
-            raise
-
     async def _answer(self, outcome: Outcome, caller: Caller, limit: int) -> Answer:
         """Word an outcome; a value that turns out to be too long for an answer is kept first."""
         answer = render_answer(outcome, inline_limit=limit, registry=self._registry)
@@ -217,10 +215,3 @@ class Runner:
             kept = await self._keeping.keep_value(outcome, read_before=caller.memory.read)
             answer = render_answer(kept, inline_limit=limit, registry=self._registry)
         return answer
-
-
-async def _read(command: str) -> str:
-    """Read the code in a command; a very long one is searched for fences on a thread, while others are answered."""
-    if len(command) < LONG_COMMAND:
-        return read_command(command)
-    return await anyio.to_thread.run_sync(read_command, command)

@@ -7,6 +7,7 @@ import math
 import traceback
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from contextvars import Context
 from functools import partial
 
 import anyio
@@ -79,20 +80,22 @@ class Runs:
         *,
         since: float | None = None,
         questions: Questions | None = None,
+        context: Context | None = None,
     ) -> LiveRun:
         """Begin a run at once, in a task of its own; `deliver` gets the answer, or whoever follows the run.
 
         The client has waited `since` a time of the event loop's clock. `questions` are put to a client that answers
-        them with its next request.
+        them with its next request. `context` are the context variables of a request that is part of a trace.
         """
         settings = self._runner.settings
         patience = Patience(settings.patience or math.inf, since=since, renewed=questions is not None)
         run = LiveRun(caller, deliver, patience=patience, limit=settings.timeout, hold=self._hold)
+        run.traced = context is not None
         if questions is not None:
             run.ask_between(questions)
         self._live[run.id] = run
         run.when_due(partial(self._tasks.start, self._watch, run))
-        if not self._tasks.start(partial(self._carry_out, run), command, context=self._runner.trace_context()):
+        if not self._tasks.start(partial(self._carry_out, run), command, context=context):
             run.outcome = Answer(_ENDED_WITH_SERVER, is_error=True)
             self._end(run)
         return run
@@ -169,7 +172,9 @@ class Runs:
     async def _execute(self, run: LiveRun, command: str) -> None:
         try:
             deliver = partial(self._deliver, run)
-            run.outcome = await self._runner.run(command, caller=run.make_caller(), view=run.view, deliver=deliver)
+            run.outcome = await self._runner.run(
+                command, caller=run.make_caller(), view=run.view, deliver=deliver, traced=run.traced
+            )
             run.stopped = ""  # too late
         except anyio.get_cancelled_exc_class():
             if not run.stopped:

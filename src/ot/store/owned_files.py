@@ -46,15 +46,11 @@ class OwnedFile:
         self.part = 0  # counts them
         self.descriptor: int | None = None
         self.size = 0  # bytes
+        self.name = ""  # without its folder
         self._folder = folder
         self._ending = ending
         self._path = ""
         self._inode = 0
-
-    @property
-    def name(self) -> str:
-        """The name of the file, without its folder."""
-        return name_file(self.chain, self.part, self._ending)
 
     def open_next(self) -> None:
         """Make the next file, and let go of the one before; raises OSError."""
@@ -64,7 +60,7 @@ class OwnedFile:
         descriptor = create_claimed(path)
         self.close()
         self.descriptor, self.size, self.part = descriptor, 0, self.part + 1
-        self._path, self._inode = str(path), os.fstat(descriptor).st_ino
+        self.name, self._path, self._inode = path.name, str(path), os.fstat(descriptor).st_ino
 
     def append(self, data: bytes) -> None:
         """Write at the end, all of it or nothing; raises OSError."""

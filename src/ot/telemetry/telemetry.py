@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import builtins
 import time
-from contextvars import Context, copy_context
 from types import TracebackType
 from typing import Self
 
@@ -38,6 +37,11 @@ _USAGE = (
 _LONGEST = 100  # characters of the name of an error's type, which may be anybody's word
 
 
+def is_traced() -> bool:
+    """True in a task whose client, or whose request, is part of a trace."""
+    return get_current_span() is not INVALID_SPAN
+
+
 class Traced:
     """Something that goes on: its span, which is the current one of its task meanwhile."""
 
@@ -58,10 +62,6 @@ class Telemetry:
         self.meters = meters
         self.tracer: Tracer | None = None
         self.runs_in_progress = 0
-
-    def trace_context(self) -> Context | None:
-        """Return the context variables of a request that is traced, for what it begins elsewhere; else None."""
-        return None if get_current_span() is INVALID_SPAN else copy_context()
 
     def run(self, run_id: str) -> RunSpan:
         """Watch a run: `with telemetry.run(...) as run`, and `end` once it is known how it went."""

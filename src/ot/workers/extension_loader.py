@@ -86,24 +86,17 @@ class ExtensionLoader:
         self._timeout = timeout  # seconds of one call
         self._forget = forget  # is told of each file that is gone
         self._list_folder = list_folder
-        self._looks = Looks(self._look, self._apply, patience=patience, clock=clock)
+        looks = Looks(self._look, self._apply, patience=patience, clock=clock)
+        self.load, self.catch_up = looks.load, looks.catch_up
         self._last = Look(())
         self._problems: list[PackLoadError] = []
         self._places = places or PackPlaces(registry)
-
-    def load(self) -> None:
-        """Register what is there now; blocking."""
-        self._looks.load()
 
     def apply(self, *, timeout: float) -> None:
         """Set the time limit of calls, from the next look on."""
         if timeout != self._timeout:
             self._timeout = timeout
             self._last = Look(())  # every file is read again
-
-    async def catch_up(self, *, at_once: bool = False) -> None:
-        """Notice files that came, changed or went, without blocking others; `at_once` looks in any case."""
-        await self._looks.catch_up(at_once=at_once)
 
     def _look(self) -> Look | None:
         """None where nothing has changed; a file that has not is not read again."""
