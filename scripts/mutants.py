@@ -104,6 +104,7 @@ EXPLAINED: dict[tuple[str, str], str] = {
             " -> if not (len(sent) > LARGE_MESSAGE or is_large(arguments)):"
         ),
     ): "only decides whether large arguments are described on a thread",
+    ("src/ot/execution/auditing.py", "len(sent) > LARGE_MESSAGE -> len(sent) >= LARGE_MESSAGE"): "as above",
     ("src/ot/execution/validation.py", "fast_fail=True -> fast_fail=False"): "refuses the same, more slowly",
     ("src/ot/execution/checker.py", "use_default=False -> use_default=True"): "the copied schema has no defaults",
     ("src/ot/execution/checker.py", "use_formats=False -> use_formats=True"): "the copied schema has no formats",

@@ -16,15 +16,16 @@ from ot.audit.reading import find_chains
 from ot.clients.caller import Caller
 from ot.config.models import AuditSettings, Config, JournalSettings
 from ot.config.team import LimitSettings
+from ot.context import CallContext
 from ot.effects import Effect
 from ot.errors import CallError, CallLimitError, ConsentError, ToolDeniedError, ToolError
-from ot.execution.auditing import AuditStep, RefusalStep
+from ot.execution.auditing import AuditStep, RefusalStep, audit_answer
 from ot.execution.call import Call, Step
 from ot.execution.outgoing import RedactionStep
 from ot.execution.policy import AskStep, LimitStep, Policy
 from ot.execution.prepared import prepare_tool
 from ot.execution.records import ShapeStep, TraceStep
-from ot.execution.steps import ReadyTool, StepParts, make_ready, order_steps
+from ot.execution.steps import ReadyTool, StepParts, order_steps, prepare_steps
 from ot.execution.validation import ArgumentStep
 from ot.journal.equality import Equality
 from ot.journal.journal import Journal
@@ -56,7 +57,7 @@ def tool_of(function: Callable[[dict[str, Any]], Awaitable[Any]] = _nothing, **f
 
 def ready(config: dict[str, Any] | None = None, parts: dict[str, Any] | None = None, **fields: Any) -> ReadyTool:
     engine = StepParts(NOTHING, Policy(Redactor()), Redactor(), **(parts or {}))
-    return make_ready(tool_of(**fields), Config.model_validate(config or {}), engine)
+    return prepare_steps(tool_of(**fields), Config.model_validate(config or {}), engine)
 
 
 def call_of(config: dict[str, Any] | None = None, caller: Caller | None = None, **fields: Any) -> Call:
@@ -284,6 +285,21 @@ async def test_a_refusal_is_audited_whatever_the_tool(audit: AuditLog, kind: typ
         "policy.deny names x.*",
         {"*": 5, "a": 1},
     )
+
+
+def test_an_answer_is_audited_in_a_call_that_is(audit: AuditLog) -> None:
+    unaudited, asking = CallContext("x.tool", NOTHING), CallContext("x.tool", NOTHING)
+    call = call_of()
+    call.sent = b"{}"
+    AuditStep(audit).begin(call)
+    asking.entry = call.audited
+
+    for context in (unaudited, asking):
+        audit_answer(audit, context, "consent: once")
+    audit_answer(None, asking, "consent: once")
+
+    assert [each.asked for each in audited(audit)] == [["consent: once"]]
+    assert audit.lost == 0
 
 
 async def test_what_is_no_refusal_is_not_audited_as_one(audit: AuditLog) -> None:
