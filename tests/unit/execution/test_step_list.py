@@ -358,7 +358,11 @@ class Sent:
         self.sent.append(packed)
 
 
-@pytest.mark.parametrize("value", [f"is {SECRET}", [SECRET] * 6000, "x" * 20_000], ids=["short", "many", "long"])
+@pytest.mark.parametrize(
+    "value",
+    [f"is {SECRET}", [SECRET] * 6000, [1] * 5001, "x" * 20_000],
+    ids=["short", "many and long", "many and short", "long"],
+)
 async def test_a_value_is_delivered_without_secrets_once_a_large_one_is_kept(value: Any) -> None:
     kept: list[int] = []
     delivery = Sent()
