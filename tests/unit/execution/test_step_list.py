@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import INVALID_SPAN_CONTEXT, NonRecordingSpan, get_current_span
 
 import ot.execution.tool_executor
@@ -22,7 +23,7 @@ from ot.errors import CallError, CallLimitError, ConsentError, ToolDeniedError, 
 from ot.execution.auditing import AuditStep, RefusalStep, audit_answer
 from ot.execution.call import Call, Step
 from ot.execution.outgoing import RedactionStep
-from ot.execution.policy import AskStep, LimitStep, Policy
+from ot.execution.policy import AskStep, LimitStep, Policy, foresee_refusal
 from ot.execution.prepared import prepare_tool
 from ot.execution.records import ShapeStep, TraceStep
 from ot.execution.steps import ReadyTool, StepParts, order_steps, prepare_steps
@@ -343,6 +344,39 @@ def test_a_call_is_counted_and_calls_inside_belong_to_its_span() -> None:
     assert telemetry.meters is not None
     counted = {labels: series.total for labels, series in telemetry.meters.calls.series()}
     assert counted == {("x", "unknown", ""): 0.25, ("x", "unknown", "KeyError"): 0.25}
+
+
+def test_a_call_whose_span_is_sent_has_one_of_its_own() -> None:
+    telemetry, parent = Telemetry(), NonRecordingSpan(INVALID_SPAN_CONTEXT)
+    telemetry.tracer = TracerProvider().get_tracer("test")
+    step, call = TraceStep(telemetry), call_of(caller=Caller(span=parent))
+
+    step.begin(call)
+    step.end(call)
+
+    assert call.traced is not None
+    assert call.caller.span is call.traced.span is not parent
+
+
+@pytest.mark.parametrize(
+    ("policy", "asked", "refusal"),
+    [
+        ({"deny": ["x.*"]}, True, ToolDeniedError),
+        ({"ask": ["x.*"]}, False, ConsentError),
+        ({"ask": ["x.*"]}, True, None),
+        ({}, False, None),
+    ],
+)
+def test_a_refusal_is_foreseen_where_every_call_ends_with_it(
+    policy: dict[str, Any], refusal: type[CallError] | None, *, asked: bool
+) -> None:
+    async def ask(question: str, choices: Any) -> Any:
+        raise AssertionError("nobody is asked beforehand")
+
+    guard = call_of({"policy": policy}).tool.guard
+    found = foresee_refusal(guard, Caller(ask=ask if asked else None))
+
+    assert found is None if refusal is None else type(found) is refusal
 
 
 class Sent:
