@@ -1,10 +1,10 @@
 """The writer of the audit log: one chain for each engine, appended to by plain writes that outlive a `kill -9`.
 
 A call with side effects is one line before it begins and one after it has ended, so that one which was in flight when
-its process died is seen to have begun. The second is written a moment later, with those of other calls, so that the
-code which goes on with the answer does not wait for it, and at the latest with the next line. Nothing is made or opened
-before the first line. A call is never refused because it cannot be logged: that is reported in the log of the server
-once, and in `problem`; the next line that can be written says how many are missing before it.
+its process died is seen to have begun. The second is written a moment later, with those of other calls, so that code
+which goes on with the answer does not wait for it, and at the latest with the next line. Nothing is made or opened
+before the first line. A call is never kept from being made because it cannot be logged: that is reported in the log of
+the server once, and in `problem`; the next line that can be written says how many are missing before it.
 """
 
 from __future__ import annotations
