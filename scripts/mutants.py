@@ -104,6 +104,12 @@ EXPLAINED: dict[tuple[str, str], str] = {
             " -> if not (len(sent) > LARGE_MESSAGE or is_large(arguments)):"
         ),
     ): "only decides whether large arguments are described on a thread",
+    ("src/ot/execution/auditing.py", "len(sent) > LARGE_MESSAGE -> len(sent) >= LARGE_MESSAGE"): "as above",
+    (
+        "src/ot/execution/outgoing.py",
+        ("self._keep is not None and len(call.packed) > INLINE -> self._keep is not None or len(call.packed) > INLINE"),
+    ): "in `begin` a short cut: the longer way sends the same",
+    ("src/ot/execution/outgoing.py", "len(call.packed) > INLINE -> len(call.packed) >= INLINE"): "as in the journal",
     ("src/ot/execution/validation.py", "fast_fail=True -> fast_fail=False"): "refuses the same, more slowly",
     ("src/ot/execution/checker.py", "use_default=False -> use_default=True"): "the copied schema has no defaults",
     ("src/ot/execution/checker.py", "use_formats=False -> use_formats=True"): "the copied schema has no formats",

@@ -25,6 +25,7 @@ from bench.stdio_client import StdioClient
 
 ROUNDS = 9
 CALLS = 5  # more, of which one is the fifth part
+_ENVIRONMENT = {"PYTHONPATH": f"{ROOT}:{ROOT}/src"}
 _BARE_SERVER = ROOT / "bench" / "bare_server.py"
 _QUIET = 0.05  # seconds in which what an earlier run has left to do is done
 _RUN_FOLDER = "ot/run/"
@@ -38,10 +39,10 @@ class Step(NamedTuple):
 
 
 def profile_paths(*, rounds: int = ROUNDS) -> Iterator[Table]:
-    with open_servers({"PYTHONPATH": str(ROOT)}) as servers:
+    with open_servers(_ENVIRONMENT) as servers:
         path = _shortest(servers, RUN, rounds)
     more = f"servers: {{bare: {{command: {sys.executable}, args: [{_BARE_SERVER}]}}}}\n"
-    with open_servers({"PYTHONPATH": str(ROOT)}) as servers:
+    with open_servers(_ENVIRONMENT) as servers:
         servers.enable_demo(more=more)
         few, many = (_shortest(servers, _proxied(count), rounds) for count in (1, 1 + CALLS))
     call = [(there - here) / CALLS for here, there in zip(_count(few), _count(many), strict=True)]

@@ -67,7 +67,7 @@ def test_a_person_sees_their_skills_and_what_is_wrong_with_others(tmp_path: Path
         listed == "skills.shout(*, text: str, times: int = 1) -> str\n    Shout a text.  [~/.onetool/skills/shout.py]\n"
     )
     assert f".onetool/skills/theirs.py is not trusted; see onetool trust {project}" in complaints
-    assert f"broken: {broken}, line 3: beside its function" in complaints
+    assert f"broken: {broken}, line 3: only imports" in complaints
     assert shown[:2] == (0, f"# ~/.onetool/skills/shout.py\n{(home / '.onetool/skills/shout.py').read_text()}")
     assert (missing[0], missing[2]) == (1, "There is no skill 'shuot'. Skills: shout\n")
     assert [(each["name"], each["example"]) for each in described] == [("shout", 'skills.shout(text="hey")')]

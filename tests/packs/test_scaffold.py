@@ -95,7 +95,7 @@ async def test_a_new_skill_works_in_the_next_run_of_a_person_who_saw_it(tmp_path
     assert written == {"file": str(file), "try": "skills.shout(text=...)"}
     assert answer.text == "HEY!"
     assert again.is_error
-    assert f"No skill 'shout' was written: {file}: it is there already." in again.text
+    assert f"No skill 'shout' was written: {file}: it already exists." in again.text
     assert len(questions) == 1
     assert questions[0].endswith(f"\n\n{file.read_text()}")
 
@@ -133,9 +133,9 @@ async def test_where_nobody_can_be_asked_a_skill_waits_for_the_person(tmp_path: 
 
 async def test_a_skill_that_would_be_none_is_refused_in_words(tmp_path: Path) -> None:
     mistakes = [
-        ({"name": "../x"}, "its name stands after the dot in code"),
+        ({"name": "../x"}, "its name comes after the dot in code"),
         ({"code": "x = 1\n  y"}, "the code is not valid Python: line 2"),
-        ({"parameters": "text: str): pass\nopen('x')\ndef g("}, "beside its function a skill has only imports"),
+        ({"parameters": "text: str): pass\nopen('x')\ndef g("}, "only imports are allowed beside the function"),
     ]
     async with open_engine(tmp_path) as app:
         for given, reason in mistakes:

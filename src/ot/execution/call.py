@@ -54,7 +54,7 @@ class Call:
     seconds: float = 0.0  # that it took, once it has ended
 
 
-Answer: TypeAlias = Awaitable[bool | None] | None
+StepResult: TypeAlias = Awaitable[bool | None] | None
 """The result of `begin`: nothing, or something to await, which is true if the step has given the call its value."""
 
 
@@ -68,7 +68,7 @@ class Step:
 
     __slots__ = ()
 
-    def begin(self, call: Call) -> Answer:
+    def begin(self, call: Call) -> StepResult:
         """Do what comes before the value is there; raise CallError to refuse the call."""
 
     def end(self, call: Call) -> None:

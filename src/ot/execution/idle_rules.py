@@ -25,7 +25,7 @@ def find_idle_rules(policy: PolicySettings, registry: ToolRegistry, servers: Ite
         pack = rule.partition(".")[0]
         if any(fnmatchcase(name, rule) for name in tools) or any(fnmatchcase(name, pack) for name in unjudged):
             continue
-        yield f'{key}: "{rule}" names no tool, so it guards nothing; the nearest name is "{nearest(rule, known)[0]}"'
+        yield f'{key}: "{rule}" matches no tool, so it has no effect; the nearest name is "{nearest(rule, known)[0]}"'
 
 
 def _rules(policy: PolicySettings) -> Iterator[tuple[str, str]]:

@@ -71,7 +71,7 @@ class PackDoor:
         """Return a part that was lent; raises ToolError where this engine has none."""
         found = self._parts.get(kind)
         if not isinstance(found, kind):
-            raise ToolError(f"there is no {kind.__name__} here")
+            raise ToolError(f"{kind.__name__} is not available here")
         return found
 
     def options_of(self, tool: str) -> Mapping[str, object]:
@@ -85,7 +85,7 @@ class PackDoor:
 
     def output_of(self, tool: str, argument: str) -> Path:
         """Refuse: the files that arguments name are made by isolated tools, in their helper process."""
-        raise ToolError(f"{tool} is not isolated, so it has no place for {argument} of its own")
+        raise ToolError(f"{tool} is not isolated, so it has no output file for {argument}")
 
     def secret_for(self, tool: str, name: str) -> str:
         """Return a declared secret; from then on its value is known and redacted."""

@@ -130,5 +130,5 @@ def _closed_flows(guard: Guard, memory: ClientMemory) -> list[str]:
             continue
         if flow.action == "deny":
             raise FlowDeniedError(guard.names[0], read)
-        reasons.append(f"{read} was called before, and policy.flows guards what it gave")
+        reasons.append(f"{read} was called before, and policy.flows guards its results")
     return reasons

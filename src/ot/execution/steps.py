@@ -16,7 +16,7 @@ from ot.audit.log import AuditLog
 from ot.config.models import Config
 from ot.context import CallServices
 from ot.execution.auditing import AuditStep, RefusalStep
-from ot.execution.call import Answer, Call, Step
+from ot.execution.call import Call, Step, StepResult
 from ot.execution.invocation import CallStep
 from ot.execution.journalling import JournalStep
 from ot.execution.outgoing import RedactionStep
@@ -57,8 +57,8 @@ class Steps:
     """Steps in their order, by what is called when."""
 
     names: tuple[str, ...]
-    until_value: tuple[Callable[[Call], Answer], ...]
-    with_value: Callable[[Call], Answer]  # makes it ready, and delivers it
+    until_value: tuple[Callable[[Call], StepResult], ...]
+    with_value: Callable[[Call], StepResult]  # makes it ready, and delivers it
     ends: tuple[Callable[[Call], None], ...]
     fails: tuple[Callable[[Call, BaseException], Awaitable[None] | None], ...]
 
@@ -86,11 +86,11 @@ class Preparation:
         registered = self._registry.find(name)
         ready = self._ready.get(name)
         if ready is None or ready.tool.registered is not registered:
-            ready = self._ready[name] = make_ready(registered, self._config, self._parts)
+            ready = self._ready[name] = prepare_steps(registered, self._config, self._parts)
         return ready
 
 
-def make_ready(registered: RegisteredTool, config: Config, parts: StepParts) -> ReadyTool:
+def prepare_steps(registered: RegisteredTool, config: Config, parts: StepParts) -> ReadyTool:
     """Build the steps of a tool's calls."""
     tool = prepare_tool(registered, config)
     check = ArgumentStep(tool.definition)

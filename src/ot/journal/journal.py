@@ -102,9 +102,9 @@ class Journal:
         """Let the caller's run go on from another; return what it finds there. Raises CallError."""
         mine = self.open_runs.get(caller.run_id)
         if not self._settings.enabled:
-            raise RunNotResumableError(run, "there is no journal, since the configuration says journal.enabled: false")
+            raise RunNotResumableError(run, "the journal is switched off (journal.enabled: false)")
         if mine is None:
-            raise RunNotResumableError(run, "only a run can go on from another")
+            raise RunNotResumableError(run, "only code in a run can resume another run")
         if mine.made or mine.reuse is not None:
             raise LateResumeError(RESUME)
         reuse, lines = await anyio.to_thread.run_sync(self._prepare_resume, mine, caller.principal, run, unknown)

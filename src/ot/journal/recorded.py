@@ -101,9 +101,9 @@ def read_run(lines: Iterable[bytes], equality: Equality) -> RecordedRun:
         except UnknownFormError as error:
             raise DamagedRunError(str(error)) from error
         except (LookupError, TypeError, ValueError, RecursionError) as error:
-            raise DamagedRunError(f"a line of its journal makes no sense: {error}") from error
+            raise DamagedRunError(f"a line of its journal is invalid: {error}") from error
     if first.get("event") != START:
-        raise DamagedRunError("the beginning of its journal has gone")
+        raise DamagedRunError("the beginning of its journal is gone")
     run = summarize(first, reading.fields)
     return replace(run, calls=tuple(reading.calls.values()), left=tuple(reading.inherited.values()))
 

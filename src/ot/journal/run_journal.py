@@ -30,7 +30,7 @@ LONGEST_ANSWER = 20_000  # characters
 LONGEST_REASON = 2_000  # characters
 WORTH_KEEPING = 1.0  # seconds that calls took which only read
 _VALUE, _WENT_WELL = b'"value":', b'"outcome":"value",'
-_TOO_MUCH = "its calls gave more than a run may keep (journal.max_size)"
+_TOO_MUCH = "its calls returned more than a run may keep (journal.max_size)"
 _BITS = 52  # of the number of a call: JSON everywhere has that many
 
 Later: TypeAlias = Callable[[Callable[[], None]], object]

@@ -25,7 +25,8 @@ class RunClock:
     def start(self, on_over: Callable[[], None]) -> None:
         """Have this called when the time is up, unless that is said before."""
         self._on_over = on_over
-        self._timer = self._loop.call_at(self._since + self._left, on_over)
+        if not self._holds:
+            self._timer = self._loop.call_at(self._since + self._left, on_over)
 
     def stop(self) -> None:
         """Say nothing any more."""

@@ -47,9 +47,13 @@ class JournalledRun:
 
     def end(self, outcome: Outcome, answer: str) -> None:
         """Write how the run ended, and what was answered."""
-        failed = isinstance(outcome, Failure)
-        how = "error" if failed else "nothing" if isinstance(outcome, Nothing) else "value"
-        self._end(how, error_kind(outcome) if failed else "", answer)
+        if not self._begun:
+            self.begin()
+        run, self._run = self._run, None
+        if self._journal is not None and run is not None:
+            failed = isinstance(outcome, Failure)
+            how = "error" if failed else "nothing" if isinstance(outcome, Nothing) else "value"
+            self._journal.end(run, how, error=error_kind(outcome) if failed else "", answer=answer)
 
     async def settle(self) -> str:
         """Wait until everything is written; say so if it is not."""
@@ -66,12 +70,8 @@ class JournalledRun:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._run is not None or not self._begun:
-            self._end(CANCELLED, "" if kind is None else kind.__name__, "")
-
-    def _end(self, outcome: str, error: str, answer: str) -> None:
         if not self._begun:
             self.begin()
-        run, self._run = self._run, None
-        if self._journal is not None and run is not None:
-            self._journal.end(run, outcome, error=error, answer=answer)
+        if self._journal is not None and self._run is not None:
+            self._journal.end(self._run, CANCELLED, error="" if kind is None else kind.__name__)
+            self._run = None

@@ -347,7 +347,7 @@ class KernelSession:
         self._end(lambda: self._fail(RunRefusedError(reason)))
 
     def _refuse_nonsense(self, error: Exception) -> None:
-        self._refuse(f"the kernel sent a message that makes no sense: {error}")
+        self._refuse(f"the kernel sent an invalid message: {error}")
 
     def _on_references(self, message: Message) -> None:
         try:
@@ -480,7 +480,7 @@ class KernelSession:
         except CallError as error:
             self._send_error(call.number, error)
         except UnsupportedValueError as error:
-            reason = f"the result of {call.tool} cannot be given to code: {error}"
+            reason = f"the result of {call.tool} cannot be passed to code: {error}"
             self._kernel.send({"id": call.number, "error": {"kind": "TypeError", "message": reason}})
         finally:
             self._in_flight.pop(id(call), None)

@@ -57,7 +57,7 @@ class Draft:
         try:
             check_place(self._folder, project)
             if self._file.exists() or self._file.is_symlink():
-                raise FileExistsError(errno.EEXIST, "it is there already")
+                raise FileExistsError(errno.EEXIST, "it already exists")
             if long:
                 self._folder.mkdir(parents=True, exist_ok=True)
                 write_file(self._beside, self._text.encode(), replace=False)
@@ -78,7 +78,7 @@ async def keep_on_shelf(shelf: Shelf, name: str, text: str, ask: Callable[[], Aw
     document = f"{name}.py"
     try:
         if shelf.state(document):
-            raise FileExistsError(errno.EEXIST, "it is there already")
+            raise FileExistsError(errno.EEXIST, "it already exists")
         if not await ask():
             return False
         await anyio.to_thread.run_sync(partial(shelf.write, document, text.encode(), replace=False))

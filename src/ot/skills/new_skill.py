@@ -55,7 +55,7 @@ def check_name(name: str) -> None:
     if not name.isidentifier() or not name.isascii() or keyword.iskeyword(name) or len(name) > LONGEST_NAME:
         reason = f"its name comes after the dot in code: up to {LONGEST_NAME} letters, digits and underscores"
     elif name.startswith(("_", "test_")) or name == "conftest":
-        reason = "a file of this name is not taken for a skill"
+        reason = "a file with this name is not loaded as a skill"
     if reason:
         raise NewSkillError(name[: LONGEST_NAME + 1], reason)
 
@@ -138,14 +138,14 @@ def _compare(new: NewSkill, text: str, tree: ast.Module, folder: Path) -> None:
         skill = parse_skill(text.encode(), folder / f"{new.name}.py")
     except (PackLoadError, UnicodeEncodeError) as error:
         reason = f"line {error.line}: {error.reason}" if isinstance(error, PackLoadError) else str(error)
-        raise NewSkillError(new.name, f"its file would be no skill: {reason}") from error
+        raise NewSkillError(new.name, f"its file would not be a valid skill: {reason}") from error
     [function] = ast.parse(text).body
     assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
     body = [_without_return(node) for node in function.body[1:]]
     wanted = [_without_return(node) for node in tree.body]
     same = [ast.dump(node) for node in body] == [ast.dump(node) for node in wanted]
     if not same or skill.definition.docs.summary != " ".join(new.description.split()):
-        raise NewSkillError(new.name, "its parts do not fit together into one function as they are")
+        raise NewSkillError(new.name, "its parts do not form one function")
 
 
 def _without_return(node: ast.stmt) -> ast.stmt:

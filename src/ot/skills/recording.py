@@ -48,7 +48,9 @@ def write_recording(skill: Path, recording: Recording, fetch: Callable[[Place], 
     }
     text = json.dumps(facts, indent=1)
     if len(text) > _MOST_BYTES:
-        raise NewSkillError(skill.stem, f"its calls gave {len(text):,} bytes, of which {_MOST_BYTES:,} can be recorded")
+        raise NewSkillError(
+            skill.stem, f"its calls returned {len(text):,} bytes; at most {_MOST_BYTES:,} can be recorded"
+        )
     file = recording_of(skill)
     try:
         write_file(file, text.encode())
@@ -68,11 +70,11 @@ def read_recording(skill: Path) -> Recording | None:
     try:
         facts = json.loads(content)
         if facts["version"] != _VERSION:
-            raise ValueError(f"it is of version {facts['version']}")
+            raise ValueError(f"its version is {facts['version']}")
         calls = tuple(read_described(call) for call in facts["calls"])
         return Recording(str(facts["example"]), str(facts["answer"]), calls, dict(facts["definitions"]))
     except (LookupError, TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"it makes no sense: {error}") from error
+        raise ValueError(f"it is invalid: {error}") from error
 
 
 def find_changed(recording: Recording, definition_of: Callable[[str], str | None]) -> Sequence[str]:
@@ -94,5 +96,5 @@ def _described(call: RecordedCall, fetch: Callable[[Place], bytes], skill: str) 
         if call.arguments_at is not None:
             call = replace(call, arguments=json.loads(fetch(call.arguments_at)), arguments_at=None)
     except (OSError, ValueError) as error:
-        raise NewSkillError(skill, f"what {call.tool} gave is no longer kept") from error
+        raise NewSkillError(skill, f"the result of {call.tool} is no longer kept") from error
     return describe(replace(call, digest=""))

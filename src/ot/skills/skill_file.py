@@ -58,11 +58,11 @@ def _find_function(module: ast.Module, file: Path) -> FunctionNode:
         elif isinstance(node, ast.ImportFrom) and node.level:
             raise PackLoadError(file, "a skill has no package to import from", node.lineno)
         elif not isinstance(node, ast.Import | ast.ImportFrom) and not (number == 0 and _is_text(node)):
-            reason = "beside its function a skill has only imports: everything else belongs into the function"
+            reason = "only imports are allowed beside the function: put everything else into it"
             raise PackLoadError(file, reason, node.lineno)
     if len(found) != 1:
         line = found[1].lineno if found else None
-        raise PackLoadError(file, f"a skill is one function; here are {len(found)}", line)
+        raise PackLoadError(file, f"a skill is exactly one function; this file has {len(found)}", line)
     return found[0]
 
 

@@ -83,8 +83,8 @@ class EmbeddedJournal:
     def begin(self, line: bytes) -> Mark:
         """Append the first line of a run; only here is it seen that a file is old, or that somebody removed it."""
         lines = self._lines
-        is_old = self._clock() - self._opened > self._keep_for / _PARTS
-        if lines.descriptor is not None and (is_old or lines.is_gone()):
+        old = self._clock() - self._opened > self._keep_for / _PARTS
+        if lines.descriptor is not None and (old or lines.is_gone()):
             self._open_next()
         self.append(line)
         return Mark(lines.name, lines.size - len(line) + line.index(WHOLE))

@@ -42,6 +42,7 @@ class OwnedFile:
     """The file that this process appends to: the latest of its chain. Nothing is made before it is opened."""
 
     def __init__(self, folder: Path, ending: str) -> None:
+        self.name = ""  # without its folder
         self.chain = ""  # the name that all files of this process begin with
         self.part = 0  # counts them
         self.descriptor: int | None = None
@@ -56,9 +57,11 @@ class OwnedFile:
         """Make the next file, and let go of the one before; raises OSError."""
         if not self.chain:
             self.chain = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.getpid()}-{secrets.token_hex(4)}"
-        path = self._folder / name_file(self.chain, self.part + 1, self._ending)
+        name = name_file(self.chain, self.part + 1, self._ending)
+        path = self._folder / name
         descriptor = create_claimed(path)
         self.close()
+        self.name = name
         self.descriptor, self.size, self.part = descriptor, 0, self.part + 1
         self.name, self._path, self._inode = path.name, str(path), os.fstat(descriptor).st_ino
 

@@ -433,7 +433,7 @@ async def test_a_flow_that_asks_says_what_was_read(tmp_path: Path) -> None:
         answer = await app.runner.run("demo.upper(text='x')\ndemo.foo()", caller=Caller(ask=person.ask))
 
     assert not answer.is_error
-    assert "demo.upper was called before, and policy.flows guards what it gave" in person.questions[0]
+    assert "demo.upper was called before, and policy.flows guards its results" in person.questions[0]
 
 
 def test_a_client_that_has_read_more_than_can_be_remembered_has_read_everything() -> None:
@@ -475,9 +475,9 @@ async def test_a_rule_that_names_nothing_is_told_with_the_nearest_name() -> None
         found = list(find_idle_rules(policy, opened.registry, ["my-notes", "github", "later"]))
 
     assert [sentence.partition(",")[0] for sentence in found] == [
-        'policy.deny: "demo.uper" names no tool',
-        'policy.deny: "gitub.*" names no tool',
-        'policy.allow: "demmo.*" names no tool',
-        'policy.flows.0.to: "wbe.*" names no tool',
+        'policy.deny: "demo.uper" matches no tool',
+        'policy.deny: "gitub.*" matches no tool',
+        'policy.allow: "demmo.*" matches no tool',
+        'policy.flows.0.to: "wbe.*" matches no tool',
     ]
     assert [sentence.rpartition(" ")[2] for sentence in found[:3]] == ['"demo.upper"', '"github.*"', '"demo.*"']

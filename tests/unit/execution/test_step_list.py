@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import INVALID_SPAN_CONTEXT, NonRecordingSpan, get_current_span
 
 import ot.execution.tool_executor
@@ -16,15 +17,16 @@ from ot.audit.reading import find_chains
 from ot.clients.caller import Caller
 from ot.config.models import AuditSettings, Config, JournalSettings
 from ot.config.team import LimitSettings
+from ot.context import CallContext
 from ot.effects import Effect
 from ot.errors import CallError, CallLimitError, ConsentError, ToolDeniedError, ToolError
-from ot.execution.auditing import AuditStep, RefusalStep
+from ot.execution.auditing import AuditStep, RefusalStep, audit_answer
 from ot.execution.call import Call, Step
 from ot.execution.outgoing import RedactionStep
-from ot.execution.policy import AskStep, LimitStep, Policy
+from ot.execution.policy import AskStep, LimitStep, Policy, foresee_refusal
 from ot.execution.prepared import prepare_tool
 from ot.execution.records import ShapeStep, TraceStep
-from ot.execution.steps import ReadyTool, StepParts, make_ready, order_steps
+from ot.execution.steps import ReadyTool, StepParts, order_steps, prepare_steps
 from ot.execution.validation import ArgumentStep
 from ot.journal.equality import Equality
 from ot.journal.journal import Journal
@@ -57,7 +59,7 @@ def tool_of(function: Callable[[dict[str, Any]], Awaitable[Any]] = _nothing, **f
 
 def ready(config: dict[str, Any] | None = None, parts: dict[str, Any] | None = None, **fields: Any) -> ReadyTool:
     engine = StepParts(NOTHING, Policy(Redactor()), Redactor(), **(parts or {}))
-    return make_ready(tool_of(**fields), Config.model_validate(config or {}), engine)
+    return prepare_steps(tool_of(**fields), Config.model_validate(config or {}), engine)
 
 
 def call_of(config: dict[str, Any] | None = None, caller: Caller | None = None, **fields: Any) -> Call:
@@ -289,6 +291,21 @@ async def test_a_refusal_is_audited_whatever_the_tool(audit: AuditLog, kind: typ
     )
 
 
+def test_an_answer_is_audited_in_a_call_that_is(audit: AuditLog) -> None:
+    unaudited, asking = CallContext("x.tool", NOTHING), CallContext("x.tool", NOTHING)
+    call = call_of()
+    call.sent = b"{}"
+    AuditStep(audit).begin(call)
+    asking.entry = call.audited
+
+    for context in (unaudited, asking):
+        audit_answer(audit, context, "consent: once")
+    audit_answer(None, asking, "consent: once")
+
+    assert [each.asked for each in audited(audit)] == [["consent: once"]]
+    assert audit.lost == 0
+
+
 async def test_what_is_no_refusal_is_not_audited_as_one(audit: AuditLog) -> None:
     step, call = RefusalStep(audit), call_of()
     assert step.fail(call, ValueError("odd")) is None
@@ -332,6 +349,39 @@ def test_a_call_is_counted_and_calls_inside_belong_to_its_span() -> None:
     assert counted == {("x", "unknown", ""): 0.25, ("x", "unknown", "KeyError"): 0.25}
 
 
+def test_a_call_whose_span_is_sent_has_one_of_its_own() -> None:
+    telemetry, parent = Telemetry(), NonRecordingSpan(INVALID_SPAN_CONTEXT)
+    telemetry.tracer = TracerProvider().get_tracer("test")
+    step, call = TraceStep(telemetry), call_of(caller=Caller(span=parent))
+
+    step.begin(call)
+    step.end(call)
+
+    assert call.traced is not None
+    assert call.caller.span is call.traced.span is not parent
+
+
+@pytest.mark.parametrize(
+    ("policy", "asked", "refusal"),
+    [
+        ({"deny": ["x.*"]}, True, ToolDeniedError),
+        ({"ask": ["x.*"]}, False, ConsentError),
+        ({"ask": ["x.*"]}, True, None),
+        ({}, False, None),
+    ],
+)
+def test_a_refusal_is_foreseen_where_every_call_ends_with_it(
+    policy: dict[str, Any], refusal: type[CallError] | None, *, asked: bool
+) -> None:
+    async def ask(question: str, choices: Any) -> Any:
+        raise AssertionError("nobody is asked beforehand")
+
+    guard = call_of({"policy": policy}).tool.guard
+    found = foresee_refusal(guard, Caller(ask=ask if asked else None))
+
+    assert found is None if refusal is None else type(found) is refusal
+
+
 class Sent:
     """A delivery that keeps what it sent."""
 
@@ -345,7 +395,11 @@ class Sent:
         self.sent.append(packed)
 
 
-@pytest.mark.parametrize("value", [f"is {SECRET}", [SECRET] * 6000, "x" * 20_000], ids=["short", "many", "long"])
+@pytest.mark.parametrize(
+    "value",
+    [f"is {SECRET}", [SECRET] * 6000, [1] * 5001, "x" * 20_000],
+    ids=["short", "many and long", "many and short", "long"],
+)
 async def test_a_value_is_delivered_without_secrets_once_a_large_one_is_kept(value: Any) -> None:
     kept: list[int] = []
     delivery = Sent()

@@ -157,7 +157,7 @@ async def test_a_part_that_is_lent_is_found_by_its_type() -> None:
     almanac = Almanac()
     async with open_executor() as opened:
         add_tool(opened, "test.tool", tool)
-        with pytest.raises(ToolError, match="no Almanac here"):
+        with pytest.raises(ToolError, match="Almanac is not available here"):
             await opened.executor.call("test.tool", {})
         opened.executor.lend(almanac)
 

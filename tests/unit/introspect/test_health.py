@@ -103,5 +103,5 @@ async def test_calls_that_still_run_though_cancelled_are_counted(tmp_path: Path)
 
 async def test_it_is_part_of_an_engine() -> None:
     async with open_executor() as opened:
-        with pytest.raises(ToolError, match="no Health here"):
+        with pytest.raises(ToolError, match="Health is not available here"):
             await opened.executor.call("ot.health", {})

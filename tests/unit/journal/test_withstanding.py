@@ -143,7 +143,7 @@ async def test_a_run_that_is_too_large_says_that_it_cannot_be_resumed(tmp_path: 
         (run,) = recent_in(app)
         refused = await app.runner.run(f"ot.resume(run={run.id!r})")
 
-    assert "This run cannot be resumed: its calls gave more than a run may keep (journal.max_size)." in failed.text
+    assert "This run cannot be resumed: its calls returned more than a run may keep (journal.max_size)." in failed.text
     assert "not all of its calls could be written" in refused.text
     assert sum(file.stat().st_size for file in (tmp_path / "p/.onetool/state/journal").iterdir()) < 16 * 1024**2
 

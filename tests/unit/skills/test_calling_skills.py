@@ -166,7 +166,7 @@ MISTAKES = {
     "flows are closed inside": ("skills.leak()", ["demo.echo was not called: demo.upper was called before"]),
     "a broken file has its line": (
         "skills.broken()",
-        ["Nothing was executed.\nline 1: skills.broken is broken: ~/.onetool/skills/broken.py, line 4: beside its"],
+        ["Nothing was executed.\nline 1: skills.broken is broken: ~/.onetool/skills/broken.py, line 4: only imports"],
     ),
     "also where nobody saw it coming": ("getattr(skills, 'broken')()", ["skills.broken is broken"]),
     "a generator is none": ("skills.hopeless()", ["SyntaxError: 'yield' outside function", "hopeless.py, line 3"]),

@@ -115,8 +115,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a margin": ({"code": "  x"}, "the code is not valid Python: line 1: unexpected indent"),
     "no code": ({"code": "# nothing"}, "there is no code"),
     "no description": ({"description": " \n"}, "there is no description"),
-    "a description that is a heading": ({"description": "Example: do it"}, "do not fit together"),
-    "parameters that close the brackets": ({"parameters": "a: int): pass\ndef g(*, b: int"}, "here are 2"),
+    "a description that is a heading": ({"description": "Example: do it"}, "do not form one function"),
+    "parameters that close the brackets": ({"parameters": "a: int): pass\ndef g(*, b: int"}, "this file has 2"),
     "parameters with a body": (
         {"parameters": 'a: int):\n    """Made."""\n    evil()\n    return 1\n    (lambda b'},
         "not valid Python",
