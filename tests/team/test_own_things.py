@@ -51,7 +51,7 @@ async def test_secrets_skills_and_notes_are_a_persons_own_at_every_replica(folde
         assert "nobody" in (await answer(app, ALICE, SKILL)).lower()
         assert "skills.shout" in await answer(app, ALICE, SKILL, agrees=True)
         assert "already" in await answer(app, ALICE, SKILL, agrees=True)
-        assert "hoever looks after" in await answer(app, ALICE, 'scaffold.extension(name="mine")')
+        assert "Ask an administrator" in await answer(app, ALICE, 'scaffold.extension(name="mine")')
         await answer(app, ALICE, 'notes.write(title="plan", content="deploy on Friday")')
 
     async with opened(second, config) as apps:

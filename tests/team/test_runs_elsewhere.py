@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -15,6 +16,9 @@ from onetool.replicas.channels import open_talks
 from onetool.replicas.detached_runs import STOP, WAIT, DetachedElsewhere, DetachedHere
 from ot.app import App
 from ot.clients.caller import Caller, Choice
+from ot.clients.claims import Abilities
+from ot.clients.front import Front
+from ot.clients.mcp_client import caller_of
 from ot.clients.memory import ClientMemory
 from ot.errors import NoDetachedRunError, ToolError
 from ot.run.runs import Runs, open_runs
@@ -131,6 +135,16 @@ async def test_a_run_is_stopped_elsewhere(first: Replica, second: Replica, gate:
     assert f"Run {run} had ended before" in await second.runs.stop(run, caller=Caller())
 
 
+def client_of(person: Person) -> Caller:
+    """A client that shows forms to a person."""
+
+    async def show(method: str, params: Mapping[str, Any], key: str) -> dict[str, Any]:
+        choice = await person(params["message"], tuple(Choice))
+        return {"action": "accept", "content": {"answer": "no" if choice is None else choice.value}}
+
+    return caller_of(Front(person, Abilities(can_elicit=True), show), memory=ClientMemory())
+
+
 @pytest.mark.parametrize("word", [Choice.ONCE, None], ids=["yes", "no"])
 async def test_a_question_is_put_to_the_client_that_waits_elsewhere(
     first: Replica, second: Replica, gate: Gate, word: Choice | None
@@ -140,7 +154,7 @@ async def test_a_question_is_put_to_the_client_that_waits_elsewhere(
     gate.open()
 
     with anyio.fail_after(PATIENCE):
-        answer = await second.runs.wait(run, seconds=PATIENCE, caller=Caller(ask=waits))
+        answer = await second.runs.wait(run, seconds=PATIENCE, caller=client_of(waits))
 
     assert answer.is_error == (word is None)
     assert (began.questions, len(waits.questions)) == ([], 1)
@@ -162,7 +176,7 @@ async def test_a_question_is_withdrawn_elsewhere_when_its_run_is_stopped(
 
 
 async def _wait(replica: Replica, run: str, person: Person) -> None:
-    await replica.runs.wait(run, seconds=PATIENCE, caller=Caller(ask=person))
+    await replica.runs.wait(run, seconds=PATIENCE, caller=client_of(person))
 
 
 async def test_progress_and_what_was_read_reach_whoever_waits_elsewhere(

@@ -61,7 +61,7 @@ def test_a_secret_that_cannot_be_kept_is_refused_with_the_reason(browsers: Brows
     def put(name: str, value: str) -> httpx2.Response:
         return ann.post("/settings/secrets", data={"form_token": form_token(ann), "name": name, "value": value})
 
-    assert "letters, digits and _ only" in put("no name", "x").text
+    assert "may contain only letters, digits and _" in put("no name", "x").text
     assert "1 to 65,536 characters" in put("EMPTY", "").text
     assert "EMPTY</code>" not in ann.get("/settings").text
     assert "<strong>away</strong> is off until you set <code>AWAY_KEY</code>" in ann.get("/settings").text

@@ -90,7 +90,7 @@ async def test_a_worker_that_dies_in_a_call_is_told_and_replaced(
     sentence = word_error(caught.value)
     assert words in sentence
     assert f"dying.{tool}" in sentence
-    assert "effect is unknown" in sentence
+    assert "side effects are unknown" in sentence
     assert await shared_pool.call(dying, "pid", {}) != first
 
 
