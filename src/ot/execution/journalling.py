@@ -16,16 +16,13 @@ from ot.errors import (
     ToolStoppedError,
     ToolTimeoutError,
 )
-from ot.execution.call import Call, Step
-from ot.execution.prepared import PreparedTool
-from ot.execution.resuming import digest_of, without_files
+from ot.execution.call import Call
+from ot.execution.resuming import RunStep
 from ot.execution.wording import builtin_kind, word_error
-from ot.journal.journal import Journal
 from ot.journal.run_journal import INLINE, RunJournal
 from ot.tasks.large_values import LARGE_MESSAGE, FileValue, aside
-from ot.text.redaction import Redactor
 from ot.values import ToolValue
-from ot_kernel.values import UnsupportedValueError, encode
+from ot_kernel.values import UnsupportedValueError
 
 _NO_END = (ServiceUnavailableError, ToolStoppedError, ToolTimeoutError)  # errors that do not say how a call ended
 ASIDE = 256 * 1024  # bytes that are not written while others wait
@@ -33,17 +30,10 @@ ASIDE = 256 * 1024  # bytes that are not written while others wait
 _to_json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
-class JournalStep(Step):
+class JournalStep(RunStep):
     """Writes the calls of one tool into the journals of their runs, which `ResumeStep` has found."""
 
-    __slots__ = ("_journal", "_reads", "_redactor", "_source", "_spelt")
-
-    def __init__(self, tool: PreparedTool, journal: Journal, redactor: Redactor) -> None:
-        self._journal = journal
-        self._redactor = redactor
-        self._reads = tool.effect is Effect.READS
-        self._spelt = bool(tool.definition.spellings)
-        self._source = journal.sources.of(tool.definition)
+    __slots__ = ()
 
     def begin(self, call: Call) -> Awaitable[None] | None:
         """Note that a call begins, and write it if it may have an effect; raises CallNotJournalledError."""
@@ -52,7 +42,7 @@ class JournalStep(Step):
             return None
         if len(call.sent) > LARGE_MESSAGE:
             return self._begin_aside(call, run)
-        if self._reads:  # worded once it has ended, and the code has its value
+        if self._tool.effect is Effect.READS:  # worded once it has ended, and the code has its value
             call.entry = run.begin(call.name, call.tool.effect, b"", dict(call.bound))
             return None
         call.entry = run.begin(call.name, call.tool.effect, self._word_arguments(call, call.bound))
@@ -92,7 +82,7 @@ class JournalStep(Step):
         """Do the same for a call with large arguments, which are worded on a thread before it begins."""
         given = await aside(self._word_arguments, call, call.bound)
         call.entry = run.begin(call.name, call.tool.effect, given)
-        if run.waits and not self._reads:
+        if run.waits and self._tool.effect is not Effect.READS:
             await self._settle(call, run)
 
     async def _settle(self, call: Call, run: RunJournal) -> None:
@@ -108,19 +98,13 @@ class JournalStep(Step):
         """Return the arguments as fields of a line, without secrets: as they came where that will do."""
         fields, sent = self._source.fields, call.sent
         # The kernel's message, which may be any JSON, where it has these arguments in one line.
-        as_sent = sent and not (call.positional or self._spelt or b"\n" in sent) and len(sent) <= INLINE
-        if (
-            as_sent
-            and all(map(operator.is_, bound.values(), call.arguments.values()))
-            and not (self._redactor.active and self._holds_secret(sent))
-        ):
-            return fields + b'"sent":' + sent
-        digest = b'%b"digest":"%b",' % (fields, digest_of(call.name, bound, self._journal, self._source).encode())
-        arguments = _to_json(encode(self._redactor.value(without_files(bound)))).encode("ascii")
+        other = call.positional or self._tool.definition.spellings or b"\n" in sent or len(sent) > INLINE
+        if sent and not other and all(map(operator.is_, bound.values(), call.arguments.values())):
+            text = sent.decode("utf-8", "surrogateescape") if self._redactor.active else ""
+            if not text or self._redactor.text(text) == text:
+                return fields + b'"sent":' + sent
+        digest = b'%b"digest":"%b",' % (fields, self.digest(bound).encode())
+        arguments = _to_json(self.encoded(bound)).encode("ascii")
         if len(arguments) > INLINE and call.journal is not None:
             return digest + call.journal.keep_arguments(arguments)
         return b'%b"arguments":%b' % (digest, arguments)
-
-    def _holds_secret(self, sent: bytes) -> bool:
-        text = sent.decode("utf-8", "surrogateescape")
-        return self._redactor.text(text) != text

@@ -13,7 +13,6 @@ from ot.effects import Effect
 from ot.errors import CallNotRecordedError, CallNotRepeatedError, RecordedFailureError
 from ot.execution.call import Call, Step
 from ot.execution.prepared import PreparedTool
-from ot.journal.equality import Source
 from ot.journal.journal import RESUME, Journal, word_arguments, word_call
 from ot.journal.journalled_value import JournalledValue
 from ot.journal.recorded import CallOutcome, RecordedCall
@@ -23,8 +22,8 @@ from ot.journal.run_journal import RunJournal
 from ot.results.masking import mask
 from ot.tasks.large_values import LARGE_MESSAGE, FileValue, aside
 from ot.text.redaction import Redactor
-from ot.values import ToolValue
-from ot_kernel.values import encode
+from ot.values import Arguments
+from ot_kernel.values import Encoded, encode
 
 UNJOURNALLED = frozenset({RESUME, "ot.runs", "ot.stop", "ot.wait"})
 """Tools that are about runs themselves: what they said of one is no answer later."""
@@ -34,8 +33,8 @@ _NOTHING = b"null"
 _to_json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
-class ResumeStep(Step):
-    """Finds the journal of a call's run, and answers the call from that of an earlier run where there is one."""
+class RunStep(Step):
+    """A step of the calls that code in a run makes of one tool: it knows their runs' journal, and compares them."""
 
     __slots__ = ("_is_journalled", "_journal", "_redactor", "_source", "_tool")
 
@@ -45,6 +44,23 @@ class ResumeStep(Step):
         self._redactor = redactor
         self._is_journalled = tool.definition.name not in UNJOURNALLED
         self._source = journal.sources.of(tool.definition)
+
+    def digest(self, bound: Arguments) -> str:
+        """Return what equal calls have in common; one that was given a file is equal to no other."""
+        if any(isinstance(value, FileValue) for value in bound.values()):
+            return secrets.token_hex(16)
+        return self._journal.equality.digest(self._tool.definition.name, self._source.digest, encode(bound))
+
+    def encoded(self, bound: Arguments) -> Encoded:
+        """Return arguments as the journal has them: without secrets, and each file by its name."""
+        named = {name: str(value) if isinstance(value, FileValue) else value for name, value in bound.items()}
+        return encode(self._redactor.value(named))
+
+
+class ResumeStep(RunStep):
+    """Finds the journal of a call's run, and answers the call from that of an earlier run where there is one."""
+
+    __slots__ = ()
 
     def begin(self, call: Call) -> Awaitable[bool] | None:
         """Raises CallNotRepeatedError and, in a replay, RecordedFailureError and CallNotRecordedError."""
@@ -58,7 +74,7 @@ class ResumeStep(Step):
 
     async def _reuse(self, call: Call, run: RunJournal, reuse: Reuse) -> bool:
         """Give a call the value of an equal one; False where there is none."""
-        digest = await aside(self._digest, call) if len(call.sent) > LARGE_MESSAGE else self._digest(call)
+        digest = await aside(self.digest, call.bound) if len(call.sent) > LARGE_MESSAGE else self.digest(call.bound)
         while (found := reuse.find(digest, run.state)) is not None:
             if found.outcome is CallOutcome.UNKNOWN:
                 return self._settle(call, run, reuse, found, "and its outcome is unknown")
@@ -109,8 +125,8 @@ class ResumeStep(Step):
         if not self._is_journalled:
             return _answer(call, _NOTHING)
         call.reused = True
-        shown = encode(self._redactor.value(without_files(call.bound)))
-        found = await aside(replay.take, call.name, self._digest(call), shown)
+        shown = self.encoded(call.bound)
+        found = await aside(replay.take, call.name, self.digest(call.bound), shown)
         if found is None:
             given = word_arguments(shown)
             replay.found.unrecorded.append(f"{call.name}({given})")
@@ -122,23 +138,8 @@ class ResumeStep(Step):
             raise CallNotRecordedError(call.name, "its outcome is unknown, or its value is no longer kept")
         return _answer(call, self._masked(value))
 
-    def _digest(self, call: Call) -> str:
-        return digest_of(call.name, call.bound, self._journal, self._source)
-
 
 def _answer(call: Call, value: bytes) -> bool:
     call.reused = True
     call.value = JournalledValue(value)
     return True
-
-
-def digest_of(tool: str, bound: dict[str, ToolValue], journal: Journal, source: Source) -> str:
-    """Return what equal calls have in common; one that was given a file is equal to no other."""
-    if any(isinstance(value, FileValue) for value in bound.values()):
-        return secrets.token_hex(16)
-    return journal.equality.digest(tool, source.digest, encode(bound))
-
-
-def without_files(bound: dict[str, ToolValue]) -> dict[str, ToolValue]:
-    """Return arguments of which each file is given by its name."""
-    return {name: str(value) if isinstance(value, FileValue) else value for name, value in bound.items()}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +16,13 @@ import ot.execution.tool_executor
 from ot.audit.calls import AuditedCall, read_calls
 from ot.audit.log import AuditLog
 from ot.audit.reading import find_chains
-from ot.clients.caller import Caller
+from ot.clients.caller import NOBODY, Caller
+from ot.clients.memory import ClientMemory
 from ot.config.models import AuditSettings, Config, JournalSettings
 from ot.config.team import LimitSettings
 from ot.context import CallContext
 from ot.effects import Effect
-from ot.errors import CallError, CallLimitError, ConsentError, ToolDeniedError, ToolError
+from ot.errors import CallError, CallLimitError, ConsentError, ToolArgumentError, ToolDeniedError, ToolError
 from ot.execution.auditing import AuditStep, RefusalStep, audit_answer
 from ot.execution.call import Call, Step
 from ot.execution.outgoing import RedactionStep
@@ -169,6 +172,38 @@ async def test_another_configuration_makes_other_steps() -> None:
 
         with pytest.raises(ToolDeniedError):
             await opened.executor.call("x.tool", {})
+
+
+async def test_a_refusal_is_foreseen_by_name_and_only_of_tools_that_exist() -> None:
+    async with open_executor(config={"policy": {"deny": ["x.*"]}}) as opened:
+        opened.registry.register(define("x.tool"), _nothing)
+
+        assert isinstance(opened.executor.foresee_refusal("x.tool", Caller()), ToolDeniedError)
+        assert opened.executor.foresee_refusal("demo.upper", Caller()) is None
+        assert opened.executor.foresee_refusal("x.other", Caller()) is None
+
+
+async def test_those_who_do_not_say_who_they_are_count_as_one_client() -> None:
+    somebody = Caller(memory=ClientMemory())
+    async with open_executor() as opened:
+        nobody = opened.executor.known(NOBODY)
+
+        assert nobody.memory is opened.executor.known(NOBODY).memory is not NOBODY.memory
+        assert opened.executor.known(somebody) is somebody
+
+
+@pytest.mark.parametrize("text", ["a", 1])
+async def test_a_call_takes_the_time_between_its_beginning_and_its_end(
+    caplog: pytest.LogCaptureFixture, text: object
+) -> None:
+    times = iter([10.0, 10.5])
+    async with open_executor(clock=lambda: next(times)) as opened:
+        arguments: Any = {"text": text}
+        with caplog.at_level(logging.INFO, logger="ot"), suppress(ToolArgumentError):
+            await opened.executor.call("demo.upper", arguments)
+
+    [line] = [record.getMessage() for record in caplog.records if "demo.upper" in record.getMessage()]
+    assert " ms=500.0 " in line
 
 
 class Listening(Step):

@@ -210,6 +210,7 @@ def test_a_caller_without_a_clock_needs_none_held() -> None:
         (40, None, 10, "packs.x.timeout"),
         (None, 3, 3, "execution.timeout"),
         (None, 30, 10, "packs.x.timeout"),
+        (None, 10, 10, "packs.x.timeout"),
         (4, 3, 3, "execution.timeout"),
         (2, 3, 2, ""),
     ],
@@ -282,14 +283,24 @@ async def test_a_clock_that_is_held_before_the_tool_waits_does_not_end_it() -> N
 
 
 @pytest.mark.parametrize("fails", [False, True])
-async def test_the_first_and_the_last_report_of_a_call_are_milestones(*, fails: bool) -> None:
+@pytest.mark.parametrize(
+    ("reports", "told"),
+    [
+        (1, [(1, True)]),
+        (2, [(1, True), (2, False), (2, True)]),
+        (3, [(1, True), (2, False), (3, False), (3, True)]),
+    ],
+)
+async def test_the_first_and_the_last_report_of_a_call_are_milestones(
+    reports: int, told: list[tuple[float, bool]], *, fails: bool
+) -> None:
     heard: list[tuple[float, bool]] = []
 
     async def listen(done: float, total: float | None, message: str) -> None:
         heard.append((done, isinstance(message, Milestone)))
 
     async def tool(arguments: dict[str, Any]) -> Any:
-        for done in (1, 2, 3):
+        for done in range(1, reports + 1):
             await current().progress(done)
         if fails:
             raise ValueError("no")
@@ -297,7 +308,7 @@ async def test_the_first_and_the_last_report_of_a_call_are_milestones(*, fails: 
     with pytest.raises(ToolFailedError) if fails else nullcontext():
         await invoked(tool, caller=Caller(progress=listen))
 
-    assert heard == [(1, True), (2, False), (3, False), (3, True)]
+    assert heard == told
 
 
 async def test_statistics_leave_out_the_start_that_a_call_waited_for(tmp_path: Path) -> None:
