@@ -17,12 +17,11 @@ def render_layers() -> str:
     for contract in CONTRACTS:
         if contract["type"] == "layers":
             layers = [[name.strip(" ()") for name in layer.split("|")] for layer in contract["layers"]]
-            for container in contract.get("containers", ()):
-                rooms.append((f"`{container}`", " › ".join(map(_code, layers))))
-            if "containers" not in contract:
-                packages += [
-                    (f"{number}", *_describe(name)) for number, layer in enumerate(layers, 1) for name in layer
-                ]
+            if containers := contract.get("containers"):
+                rooms.append((_code(containers), " › ".join(map(_code, layers))))
+            else:
+                levels = enumerate(layers, 1)
+                packages += [(f"{level}", *_describe(name)) for level, names in levels for name in names]
     head = render_table(("layer", "package", "what it is"), packages)
     return head + "\n" + render_table(("rooms of", "layers, from the top"), rooms)
 
