@@ -16,6 +16,7 @@ from scripts.reference.benchmarks import render_benchmarks
 from scripts.reference.commands import render_commands
 from scripts.reference.errors import render_errors
 from scripts.reference.keys import render_keys
+from scripts.reference.layers import render_import_rules, render_layers
 from scripts.reference.run_code import render_limits, render_system_calls, render_values
 from scripts.reference.worker_protocol import render_error_codes
 
@@ -26,7 +27,9 @@ DERIVED: dict[str, Callable[[], str]] = {
     "commands": render_commands,
     "error codes": render_error_codes,
     "errors": render_errors,
+    "import rules": render_import_rules,
     "keys": render_keys,
+    "layers": render_layers,
     "limits": render_limits,
     "system calls": render_system_calls,
     "values": render_values,

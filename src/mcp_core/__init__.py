@@ -3,6 +3,11 @@
 Small modules that need the standard library only are imported by their own names: `atomic_write`, `backoff`,
 `distribution`, `facts_error`, `json_pointers`, `json_types`, `known_secrets`, `lazy_names`, `line_log`, `nearest_names`
 and `standard_streams`; so is `mcp_log`, for a server's own log. Everything else that others may use is named here.
+
+A tool returns `Result[T]`, and `T`, a TypedDict, is its output schema. A success crosses as the value, without
+`success`; a failure as its sentence, marked as an error, with `error_type` in `_meta`, since clients check structured
+content against the schema. In sentences a tool stands in backticks under its plain name, and `with_final_names` puts in
+the name that the client knows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""An MCP server that gives agents a project's own guidance: Markdown documents in categories."""
+"""An MCP server that gives agents a project's own guidance: Markdown documents in categories.
+
+`MCP_TOOL_PREFIX` is set to `guide` at the start if it is unset, as the specification says, and the guide's own tools
+override it with none: they have the names that documentation uses. A prefix that somebody chose counts.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,25 @@
-"""Confinement: holds a process to what it may touch.
+"""Confinement: holds a process to what it may touch. Standard library only.
 
-A confinement is built by a process that forks others: it takes on what all of them share, and each of them the rest
-after its fork. Nothing is loaded here that a fork would have to pay for.
+`Allowance` says what a process may touch; `build_confinement` is the one place that decides how this system enforces
+it. A confinement is built by a process that forks others: it takes on what all of them share, and each of them the
+rest after its fork. Nothing is loaded here that a fork would have to pay for. The layers of a kernel (`linux`):
+
+- Landlock: reads the interpreter, its libraries and a few system files, writes the scratch folder; no TCP.
+- seccomp: an allow-list (`syscalls`). The zygote carries it; a kernel adds only a short filter, because loading time
+  grows with length. `sendmsg`, which could pass descriptors, is refused.
+- All capabilities dropped, `no_new_privs`, rlimits: data, file size 64 MB, 256 descriptors, no core files.
+- Where mount namespaces are allowed, a tmpfs of 256 MB for each scratch folder. tmpfs has no quota that tells kernels
+  of one user apart, so one for all would not do.
+
+Programs (servers, workers, helpers) can be anything, so they have other layers (`program`), taken on between the fork
+and the program; the bounds are a `Confine`, which crosses to the guardian as one word of its command line. Mounts make
+everything outside of `write` read-only, since Landlock does not cover modes, owners and times. With `hosts`, a network
+namespace has a loopback device and `host_proxy` as its only way out. seccomp is a deny-list here (`refused_calls`). A
+name inside `write` opens nothing by itself: the program could have made it a link.
+
+What a system says of itself proves nothing: `probe` tries to open, connect, map, fork and signal. `strict` waits for
+the result and refuses runs if anything worked; `standard` reports it in `ot.health()`. What is not prevented: `stat`
+tells whether a path exists, and processors can be kept busy until the time limit.
 """
 
 from __future__ import annotations

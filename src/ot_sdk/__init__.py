@@ -2,6 +2,11 @@
 
 Standard library only, Python 3.9 or newer: it runs on whatever interpreter the extension asks for. Each name is loaded
 when it is first used, so a worker starts with what it needs and no more.
+
+A worker speaks JSON-RPC, one message per line (`protocol`, and docs/reference/worker-protocol.md). A line without
+`"$"` is plain JSON and is looked at no further; any other may hold tagged values. Several calls run at once, on
+threads that take turns to read (`turns`). Dataclasses cross as objects: the server checks them against the source, and
+`fitting` builds them from the file's own classes.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PRINTED = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-# The design gives the figures that shaped a decision, beside the decision.
-APART = {"benchmarks.md", "design.md"}
-PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.name not in APART)]
+# The records of decisions give the figures that shaped them.
+APART = {ROOT / "docs" / "benchmarks.md", *(ROOT / "docs" / "decisions").glob("*.md")}
+PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page not in APART)]
 
 _NUMBER = r"(?:\d[\d.,]*|an?|two|three|ten|twenty|a few|a hundred|a tenth of a|half a)"
 _TIME = r"(?:ms|µs|milliseconds?|microseconds?|seconds?|s)"

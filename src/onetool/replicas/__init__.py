@@ -1,1 +1,19 @@
-"""Several identical servers of a team: who is there, what they say to each other, and how one of them leaves."""
+"""Several identical servers of a team on one PostgreSQL. A process without a database loads nothing of this.
+
+Kernels are local: a run stays in the replica that began it, and whatever concerns it is brought there.
+
+- A replica has a `name` (machine and port, the same after a restart) and an `id` of its own process. It reports every
+  3 s (`presence`). One that is killed is gone at once, since the database knows its connections; one whose machine
+  hangs after 15 s.
+- Messages are rows, and NOTIFY tells the receiver to fetch them. They are rare, and take 2.6 ms where a request over
+  HTTP takes 1.5; but that would need addresses that replicas can reach, and credentials of its own. A `ReplicaChannel`
+  (`channels`) is a pair of such streams.
+- The state that a client without a session sends back names replica, run and a word that works once. It is sealed for
+  this person and this command (`sealed_states`); `answers` brings the answer to the replica whose run waits. If that
+  one has gone, the client is told which run to resume.
+- Detached runs are rows before their client hears of them; `ot.wait` and `ot.stop` reach them anywhere.
+- What a client without a session has read and agreed to is in the store too: recalled when a run begins, where there
+  are such rules, and saved before anything is answered.
+- SIGTERM (`draining`): `/readyz` says no, new work gets 503, runs have `http.drain` seconds, and detached runs keep an
+  answer that says what happened.
+"""

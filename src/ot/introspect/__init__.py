@@ -1,4 +1,14 @@
-"""OneTool's view of itself: listings, help, health, reload."""
+"""OneTool's view of itself: listings, help, health, reload.
+
+Answers have a budget of 8,000 characters: a search shows ten tools, three of them with signatures, because the next
+thing a model does is call one. Listings are values and always complete; only their text is cut. A listing waits only
+for what it could show (`not_listed`): servers that match its pattern and are still connecting, each once.
+
+`Reload` reads the configuration with the arguments of the start; a mistake raises before anything is touched. Then
+every part follows in one step (`ot.parts.app_parts`). A run keeps the settings with which it began, calls in flight
+continue, and old secrets stay masked. Keys that are read only at the start (`when=NEXT_START`) are named in the
+answer.
+"""
 
 from __future__ import annotations
 

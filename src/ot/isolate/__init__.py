@@ -1,6 +1,16 @@
 """Blocking tools in helper processes: a thread cannot be stopped, a process can be killed.
 
-`@isolated` marks a tool of a pack; IsolateHost owns the processes.
+`@isolated` marks a tool of a pack; IsolateHost owns the processes. A helper runs below its own guardian and adopts its
+orphans, so one system call after each call tells whether a process is left; then the helper and all of them are killed
+before the answer is given. Otherwise it waits for the next call of its module within the same bounds.
+
+- The bounds of a call are what `@isolated` declares, filled in with its arguments (`confined_call`). A file that an
+  argument names is located by the server, and opened for the helper by its real path.
+- `outputs` lie in the helper's own folder until the server has found a plain file there and moved it into place.
+- The first helper of a module is an interpreter of its own; later ones are forked from a standby of that module
+  (`starting`, `preloaded`). It imports only our packs and the libraries in `needs`, since a helper may have been taken
+  over by its file, and never sees a call. Where a library starts threads when it is imported, nothing is forked.
+- A helper that speaks to a server is given one open `connection`, a socket to a place that the person has configured.
 """
 
 from __future__ import annotations

@@ -1,1 +1,2 @@
-"""Files that people send each other, taken as hostile: what one is, what a zip holds, how a failure is put."""
+"""Documents: told apart by content. Archives are unpacked once, bounded, before a library that trusts declared sizes
+opens them."""

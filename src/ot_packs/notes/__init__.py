@@ -1,1 +1,2 @@
-"""The person's notes, in a database that all of their projects share."""
+"""The pack `notes`. The full-text table is kept by the same transaction and not by triggers, which SQLite does not let
+touch it in a schema that is not trusted."""
