@@ -193,7 +193,8 @@ async def test_what_code_is_refused_beforehand_is_audited(audit: AuditLog) -> No
         opened.registry.register(define("x.tool"), _nothing)
         opened.executor.note_refused(["x.tool", "demo.upper", "x.tool"], Caller())
 
-    assert [(each.tool, each.refused_by) for each in audited(audit)] == [("x.tool", "policy.deny names x.*")]
+    [refused] = audited(audit)
+    assert (refused.tool, refused.depth, refused.refused_by) == ("x.tool", 0, "policy.deny names x.*")
 
 
 async def test_those_who_do_not_say_who_they_are_count_as_one_client() -> None:
