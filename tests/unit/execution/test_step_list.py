@@ -163,6 +163,14 @@ def test_calls_that_are_not_codes_are_in_no_journal(journal: Journal) -> None:
     assert {"ResumeStep", "JournalStep"}.isdisjoint(ready(None, {"journal": journal}).by_others.names)
 
 
+def test_shapes_are_learnt_of_tools_that_leave_them_open_and_where_they_are_kept(tmp_path: Path) -> None:
+    shapes = Shapes(FolderShelf(tmp_path))
+
+    assert "ShapeStep" in ready(None, {"shapes": shapes}, learns=SOURCE).by_code.names
+    assert "ShapeStep" not in ready(None, {"shapes": shapes}).by_code.names
+    assert "ShapeStep" not in ready(learns=SOURCE).by_code.names
+
+
 async def test_another_configuration_makes_other_steps() -> None:
     async with open_executor() as opened:
         opened.registry.register(define("x.tool"), _nothing)
@@ -181,6 +189,15 @@ async def test_a_refusal_is_foreseen_by_name_and_only_of_tools_that_exist() -> N
         assert isinstance(opened.executor.foresee_refusal("x.tool", Caller()), ToolDeniedError)
         assert opened.executor.foresee_refusal("demo.upper", Caller()) is None
         assert opened.executor.foresee_refusal("x.other", Caller()) is None
+
+
+async def test_what_code_is_refused_beforehand_is_audited(audit: AuditLog) -> None:
+    async with open_executor(config={"policy": {"deny": ["x.*"]}}, audit=audit) as opened:
+        opened.registry.register(define("x.tool"), _nothing)
+        opened.executor.note_refused(["x.tool", "demo.upper", "x.tool"], Caller())
+
+    [refused] = audited(audit)
+    assert (refused.tool, refused.depth, refused.refused_by) == ("x.tool", 0, "policy.deny names x.*")
 
 
 async def test_those_who_do_not_say_who_they_are_count_as_one_client() -> None:
