@@ -123,5 +123,5 @@ def test_a_run_that_is_not_there_is_named(person: Person) -> None:
     for command in (("replay", "r0000"), ("runs", "show", "r0000")):
         done = person.onetool(*command)
         assert (done.returncode, done.stdout) == (1, "")
-        assert "The journal has no run 'r0000' of this project" in done.stderr
+        assert "The journal of this project has no run 'r0000'" in done.stderr
     assert person.onetool("runs", "shw").returncode == 2

@@ -169,7 +169,7 @@ topics: [{{pattern: '*', file: '{machine.home}/.bashrc'}}]
         health = await value_of(client, "ot.health()")
 
     assert "sets topics" in shown
-    assert "left out: only your own file can set it" in shown
+    assert "ignored: only your own file can set it" in shown
     assert denied[1]
     assert "policy.deny" in denied[0]
     assert "SKIP" in noted[0]

@@ -135,4 +135,4 @@ async def test_an_unknown_model_comes_with_the_settings_that_name_it(raw: RawPro
         with pytest.raises(ModelRefusedError) as caught:
             await client.ask("go")
 
-    assert caught.value.reason.startswith("no such model; ai.openai.model and ai.openai.base_url say")
+    assert caught.value.reason.startswith("no such model; check ai.openai.model and ai.openai.base_url")

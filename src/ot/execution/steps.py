@@ -131,13 +131,17 @@ def _list_steps(tool: PreparedTool, check: ArgumentStep, parts: StepParts, *, by
 
 
 def order_steps(listed: Iterable[Step]) -> Steps:
-    """Group the methods that the steps have; redaction, which makes the value ready, comes after the call."""
+    """Group the methods that the steps have; redaction, which makes the value ready, comes after the call.
+
+    A span is around all other steps, so it ends last: the line of the log that they write is in it.
+    """
     steps = list(listed)
+    ending = sorted(steps, key=lambda step: isinstance(step, TraceStep))
     place = next(place for place, step in enumerate(steps) if isinstance(step, RedactionStep))
     return Steps(
         tuple(type(step).__name__ for step in steps),
         tuple(step.begin for step in steps[:place] if type(step).begin is not Step.begin),
         steps[place].begin,
-        tuple(step.end for step in steps if type(step).end is not Step.end),
-        tuple(step.fail for step in steps if type(step).fail is not Step.fail),
+        tuple(step.end for step in ending if type(step).end is not Step.end),
+        tuple(step.fail for step in ending if type(step).fail is not Step.fail),
     )

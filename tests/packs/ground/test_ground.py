@@ -87,7 +87,7 @@ async def test_the_pause_that_the_body_of_a_refusal_asks_for_is_kept(caller: Cal
     assert len(gemini.requests) == 2
 
     gemini.faults = [too_much("3600s")]
-    assert "no further call for 3,600 s" in await caller.mistake('ground.search(query="x")')
+    assert "is rate-limited for 3,600 s" in await caller.mistake('ground.search(query="x")')
 
 
 @pytest.mark.parametrize(

@@ -225,7 +225,7 @@ async def test_answers_that_came_before_the_credit_ran_out_are_kept(asking: Call
     )
 
     assert found["answers"] == ["A", None, None]
-    assert ["wants to be paid" in one["error"] for one in found["failed"]] == [True, True]
+    assert ["requires payment" in one["error"] for one in found["failed"]] == [True, True]
     assert len(models.requests) == 2
 
 

@@ -84,7 +84,7 @@ async def test_any_value_is_written_as_json(asking: Caller, models: PlayedModels
         ('input="x", prompt="y" * 50_001', "pass data as input"),
         ('input=" ", prompt="y"', "input is empty"),
         ('input="x" * 400_001, prompt="y"', "Cut it into pieces, have each answered with llm.map(items=pieces"),
-        ('input=[b"x"], prompt="y"', "input holds bytes, which cannot be sent"),
+        ('input=[b"x"], prompt="y"', "input contains bytes, which cannot be sent"),
         ('input="x", prompt="y", model="../x"', "is not the name of a model"),
         ('input="x", prompt="y", max_tokens=0', "max_tokens must be between 1 and"),
     ],

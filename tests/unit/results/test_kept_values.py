@@ -129,7 +129,7 @@ async def test_a_file_is_taken_from_a_kernel_for_nothing_but_keeping(app: App) -
     await app.runner.run(forge.format(message={**call, "tool": "ot.keep", "written": outside}).replace("60", "0.3"))
 
     assert "demo.echo takes no files" in other.text
-    assert "makes no sense" in nonsense.text
+    assert "the kernel sent an invalid message" in nonsense.text
     assert "'forged'" not in await answer_of(app, "str(ot.kept())")
 
 

@@ -86,7 +86,7 @@ def test_replicas_are_given_their_keys(tmp_path: Path) -> None:
 def test_a_file_of_keys_is_closed_to_others_and_says_what_is_wrong(tmp_path: Path) -> None:
     file = tmp_path / "keys"
     config = Config.model_validate({"seal": {"file": str(file)}})
-    for content, mode, words in (("", 0o600, "no key"), ("short\n", 0o600, "no key"), (KEY, 0o644, "other users")):
+    for content, mode, words in (("", 0o600, "no key"), ("short\n", 0o600, "not a key"), (KEY, 0o644, "other users")):
         file.write_text(content)
         file.chmod(mode)
         with pytest.raises(ConfigError, match=words) as caught:
@@ -98,7 +98,7 @@ def test_a_file_of_keys_is_closed_to_others_and_says_what_is_wrong(tmp_path: Pat
 
 
 def test_a_key_of_the_configuration_that_is_none_is_a_mistake_that_does_not_quote_it() -> None:
-    with pytest.raises(ValueError, match="no key") as caught:
+    with pytest.raises(ValueError, match="not a key") as caught:
         Config.model_validate({"seal": {"keys": ["hunter2"]}})
     assert "hunter2" not in str(caught.value)
     assert KEY not in repr(Config.model_validate({"seal": {"keys": [KEY]}}))
