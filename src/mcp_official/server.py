@@ -6,7 +6,6 @@ import signal
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cached_property
-from importlib.metadata import version
 from types import ModuleType
 from typing import Literal, TypeVar
 
@@ -24,7 +23,7 @@ from mcp.shared.transport_context import TransportContext
 from mcp_types import METHOD_NOT_FOUND
 
 from mcp_core import ExtMcpToolDecorator, ToolArguments, with_final_names
-from mcp_core.distribution import DISTRIBUTION
+from mcp_core.distribution import VERSION
 from mcp_core.json_types import JsonObject
 from mcp_core.line_pipes import LinePipes
 from mcp_official.library import OfficialLibrary
@@ -64,7 +63,7 @@ class DeclaredToolsServer(MCPServer[State]):
 
         super().__init__(
             name,
-            version=version(DISTRIBUTION),
+            version=VERSION,
             instructions=instructions,
             lifespan=lifespan,
             subscriptions=subscriptions,

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from importlib.metadata import version as installed_version
 from typing import Any, Literal
 
 import anyio.to_thread
 
-from mcp_core.distribution import DISTRIBUTION
 from ot.context import current
 from ot.effects import idempotent, reads
 from ot.errors import ArgumentValueError, ConfigError, ToolError
@@ -60,7 +58,7 @@ async def version() -> str:
     Example:
         ot.version()
     """
-    return installed_version(DISTRIBUTION)
+    return VERSION
 
 
 @reads

@@ -206,7 +206,7 @@ class _ShowVersion(argparse.Action):
     """Looks the version up only when somebody asks."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from mcp_core.distribution import installed_version
+        from mcp_core.distribution import VERSION
 
-        sys.stdout.write(f"onetool {installed_version()}\n")
+        sys.stdout.write(f"onetool {VERSION}\n")
         parser.exit()

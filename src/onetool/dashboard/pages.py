@@ -6,14 +6,13 @@ import hashlib
 import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
 from starlette.responses import Response
 
-from mcp_core.distribution import DISTRIBUTION
+from mcp_core.distribution import VERSION
 from onetool.console.clean_text import clean, one_line
 from ot.stats.report import TEMPLATES as CHARTS
 from ot.stats.wording import compact, duration, percent, precise, size
@@ -50,7 +49,7 @@ class Pages:
         files = [CHARTS / "report.css", CHARTS / "report.js", *sorted((_HERE / "static").iterdir())]
         self.assets = {asset.name: asset for asset in map(_Asset, files)}
         named = {asset.file: asset.name for asset in self.assets.values()}
-        self._environment.globals |= {"version": version(DISTRIBUTION), "assets": named}
+        self._environment.globals |= {"version": VERSION, "assets": named}
 
     def page(self, template: str, context: Mapping[str, object], *, status: int = 200) -> Response:
         """Return a whole page."""

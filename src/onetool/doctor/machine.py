@@ -9,10 +9,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from importlib.metadata import version
 from pathlib import Path
 
-from mcp_core.distribution import DISTRIBUTION
+from mcp_core.distribution import VERSION
 from onetool.doctor.finding import Finding, green, red, yellow
 from ot.config.paths import state_folder
 from ot.stats.wording import size
@@ -27,7 +26,7 @@ _INSTALL_UV = "curl -LsSf https://astral.sh/uv/install.sh | sh"
 
 def look_at_python() -> Iterator[Finding]:
     """Check the interpreter, and whether the shell finds the command."""
-    found = f"Python {platform.python_version()} ({sys.executable}), OneTool {version(DISTRIBUTION)}"
+    found = f"Python {platform.python_version()} ({sys.executable}), OneTool {VERSION}"
     if sys.version_info < OLDEST_PYTHON:
         yield red("python", f"{found} is too old", "uv python install 3.13")
     else:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mcp_core.distribution import installed_version
+from mcp_core.distribution import VERSION
 from mcp_core.json_types import JsonObject
 from ot.config.entries import Mistake
 from ot.run.description import DESCRIPTION
@@ -47,7 +47,7 @@ def instruct(mistakes: Sequence[Mistake]) -> str:
 
 def server_info() -> JsonObject:
     """Return the name and the version of this server."""
-    return {"name": NAME, "version": installed_version()}
+    return {"name": NAME, "version": VERSION}
 
 
 def define_tool(name: str, offer: str) -> JsonObject:

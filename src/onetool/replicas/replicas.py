@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
 
 from mcp.server.request_state import RequestStateSecurity
 
-from mcp_core.distribution import DISTRIBUTION
+from mcp_core.distribution import VERSION
 from onetool.replicas.answers import SUBJECT, AnswersElsewhere, AnswersHere, Save
 from onetool.replicas.channels import Serve, open_talks
 from onetool.replicas.detached_runs import STOP, WAIT, DetachedElsewhere, DetachedHere, RunsOf
@@ -60,7 +59,7 @@ async def open_replicas(
     link: PostgresLink, sealer: Sealer, *, address: str, draining: Draining
 ) -> AsyncIterator[Replicas]:
     """Be one of the replicas on this database for as long as this is open."""
-    store = PostgresReplicas(link, name_replica(address, version=version(DISTRIBUTION), link=link.name))
+    store = PostgresReplicas(link, name_replica(address, version=VERSION, link=link.name))
     served: dict[str, Serve] = {}
     async with open_presence(store, draining), open_talks(store, served) as talks:
         yield Replicas(store, seal_states(sealer), AnswersElsewhere(talks), DetachedElsewhere(store, talks), served)

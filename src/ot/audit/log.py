@@ -18,7 +18,7 @@ from functools import lru_cache
 from json.encoder import encode_basestring_ascii
 from pathlib import Path
 
-from mcp_core.distribution import installed_version
+from mcp_core.distribution import VERSION
 from mcp_core.json_types import JsonObject
 from ot.audit import chain
 from ot.audit.retention import DAY, prune
@@ -211,7 +211,7 @@ class AuditLog:
             "part": self._file.part,
             **reason,
             "pid": os.getpid(),
-            "version": installed_version(),
+            "version": VERSION,
             "project": self._clean(str(self._project)),
         }
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from mcp_core.distribution import installed_version
+from mcp_core.distribution import VERSION
 from mcp_core.json_types import Json, JsonObject
 from ot.audit.log import AuditLog
 from ot.config.loader import LoadedConfig
@@ -67,7 +67,7 @@ class Health:
         await self._servers.catch_up_listing(lambda _: False)
         servers = self._servers.status()
         return {
-            "version": installed_version(),
+            "version": VERSION,
             "python": sys.version.split()[0],
             "cwd": str(Path.cwd()),
             "project": str(self._executor.project),

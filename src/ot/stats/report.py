@@ -5,12 +5,11 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from datetime import datetime
-from importlib.metadata import version
 from pathlib import Path
 
 import jinja2
 
-from mcp_core.distribution import DISTRIBUTION
+from mcp_core.distribution import VERSION
 from ot.stats.charts import Bar, draw_bars, draw_columns, pick_labels, pick_top
 from ot.stats.figures import Moment, Savings, Summary, ToolFigures
 from ot.stats.report_file import MARK
@@ -39,7 +38,7 @@ def render_report(summary: Summary) -> str:
         period=_PERIODS[summary.period],
         since=None if summary.since is None else _local(summary.since).strftime("%-d %B %Y, %H:%M"),
         made=datetime.now().astimezone().strftime("%-d %B %Y, %H:%M %Z"),
-        version=version(DISTRIBUTION),
+        version=VERSION,
         nonce=secrets.token_urlsafe(16),
     )
 

@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.metadata import version
 from urllib.parse import urlsplit
 
 from opentelemetry import trace
@@ -45,7 +44,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanKind, Status
 
-from mcp_core.distribution import DISTRIBUTION
+from mcp_core.distribution import VERSION
 from ot.logs import write_log
 from ot.telemetry import meters as own
 from ot.telemetry.meters import Meters
@@ -81,7 +80,7 @@ def open_sending(telemetry: Telemetry, endpoint: str | None, *, redact: Redact) 
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(_Discreet(spans, redact, line)))
     trace.set_tracer_provider(provider)
-    telemetry.tracer = provider.get_tracer(SCOPE, version(DISTRIBUTION))
+    telemetry.tracer = provider.get_tracer(SCOPE, VERSION)
     figures = None
     if telemetry.meters is not None:
         figures = _Figures(telemetry.meters, OTLPMetricExporter(_signal(endpoint, "metrics")), resource, line)
@@ -98,7 +97,7 @@ def _signal(endpoint: str | None, signal: str) -> str | None:
 
 def _describe_process() -> Resource:
     """Describe this process; what `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say comes first."""
-    usual = {SERVICE_NAME: SCOPE, SERVICE_VERSION: version(DISTRIBUTION), SERVICE_INSTANCE_ID: os.urandom(8).hex()}
+    usual = {SERVICE_NAME: SCOPE, SERVICE_VERSION: VERSION, SERVICE_INSTANCE_ID: os.urandom(8).hex()}
     return Resource.create({**usual, **OTELResourceDetector().detect().attributes})
 
 
@@ -208,7 +207,7 @@ def collect(meters: Meters, resource: Resource) -> MetricsData:
     now = time.time_ns()
     metrics = [_histogram(each, meters.began, now) for each in meters.histograms]
     metrics += [_gauge(each, meters.began, now) for each in meters.gauges]
-    scope = ScopeMetrics(InstrumentationScope(SCOPE, version(DISTRIBUTION)), metrics, "")
+    scope = ScopeMetrics(InstrumentationScope(SCOPE, VERSION), metrics, "")
     return MetricsData([ResourceMetrics(resource, [scope], "")])
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from importlib.metadata import version
 from typing import TypeVar
 
 import anyio
@@ -22,7 +21,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from mcp_core.distribution import DISTRIBUTION
+from mcp_core.distribution import VERSION
 from mcp_core.json_types import JsonObject
 from ot.clients.claims import Claims
 from ot.context import CallContext
@@ -66,7 +65,7 @@ class Connection:
             self._claiming,
             mode=plan.mode,
             cache=None,
-            client_info=Implementation(name="onetool", version=version(DISTRIBUTION)),
+            client_info=Implementation(name="onetool", version=VERSION),
             sampling_callback=requests.sample,
             elicitation_callback=requests.elicit,
             list_roots_callback=requests.list_roots,
