@@ -8,8 +8,7 @@ rest after its fork. Nothing is loaded here that a fork would have to pay for. T
 - seccomp: an allow-list (`syscalls`). The zygote carries it; a kernel adds only a short filter, because loading time
   grows with length. `sendmsg`, which could pass descriptors, is refused.
 - All capabilities dropped, `no_new_privs`, rlimits: data, file size 64 MB, 256 descriptors, no core files.
-- Where mount namespaces are allowed, a tmpfs of 256 MB for each scratch folder. tmpfs has no quota that tells kernels
-  of one user apart, so one for all would not do.
+- Where mount namespaces are allowed, a tmpfs of 256 MB for each scratch folder.
 
 Programs (servers, workers, helpers) can be anything, so they have other layers (`program`), taken on between the fork
 and the program; the bounds are a `Confine`, which crosses to the guardian as one word of its command line. Mounts make

@@ -6,7 +6,7 @@ ended, keeps scratch folders, and ends with its control socket; its kernels die 
 A kernel (`child`) confines itself, introduces itself with five descriptors (socket, pidfd, output, crash dump, scratch
 folder), gives up passing descriptors on, which is its last layer, and only then reads its program. `compiler` keeps
 code as it is in a plain module: the last expression is compiled apart, and only a top-level `return` changes the
-shape, into a function whose names are all global. Work is done on the syntax tree, never by indenting text.
+shape, into a function whose names are all global.
 
 A scratch folder that no code has touched serves another kernel (`scratch_folders`). That shows in its times and size,
 and only on a file system of its own in which code cannot set times; so never with `sandbox: off`.

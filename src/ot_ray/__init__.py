@@ -2,11 +2,9 @@
 
 Standard library only, except for the driver, which imports Ray in a process and an environment of its own: losing the
 head of a cluster ends drivers. The server sends this package to nodes, with `ot_sdk` and what that stands on, as a
-bundle of files. An actor unpacks it, has uv make the environment, starts the ordinary worker with its guardian, and
-passes bytes, 64 kB at a time so that Ray's object store is not needed. Actors have no restarts and no retries. When
-Ray ends a process it kills its children first, so a shell stands between the actor and the guardian (`programs`). A
-worker that is lost with its node reports nothing: its calls are `WorkerLostError`, and are repeated only if their tool
-reads.
+bundle of files. An actor starts the ordinary worker with its guardian, and passes bytes, 64 kB at a time so that Ray's
+object store is not needed. When Ray ends a process it kills its children first, so a shell stands between the actor
+and the guardian (`programs`).
 """
 
 from __future__ import annotations

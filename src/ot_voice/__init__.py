@@ -10,7 +10,7 @@ reply and the speech.
   is behind that of the free text. Between yes and no the person is asked. `make bench-voice` measures it.
 - Names are live: the grammar is rebuilt when tools or devices change. They are reduced to letters, so nothing in them
   is syntax. The first utterance waits while a server in `voice.names_from` connects.
-- Audio is 16 kHz, 16 bit, mono from the source on. `soxr` converts rates: our own filter left tones at -32 dB.
+- Audio is 16 kHz, 16 bit, mono from the source on.
 - Spoken consent is half-duplex: nothing heard counts until the question has ended. Both recognisers must hear a yes,
   and a voice agrees to one call, never to a run.
 """

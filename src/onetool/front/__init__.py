@@ -8,7 +8,7 @@ with the SDK stays with it. The same readers serve requests without a session ov
 (`onetool.http.plain_requests`). Where spans are sent to a collector, the SDK answers everything, since it makes the
 spans of requests.
 
-A plain answer equals the SDK's; tests compare both over recorded conversations.
+A plain answer equals the SDK's; tests compare both over recorded conversations (docs/decisions/0003).
 
 `initialize` is answered before the engine exists (`late_app`): the zygote is started first, the engine once the client
 has its first answer. `tools/list` waits for the engine, because the description of `run` names the packs (`offer`).

@@ -6,8 +6,7 @@
   places of clients are taken, the one idle longest is closed, else the answer is 503. The deadline runs while the rest
   of a request is awaited, never during an answer.
 - `sessionless` answers a request without a session in the task in which it came, if nothing is wrong with it. Every
-  other one is the SDK's, so that refusals are worded in one place. The SDK's way takes two more tasks, a stream and
-  five layers: 0.7 ms of processor time.
+  other one is the SDK's, so that refusals are worded in one place.
 - `writes` sends an answer's head and body in one packet; each would wake the client.
 - `log` passes one line of each kind per second for what strangers can cause.
 - `unix_socket` is bound, given its mode and listened to while its folder is locked, so that two servers cannot both

@@ -5,9 +5,8 @@ Kernels are local: a run stays in the replica that began it, and whatever concer
 - A replica has a `name` (machine and port, the same after a restart) and an `id` of its own process. It reports every
   3 s (`presence`). One that is killed is gone at once, since the database knows its connections; one whose machine
   hangs after 15 s.
-- Messages are rows, and NOTIFY tells the receiver to fetch them. They are rare, and take 2.6 ms where a request over
-  HTTP takes 1.5; but that would need addresses that replicas can reach, and credentials of its own. A `ReplicaChannel`
-  (`channels`) is a pair of such streams.
+- Messages are rows, and NOTIFY tells the receiver to fetch them. A `ReplicaChannel` (`channels`) is a pair of such
+  streams.
 - The state that a client without a session sends back names replica, run and a word that works once. It is sealed for
   this person and this command (`sealed_states`); `answers` brings the answer to the replica whose run waits. If that
   one has gone, the client is told which run to resume.

@@ -3,6 +3,5 @@
 `run_program` runs one to its end. Programs of packs (`git`, `rg`) are confined to the only files that may be executed,
 so whatever a repository or a setting makes them start cannot start. The loader is among these files and could be told
 to load another program, so this is the second wall; options and settings that name no program are the first
-(`ot_packs.git.hardened`). Starting a program below a guardian takes 20 ms, and 35 if it is confined; 5 and 10 from a
-`standby`.
+(`ot_packs.git.hardened`).
 """

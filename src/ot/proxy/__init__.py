@@ -11,10 +11,9 @@ accepted).
   definitions accepts nothing.
 - One task owns one connection, since the SDK's scopes belong to the task that entered them. It starts in an empty
   context, so that its work is not attributed to the call that started it.
-- The stdio transport is our own: lines are split in linear time, parsed on a thread if large, and skipped and logged
-  if they are no messages. So is the HTTP transport of 2024, since the SDK's fails above a megabyte per event.
-- Calls over a pipe bypass the SDK's session (`transports.fast_lane`) in a third of its time, and do not overtake lines
-  that the session must see first.
+- The transports over pipes, and that of HTTP in 2024, are our own (docs/decisions/0011).
+- Calls over a pipe bypass the SDK's session (`transports.fast_lane`) and do not overtake lines that the session must
+  see first.
 - Answers are not checked against the server's output schema: that runs on the event loop, where a pattern can take for
   ever, and the data has arrived either way.
 - A server hears of no abilities but those of the clients at the front (`connections.claiming`), and of the client's

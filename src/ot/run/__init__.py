@@ -17,8 +17,7 @@
   is not itself detached for nothing.
 - Answers of detached runs are stored results, found by the id of the run (`kept_answers`); nothing of a run that has
   ended stays in memory, unless the disk is full.
-- Runs leave no reference cycles: what leads back to a run is kept no longer than it is needed. Otherwise a server grew
-  by 5 % in ten thousand runs (`tests/unit/run/test_garbage.py`).
+- Runs leave no reference cycles, or a server grows by 5 % in ten thousand runs (`tests/unit/run/test_garbage.py`).
 
 A short run takes two turns of the event loop. The first reads the request and sends the kernel its program; the
 journal's first line is written meanwhile, before any call. The second hears the kernel, writes how the run ended into

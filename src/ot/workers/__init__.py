@@ -12,5 +12,4 @@ is not used, before the first call. `pool` has the `ExtensionWorkers` of each; a
 - A call that was lost with its worker is repeated if it had not begun (the ledger tells) or if its tool only reads.
 - Libraries of built-in packs (`pack_environments`): helpers run on the server's interpreter if it has all that the
   pack `needs`, else in an environment of the state folder, which is removed after 30 days without use.
-- `examining` (`check --import`) reads which package brings which module without running anything in the environment.
 """

@@ -9,7 +9,5 @@ much. A word that names a pack counts for all its tools, weighted by how many *p
 Synonyms (`thesaurus`) are general words at half weight; product names do not belong there. A word that no tool uses is
 compared with those in use. Where nothing fits well, the five nearest are shown, and the answer says so.
 
-The weights were chosen once on four labelled sets and lie on a plateau: halving or doubling one moves the mean nDCG@5
-of 0.68 by about 0.01. `make bench` scores the sets in the folder `TOOL_SEARCH_SETS`. See docs/decisions for why there
-is no semantic ranker.
+`make bench` scores the sets in the folder `TOOL_SEARCH_SETS`; docs/decisions/0006 has the figures.
 """
