@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import anyio.to_thread
 
+from mcp_core.distribution import VERSION
 from ot.context import current
 from ot.effects import idempotent, reads
 from ot.errors import ArgumentValueError, ConfigError, ToolError
