@@ -10,6 +10,7 @@ from ot.effects import idempotent, reads
 from ot.errors import ToolError
 from ot.isolate import isolated
 from ot.values import Image
+from ot_packs import convert as documents
 
 pack = "convert"
 needs = {
@@ -90,11 +91,8 @@ def auto(*, path: str, pages: str | int | None = None, output: str | None = None
     Example:
         convert.auto(path="report.pdf", pages="1-3")["text"]
     """
-    from ot_packs.convert.opening import open_document
-    from ot_packs.convert.parts import choose
-
-    kind, document = open_document(Path(path))
-    choice = choose(pages, document.total, limit)
+    kind, document = documents.open_document(Path(path))
+    choice = documents.choose(pages, document.total, limit)
     most = _MAX_TEXT if output is None else _MAX_FILE
     texts: list[str] = []
     characters = 0
@@ -137,13 +135,10 @@ def tables(*, path: str, pages: str | int | None = None, limit: int = 100) -> Ta
     Example:
         convert.tables(path="report.pdf")["tables"][0]["rows"]
     """
-    from ot_packs.convert.opening import open_document
-    from ot_packs.convert.parts import choose
-
-    kind, document = open_document(Path(path))
+    kind, document = documents.open_document(Path(path))
     found: list[DocumentTable] = []
     cells = 0
-    for table in document.tables(choose(pages, document.total, document.total or 1).numbers):
+    for table in document.tables(documents.choose(pages, document.total, document.total or 1).numbers):
         if len(found) >= limit or cells >= _MAX_CELLS:
             return {"format": kind.value, "tables": found, "more": True}
         found.append({"page": table.part, "name": table.name, "rows": table.rows})
@@ -168,16 +163,13 @@ def images(*, path: str, pages: str | int | None = None, render: bool = False, l
     Example:
         convert.images(path="report.pdf", pages=1, render=True)["images"][0]["image"]
     """
-    from ot_packs.convert.opening import open_document
-    from ot_packs.convert.parts import choose
-
-    kind, document = open_document(Path(path))
+    kind, document = documents.open_document(Path(path))
     draw = getattr(document, "rendered", None) if render else document.pictures
     if draw is None:
         raise ToolError(f"only the pages of a PDF can be rendered, and {Path(path).name} is {kind}")
     found: list[DocumentImage] = []
     size = 0
-    for picture in draw(choose(pages, document.total, document.total or 1).numbers):
+    for picture in draw(documents.choose(pages, document.total, document.total or 1).numbers):
         size += len(picture.data)
         if len(found) >= limit or size > _MAX_BYTES:
             return {"format": kind.value, "images": found, "more": True}

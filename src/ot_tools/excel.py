@@ -12,6 +12,7 @@ from typing import Any, TypedDict
 from ot.context import current
 from ot.effects import idempotent, reads
 from ot.isolate import isolated
+from ot_packs import excel as workbooks
 
 pack = "excel"
 needs = {
@@ -127,9 +128,7 @@ def sheets(*, path: str) -> Sheets:
     Example:
         excel.sheets(path="sales.xlsx")
     """
-    from ot_packs.excel.workbook import Workbook
-
-    book = Workbook(Path(path))
+    book = workbooks.Workbook(Path(path))
     found: list[SheetInfo] = []
     for sheet in book.sheets:
         area = sheet.area
@@ -173,10 +172,9 @@ def read(
     Example:
         excel.read(path="sales.xlsx", sheet="Sales", header=True, limit=10)["rows"]
     """
-    from ot_packs.excel.windows import read_window
-    from ot_packs.excel.workbook import Workbook
-
-    window = read_window(Workbook(Path(path)).sheet(sheet), range, header=header, limit=limit, offset=offset)
+    window = workbooks.read_window(
+        workbooks.Workbook(Path(path)).sheet(sheet), range, header=header, limit=limit, offset=offset
+    )
     if not header:
         return window
     return {**window, "rows": [dict(zip(window["columns"], row, strict=True)) for row in window["rows"]]}
@@ -199,10 +197,7 @@ def search(*, path: str, query: str, sheet: str | int | None = None, limit: int 
     Example:
         excel.search(path="sales.xlsx", query="north")
     """
-    from ot_packs.excel.windows import find_text
-    from ot_packs.excel.workbook import Workbook
-
-    found, total = find_text(Workbook(Path(path)), query, sheet, limit)
+    found, total = workbooks.find_text(workbooks.Workbook(Path(path)), query, sheet, limit)
     return {"matches": found, "total": total, "more": total > len(found)}
 
 
@@ -226,15 +221,11 @@ def formulas(
     Example:
         excel.formulas(path="sales.xlsx", sheet="Sales")
     """
-    from ot_packs.excel.formulas import find_formulas
-    from ot_packs.excel.windows import MAX_TEXT, check_page
-    from ot_packs.excel.workbook import Workbook
-
-    check_page(limit, offset)
+    workbooks.check_page(limit, offset)
     found: list[Formula] = []
     total = text = 0
-    for each in find_formulas(Workbook(Path(path)), sheet, range):
-        if offset <= total < offset + limit and text < MAX_TEXT:
+    for each in workbooks.find_formulas(workbooks.Workbook(Path(path)), sheet, range):
+        if offset <= total < offset + limit and text < workbooks.MAX_TEXT:
             found.append(each)
             text += len(each["formula"]) + len(str(each["value"]))
         total += 1
@@ -271,10 +262,8 @@ def write(
     Example:
         excel.write(path="sales.xlsx", sheet="Sales", rows=[["west", 90]])
     """
-    from ot_packs.excel.editing import Edit, edit_workbook
-
-    edit = Edit(sheet, cells or {}, rows or [], start, formulas, add, lossy)
-    return {"path": path, **edit_workbook(Path(path), current().output("path"), edit)}
+    edit = workbooks.Edit(sheet, cells or {}, rows or [], start, formulas, add, lossy)
+    return {"path": path, **workbooks.edit_workbook(Path(path), current().output("path"), edit)}
 
 
 @isolated(outputs=["{path}"])
@@ -307,6 +296,4 @@ def create(*, path: str, sheets: list[dict[str, Any]], formulas: bool = False) -
             ],
         )
     """
-    from ot_packs.excel.creating import create_workbook
-
-    return {"path": path, "sheets": create_workbook(current().output("path"), sheets, formulas=formulas)}
+    return {"path": path, "sheets": workbooks.create_workbook(current().output("path"), sheets, formulas=formulas)}

@@ -1,4 +1,4 @@
-"""What every way of serving has in common: how it begins, its configuration, and its engine."""
+"""The common part of all ways of serving: how it begins, its configuration, and its engine."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class _Sessionless:
 
 
 class RememberedClients(Protocol):
-    """What replicas know in common of people's clients without a session."""
+    """The common knowledge of replicas about people's clients without a session."""
 
     async def recall(self, principal: str) -> RememberedClient: ...
     async def remember(self, principal: str, client: RememberedClient) -> None: ...

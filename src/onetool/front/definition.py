@@ -1,4 +1,4 @@
-"""What clients are told of this server: its instructions, and the definition of `run`. Nothing of the SDK is loaded."""
+"""The description of this server for clients: instructions, and the definition of `run`; nothing of the SDK."""
 
 from __future__ import annotations
 

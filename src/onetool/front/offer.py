@@ -30,7 +30,7 @@ Tell = Callable[[], Awaitable[None]]
 
 @dataclass(slots=True)
 class _Audience:
-    """What one person was told, and their clients."""
+    """The offer that one person was given, and their clients."""
 
     told: str | None = None  # None until somebody has asked: nobody needs to hear of changes before
     clients: OrderedDict[object, Tell] = field(default_factory=OrderedDict)

@@ -26,7 +26,7 @@ _STATE = "onetool.connection"
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What clients may take of the server."""
+    """The connections and requests that clients may have."""
 
     connections: int  # of clients whose request was let in
     unauthenticated: int  # of all others, beside those

@@ -1,4 +1,4 @@
-"""What strangers can make a server log: once a second at most, with the number of lines that were left out."""
+"""Log lines that strangers can cause: once a second at most, with the number of lines that were left out."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class BearerGate:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What is served: engines, and the people they are for; None where it is one person's own."""
+    """The engines that are served, and the people they are for; None where it is one person's own."""
 
     apps: ServedApps
     telemetry: Telemetry

@@ -1,4 +1,4 @@
-"""What machines ask of a server over HTTP beside MCP: is it alive, may it be sent requests, what are its figures."""
+"""Questions of machines over HTTP, beside MCP: is the server alive, may it be sent requests, what are its figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written in one turn of the event loop, sent in one piece: the head of an answer with its body."""
+"""Writes of one turn of the event loop, sent in one piece: the head of an answer with its body."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class DetachedElsewhere:
 
 
 class _ClientRequests:
-    """What a run elsewhere wants of the client that waits here."""
+    """The requests of a run elsewhere to the client that waits here."""
 
     def __init__(self, talk: ReplicaChannel, caller: Caller) -> None:
         self._talk = talk

@@ -1,4 +1,4 @@
-"""What clients can be asked for, and what servers are told of it: no more than is true."""
+"""The abilities of clients, and what servers are told of them: no more than is true."""
 
 from __future__ import annotations
 
@@ -79,5 +79,5 @@ class KnownClients:
 
     @property
     def claims(self) -> Claims:
-        """What all of them together can do, in the protocol's words."""
+        """The abilities of all of them together, in the protocol's words."""
         return self._able.claims

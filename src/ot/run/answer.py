@@ -35,7 +35,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class RunAnswer:
-    """What `ot.wait` gives to code: the answer of a run, or how far it is while it is `running`.
+    """The value that `ot.wait` gives to code: the answer of a run, or how far it is while it is `running`.
 
     As the value of a run it is that run's own answer.
     """

@@ -205,7 +205,7 @@ class LiveRun:
 
     @property
     def waits_for(self) -> str:
-        """What it needs a client for, if it does."""
+        """The reason why it needs a client, if it does."""
         return self._requests[0].what if self._requests else ""
 
     def nudge(self) -> None:

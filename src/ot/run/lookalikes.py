@@ -44,7 +44,7 @@ class Lookalikes:
 
 
 def _find_reader(text: str) -> tuple[str, str] | None:
-    """What a text looks like, and what makes it that."""
+    """The kind of value that a text looks like, and the reason."""
     for reader, read in (("json.loads", json.loads), ("ast.literal_eval", _literal)):
         try:
             return type(read(text)).__name__, reader

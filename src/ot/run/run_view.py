@@ -12,7 +12,7 @@ from ot.run.outcome import Outcome, Printed
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was seen: the output since the last look, the calls being made, and the line, if the code could tell it."""
+    """A look at a run: the output since the last look, the calls being made, and the line, if the code could tell."""
 
     begun: bool  # False while it waits for a kernel, or for servers that it needs
     printed: Printed

@@ -27,7 +27,7 @@ BAD_ZIP = (
     *(zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError, RuntimeError, OSError, ValueError, EOFError),
     KeyError,
 )
-"""What the standard library raises on a damaged zip file."""
+"""The errors that the standard library raises on a damaged zip file."""
 _DELIMITED = (".csv", ".tsv", ".tab")
 _PAGES = (".html", ".htm", ".xhtml")
 
