@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
+from importlib.metadata import version as installed_version
 from pathlib import Path
 
 import pytest
 
+from mcp_core.distribution import DISTRIBUTION, VERSION
 from ot.config.keys import known_keys
 from tests.engine import open_engine
 
@@ -77,9 +78,8 @@ def test_links_lead_to_files() -> None:
 
 
 def test_the_version_of_the_project_is_in_the_changelog() -> None:
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-
-    assert f"\n## {version}\n" in CHANGELOG
+    assert f"\n## {VERSION}\n" in CHANGELOG
+    assert installed_version(DISTRIBUTION) == VERSION
 
 
 @pytest.mark.parametrize(("file", "name"), re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", SECURITY))
