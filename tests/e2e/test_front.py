@@ -193,19 +193,26 @@ def test_recorded_clients_cannot_tell_the_front_from_the_sdk_either(home: Path, 
 
 
 def test_only_need_loads_the_sdk(home: Path) -> None:
-    with server_in(home) as server:
-        server.send_bytes(lines(initialize(), {"method": "notifications/initialized"}))
-        server.wait_for_answer(1)
-        server.send({"id": 2, "method": "tools/list"})
-        server.wait_for_answer(2)
-        runs = []
-        for number in range(20):
-            server.send({"id": 100 + number, **call(f"{number} + 1")})
-            runs.append(server.wait_for_answer(100 + number)["result"]["content"][0]["text"])
-        server.close_stdin()
-        assert server.wait_for_exit() == 0
+    telling = (sys.executable, "-X", "importtime", "-m", "onetool", "serve")
+    server = RawServer(home, program=telling)
+    try:
+        server.initialize()
+        server.request("tools/list")
+        runs = [server.run(f"{number} + 1")["content"][0]["text"] for number in range(5)]
+        before = loaded(server)
+        server.request("resources/list")
+        server._wait(lambda: "mcp" in loaded(server) or None, "the SDK")
+    finally:
+        server.end()
 
-    assert runs == [str(number + 1) for number in range(20)]
+    assert runs == [str(number + 1) for number in range(5)]
+    assert "ot.run.runner" in before
+    assert not {"mcp", "mcp_types", "onetool.front.server"} & before
+
+
+def loaded(server: RawServer) -> set[str]:
+    """The modules that a server has said it loaded."""
+    return {line.rpartition("|")[2].strip() for line in list(server.log) if line.startswith("import time:")}
 
 
 def test_what_the_sdk_answers_comes_while_runs_go_on(home: Path) -> None:

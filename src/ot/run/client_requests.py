@@ -1,4 +1,4 @@
-"""Errands: what only a client can do for a run, such as putting a question to its person, while the run is detached."""
+"""Requests of a detached run to a client, such as a question to its person: whichever client comes answers them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import anyio
 
 from ot.clients.caller import Caller
 
-HOLD = 600.0  # seconds that an errand waits for a client
+HOLD = 600.0  # seconds that a request waits for a client
 
 Result_co = TypeVar("Result_co", covariant=True)
 
@@ -20,7 +20,7 @@ class NobodyCameError(Exception):
 
 
 class ClientRequest(Generic[Result_co]):
-    """One errand: the run awaits `done_by_someone`; clients `do` it, one at a time, or give it back."""
+    """One request: the run awaits `done_by_someone`; clients `do` it, one at a time, or give it back."""
 
     def __init__(
         self,
