@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from onetool.chat.commands import HELP
+from onetool.chat.conversation import HELP
 from onetool.chat.display import describe_end
 from onetool.cli import COMMANDS, load_command
 from onetool.cli.chat import WIDTHS

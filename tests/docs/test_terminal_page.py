@@ -8,7 +8,7 @@ from pathlib import Path
 
 from onetool.cli import load_command
 from onetool.cli.stubs import STUBS
-from onetool.repl.prompt import HISTORY
+from onetool.repl.console import HISTORY
 from ot.config.paths import kept_log
 
 PAGE = (Path(__file__).parents[2] / "docs" / "terminal.md").read_text(encoding="utf-8")

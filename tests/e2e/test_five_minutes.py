@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from onetool.foreign.jsonc import parse_jsonc
+from onetool.foreign.json_edit import parse_jsonc
 from tests.e2e.raw_server import RawServer, environment_of
 from tests.preloaded import run_preloaded
 from tests.proxied import PROGRAMS

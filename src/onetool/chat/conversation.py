@@ -1,4 +1,4 @@
-"""The assistant as the main thread sees it; see `onetool.console.engine_events`."""
+"""The assistant as the main thread sees it, by way of `onetool.console.engine_events`; and the commands of the chat."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from onetool.chat.kept_conversations import KeptConversation
 from onetool.console.caller import make_caller
-from onetool.console.engine_events import EngineEvents, Question
-from ot.ai import Event, ToolLoop
+from onetool.console.clean_text import count_of, one_line
+from onetool.console.engine_events import EngineEvents, ExitRequested, Question
+from ot.ai import Event, ToolLoop, Totals
 from ot.app import open_app, open_assistant
 from ot.clients.caller import Caller
 from ot.config.loader import LoadedConfig
@@ -73,3 +74,50 @@ async def _open(
         open_assistant(app, loaded, settings=settings, caller=caller) as client,
     ):
         yield client
+
+
+HELP = """\
+/help    show this
+/tools   list the tools offered to the model
+/clear   start a new conversation
+/cost    show what this conversation has used
+/exit    exit; Ctrl-D does the same
+Ctrl-C stops an answer. A line that ends with \\ continues on the next one."""
+
+
+def run_command(words: str, conversation: Conversation, say: Callable[[str], None]) -> None:
+    """Run a command, or explain an unknown one."""
+    name = words.split(maxsplit=1)[0].lower()
+    match name:
+        case "/help" | "/?":
+            say(HELP)
+        case "/tools":
+            say(conversation.see(_list_tools))
+        case "/clear":
+            conversation.see(lambda client: client.memory.clear())
+            say("Started a new conversation.")
+        case "/cost":
+            say(conversation.see(lambda client: word_totals(client.totals)))
+        case "/exit" | "/quit":
+            raise ExitRequested
+        case _:
+            say(f"There is no {one_line(name, 40)}. Commands: /help, /tools, /clear, /cost, /exit.")
+
+
+def _list_tools(client: ToolLoop) -> str:
+    offers = client.offered().offers
+    width = max((len(offer.name) for offer in offers), default=0)
+    lines = [f"{offer.name:<{width}}  {one_line(offer.description.partition(chr(10))[0], 90)}" for offer in offers]
+    return "\n".join(lines) if lines else "No tool matches ai.tools: the model can only talk."
+
+
+def word_totals(totals: dict[tuple[str, str], Totals]) -> str:
+    """Return one line for each model that was asked."""
+    lines = []
+    for (provider, model), total in totals.items():
+        cost = f"${total.cost:.4f}" if total.cost is not None else "price unknown (ai.prices)"
+        cached = f", {total.cache_read_tokens:,} from its cache" if total.cache_read_tokens else ""
+        sent = total.input_tokens + total.cache_read_tokens + total.cache_write_tokens
+        requests = count_of(total.requests, "request")
+        lines.append(f"{provider} {model}: {requests}, {sent:,} tokens in{cached}, {total.output_tokens:,} out; {cost}")
+    return "\n".join(lines) or "Nothing yet."

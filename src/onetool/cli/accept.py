@@ -9,9 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from onetool.cli import FAILED, OK, USAGE
-from onetool.cli.named_server import add_server_argument, find_server
 from onetool.cli.printing import complain, confirm, say
-from onetool.cli.start import load
+from onetool.cli.start import add_server_argument, find_server, load
 from onetool.console.clean_text import count_of
 from ot.parts.known_tools import proxy_host
 from ot.proxy import Acceptance

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from onetool.chat.commands import run_command
-from onetool.chat.conversation import Conversation, open_conversation
+from onetool.chat.conversation import Conversation, open_conversation, run_command
 from onetool.chat.display import Display, PlainDisplay
 from onetool.chat.kept_conversations import KeptConversation, PastConversation, SavedConversations
 from onetool.cli import FAILED, INTERRUPTED, OK, USAGE

@@ -10,16 +10,17 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import anyio
+
 from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.accept import count_differences
-from onetool.cli.confinement import describe_confinement, find_confinement_mistakes
 from onetool.cli.databases import advise_on_roles, find_connection_mistakes
-from onetool.cli.definitions import read_definitions
-from onetool.cli.extension_report import find_extension_mistakes
+from onetool.cli.definitions import read_definitions, read_extensions
 from onetool.cli.lock import installer_of
 from onetool.cli.printing import add_json_argument, say, say_json, visible
 from onetool.cli.start import load
 from onetool.cli.trials import show_starts
+from onetool.doctor.confinement import describe_confinement, find_confinement_mistakes
 from onetool.doctor.packs import find_changed_servers, find_missing_libraries, find_startable_servers
 from onetool.trust.trial_starts import Trial
 from ot.config.loader import LoadedConfig
@@ -29,13 +30,34 @@ from ot.errors import ConfigError
 from ot.execution.idle_rules import find_idle_rules
 from ot.execution.wording import word_error
 from ot.introspect import find_alias_problems
+from ot.parts.known_tools import worker_host
 from ot.proxy import find_mistake
 from ot.registry.names import NameCollision
 from ot.registry.registry import ToolRegistry
 from ot.trust.project_trust import Comparison
 from ot.trust.untrusted import trust_command
+from ot.workers.examining import examine
 from ot.workers.extension import Extension
 from ot.workers.uv_program import PreparationError
+
+
+def find_extension_mistakes(loaded: LoadedConfig) -> list[str]:
+    """Examine all extensions at the same time; blocking, and uses the network if packages need it."""
+    return anyio.run(_examine_all, loaded)
+
+
+async def _examine_all(loaded: LoadedConfig) -> list[str]:
+    host = worker_host(loaded, os.environ)
+    found: dict[str, list[str]] = {}
+
+    async def look(pack: str, extension: Extension) -> None:
+        found[pack] = [f"{each.file}:{each.line}: {each.text}" for each in await examine(extension, host)]
+
+    async with anyio.create_task_group() as tasks:
+        for pack, extension in read_extensions(loaded).items():
+            tasks.start_soon(look, pack, extension)
+    return [line for pack in sorted(found) for line in found[pack]]
+
 
 EPILOG = (
     "All servers and extensions are started at the same time, then stopped. Exit status: 0 if nothing is wrong, 1 if "

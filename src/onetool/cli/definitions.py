@@ -32,7 +32,7 @@ from ot.skills.skill_loader import SkillLoader
 from ot.workers.extension import Extension
 
 if TYPE_CHECKING:
-    from onetool.completion.names import Names
+    from onetool.completion import Names
 
 
 def read_registry(loaded: LoadedConfig) -> ToolRegistry:

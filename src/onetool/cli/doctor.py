@@ -8,18 +8,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from onetool.cli.check import find_lost_packs, find_setting_problems
-from onetool.cli.confinement import find_confinement_mistakes
 from onetool.cli.databases import find_connection_mistakes
 from onetool.cli.definitions import read_registry
-from onetool.cli.findings import load_for_check, print_findings, redacted
 from onetool.cli.printing import add_json_argument
-from onetool.doctor.clients import look_at_clients, look_at_running
+from onetool.cli.serve_check import load_for_check, print_findings, redacted
 from onetool.doctor.configuration import look_at_configuration, look_at_secrets, look_at_trust, word_mistake
-from onetool.doctor.confinement import look_at_confinement
-from onetool.doctor.engine import look_at_engine
+from onetool.doctor.confinement import find_confinement_mistakes, look_at_confinement
 from onetool.doctor.finding import Finding
-from onetool.doctor.machine import look_at_caches, look_at_disk, look_at_python, look_at_uv
-from onetool.doctor.packs import look_at_packs
+from onetool.doctor.machine import (
+    look_at_caches,
+    look_at_clients,
+    look_at_disk,
+    look_at_python,
+    look_at_running,
+    look_at_uv,
+)
+from onetool.doctor.packs import look_at_engine, look_at_packs
 from onetool.foreign.clients import System
 from ot.config.loader import LoadedConfig
 from ot.config.models import ExecutionSettings

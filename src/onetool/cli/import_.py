@@ -15,10 +15,9 @@ from onetool.cli.printing import at_terminal, complain, confirm, say_visibly, vi
 from onetool.cli.start import load
 from onetool.cli.trials import show_starts
 from onetool.console.clean_text import count_of
-from onetool.foreign.clients import CLIENTS, System
+from onetool.foreign.clients import CLIENTS, Survey, System, survey
 from onetool.foreign.connecting import is_connected
 from onetool.foreign.importing import NEW, Decision, Plan, carry_out, changed_text, make_plan
-from onetool.foreign.survey import Survey, survey
 from onetool.foreign.taking_out import Removal, plan_removals, put_back, take_out
 from ot.config.paths import CONFIG_FILE, FOLDER, SECRETS_FILE, Places, find_places, state_folder
 from ot.config.project_trust import trust_around

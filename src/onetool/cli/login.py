@@ -10,9 +10,8 @@ import anyio
 import anyio.to_thread
 
 from onetool.cli import FAILED, OK, USAGE
-from onetool.cli.named_server import add_server_argument, find_server
 from onetool.cli.printing import complain, say
-from onetool.cli.start import load
+from onetool.cli.start import add_server_argument, find_server, load
 from ot.config.loader import LoadedConfig
 from ot.config.models import ServerSettings
 from ot.errors import ServerUnavailableError

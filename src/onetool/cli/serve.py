@@ -11,8 +11,7 @@ from pathlib import Path
 
 from onetool.cli import OK, USAGE
 from onetool.cli.printing import add_json_argument, complain
-from onetool.cli.serve_stdio import serve_stdio
-from onetool.cli.served import enter_folder, load_served
+from onetool.cli.served import enter_folder, load_served, serve_stdio
 from onetool.http.listening_address import bind_address
 from onetool.http.token import TOKEN_FILE, read_token
 from onetool.http.unix_socket import listen_privately

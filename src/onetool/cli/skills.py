@@ -1,19 +1,190 @@
-"""`onetool skills`: list the skills that runs can call, or show the code of one."""
+"""`onetool skills`: list and show skills, make one of a run (`save`), and replay their examples (`test`)."""
 
 from __future__ import annotations
 
+import ast
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import anyio
 
 from mcp_core.nearest_names import nearest
-from onetool.cli import FAILED, OK
-from onetool.cli.definitions import read_skills
+from onetool.cli import FAILED, OK, USAGE
+from onetool.cli.connect import tell_written
+from onetool.cli.definitions import read_registry, read_skills
 from onetool.cli.printing import add_json_argument, complain, say, say_json, visible
-from onetool.cli.skill_tests import save_run, test_skills
+from onetool.cli.replay import without_statistics, word_differences
 from onetool.cli.start import load
+from onetool.console.clean_text import count_of
+from ot.app import App, launch, open_app
+from ot.clients.caller import NOBODY
+from ot.clients.person import LOCAL
+from ot.config.loader import LoadedConfig
+from ot.config.paths import FOLDER, SKILLS
+from ot.config.project_trust import project_trust
+from ot.errors import CallError, NewSkillError
 from ot.execution.wording import word_error
+from ot.journal.equality import Sources
+from ot.journal.journal import RESUME, Journal
+from ot.journal.opening import open_journal
+from ot.journal.recorded import RecordedCall, RecordedRun
+from ot.kernel.zygote_process import ZygoteProcess
+from ot.parts.stores import open_own_store
+from ot.registry.registry import ToolRegistry
+from ot.run.fence_processor import read_command
+from ot.run.replaying import play
+from ot.run.run_id import new_run_id
+from ot.skills.draft import Draft
+from ot.skills.new_skill import NewSkill, write_text
+from ot.skills.recording import Recording, find_changed, read_recording, recording_of, write_recording
 from ot.skills.skill_file import Skill
 from ot.skills.skill_loader import SkillLoader
 from ot.trust.untrusted import trust_command
+
+_WENT_WELL = ("value", "nothing")
+
+
+# -- saving
+
+
+def save_run(loaded: LoadedConfig, run: str, name: str, description: str) -> int:
+    """Write the code of a run as a skill of the project, with its calls; it is trusted, since a person asked for it."""
+    trust = project_trust(loaded.project, loaded.home)
+    if trust is not None:
+        trust.refuse_untrusted()
+    folder = loaded.project / FOLDER / SKILLS
+    with open_own_store(loaded) as store:
+        journal = open_journal(loaded, store)
+        recorded = journal.find(LOCAL, run)
+        new = NewSkill(name, _code_of(recorded, name), description or f"Do what run {run} did.")
+        file = Draft(folder, name, write_text(new, folder)).write()
+        recording = _recording(f"skills.{name}()", recorded.answer, recorded.calls, read_registry(loaded))
+        written = [file, write_recording(file, recording, journal.store.fetch)]
+    if trust is not None:
+        trust.accept(written)
+    for each in written:
+        tell_written(each)
+    say(f"try it: onetool run 'skills.{name}()'")
+    return OK
+
+
+def _code_of(run: RecordedRun, name: str) -> str:
+    """Return the code of a successful run, without the line that resumed another run; raises NewSkillError."""
+    if run.outcome not in _WENT_WELL or not run.whole:
+        how = "is incomplete: some of its calls were not recorded" if not run.whole else "did not succeed"
+        raise NewSkillError(name, f"run {run.id} {how}")
+    code = read_command(run.command)
+    try:
+        statements = ast.parse(code).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise NewSkillError(name, f"the command of run {run.id} is not valid Python by itself") from error
+    lines = code.splitlines()
+    for statement in statements[:1]:
+        if ast.unparse(statement).startswith(f"{RESUME}("):
+            del lines[statement.lineno - 1 : statement.end_lineno]
+    return "\n".join(lines)
+
+
+def _recording(example: str, answer: str, calls: Sequence[RecordedCall], registry: ToolRegistry) -> Recording:
+    sources = Sources()
+    known = (tool for tool in sorted({call.tool for call in calls}) if registry.has(tool))
+    return Recording(example, answer, tuple(calls), {tool: sources.of(registry.get(tool)).digest for tool in known})
+
+
+# -- testing
+
+
+def test_skills(loaded: LoadedConfig, names: Sequence[str], *, record: bool) -> int:
+    """Replay the examples of skills from their recorded calls, or run the examples and record their calls."""
+    known = {skill.name: skill for skill in read_skills(loaded).skills()}
+    unknown = [name for name in names if name not in known]
+    for name in unknown:
+        complain(f"onetool: there is no skill {name!r}. Skills: {', '.join(nearest(name, known)) or 'none'}")
+    if unknown:
+        return USAGE
+    chosen = [known[name] for name in dict.fromkeys(names or known)]
+    if not chosen:
+        complain("There are no skills; scaffold.skill(...) in a run writes one.")
+        return OK
+    quiet = loaded if record else without_statistics(loaded)
+    return anyio.run(_test, quiet, launch(quiet), chosen, record)
+
+
+class _Tested(NamedTuple):
+    """The result of one example."""
+
+    ok: bool
+    headline: str
+    details: Sequence[str] = ()
+
+
+async def _test(
+    loaded: LoadedConfig,
+    launched: ZygoteProcess,
+    skills: Sequence[Skill],
+    record: bool,  # noqa: FBT001 - anyio.run passes no names
+) -> int:
+    async with open_app(loaded, launched=launched, connect_ahead=False) as app:
+        journal = app.executor.journal
+        assert journal is not None
+        tested = {skill.name: await _test_one(app, journal, skill, record=record) for skill in skills}
+    for name, result in tested.items():
+        say(f"{name}: {result.headline}")
+        for line in result.details:
+            say(visible(f"    {line}"))
+    written = [recording_of(skill.file) for skill in skills] if record else []
+    trust = project_trust(loaded.project, loaded.home)
+    if trust is not None:
+        trust.accept([file for file in written if file.exists() and file.is_relative_to(loaded.project)])
+    return OK if all(result.ok for result in tested.values()) else FAILED
+
+
+async def _test_one(app: App, journal: Journal, skill: Skill, *, record: bool) -> _Tested:
+    example = skill.definition.docs.example
+    if not example:
+        return _Tested(ok=True, headline="has no example")
+    if record:
+        return await _record(app, journal, skill, example)
+    try:
+        recording = read_recording(skill.file)
+    except ValueError as error:
+        return _Tested(ok=False, headline=f"{recording_of(skill.file).name}: {error}")
+    if recording is None:
+        return _Tested(ok=False, headline=f"nothing is recorded; run onetool skills test --record {skill.name}")
+    return await _play_example(app, journal, example, recording)
+
+
+async def _record(app: App, journal: Journal, skill: Skill, example: str) -> _Tested:
+    run_id = new_run_id()
+    answer = await app.runner.run(example, caller=replace(NOBODY, run_id=run_id))
+    if answer.is_error:
+        return _Tested(ok=False, headline="its example fails", details=answer.text.splitlines())
+    try:
+        run = journal.find(LOCAL, run_id)
+        recording = _recording(example, run.answer, run.calls, app.registry)
+        write_recording(skill.file, recording, journal.store.fetch)
+    except (CallError, NewSkillError) as error:
+        return _Tested(ok=False, headline="its calls cannot be recorded", details=[word_error(error)])
+    return _Tested(ok=True, headline=f"recorded {count_of(len(run.calls), 'call')}")
+
+
+async def _play_example(app: App, journal: Journal, example: str, recording: Recording) -> _Tested:
+    run = RecordedRun(
+        "", LOCAL, "", 0.0, example, "", whole=True, calls=recording.calls, outcome="value", answer=recording.answer
+    )
+    differences = list(word_differences(await play(app.runner, journal, run, own=False)))
+    if example != recording.example:
+        differences.insert(0, f"its example has changed since its calls were recorded: {recording.example}")
+
+    def definition_of(tool: str) -> str | None:
+        return journal.sources.of(app.registry.get(tool)).digest if app.registry.has(tool) else None
+
+    changed = find_changed(recording, definition_of)
+    headline = f"{count_of(len(recording.calls), 'call')}, {'not ' if differences else ''}as recorded"
+    return _Tested(not differences, headline, [*changed, *differences])
+
 
 EPILOG = (
     "A skill is a function in .onetool/skills of the project or of your home; code in a run calls it as skills.NAME()."

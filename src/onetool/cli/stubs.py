@@ -13,9 +13,8 @@ from onetool.cli import OK
 from onetool.cli.definitions import open_definitions
 from onetool.cli.printing import add_json_argument, complain, say, say_json
 from onetool.cli.start import load
-from onetool.stubs.known_results import KnownResults
-from onetool.stubs.stub_files import PACKAGE, StubWriter
-from onetool.stubs.stub_folder import write_stubs
+from onetool.stubs.pack_stub import KnownResults
+from onetool.stubs.stub_files import PACKAGE, StubWriter, write_stubs
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.proxy.status import ServerStatus

@@ -4,3 +4,20 @@ Each server has a socket in `state/running`, for this user alone, which takes on
 signal could not report what came of a reload, and a watched file would reload what is half written. It offers no more
 than a run may ask of the `ot` pack.
 """
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ot.config.paths import state_folder
+
+ENDING = ".sock"
+DESCRIPTORS = Path("/proc/self/fd")
+"""Files by descriptor: the address of a socket has room for 107 bytes, and the path of a home may be longer."""
+
+LONGEST_REQUEST = 64  # bytes: a request is one word
+
+
+def running_folder(home: Path) -> Path:
+    """Return the folder that has a socket for each running server of a person."""
+    return state_folder(home) / "running"

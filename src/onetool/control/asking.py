@@ -15,7 +15,7 @@ from pathlib import Path
 
 from mcp_core.atomic_write import open_folder
 from mcp_core.json_types import Json
-from onetool.control.places import DESCRIPTORS, ENDING, running_folder
+from onetool.control import DESCRIPTORS, ENDING, running_folder
 from onetool.http.unix_socket import find_served
 from ot.errors import ConfigError
 

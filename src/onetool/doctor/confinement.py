@@ -1,13 +1,16 @@
-"""The confinement of runs and programs: a process tries every layer."""
+"""The confinement of runs and programs: as it is configured, mistakes in it, and each layer tried by a process."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
 
 from onetool.doctor.finding import Finding, edit, green, red, yellow
+from ot.config.confine import ConfineSettings
+from ot.config.loader import LoadedConfig
 from ot.config.models import ExecutionSettings
 from ot.errors import RunError, SandboxError
 from ot.execution.wording import word_error
@@ -15,7 +18,12 @@ from ot.kernel.groups import find_own_group
 from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import launch_zygote
 from ot.processes.confinement_probe import find_confinement_problem
+from ot.registry.definitions import Cancellation, Touches
+from ot.registry.registry import ToolRegistry
+from ot.workers.header_options import HeaderMistakeError, read_confine
+from ot.workers.pep723 import read_header
 from ot_confinement.confine import Confine
+from ot_confinement.namespaces import allows_own_mounts
 
 _WAYS_OUT = {
     "landlock": "cat /sys/kernel/security/lsm  # Linux 5.13 or newer, with landlock in this list",
@@ -69,3 +77,78 @@ def _extras(supply: KernelSupply) -> list[Finding]:
         green("confinement", f"scratch files of runs {scratch}"),
         green("confinement", f"control groups: a run {groups}"),
     ]
+
+
+_NOT = "not confined"
+
+
+def describe_confinement(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:
+    """One line for runs, each server that is a process, each extension, and tools of a pack that are isolated alike."""
+    yield f"runs: {_words_of_runs(loaded.config.execution.sandbox)}"
+    for name, server in loaded.config.servers.items():
+        if server.enabled and server.command is not None:
+            yield f"servers.{name}: {_words(server.confine)}"
+    for name, confine in _extensions(loaded, registry):
+        yield f"extension {name}: {confine if isinstance(confine, str) else _words(confine)}"
+    alike: dict[tuple[str, str], list[str]] = {}
+    for tool in registry.definitions():
+        if tool.cancellation is Cancellation.ISOLATED:
+            alike.setdefault((tool.pack, _words_of_tool(tool.touches)), []).append(tool.name)
+    for (_, words), tools in alike.items():
+        yield f"tool{'s' if len(tools) > 1 else ''} {', '.join(tools)}: {words}"
+
+
+def find_confinement_mistakes(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:
+    """Yield headers that cannot be read, paths that do not exist, and limits that this system cannot enforce."""
+    confined = {
+        f"servers.{name}.confine": server.confine
+        for name, server in loaded.config.servers.items()
+        if server.enabled and server.confine is not None
+    }
+    for name, confine in _extensions(loaded, registry):
+        if isinstance(confine, str):
+            yield f"extension {name}: {confine}"
+        elif confine is not None:
+            confined[f"extension {name}"] = confine
+    for name, settings in confined.items():
+        for path in (*settings.read, *settings.write):
+            if not path.exists():
+                yield f"{name}: {path} does not exist, so it has no effect"
+    for hosts in sorted({bool(settings.hosts) for settings in confined.values()}):
+        problem = find_confinement_problem(Confine(hosts=("example.com",) if hosts else ()))
+        if problem:
+            names = ", ".join(name for name, settings in confined.items() if bool(settings.hosts) is hosts)
+            yield f"{names}: a program like this {problem}"
+
+
+def _extensions(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[tuple[str, ConfineSettings | str | None]]:
+    """Yield the limits of each extension, or the mistake in them."""
+    files = {
+        tool.pack: tool.file
+        for tool in registry.definitions()
+        if tool.cancellation is Cancellation.WORKER and tool.file is not None
+    }
+    for pack, file in files.items():
+        header, _ = read_header(file)
+        try:
+            yield pack, None if header is None else read_confine(header, file, project=loaded.project)
+        except HeaderMistakeError as error:
+            yield pack, str(error)
+
+
+def _words_of_runs(sandbox: str) -> str:
+    if sandbox == "off" or sys.platform != "linux":
+        return _NOT
+    kept = "on a file system of their own size (tmpfs)" if allows_own_mounts() else "in a folder that is watched"
+    return f"confined ({sandbox}); scratch files {kept}"
+
+
+def _words(confine: ConfineSettings | None) -> str:
+    return _NOT if confine is None else f"confined to {confine.describe()}"
+
+
+def _words_of_tool(touches: Touches) -> str:
+    shown = ConfineSettings.model_construct(
+        read=touches.reads, write=(*touches.writes, *touches.outputs), hosts=touches.hosts
+    )  # a placeholder for an argument is not a path
+    return f"confined to {shown.describe()}"

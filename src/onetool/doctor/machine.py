@@ -1,4 +1,4 @@
-"""The machine: Python, the `onetool` command, uv, disk space, and leftovers of earlier versions."""
+"""This machine: Python, uv, disk space, leftovers of earlier versions, other clients, and the servers running now."""
 
 from __future__ import annotations
 
@@ -12,8 +12,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mcp_core.distribution import VERSION
-from onetool.doctor.finding import Finding, green, red, yellow
+from onetool.control.asking import ask_running
+from onetool.doctor.finding import Finding, edit, green, red, yellow
+from onetool.foreign.clients import CLIENTS, System
+from onetool.foreign.connecting import ClientState, survey_connections
 from ot.config.paths import state_folder
+from ot.errors import ConfigError
+from ot.execution.wording import word_error
 from ot.stats.wording import size
 from ot.workers.pack_environment import KEPT_DAYS, find_unused
 from ot.workers.uv import find_uv
@@ -85,3 +90,39 @@ def look_at_caches(home: Path) -> Iterator[Finding]:
         yield yellow("caches", f"not used for {KEPT_DAYS} days: {names}", "onetool fetch --clean")
     else:
         yield green("caches", f"nothing unused in {state}")
+
+
+def look_at_clients(system: System) -> Iterator[Finding]:
+    """Check each client that seems to be installed."""
+    states = [state for state in survey_connections(system) if state.installed or state.command]
+    for state in states:
+        yield _look_at(state)
+    if not any(state.command for state in states):
+        yield yellow("clients", "OneTool is not connected to any client yet", "onetool connect")
+
+
+def _look_at(state: ClientState) -> Finding:
+    name, file = CLIENTS[state.client], state.file
+    if state.problem:
+        return red("clients", f"{name}: {file} {state.problem}", edit(file))
+    if not state.command:
+        return yellow("clients", f"{name} is not connected to OneTool ({file})", f"onetool connect {state.client}")
+    program = shlex.split(state.command)[0]
+    if shutil.which(program) is None:
+        text = f"{name} starts {program}, which does not exist ({file})"
+        return red("clients", text, f"onetool connect {state.client}")
+    return green("clients", f"{name} starts OneTool: {state.command}")
+
+
+def look_at_running(home: Path) -> Iterator[Finding]:
+    """List the servers that are running now."""
+    try:
+        running = ask_running(home, "servers")
+    except ConfigError as error:
+        yield red("running", word_error(error), f"rm -r {shlex.quote(str(error.file))}")
+        return
+    for reply in running:
+        if reply.error:
+            yield red("running", f"{reply}: {reply.error}", f"kill {reply.pid}")
+        else:
+            yield green("running", str(reply))

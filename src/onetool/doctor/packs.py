@@ -1,4 +1,4 @@
-"""Servers and extensions, each started once, and the libraries of packs."""
+"""Servers and extensions, each started once; the engine that runs extensions, and the libraries of packs."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from collections.abc import Iterator, Sequence
 
 import anyio
 
+from mcp_core.json_types import JsonObject
 from onetool.console.clean_text import count_of, show_seconds
 from onetool.doctor.finding import Finding, Light, edit, green, red, yellow
 from onetool.trust.trial_starts import Trial, Watcher, try_starts
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.execution.wording import word_error
-from ot.parts.known_tools import proxy_host
+from ot.parts.known_tools import proxy_host, worker_host
 from ot.proxy import Acceptance, find_mistake
 from ot.proxy.definitions.acceptance import Difference
 from ot.registry.registry import ToolRegistry
 from ot.workers.pack_environment import LibraryState, state_of
+from ot.workers.pool import open_worker_pool
+from ot.workers.uv_program import PreparationError
 
 _LONGEST = 300  # characters of what a program said last
 
@@ -91,3 +94,25 @@ def find_missing_libraries(loaded: LoadedConfig, registry: ToolRegistry) -> list
     state = state_folder(loaded.home)
     needed = ((pack.name, pack.libraries) for pack in registry.packs())
     return [name for name, each in needed if each is not None and state_of(state, each) is LibraryState.MISSING]
+
+
+def look_at_engine(loaded: LoadedConfig, *, offline: bool) -> Iterator[Finding]:
+    """Report where extensions run; `offline` does not try the cluster."""
+    if loaded.config.workers.engine == "local":
+        yield green("workers", "extensions run on this machine (workers.engine: local)")
+        return
+    address = loaded.config.workers.ray_address
+    if offline:
+        yield green("workers", f"extensions may run on Ray, which was not tried (workers.ray_address: {address})")
+        return
+    try:
+        facts = anyio.run(_connect, loaded)
+    except PreparationError as error:
+        yield red("workers", str(error), edit(loaded.files[0] if loaded.files else None))
+    else:
+        yield green("workers", f"Ray {facts['ray']} at {address} answers, with {facts['nodes']} nodes")
+
+
+async def _connect(loaded: LoadedConfig) -> JsonObject:
+    async with open_worker_pool(loaded.config.workers, host=worker_host(loaded, os.environ)) as pool:
+        return await pool.ray.connect()

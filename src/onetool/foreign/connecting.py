@@ -13,11 +13,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_core.json_types import Json, JsonObject
-from onetool.foreign.client_documents import follow, put_entry, read_client_document, remove_entry
 from onetool.foreign.clients import CLIENTS, ClientFile, System, connection_entry, connection_file
 from onetool.foreign.entries import command_line, is_onetool
 from onetool.foreign.secret_values import masked
-from onetool.foreign.text_files import TextFile, backups_of, read_text_file, remove_text_file, replace_text_file
+from onetool.foreign.text_files import (
+    TextFile,
+    backups_of,
+    follow,
+    put_entry,
+    read_client_document,
+    read_text_file,
+    remove_entry,
+    remove_text_file,
+    replace_text_file,
+)
 from ot.config.paths import CONFIG_FILE, Places
 from ot.errors import ConfigError
 

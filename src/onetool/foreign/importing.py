@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from onetool.foreign.clients import ForeignServer
 from onetool.foreign.entries import ServerEntry
 from onetool.foreign.secret_values import Vault
-from onetool.foreign.survey import ForeignServer
 from onetool.foreign.text_files import TextFile, read_text_file, replace_text_file
 from onetool.foreign.yaml_edit import add_entries
 from ot.config.documents import read_document

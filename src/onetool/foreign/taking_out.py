@@ -18,10 +18,17 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, Valid
 from mcp_core.atomic_write import open_folder, write_private
 from mcp_core.file_lock import lock
 from mcp_core.json_types import JsonObject
-from onetool.foreign.client_documents import follow, put_entry, read_client_document, remove_entry
+from onetool.foreign.clients import ForeignServer
 from onetool.foreign.entries import is_onetool
-from onetool.foreign.survey import ForeignServer
-from onetool.foreign.text_files import TextFile, read_text_file, replace_text_file
+from onetool.foreign.text_files import (
+    TextFile,
+    follow,
+    put_entry,
+    read_client_document,
+    read_text_file,
+    remove_entry,
+    replace_text_file,
+)
 from ot.errors import ConfigError
 
 RECORD_FILE = "taken_out.json"

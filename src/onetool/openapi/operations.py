@@ -1,4 +1,4 @@
-"""The operations of a description as the functions of a pack."""
+"""The operations of a description as the functions of a pack, each with the secrets that it needs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,55 @@ from fnmatch import fnmatchcase
 
 from mcp_core.json_types import JsonObject
 from onetool.openapi.description import Description, list_of, mapping_of, text_of
-from onetool.openapi.names import UniqueNames, class_name, function_name, parameter_name
-from onetool.openapi.security import Credential, Credentials
-from onetool.openapi.types import ANY, Types
+from onetool.openapi.types import ANY, Types, UniqueNames, class_name, function_name, parameter_name
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """One secret and its place in a request: a header, query parameter or cookie `name`, with the prefix `before`."""
+
+    secret: str
+    place: str
+    name: str
+    before: str = ""
+    meaning: str = ""
+    required: bool = True
+
+
+class Credentials:
+    """The credentials of one pack; `used` are the secrets that its operations need."""
+
+    def __init__(self, description: Description, pack: str) -> None:
+        self._description = description
+        self._pack = pack
+        self.used: dict[str, str] = {}  # by name: what the secret is
+
+    def of(self, security: object) -> tuple[Credential, ...]:
+        """Return what an operation needs: of several alternatives the first that is supported."""
+        ways = [mapping_of(way) for way in list_of(security)]
+        required = {} not in ways
+        for way in filter(None, ways):
+            credentials = [self._credential(str(name), required=required) for name in way]
+            if all(credentials):
+                known = tuple(credential for credential in credentials if credential is not None)
+                self.used |= {credential.secret: credential.meaning for credential in known}
+                return known
+        return ()
+
+    def _credential(self, name: str, *, required: bool) -> Credential | None:
+        scheme = self._description.scheme(name)
+        secret = f"{self._pack}_{parameter_name(name, otherwise='key')}".upper().rstrip("_")
+        match scheme.get("type"), str(scheme.get("scheme", "")).lower():
+            case "apiKey", _ if scheme.get("in") in ("header", "query", "cookie") and scheme.get("name"):
+                return Credential(
+                    secret, str(scheme["in"]), str(scheme["name"]), meaning="an API key", required=required
+                )
+            case ("http", "bearer") | ("oauth2" | "openIdConnect", _):
+                return Credential(secret, "header", "Authorization", "Bearer ", "a token", required)
+            case "http", "basic":
+                return Credential(secret, "header", "Authorization", "Basic ", "user:password", required)
+        return None
+
 
 _PLACES = ("path", "query", "header", "cookie")
 _NOT_SENT = frozenset({"accept", "content-type", "authorization"})  # as headers: the client's own

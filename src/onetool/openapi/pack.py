@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from onetool.openapi.description import Description, DescriptionError
-from onetool.openapi.names import parameter_name
-from onetool.openapi.operations import read_operations
-from onetool.openapi.security import Credentials
+from onetool.openapi.operations import Credentials, read_operations
 from onetool.openapi.source import write_source
-from onetool.openapi.types import Types
+from onetool.openapi.types import Types, parameter_name
 from ot.errors import PackLoadError
 from ot.registry.from_source import parse_pack
 

@@ -6,10 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from onetool.openapi.description import text_of
-from onetool.openapi.names import literal
-from onetool.openapi.operations import Body, Operation, Parameter
-from onetool.openapi.security import Credential
-from onetool.openapi.types import RecordType
+from onetool.openapi.operations import Body, Credential, Operation, Parameter
+from onetool.openapi.types import RecordType, literal
 
 _LONGEST_LINE = 110
 _LONGEST_TEXT = 300  # characters of one description

@@ -1,19 +1,149 @@
-"""The conversation of the repl: read, run, print. Importing this loads prompt_toolkit and rich."""
+"""The conversation of the repl: prompt, run, answer. Importing this loads prompt_toolkit and rich."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 
+from prompt_toolkit.application import get_app
+from prompt_toolkit.completion import CompleteEvent, Completer
+from prompt_toolkit.completion import Completion as Shown
+from prompt_toolkit.document import Document
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.lexers import PygmentsLexer
 from rich.console import Console
+from rich.highlighter import ReprHighlighter
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.text import Text
 
+from onetool.console.clean_text import clean, one_line, show_seconds
 from onetool.console.engine_events import ExitRequested, Question
 from onetool.console.prompt import Prompt
-from onetool.repl.display import ReplDisplay
-from onetool.repl.prompt import open_prompt
+from onetool.repl.code_position import indentation_after, is_whole
+from onetool.repl.completion import Completion
 from onetool.repl.session import Session
 from ot.run.answer import Answer
+
+HISTORY = "repl_history"
+_SHOWN = 60  # characters of a completion in a list
+_INDENT = "    "
+
+
+def open_prompt(state: Path, *, say: Callable[[str], None], complete: Callable[[str], list[Completion]]) -> Prompt:
+    """Return a prompt for code; its history is a file that only its owner can read."""
+    return Prompt(
+        state,
+        say=say,
+        history=HISTORY,
+        keys=_bindings(),
+        completer=_CodeCompleter(complete),
+        lexer=PygmentsLexer.from_filename("run.py"),
+        interrupts=0,
+    )
+
+
+class _CodeCompleter(Completer):
+    """Completes code from definitions, for prompt_toolkit."""
+
+    def __init__(self, complete: Callable[[str], list[Completion]]) -> None:
+        self._complete = complete
+
+    def get_completions(self, document: Document, _event: CompleteEvent) -> Iterable[Shown]:
+        """Yield what may stand at the cursor."""
+        for found in self._complete(document.text_before_cursor):
+            yield Shown(found.text, start_position=-found.typed, display=one_line(found.shown or found.text, _SHOWN))
+
+
+def _bindings() -> KeyBindings:
+    """Bind Enter, which runs whole code; Alt-Enter, which begins another line; and Tab in a margin, which indents."""
+    bindings = KeyBindings()
+
+    @bindings.add("enter")
+    def _enter(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if is_whole(buffer.text):
+            buffer.validate_and_handle()
+        else:
+            buffer.insert_text("\n" + indentation_after(buffer.document.current_line_before_cursor))
+
+    @bindings.add("escape", "enter")
+    def _next_line(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    @bindings.add("tab", filter=Condition(_in_margin))
+    def _indent(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text(_INDENT)
+
+    return bindings
+
+
+def _in_margin() -> bool:
+    """True before the first word of a further line."""
+    document = get_app().current_buffer.document
+    return document.cursor_position_row > 0 and not document.current_line_before_cursor.strip()
+
+
+SOON = 0.3  # seconds after which a person is told that the code still runs
+_KEY = r"(?m)(?:^[ -]*|[{,] ?)([A-Za-z_][\w.-]*)(?=: |:$)"
+
+
+class ReplDisplay:
+    """Shows that code runs, and then its answer."""
+
+    def __init__(self, console: Console, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console = console
+        self._clock = clock
+        self._highlight = ReprHighlighter()
+        self._began = 0.0
+        self._doing = ""
+        self._spinner = Spinner("dots", style="cyan")
+        self._live: Live | None = None
+
+    def begin(self) -> None:
+        """Code runs from now on."""
+        self._began, self._doing = self._clock(), ""
+
+    def tick(self, doing: str = "") -> None:
+        """Time has passed, or a call has said what it is doing."""
+        self._doing = doing or self._doing
+        elapsed = self._clock() - self._began
+        if elapsed < SOON:
+            return
+        if self._live is None:
+            self._live = Live(self._spinner, console=self._console, auto_refresh=False, transient=True)
+            self._live.start()
+        words = one_line(self._doing or "running", max(self._console.width - 16, 20))
+        self._spinner.update(text=Text(f"{words}  {show_seconds(elapsed)}", style="dim"))
+        self._live.refresh()
+
+    def pause(self) -> None:
+        """Somebody else writes for a while."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def show(self, answer: Answer) -> None:
+        """Show an answer; what is not text is named."""
+        self.pause()
+        text = Text(clean(answer.text.removesuffix("\n")))
+        if answer.is_error:
+            text.stylize("red")
+        else:
+            self._highlight.highlight(text)
+            text.highlight_regex(_KEY, "cyan")
+        self._console.print(text, soft_wrap=True)
+        for item in answer.attachments:
+            self._console.print(Text(f"(not shown: {item!r})", style="dim"))
+
+    def note(self, words: str) -> None:
+        """Write a line about the repl itself."""
+        self.pause()
+        self._console.print(Text(words, style="yellow"))
+
 
 STOPPED = "Stopped."
 LEAVE = ("exit", "exit()", "quit", "quit()")

@@ -11,8 +11,8 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from onetool.console.caller import make_caller
 from onetool.console.engine_events import EngineEvents, Question
+from onetool.repl.code_position import LAST, uses_last, with_last
 from onetool.repl.completion import CodeCompleter, Completion
-from onetool.repl.whole_code import LAST, uses_last, with_last
 from ot.app import App, open_app
 from ot.clients.caller import Caller
 from ot.config.loader import LoadedConfig

@@ -1,15 +1,113 @@
-"""JSON Schemas as Python types: what a tool takes, and what its definition says that it returns.
+"""Types in a stub: of JSON Schemas and of learnt shapes, and the TypedDicts that they need.
 
 A schema may come from a server and hold anything: only literals are taken over from it, written out by `ascii`.
 """
 
 from __future__ import annotations
 
+import keyword
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from mcp_core.json_pointers import resolve
 from mcp_core.json_types import Schema
-from onetool.stubs.classes import Classes, Key, join_types
+from ot.shapes.shape import DICT, EMPTY_TEXT, LIST, NONE, TEXT, Fields, Shape
+
+LONGEST_NAME = 80
+_WORD = re.compile(r"[A-Za-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleNames:
+    """The modules that a stub imports, by names that no tool of its pack has."""
+
+    builtins: str
+    typing: str
+    values: str
+
+    @classmethod
+    def beside(cls, taken: Iterable[str]) -> ModuleNames:
+        """Choose names beside those of the tools: a tool may well be called `list` or `_t`."""
+        longest = max((len(name) for name in taken if name.startswith("_")), default=0)
+        end = "_" * max(longest - 1, 0)
+        return cls(f"_b{end}", f"_t{end}", f"_v{end}")
+
+    @property
+    def any(self) -> str:
+        return f"{self.typing}.Any"
+
+    def plain(self, name: str) -> str:
+        """Return a builtin type; a tool of that name does not hide it."""
+        return name if name == "None" else f"{self.builtins}.{name}"
+
+
+class Key(NamedTuple):
+    """One key of a shape: its name as it is, its type, and whether it is always there."""
+
+    name: str
+    type: str
+    required: bool = True
+
+
+class Classes:
+    """The classes of one stub, in the order in which they were asked for; the same keys have one class."""
+
+    def __init__(self, names: ModuleNames, taken: Iterable[str]) -> None:
+        self.names = names
+        self._taken = {*taken, names.builtins, names.typing, names.values}
+        self._known: dict[tuple[tuple[Key, ...], bool], str] = {}
+        self.texts: list[str] = []
+
+    def define(self, hint: str, keys: Iterable[Key], *, record: bool = False) -> str:
+        """Return the name of the class with these keys; a record has them as attributes as well."""
+        keys = tuple(keys)
+        known = self._known.get((keys, record))
+        if known is None:
+            known = self._known[keys, record] = self._free_name(hint)
+            self.texts.append(self._record(known, keys) if record else self._typed_dict(known, keys))
+        return known
+
+    def _free_name(self, hint: str) -> str:
+        words = "".join(word[:1].upper() + word[1:] for word in _WORD.findall(hint))[:LONGEST_NAME]
+        wanted = words if words[:1].isalpha() else f"Shape{words}"
+        name, number = wanted, 1
+        while name in self._taken or keyword.iskeyword(name):
+            number += 1
+            name = f"{wanted}{number}"
+        self._taken.add(name)
+        return name
+
+    def _typed_dict(self, name: str, keys: tuple[Key, ...]) -> str:
+        if all(self._is_plain(key.name) for key in keys):
+            lines = [f"    {key.name}: {self._value(key)}\n" for key in keys]
+            return f"class {name}({self.names.typing}.TypedDict):\n{''.join(lines) or '    ...' + chr(10)}"
+        pairs = "".join(f"    {key.name!a}: {self._value(key)},\n" for key in keys)
+        return f"{name} = {self.names.typing}.TypedDict({name!r}, {{\n{pairs}}})\n"
+
+    def _record(self, name: str, keys: tuple[Key, ...]) -> str:
+        lines = [f"    {key.name}: {key.type}\n" for key in keys if self._is_plain(key.name)]
+        return f"class {name}({self.names.values}.Record):\n{''.join(lines) or '    ...' + chr(10)}"
+
+    def _value(self, key: Key) -> str:
+        return key.type if key.required else f"{self.names.typing}.NotRequired[{key.type}]"
+
+    def _is_plain(self, name: str) -> bool:
+        """True if a class can have it as a name that means nothing else there."""
+        own = (self.names.builtins, self.names.typing, self.names.values)
+        usual = name.isascii() and name.isidentifier() and not keyword.iskeyword(name)
+        return usual and not name.startswith("__") and name not in own
+
+
+def join_types(types: Iterable[str], names: ModuleNames) -> str:
+    """Write a union; whatever fits anything makes all of it so."""
+    known = dict.fromkeys(types)
+    if not known or names.any in known:
+        return names.any
+    ordered = [text for text in known if text != "None"] + ["None"] * ("None" in known)
+    return " | ".join(ordered)
+
 
 MOST_LEVELS = 8
 MOST_NODES = 400  # of one tool
@@ -43,8 +141,8 @@ class SchemaTypes:
         choices = [schema["const"]] if "const" in schema else schema.get("enum")
         if isinstance(choices, list) and choices:
             return self._literals(choices)
-        for keyword in ("anyOf", "oneOf"):
-            branches = schema.get(keyword)
+        for key in ("anyOf", "oneOf"):
+            branches = schema.get(key)
             if isinstance(branches, list) and branches:
                 return self._union([self.type_of(branch, hint) for branch in branches[: MOST_CHOICES + 1]])
         branches = schema.get("allOf")
@@ -112,3 +210,39 @@ class SchemaTypes:
         listed = schema.get("required")
         required = listed if isinstance(listed, list) else []
         return [Key(name, self.type_of(item, f"{hint} {name}"), name in required) for name, item in properties.items()]
+
+
+_KINDS = {TEXT: "str", EMPTY_TEXT: "str", "int": "int", "float": "float", "bool": "bool", "bytes": "bytes", NONE: NONE}
+
+
+def type_of_shape(shape: Shape, classes: Classes, hint: str) -> str:
+    """Return the type of values that have a shape; of what nobody has looked at, any."""
+    names = classes.names
+    types = []
+    if shape.fields is not None:
+        types.append(_type_of_fields(shape.fields, classes, hint))
+    elif DICT in shape.kinds:
+        types.append(f"{names.builtins}.dict[{names.plain('str')}, {names.any}]")
+    if shape.items is not None or LIST in shape.kinds:
+        items = names.any if shape.items is None else type_of_shape(shape.items, classes, f"{hint} Item")
+        types.append(f"{names.builtins}.list[{items}]")
+    if shape.json is not None:
+        types.append(names.plain("str"))
+    kinds = sorted(shape.kinds - {DICT, LIST})
+    types += [names.plain(_KINDS[kind]) if kind in _KINDS else names.any for kind in kinds]
+    return join_types(types, names)
+
+
+def _type_of_fields(fields: Fields, classes: Classes, hint: str) -> str:
+    names = classes.names
+    if fields.others is not None or fields.closed or not (fields.always or fields.sometimes):
+        named = bool(fields.always or fields.sometimes)
+        values = names.any if named or fields.others is None else type_of_shape(fields.others, classes, f"{hint} Value")
+        return f"{names.builtins}.dict[{names.plain('str')}, {values}]"
+    always, sometimes = sorted(fields.always.items()), sorted(fields.sometimes.items())
+    keys = [
+        Key(name, type_of_shape(shape, classes, f"{hint} {name}"), required)
+        for shapes, required in ((always, not fields.empty), (sometimes, False))
+        for name, shape in shapes
+    ]
+    return classes.define(hint, keys)

@@ -8,9 +8,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onetool.chat.commands import word_totals
+from onetool.chat.conversation import word_totals
 from onetool.chat.display import PlainDisplay
-from onetool.chat.markdown_blocks import MarkdownBlocks
+from onetool.chat.live_display import MarkdownBlocks
 from onetool.console.clean_text import clean, escape, one_line, show_call, show_seconds
 from ot.ai.events import Event, Finished, Retrying, TextDelta, ToolEnded, ToolStarted, Usage
 from ot.ai.models.failover import Totals

@@ -7,9 +7,16 @@ from typing import Any
 
 import pytest
 
-from onetool.repl.code_position import OpenCall, Position, find_position
+from onetool.repl.code_position import (
+    OpenCall,
+    Position,
+    find_position,
+    indentation_after,
+    is_whole,
+    uses_last,
+    with_last,
+)
 from onetool.repl.completion import CodeCompleter
-from onetool.repl.whole_code import indentation_after, is_whole, uses_last, with_last
 from ot.registry.definitions import PackDefinition
 from ot.registry.from_schema import define_pack
 from ot.registry.registry import ToolRegistry

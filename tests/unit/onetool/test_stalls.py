@@ -10,7 +10,7 @@ STALLED = """
 import ctypes, sys
 from pathlib import Path
 import anyio
-from onetool.stalls import STALL, name_stalls
+from onetool.telemetry_setup import STALL, name_stalls
 from ot.logs import configure_logging
 
 def keep_the_interpreter(seconds):

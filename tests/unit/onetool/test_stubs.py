@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from onetool.stubs.pack_stub import KnownResult, StubbedTool, quote, write_pack
-from onetool.stubs.stub_files import MARK, PACKAGE
-from onetool.stubs.stub_folder import write_stubs
+from onetool.stubs.stub_files import MARK, PACKAGE, write_stubs
 from ot.errors import ConfigError
 from ot.registry.from_schema import define_pack
 from ot.shapes.deriving import shape_of

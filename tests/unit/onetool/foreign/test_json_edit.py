@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onetool.foreign.json_edit import put_member, remove_member
-from onetool.foreign.jsonc import JsoncError, parse_jsonc
+from onetool.foreign.json_edit import JsoncError, parse_jsonc, put_member, remove_member
 
 ENTRY: Any = {"command": "onetool"}
 PATH = ("mcpServers", "onetool")

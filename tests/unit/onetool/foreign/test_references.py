@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onetool.foreign.references import Translator
+from onetool.foreign.entries import Translator
 
 
 def translator() -> Translator:

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from onetool.foreign.clients import System
-from onetool.foreign.survey import ForeignServer, Survey, survey
+from onetool.foreign.clients import ForeignServer, Survey, System, survey
 
 SERVER = {"command": "server", "args": ["a"], "env": {"LEVEL": "1"}}
 OURS = {"command": "server", "args": ["a"], "env": {"LEVEL": "1"}}

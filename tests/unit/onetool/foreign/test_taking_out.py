@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from onetool.foreign.clients import System
+from onetool.foreign.clients import System, survey
 from onetool.foreign.connecting import plan_connection, plan_removal
-from onetool.foreign.survey import survey
 from onetool.foreign.taking_out import RECORD_FILE, Removal, Restored, plan_removals, put_back, take_out
 from ot.errors import ConfigError
 

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 import ot_sdk
 from onetool.openapi.description import Description, DescriptionError, read_description
-from onetool.openapi.names import OF_THE_FILE
 from onetool.openapi.pack import build_pack, name_pack
+from onetool.openapi.types import OF_THE_FILE
 from ot.registry.from_source import parse_pack
 from tests.properties import unhurried
 
