@@ -14,7 +14,7 @@ from ot.effects import reads
 from ot.errors import CallError, ToolError
 from ot.execution.wording import word_error
 from ot_packs.net.calling import ServiceClient, open_service
-from ot_packs.net.service import Service
+from ot_packs.net.services import Service
 from ot_packs.net.values import items_of, number_of, part_of, text_of, texts_of
 
 pack = "brave"

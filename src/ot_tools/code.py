@@ -11,13 +11,12 @@ from ot.effects import reads
 from ot.errors import ToolError
 from ot.files.allowed_files import allowed_files
 from ot_packs.code.answers import Batch
-from ot_packs.code.helper import Selection, collect, words_of
+from ot_packs.code.helper import Selection, apply_rewrite, collect, plan_rewrite, words_of
+from ot_packs.code.index import split_humps
 from ot_packs.code.languages import find_language
-from ot_packs.code.rewriting import apply_rewrite, plan_rewrite
 from ot_packs.code.search import Query
 from ot_packs.code.search import search as search_tree
 from ot_packs.code.source_files import find_tree
-from ot_packs.code.words import split_humps
 from ot_packs.full_text import read_query
 
 pack = "code"

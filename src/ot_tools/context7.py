@@ -14,7 +14,7 @@ from ot.files.allowed_files import allowed_files
 from ot_packs.context7.versions import choose_version, find_locked
 from ot_packs.locks import read_locked_versions
 from ot_packs.net.calling import ServiceClient, open_service
-from ot_packs.net.service import Service
+from ot_packs.net.services import Service
 from ot_packs.net.values import items_of, number_of, text_of, texts_of
 
 pack = "context7"

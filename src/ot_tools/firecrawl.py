@@ -10,7 +10,7 @@ from ot.effects import idempotent, reads
 from ot.errors import ServiceRefusedError, ToolError
 from ot_packs.firecrawl.jobs import NAME, begin, checked_id, ended_with_call, follow, read_pages, succeeded
 from ot_packs.net.calling import ServiceClient, open_service
-from ot_packs.net.service import Service
+from ot_packs.net.services import Service
 from ot_packs.net.values import items_of, number_of, part_of, text_of, texts_of
 
 pack = "firecrawl"

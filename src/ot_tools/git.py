@@ -13,14 +13,23 @@ from ot.errors import ToolError
 from ot.files.allowed_files import allowed_files
 from ot.processes.standby import Standby
 from ot_packs.git.changes import commit_staged, stage, switch_to, use_stash
-from ot_packs.git.comparison import FORMAT, Comparison, KeptOutput, read_comparison
 from ot_packs.git.hardened import DIFF_OPTIONS
-from ot_packs.git.history import BRANCH_FORMAT, LOG_OPTIONS, read_blame, read_branches, read_commits
-from ot_packs.git.listed_files import literal, pathspecs
+from ot_packs.git.outputs import (
+    BRANCH_FORMAT,
+    FORMAT,
+    LOG_OPTIONS,
+    Comparison,
+    KeptOutput,
+    TreeState,
+    read_blame,
+    read_branches,
+    read_commits,
+    read_comparison,
+    read_state,
+)
 from ot_packs.git.program import Git, open_git
 from ot_packs.git.repository import Repository, Subject, find_subject
-from ot_packs.git.status import TreeState, read_state
-from ot_packs.git.words import checked, commit_word, plain, revision_word
+from ot_packs.git.words import checked, commit_word, literal, pathspecs, plain, revision_word
 
 pack = "git"
 

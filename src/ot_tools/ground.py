@@ -10,7 +10,7 @@ from ot.context import current
 from ot.effects import reads
 from ot.errors import ToolError
 from ot_packs.net.calling import open_service
-from ot_packs.net.service import Service
+from ot_packs.net.services import Service
 from ot_packs.net.values import items_of, number_of, part_of, text_of, texts_of
 
 pack = "ground"

@@ -10,11 +10,9 @@ from ot.context import current
 from ot.effects import reads
 from ot.errors import CallError, ToolError
 from ot.execution.wording import word_error
-from ot_packs.llm.asking import open_asker, question
-from ot_packs.llm.mapping import Answers
-from ot_packs.llm.options import check_tokens
-from ot_packs.llm.schemas import AnswerMistakeError, read_answer, read_schema
-from ot_packs.llm.written import write_value
+from ot_packs.llm.asking import Answers, open_asker, question
+from ot_packs.llm.choosing import check_tokens
+from ot_packs.llm.values import AnswerMistakeError, read_answer, read_schema, write_value
 
 pack = "llm"
 timeout = 300

@@ -20,8 +20,8 @@ from ot.files.allowed_files import AllowedFiles, allowed_files
 from ot.processes.run_program import Finished, run_program
 from ot.processes.standby import Standby
 from ot_guardian.plain_environment import plain_environment
+from ot_packs.program_output import Captured
 from ot_packs.shell.allowed_programs import AllowedPrograms, read_rules
-from ot_packs.shell.captured import Captured
 
 pack = "shell"
 

@@ -9,8 +9,8 @@ import anyio
 from ot.context import current
 from ot.effects import reads
 from ot.errors import CallError, ToolError
+from ot_packs.web.bodies import describe_answer, encode_body
 from ot_packs.web.fetching import Fetcher, cut, open_fetcher
-from ot_packs.web.plain_requests import describe_answer, encode_body
 from ot_packs.web.sitemaps import list_site
 
 pack = "web"

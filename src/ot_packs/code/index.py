@@ -9,9 +9,10 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 import sqlite3
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +20,25 @@ from pathlib import Path
 from ot.files.folder_watch import FolderWatch
 from ot.store.databases import open_database, transaction, worded
 from ot_packs.code.source_files import SourceFile, SourceTree
-from ot_packs.code.words import split_humps
-from ot_packs.full_text import TOKENS
+from ot_packs.full_text import TOKENS, Term
+
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_ENDINGS = re.compile(r"(?:ings?|ed|es|s|e)$")
+
+
+def split_humps(text: str) -> str:
+    """Return the text with a space wherever a word begins inside an identifier."""
+    return _HUMP.sub(" ", text)
+
+
+def stems_of(terms: Iterable[Term]) -> set[str]:
+    """Return the words of a query as they are looked for in lines: small, and without their endings."""
+    return {_stem(part) for term in terms for part in term}
+
+
+def _stem(word: str) -> str:
+    return _ENDINGS.sub("", word) if len(word) > 4 else word
+
 
 _SCHEMA = (
     (

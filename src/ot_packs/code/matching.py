@@ -14,8 +14,7 @@ from ast_grep_py import SgNode, SgRoot
 from ot.errors import ToolError
 from ot_packs.code.answers import Batch, ChangedFile, Item, Rewritten
 from ot_packs.code.languages import FUNCTION, LANGUAGES, METHOD
-from ot_packs.code.patches import Edit, apply_edits, write_patch
-from ot_packs.code.templates import Template
+from ot_packs.code.patches import Edit, Template, apply_edits, write_patch
 
 LONGEST_TEXT = 2000  # characters of a match that are shown
 _METAVARIABLE = re.compile(r"(\$\$\$|\$)([A-Z][A-Z0-9_]*)")

@@ -19,7 +19,7 @@ from ot.files.allowed_files import (
 )
 from ot.files.stoppable import Check
 from ot.files.tree import DEEPEST, walk_tree
-from ot_packs.file.holes import next_data
+from ot_packs.file.reading import next_data
 
 _CHUNK = 1024 * 1024
 _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import mimetypes
 import os
 from collections.abc import Iterator
@@ -11,8 +12,16 @@ from dataclasses import dataclass
 from ot.errors import ToolError
 from ot.files.allowed_files import AllowedFiles
 from ot.files.stoppable import Check
-from ot_packs.file.holes import next_data
 from ot_packs.file.text import SAMPLE, find_encoding, find_newline, is_binary, split_lines
+
+
+def next_data(descriptor: int, place: int, size: int) -> int:
+    """Return where data begins, from a place on: there, or after the hole; `size` if only a hole is left."""
+    try:
+        return min(size, os.lseek(descriptor, place, os.SEEK_DATA))
+    except OSError as error:
+        return size if error.errno == errno.ENXIO else place  # a file system that knows of no holes
+
 
 MOST_BYTES = 4_000_000  # that one call returns, as UTF-8
 MOST_COUNTED = 4 * 1024**3  # bytes of a file, without its holes, that are read only to count its lines

@@ -26,7 +26,7 @@ from ot_packs.git.hardened import (
     without_drivers,
 )
 from ot_packs.git.repository import Repository
-from ot_packs.said import said
+from ot_packs.program_output import said
 
 _IDENTITY = re.compile(r"(?:user|author|committer)\.(?:name|email)")
 _PATIENCE = 10.0  # seconds for a change that nobody waits for any more: killed, git would leave its locks behind

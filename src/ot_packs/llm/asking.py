@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import math
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
+from http import HTTPStatus
 from secrets import token_hex
 
 import anyio
@@ -13,9 +15,45 @@ from ot.ai.events import Retrying, TextDelta
 from ot.ai.models.model import Request
 from ot.ai.models.turn import Turn
 from ot.context import CallContext, current
-from ot.errors import ModelError, ToolError
-from ot_packs.llm.choosing import ChosenModels, choose_models
-from ot_packs.llm.failures import explain
+from ot.errors import (
+    CallError,
+    KeyRefusedError,
+    MissingSecretError,
+    ModelError,
+    ModelRefusedError,
+    ModelUnavailableError,
+    PaymentRequiredError,
+    RateLimitedError,
+    ServiceRefusedError,
+    ServiceUnavailableError,
+    ToolError,
+)
+from ot.execution.wording import word_error
+from ot_packs.llm.choosing import ChosenModels, ProviderKey, choose_models
+
+_OF_KEY = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
+_RATE_KEY = "packs.llm.rate"
+
+
+def explain(error: ModelError, sources: Mapping[str, ProviderKey]) -> CallError:
+    """Return the error of the call; without a source it was the client that was asked."""
+    if not isinstance(error, ModelRefusedError | ModelUnavailableError):
+        return ToolError(word_error(error))
+    name, reason, status = error.provider, error.reason, error.status
+    source = sources.get(name)
+    if source is None:
+        return ToolError(f"the client did not return an answer of its model: {reason}")
+    if status in _OF_KEY:
+        refused = KeyRefusedError(name, reason, source.secret, source.place)
+        return refused if source.has_key else MissingSecretError(source.secret, source.place)
+    if status == HTTPStatus.PAYMENT_REQUIRED:
+        return PaymentRequiredError(name, reason, source.place)
+    if status == HTTPStatus.TOO_MANY_REQUESTS and isinstance(error, ModelUnavailableError):
+        return RateLimitedError(name, reason, error.retry_after or 0.0, _RATE_KEY)
+    if isinstance(error, ModelRefusedError) and status is not None:
+        return ServiceRefusedError(name, reason, status)
+    return ServiceUnavailableError("", f"{name}: {reason}")
+
 
 SYSTEM = (
     "You work on data for a program. A message holds an instruction, and then the data, between two lines with the "
@@ -111,3 +149,49 @@ def question(instruction: str, data: str) -> UserMessage:
 def _whole(text: str) -> str:
     """Return a text without halves of characters, which UTF-8 cannot write."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+_HOPELESS = (KeyRefusedError, MissingSecretError, PaymentRequiredError)  # for every further question, too
+_MARGIN = 5.0  # seconds that are kept for what was answered
+_MOST_WRITTEN = 10_000_000  # characters of all answers
+_UNASKED = "there was no time left for it: ask again for this item, or raise packs.llm.timeout and execution.timeout"
+
+
+class Answers:
+    """The answers to questions, as far as they have come."""
+
+    def __init__(self, asker: Asker, questions: Sequence[UserMessage]) -> None:
+        self._asker = asker
+        self._questions = questions
+        self._found: dict[int, str | CallError] = {}
+        self._hopeless: CallError | None = None
+        self._written = 0
+
+    async def collect(self, parallel: int) -> list[str | CallError]:
+        """Ask so many at once; returns an answer or an error for each question."""
+        numbers = iter(range(len(self._questions)))  # taken from by all
+        left = current().remaining()
+        limit = left - min(_MARGIN, left / 10) if self._asker.timed else math.inf
+        with anyio.move_on_after(limit):
+            async with anyio.create_task_group() as tasks:
+                for _ in range(min(parallel, len(self._questions))):
+                    tasks.start_soon(self._work, numbers)
+        return [self._found.get(number) or ToolError(_UNASKED) for number in range(len(self._questions))]
+
+    async def _work(self, numbers: Iterator[int]) -> None:
+        for number in numbers:
+            self._found[number] = self._hopeless or await self._answer(number)
+            await current().progress(len(self._found), len(self._questions), "answered")
+
+    async def _answer(self, number: int) -> str | CallError:
+        try:
+            answer = await self._asker.ask(self._questions[number])
+        except _HOPELESS as error:
+            self._hopeless = error
+            return error
+        except CallError as error:
+            return error
+        self._written += len(answer)
+        if self._written > _MOST_WRITTEN:
+            self._hopeless = ToolError(f"the answers before it have {self._written:,} characters: ask for shorter ones")
+        return answer

@@ -22,11 +22,9 @@ from ot.errors import (
 from ot.logs import write_log
 from ot.services.rate_limits import RateLimit, RateLimits
 from ot.services.trusted_roots import trusted_roots
-from ot_packs.net.bounded import Answer, AnswerTooLargeError, ask
-from ot_packs.net.guarded import AGENT
-from ot_packs.net.refusals import nonsense, read_json, refusal
+from ot_packs.net.client import AGENT, Answer, AnswerTooLargeError, ask
 from ot_packs.net.repeating import PassingError, Repetition, TooMuchError, require_success
-from ot_packs.net.service import Service, ServiceOptions, check_key, read_service_options
+from ot_packs.net.services import Service, ServiceOptions, check_key, nonsense, read_json, read_service_options, refusal
 
 Read = TypeVar("Read")
 Params = Mapping[str, str | int | float | bool | None]

@@ -21,10 +21,9 @@ from ot.services.trusted_roots import trusted_roots
 from ot.text.redaction import Redactor
 from ot_packs.helper_results import Result, as_declared
 from ot_packs.net.addresses import Allowed
-from ot_packs.net.bounded import Answer, AnswerTooLargeError, ask
-from ot_packs.net.guarded import AGENT, GuardedClient
-from ot_packs.net.refusals import is_passing, reason_of
+from ot_packs.net.client import AGENT, Answer, AnswerTooLargeError, GuardedClient, ask
 from ot_packs.net.repeating import PassingError, Repetition, require_success
+from ot_packs.net.services import is_passing, reason_of
 from ot_packs.package.registries import Registry, is_public, origin_of
 
 _LARGEST = 50_000_000  # bytes of an answer, unpacked

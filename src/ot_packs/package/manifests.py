@@ -14,11 +14,11 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from mcp_core.json_types import Json, JsonObject
-from ot_packs.lock_formats import READERS, Locked
+from ot_packs.locks import READERS, Locked
 from ot_packs.net.values import items_of, part_of, text_of, texts_of
-from ot_packs.package.npm_settings import read_npmrc
 from ot_packs.package.registries import is_public, plain_address
 from ot_packs.package.releases import Declared, Used
+from ot_packs.package.settings import read_npmrc
 
 ELSEWHERE = "it does not come from a registry"
 NPM_LOCKS = ("package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml")

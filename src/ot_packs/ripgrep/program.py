@@ -16,7 +16,7 @@ from ot.processes.run_program import Finished, Take, run_program
 from ot.processes.standby import Standby
 from ot_confinement.confine import Confine
 from ot_confinement.own_files import executables_of
-from ot_packs.said import said
+from ot_packs.program_output import said
 
 _FIXED = (
     "--no-config", "--no-messages", "--no-follow", "--no-pre", "--no-search-zip", "--no-ignore-global",

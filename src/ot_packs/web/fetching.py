@@ -3,30 +3,68 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Literal, TypedDict
+from urllib.parse import urlsplit
+from urllib.robotparser import RobotFileParser
 
 import anyio
 from anyio import to_thread
 
 from mcp_core.atomic_write import write_file
 from ot.context import CallContext, current
-from ot.errors import ToolError
+from ot.errors import CallError, ToolError
 from ot.isolate import IsolateHost
 from ot.registry.definitions import Touches
 from ot_packs.helper_results import as_declared
 from ot_packs.net.addresses import Allowed, read_target
-from ot_packs.net.bounded import Answer, ask
-from ot_packs.net.guarded import AGENT, GuardedClient
-from ot_packs.web.cache import KeptPage, PageCache
-from ot_packs.web.charset import decode_page
-from ot_packs.web.freshness import questions
+from ot_packs.net.client import AGENT, Answer, GuardedClient, ask
+from ot_packs.web.bodies import decode_page, find_section
+from ot_packs.web.cache import KeptPage, PageCache, questions
 from ot_packs.web.page import Page
-from ot_packs.web.robots import Robots
-from ot_packs.web.sections import find_section
+
+_MAX = 500_000  # bytes that are read of it, as the standard asks for
+
+Get = Callable[[str, int], Awaitable[Answer]]
+
+
+class Robots:
+    """The rules of the sites that a call has asked."""
+
+    def __init__(self, get: Get, agent: str) -> None:
+        self._get = get
+        self._agent = agent
+        self._rules: dict[str, RobotFileParser] = {}
+        self._locks: dict[str, anyio.Lock] = {}
+
+    async def allow(self, url: str) -> bool:
+        """True if the site of a page lets programs read it."""
+        parts = urlsplit(url)
+        site = f"{parts.scheme}://{parts.netloc}"
+        if site not in self._rules:
+            async with self._locks.setdefault(site, anyio.Lock()):
+                if site not in self._rules:
+                    self._rules[site] = await self._read(site)
+        return self._rules[site].can_fetch(self._agent, url)
+
+    async def _read(self, site: str) -> RobotFileParser:
+        try:
+            answer = await self._get(f"{site}/robots.txt", _MAX)
+        except CallError:
+            return _rules()  # the page itself will say what is wrong with the site
+        if answer.status in (401, 403):
+            return _rules("User-agent: *", "Disallow: /")
+        return _rules() if answer.status >= 400 else _rules(*answer.body.decode(errors="replace").splitlines())
+
+
+def _rules(*lines: str) -> RobotFileParser:
+    rules = RobotFileParser()
+    rules.parse(lines)
+    return rules
+
 
 Format = Literal["markdown", "text", "html"]
 

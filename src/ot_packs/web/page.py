@@ -6,14 +6,49 @@ Runs in a helper process, which may be lost to a page that was made to break its
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from html.parser import HTMLParser
 from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import urldefrag, urljoin
 
-from ot_packs.web.plain_text import join_lines, read_text
-
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
+
+_UNSEEN = {"script", "style", "template", "noscript"}
+
+
+def read_text(html: str) -> str:
+    """Return the words that a reader would see, a line for each piece."""
+    reader = _TextReader()
+    reader.feed(html)
+    reader.close()
+    return join_lines(reader.pieces)
+
+
+def join_lines(pieces: Iterable[str]) -> str:
+    """Return pieces of text as lines, without blanks that mean nothing."""
+    lines = (" ".join(line.split()) for line in "\n".join(pieces).splitlines())
+    return "\n".join(line for line in lines if line)
+
+
+class _TextReader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces: list[str] = []
+        self._unseen = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if not self._unseen and tag in _UNSEEN:
+            self._unseen = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == self._unseen:
+            self._unseen = ""
+
+    def handle_data(self, data: str) -> None:
+        if not self._unseen:
+            self.pieces.append(data)
+
 
 _MAIN = "//main | //*[@role='main'] | //article"
 _ASIDE = "//script | //style | //noscript | //template | //nav | //header[not(ancestor::article)] | //footer | //aside"

@@ -10,7 +10,7 @@ from typing import TypedDict
 from urllib.parse import urljoin
 
 from ot.errors import CallError, ToolError
-from ot_packs.net.bounded import Answer
+from ot_packs.net.client import Answer
 from ot_packs.web.fetching import Fetcher
 
 # Read by pattern: an XML parser would have to be kept from entities, and sitemaps are seldom well-formed.

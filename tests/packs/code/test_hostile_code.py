@@ -14,8 +14,8 @@ import yaml
 
 from ot.app import App
 from ot.files.allowed_files import AllowedFiles
+from ot_packs.code.helper import FileRewrite, RewritePlan, apply_rewrite
 from ot_packs.code.patches import Edit, apply_edits, write_patch
-from ot_packs.code.rewriting import FileRewrite, RewritePlan, apply_rewrite
 from ot_packs.code.source_files import find_tree
 from tests.availability import require_program
 from tests.engine import open_engine

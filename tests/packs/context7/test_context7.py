@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ot_packs.lock_formats import READERS
+from ot_packs.locks import READERS
 from tests.services.context7 import PlayedContext7
 from tests.services.played import Caller, open_caller, open_caller_of, play
 

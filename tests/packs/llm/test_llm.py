@@ -16,8 +16,8 @@ from mcp_core.json_types import Json
 from ot.clients.caller import Caller as AnyCaller
 from ot.errors import ToolError
 from ot.stats.recorder import Recorder
-from ot_packs.llm.options import read_options
-from ot_packs.llm.schemas import AnswerMistakeError, read_answer, read_schema
+from ot_packs.llm.choosing import read_options
+from ot_packs.llm.values import AnswerMistakeError, read_answer, read_schema
 from tests.packs.answers import value_from
 from tests.packs.llm.asking import open_asking
 from tests.services.models import PlayedModels, data_in, question_in, speak

@@ -11,7 +11,7 @@ import pytest
 from anyio.abc import SocketStream
 
 from ot_packs.net.addresses import AddressRefusedError, Allowed, Target, check_address, read_target
-from ot_packs.net.guarded import GuardedClient
+from ot_packs.net.client import GuardedClient
 
 NOTHING = Allowed()
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ot_packs.package.npm_settings import read_npm_registries
-from ot_packs.package.python_settings import read_python_indexes
 from ot_packs.package.registries import Registry
+from ot_packs.package.settings import read_npm_registries, read_python_indexes
 from tests.services.configured import write
 
 ONE, TWO, THREE = (f"https://{name}.example/simple" for name in ("one", "two", "three"))

@@ -1,15 +1,17 @@
-"""Schemas of what is wanted, in JSON Schema or in a short form, and answers held against them."""
+"""Values as a model reads them, schemas of what is wanted, and answers held against them."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 
 from mcp_core.json_types import Json, JsonObject
 from ot.errors import ToolError
 from ot.execution.validation import find_problems
 from ot.registry.schema_copy import TYPES
+from ot.values import Audio, Image, Resource
 
 _LONGEST = 20_000  # characters of a schema
 _DEEPEST = 8  # as far as answers are checked
@@ -101,3 +103,48 @@ def _not_a_form(form: object) -> ToolError:
         f"schema: {str(form)[:100]!r} is not a type. Write a JSON Schema, or str, int, float, bool or any (str? may be "
         'null), ["str"] for a list, {"name": "str"} for an object'
     )
+
+
+LONGEST_INPUT = 400_000  # characters, which are about 100,000 tokens
+
+
+def write_value(value: object, name: str) -> str:
+    """Return a value as text; raises ToolError if it is too long, or cannot be written. `name` is the argument."""
+    try:
+        text = value if isinstance(value, str) else _as_json(value)
+    except (RecursionError, ValueError) as error:
+        raise ToolError(f"{name} is nested too deeply to be written as JSON") from error
+    except _UnreadableError as error:
+        raise ToolError(f"{name} contains {error}, which cannot be sent as text; convert it first") from error
+    if len(text) > LONGEST_INPUT:
+        raise ToolError(
+            f"{name} has {len(text):,} characters; a model is sent at most {LONGEST_INPUT:,}. Cut it into pieces, have "
+            "each answered with llm.map(items=pieces, prompt=...), and transform the answers"
+        )
+    if not text.strip():
+        raise ToolError(f"{name} is empty")
+    return text
+
+
+class _UnreadableError(Exception):
+    """A value that no text can stand for; the message says what it is."""
+
+
+def _as_json(value: object) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, default=_plain)
+    except TypeError:  # a name that JSON cannot have
+        return json.dumps(_with_names(value), ensure_ascii=False, default=_plain)
+
+
+def _with_names(value: object) -> object:
+    """Return a value whose objects have texts as names, as JSON wants them."""
+    if isinstance(value, Mapping):
+        return {str(name): _with_names(one) for name, one in value.items()}
+    return [_with_names(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Image | Audio | Resource | bytes):
+        raise _UnreadableError("bytes" if isinstance(value, bytes) else f"a value of the type {type(value).__name__}")
+    return list(value) if isinstance(value, AbstractSet) else str(value)
