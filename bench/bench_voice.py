@@ -17,12 +17,10 @@ from bench.servers import Servers
 from ot.config.models import VadSettings
 from ot.isolate import IsolateHost
 from ot_voice.audio import Utterance
-from ot_voice.ear import Ear
-from ot_voice.grammar import Names
+from ot_voice.ear import Ear, SileroDetector
+from ot_voice.grammar import Names, spoken_form
 from ot_voice.recognisers import CommandRecogniser, GrammarRecogniser, MoonshineRecogniser, Recogniser
 from ot_voice.second_opinion import SecondOpinion
-from ot_voice.vad import SileroDetector
-from ot_voice.words import spoken_form
 from tests.voice.spoken_audio import VOICES, cut_blocks, in_a_room, speak
 
 COMMANDS = (

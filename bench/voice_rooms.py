@@ -18,12 +18,10 @@ from bench.bench_voice import COMMANDS, DEVICES, OTHER, TOOLS
 from ot.config.models import VadSettings
 from ot.isolate import IsolateHost
 from ot_voice.audio import Utterance
-from ot_voice.ear import Ear
-from ot_voice.grammar import Names, essence
+from ot_voice.ear import Ear, SileroDetector
+from ot_voice.grammar import Names, essence, spoken_form
 from ot_voice.recognisers import CommandRecogniser, GrammarRecogniser, MoonshineRecogniser, Transcript
 from ot_voice.second_opinion import SecondOpinion
-from ot_voice.vad import SileroDetector
-from ot_voice.words import spoken_form
 from tests.voice.rooms import ROOMS, Room, heard_in
 from tests.voice.spoken_audio import cut_blocks, speak
 

@@ -10,7 +10,7 @@ from pydantic import Field, create_model
 
 from mcp_core.json_types import JsonObject
 from mcp_core.json_values import to_json_value, write_json
-from mcp_core.redaction import Redactor
+from mcp_core.mcp_log import Redactor
 from mcp_core.tool_arguments import Terms, ToolArguments, ToolFunction, find_form, set_terms
 
 Function = TypeVar("Function", bound=ToolFunction)

@@ -1,19 +1,56 @@
-"""The face of a registered tool: parameters for the fields of its model, which the model itself checks later."""
+"""The face of a registered tool towards a server library: parameters for the fields of its model, checked later."""
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from enum import Enum, auto
-from typing import Annotated, get_args, get_origin
+from typing import Annotated, Any, Protocol, get_args, get_origin
 
 from pydantic import Discriminator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.fields import FieldInfo
 from pydantic_core import core_schema
 
 from mcp_core.json_types import Json, JsonObject, Schema, mapping_of
-from mcp_core.result import Result
-from mcp_core.server_library import ServerLibrary
+from mcp_core.quick_dataclass import dataclass
+from mcp_core.result import Result, ToolReply
 from mcp_core.tool_arguments import ToolForm, ToolFunction
+
+
+class Answer(Enum):
+    """The answer of the person behind the client."""
+
+    YES = auto()
+    NO = auto()
+    NOBODY = auto()  # this client has no way to ask
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """The client must ask and then call again; `reply`, in the library's own type, says so."""
+
+    reply: object
+
+
+class ServerLibrary(Protocol):
+    """One server library; `mcp_official` has the one for the official SDK, and FastMCP reads the same types."""
+
+    @property
+    def context_type(self) -> object:
+        """Return the annotation by which a tool function asks for the context of its call."""
+
+    def find_arguments(self, context: Any) -> Mapping[str, Json] | None:
+        """Return the arguments as the client sent them, None if the library does not say."""
+
+    def build_reply(self, reply: ToolReply) -> object:
+        """Return a finished answer in the library's own type."""
+
+    def reply_type(self, value: object) -> object:
+        """Return the annotation of a function that gives such answers; `value` is the type of the value in them."""
+
+    async def ask(self, context: Any, question: str) -> Answer | Unanswered:
+        """Ask the person behind the client, yes or no."""
+
 
 _SHOWN = ("title", "description", "examples", "deprecated", "json_schema_extra")
 

@@ -1,4 +1,4 @@
-"""JSON as a type, and the parts of values that may not have the form they should."""
+"""Values of JSON: their types, and references inside one document, such as `#/$defs/name`."""
 
 from __future__ import annotations
 
@@ -22,3 +22,34 @@ def mapping_of(value: object) -> Schema:
 def list_of(value: object) -> list[Json]:
     """Return a value that is a list; an empty one for anything else."""
     return value if isinstance(value, list) else []
+
+
+_LONGEST_CHAIN = 10
+
+
+def look_up(root: object, reference: object) -> object:
+    """Return what a JSON pointer of the same document names; None for any other reference. Nothing is ever fetched."""
+    if not isinstance(reference, str) or not reference.startswith("#/"):
+        return None
+    found = root
+    for part in reference[2:].split("/"):
+        name = part.replace("~1", "/").replace("~0", "~")
+        if not isinstance(found, Mapping) or name not in found:
+            return None
+        found = found[name]
+    return found
+
+
+def resolve(root: object, schema: object, *, with_siblings: bool = False) -> object:
+    """Return the schema that a chain of `$ref` leads to; None where it leads away, nowhere, or in a circle.
+
+    With `with_siblings`, what stands beside a `$ref` counts instead of what the reference says of the same keyword.
+    """
+    for _ in range(_LONGEST_CHAIN):
+        if not isinstance(schema, Mapping) or "$ref" not in schema:
+            return schema
+        target = look_up(root, schema["$ref"])
+        if with_siblings and isinstance(target, Mapping):
+            target = {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
+        schema = target
+    return None

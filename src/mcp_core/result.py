@@ -1,8 +1,12 @@
-"""The result of a tool: a value or a failure, with a message for the person and one for the agent."""
+"""The result of a tool: a value, or a failure in words, with a message for the person and one for the agent."""
 
 from __future__ import annotations
 
-from typing import Generic, NotRequired, Self, TypedDict, TypeVar
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from functools import wraps
+from typing import Generic, NamedTuple, NotRequired, ParamSpec, Self, TypeAlias, TypedDict, TypeVar
 
 from mcp_core.json_types import JsonObject
 from mcp_core.json_values import describe, encodable, to_json_value, write_json
@@ -120,3 +124,51 @@ class Result(Generic[T]):
         text = value if isinstance(value, str) else write_json(value)
         structured: JsonObject = value if isinstance(value, dict) else {WRAPPED: value}
         return {"content": [_block(text), *told], "structuredContent": structured, "isError": False}
+
+
+_QUOTED = re.compile(r"`(\w+)`")
+
+
+def with_final_names(text: str, names: Mapping[str, str]) -> str:
+    """Return a sentence with the names that clients know; `names` maps each tool to its final name."""
+    return _QUOTED.sub(lambda found: f"`{names.get(found[1], found[1])}`", text)
+
+
+P = ParamSpec("P")
+E = TypeVar("E", bound=Exception)
+Work: TypeAlias = Callable[P, Awaitable[Result[T]]]
+
+_SHOWN = 100  # characters of a name
+
+
+class Report(NamedTuple):
+    """An error in words."""
+
+    text: str
+    kind: str
+    instruction: str | None = None
+
+
+def answer_in_words(
+    errors: type[E] | tuple[type[E], ...], word: Callable[[E], Report]
+) -> Callable[[Work[P, T]], Work[P, T]]:
+    """Build a decorator for the tools of a server: these errors, when raised, become failures in words."""
+
+    def decorate(work: Work[P, T]) -> Work[P, T]:
+        @wraps(work)
+        async def answer(*args: P.args, **kwargs: P.kwargs) -> Result[T]:
+            try:
+                return await work(*args, **kwargs)
+            except errors as error:
+                report = word(error)
+                return Result.failure(report.text, report.kind, instruction=report.instruction)
+
+        return answer
+
+    return decorate
+
+
+def quote_name(name: str) -> str:
+    """Put any name on one line, cut if it is long."""
+    shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
+    return json.dumps(shown, ensure_ascii=not shown.isprintable())

@@ -13,11 +13,10 @@ from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from mcp_core.argument_problems import explain
 from mcp_core.json_types import Json
 from mcp_core.mcp_log import tool_log
 from mcp_core.quick_dataclass import dataclass
-from mcp_core.schema_text import describe_arguments
+from mcp_core.schema_text import describe_arguments, explain
 
 ToolFunction = Callable[..., Any]
 Function = TypeVar("Function", bound=ToolFunction)

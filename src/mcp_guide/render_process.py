@@ -17,7 +17,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from mcp_core.json_types import Json, JsonObject
 from mcp_guide.documents import Documents
 from mcp_guide.errors import GuideError
-from mcp_guide.guide_folder import GuideFolder
+from mcp_guide.folder import GuideFolder
 from mcp_guide.names import parse_document_name
 from ot_guardian import end_with_parent
 

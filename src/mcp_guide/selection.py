@@ -12,10 +12,9 @@ from pydantic import Field
 
 from mcp_core import ToolArguments
 from mcp_core.quick_dataclass import dataclass, field
-from mcp_guide.documents import Document, Summary, Unreadable
+from mcp_guide.documents import Document, Summary, Unreadable, shorten
 from mcp_guide.guide import Guide
 from mcp_guide.names import DocumentName, check_name
-from mcp_guide.summaries import shorten
 
 _WORD = re.compile(r"[^\W_]+")
 _WORDS = 32  # of a search; more say no more

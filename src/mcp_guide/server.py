@@ -1,22 +1,27 @@
-"""The MCP server of a guide: its tools and its resources."""
+"""The MCP server of a guide: its tools, and its documents as resources, `guide://category/name`."""
 
 from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, nullcontext
 from types import ModuleType
+from urllib.parse import quote
 
 import anyio.to_thread
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp_types import Resource
 
 from mcp_core import mcp_log
 from mcp_core.line_log import Level
-from mcp_guide import resources
+from mcp_guide.errors import BadNameError, GuideError, NotFoundError
 from mcp_guide.guide import Guide, open_guide
+from mcp_guide.names import DocumentName, check_name
 from mcp_guide.places import Places
-from mcp_guide.tools import tool_category, tool_collection, tool_document, tool_template
+from mcp_guide.reporting import word_error
+from mcp_guide.selection import Wish, select
+from mcp_guide.tools import tool_category, tool_document, tool_template
 from mcp_official import DeclaredToolsServer
 
 INSTRUCTIONS = (
@@ -24,6 +29,8 @@ INSTRUCTIONS = (
     " `list_documents` with the words of the task as search, and read the ones that match with `read_documents`."
 )
 EXAMPLES_VARIABLE = "MCP_INCLUDE_EXAMPLE_TOOLS"
+ADDRESS = "guide://{category}/{name}"
+MARKDOWN = "text/markdown"
 
 
 class GuideServer(DeclaredToolsServer[Guide]):
@@ -40,15 +47,13 @@ class GuideServer(DeclaredToolsServer[Guide]):
         )
         self._guide = guide
 
-        @self.resource(
-            resources.ADDRESS, name="document", description="A document of the guide", mime_type=resources.MARKDOWN
-        )
+        @self.resource(ADDRESS, name="document", description="A document of the guide", mime_type=MARKDOWN)
         def read(category: str, name: str) -> str:
-            return resources.read_document(guide, category, name)
+            return _read_document(guide, category, name)
 
     async def list_resources(self) -> list[Resource]:
         """List the documents as they are now."""
-        return await anyio.to_thread.run_sync(lambda: list(resources.list_documents(self._guide)))
+        return await anyio.to_thread.run_sync(lambda: list(_list_documents(self._guide)))
 
 
 @asynccontextmanager
@@ -60,7 +65,32 @@ async def open_server(places: Places, prefix: str, log_level: Level) -> AsyncIte
 
 def _import_tool_modules() -> list[ModuleType]:
     """Importing a tool's module declares it; the example stays out, unimported, unless somebody asks for it."""
-    modules = [tool_category, tool_document, tool_collection, tool_template]
+    modules = [tool_category, tool_document, tool_template]
     if os.environ.get(EXAMPLES_VARIABLE) == "true":
         modules.append(importlib.import_module("mcp_guide.tools.tool_example"))
     return modules
+
+
+def _list_documents(guide: Guide) -> Iterator[Resource]:
+    """Describe every document that can be read."""
+    for summary, _ in select(guide, Wish()).found:
+        category, name = quote(summary.name.category, safe=""), quote(summary.name.name, safe="")
+        yield Resource(
+            uri=ADDRESS.format(category=category, name=name),
+            name=str(summary.name),
+            title=summary.title,
+            description=summary.description or None,
+            mime_type=MARKDOWN,
+            size=summary.size,
+        )
+
+
+def _read_document(guide: Guide, category: str, name: str) -> str:
+    """Return the text of one document; raises the errors that the server library turns into answers."""
+    try:
+        wanted = DocumentName(check_name("category", category), check_name("document", name))
+        return guide.documents.read(wanted).text
+    except (NotFoundError, BadNameError) as error:
+        raise ResourceNotFoundError(word_error(error).text) from error
+    except (GuideError, OSError) as error:
+        raise ResourceError(word_error(error).text) from error

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from mcp_core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from mcp_official.library import OfficialLibrary
     from mcp_official.program import LOG_LEVELS, OK, USAGE, complain, serve_program
     from mcp_official.questions import (
+        OfficialLibrary,
         ask_within,
         build_request,
         can_ask,

@@ -1,21 +1,36 @@
-"""Questions to the person behind a client, yes or no or with choices, in both eras of the protocol."""
+"""The official SDK as a server library: replies, and questions to a person in both eras of the protocol."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from typing import TypeVar
+import secrets
+import time
+from collections.abc import Callable, Container, Mapping
+from typing import Annotated, TypeVar
 
 from mcp.server.elicitation import render_elicitation_schema
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
-from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolResult,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitResult,
+    InputRequiredResult,
+)
 from mcp_types.version import is_version_at_least
 from pydantic import BaseModel, Field, ValidationError
+
+from mcp_core import Answer, ToolReply, Unanswered
+from mcp_core.json_types import Json
 
 State = TypeVar("State")
 
 _CHOSEN = "answer"
 _SESSIONLESS = "2026-07-28"  # from this version on a server cannot ask in the middle of a request
+ANSWER_WITHIN = 600.0  # seconds
+_KEY = "consent"
+_MOST_OPEN = 1000
 
 
 class Agreement(BaseModel):
@@ -91,3 +106,59 @@ async def choose_within(context: Context[State], question: str, choices: Mapping
 
 def _form(field: Mapping[str, object]) -> dict[str, object]:
     return {"type": "object", "properties": {_CHOSEN: {"title": "Answer", **field}}, "required": [_CHOSEN]}
+
+
+class OfficialLibrary:
+    """Replies, arguments and questions in the types of the official SDK; one for each server.
+
+    A sessionless client is answered with the question and calls again with the answer. The SDK seals the state that
+    travels with it and ties it to the tool and its arguments; that it counts once is seen to here.
+    """
+
+    context_type = Context
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._open: dict[str, tuple[str, float]] = {}  # by state: the question, and until when it may be answered
+
+    def find_arguments(self, context: Context[State]) -> Mapping[str, Json] | None:
+        try:
+            params = context.request_context.params
+        except ValueError:  # called by this process itself, outside of any request
+            return None
+        arguments = params.get("arguments") if params is not None else None
+        return arguments if isinstance(arguments, Mapping) else {}
+
+    def build_reply(self, reply: ToolReply) -> CallToolResult:
+        return CallToolResult.model_validate(reply)
+
+    def reply_type(self, value: object) -> object:
+        return Annotated[CallToolResult, value]
+
+    async def ask(self, context: Context[State], question: str) -> Answer | Unanswered:
+        if not can_ask(context):
+            return Answer.NOBODY
+        if not is_sessionless(context):
+            agreed = await ask_within(context, question)
+        elif context.request_state is None:
+            return Unanswered(self._put(question))
+        else:
+            self._redeem(context.request_state, question)
+            agreed = read_response((context.input_responses or {}).get(_KEY))
+        return Answer.YES if agreed else Answer.NO
+
+    def _put(self, question: str) -> InputRequiredResult:
+        now = self._clock()
+        self._open = {state: asked for state, asked in self._open.items() if asked[1] > now}
+        while len(self._open) >= _MOST_OPEN:
+            del self._open[next(iter(self._open))]
+        state = secrets.token_urlsafe(16)
+        self._open[state] = (question, now + ANSWER_WITHIN)
+        return InputRequiredResult(input_requests={_KEY: build_request(question)}, request_state=state)
+
+    def _redeem(self, state: str, question: str) -> None:
+        asked, until = self._open.pop(state, ("", 0.0))
+        if asked != question or self._clock() > until:
+            raise MCPError(
+                INVALID_PARAMS, "This question was answered already, or it is too late: call again without it"
+            )

@@ -26,7 +26,7 @@ from mcp_core import ExtMcpToolDecorator, ToolArguments, with_final_names
 from mcp_core.distribution import VERSION
 from mcp_core.json_types import JsonObject
 from mcp_core.line_pipes import LinePipes
-from mcp_official.library import OfficialLibrary
+from mcp_official.questions import OfficialLibrary
 from mcp_official.stdio import MessageReader, MessageWriter
 
 State = TypeVar("State")

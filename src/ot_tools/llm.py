@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, TypedDict
 
-from ot.ai.conversation.messages import AssistantMessage, Text, UserMessage
+from ot.ai.messages import AssistantMessage, Text, UserMessage
 from ot.context import current
 from ot.effects import reads
 from ot.errors import CallError, ToolError

@@ -11,7 +11,7 @@ from ot.ai import Event, Retrying, TextDelta, ToolStarted
 from ot.errors import VoiceError
 from ot.execution.wording import word_error
 from ot_voice.events import Answering, Failed, Spoken, VoiceEvent
-from ot_voice.speech import Speaker
+from ot_voice.players import Speaker
 from ot_voice.spoken_text import Sentences
 
 _CLOSING = 5.0  # seconds that a reply may take to end

@@ -1,11 +1,26 @@
-"""The one form of audio in this package: 16-bit little-endian samples, 16,000 per second, one channel."""
+"""The one form of audio in this package, 16-bit samples, 16,000 per second, one channel, and the libraries for it."""
 
 from __future__ import annotations
 
+import importlib
+from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias
 
 from mcp_core.quick_dataclass import dataclass
-from ot_voice.library import load_library
+from ot.errors import MissingVoiceError, VoiceError
+
+
+def load_library(name: str) -> ModuleType:
+    """Import a module by name; raises MissingVoiceError, which says how to install it, or VoiceError."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingVoiceError(name.partition(".")[0], f"{type(error).__name__}: {error}") from error
+    except OSError as error:
+        # The module is there, a library of the system is not: for sounddevice, and for Moonshine, that is PortAudio.
+        reason = f"{error}; it needs a system library (Debian: apt install libportaudio2)"
+        raise VoiceError(name.partition(".")[0], reason) from error
+
 
 if TYPE_CHECKING:
     import numpy

@@ -25,12 +25,11 @@ from ot_voice import events
 from ot_voice.answer import Answer
 from ot_voice.audio import Utterance
 from ot_voice.consent import OpenQuestion, read_aloud
-from ot_voice.ear import Ear, Sound, WakeWordHeard
+from ot_voice.ear import Ear, Sound, SpeechBegan, WakeWordHeard
 from ot_voice.grammar import find_missing
+from ot_voice.players import Speaker
 from ot_voice.recognisers import Recogniser, Transcript
 from ot_voice.sources import AudioSource, read_blocks
-from ot_voice.speech import Speaker
-from ot_voice.vad import SpeechBegan
 
 _LONGEST_PREPARATION = 180.0  # seconds
 _ECHO = 0.4  # seconds in which a room still returns what the loudspeaker said

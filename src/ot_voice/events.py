@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from mcp_core.quick_dataclass import dataclass
 from ot.ai import Event
-from ot_voice.ear import WakeWordHeard
-from ot_voice.vad import SpeechBegan
+from ot_voice.ear import SpeechBegan, WakeWordHeard
 
 
 @dataclass(frozen=True, slots=True)

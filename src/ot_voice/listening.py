@@ -1,19 +1,25 @@
-"""The parts of a listening assistant, built as the configuration says and closed together."""
+"""The parts of a listening assistant, built as the configuration says and closed together, and the names it knows."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 
+import anyio
+
 from ot.config.models import VoiceSettings
+from ot.errors import CallError
 from ot.execution.tool_executor import ToolExecutor
+from ot.execution.wording import word_error
 from ot.isolate import IsolateHost
+from ot.logs import write_log
 from ot_voice.background_transcriber import Answers, BackgroundTranscriber
 from ot_voice.consent import SpokenConsent
-from ot_voice.ear import Ear
+from ot_voice.ear import Ear, SileroDetector, WakeWord
 from ot_voice.events import VoiceEvent
-from ot_voice.live_names import LiveNames
-from ot_voice.players import Player
+from ot_voice.grammar import MOST_NAMES, Names
+from ot_voice.players import EspeakSpeaker, Player
 from ot_voice.recognisers import (
     CommandRecogniser,
     FasterWhisperRecogniser,
@@ -23,12 +29,83 @@ from ot_voice.recognisers import (
 )
 from ot_voice.second_opinion import SecondOpinion
 from ot_voice.sources import AudioSource
-from ot_voice.speech import EspeakSpeaker
-from ot_voice.vad import SileroDetector
-from ot_voice.wake_word import WakeWord
 
+_PAUSE = 600.0  # seconds between two looks at the devices
+_SOON = 15.0  # the same while a server that tells of devices is away
 _MEMORY = 3 * 1024**3  # bytes of data that a recogniser may hold
 _FOR_GOOD = 30 * 24 * 3600.0  # seconds: a model is loaded once, however long nobody speaks
+
+
+class LiveNames:
+    """The current names, answered from memory; the task `keep_fresh` looks again from time to time.
+
+    `catch_up` waits for servers that a text names for as long as they are being connected: a command that is heard
+    before its device has a name would be taken for another one.
+    """
+
+    def __init__(
+        self, executor: ToolExecutor, settings: VoiceSettings, *, catch_up: Callable[[str], Awaitable[None]]
+    ) -> None:
+        self._executor = executor
+        self._given = settings.names
+        self._sources = settings.names_from
+        self._catch_up = catch_up
+        self._devices: tuple[str, ...] = ()
+        self._known = anyio.Event()
+
+    async def __call__(self) -> Names:
+        """Return the names as they are; right after the start this waits for the first look."""
+        await self._known.wait()
+        tools = tuple(definition.name for definition in self._executor.registry.definitions())
+        return Names((*self._given, *self._devices), tools)
+
+    async def keep_fresh(self) -> None:
+        """Look again until cancelled: devices come, go and get other names."""
+        while True:
+            await self._catch_up(" ".join(self._sources))
+            await self.refresh()
+            self._known.set()
+            await anyio.sleep(_SOON if any(map(self._is_away, self._sources)) else _PAUSE)
+
+    async def refresh(self) -> None:
+        """Ask the configured tools for the names of devices; one that fails leaves the names as they were."""
+        devices: dict[str, None] = {}
+        for source in filter(self._executor.registry.has, self._sources):
+            try:
+                devices.update(dict.fromkeys(find_names(await self._executor.call(source, {}))))
+            except CallError as error:
+                write_log(logging.WARNING, "voice.names", tool=source, error=word_error(error))
+                return
+        self._devices = tuple(devices)[:MOST_NAMES]
+
+    def _is_away(self, tool: str) -> bool:
+        """True if its server is configured and has not told of its tools yet."""
+        server = self._executor.settings.servers.get(tool.partition(".")[0])
+        return server is not None and server.enabled and not self._executor.registry.has(tool)
+
+
+def find_names(value: object) -> Iterator[str]:
+    """Yield the names in a tool's result: a list of texts, or of entries with `name` and perhaps `location`.
+
+    A device is spoken of by its name, or by its place and name; a place alone is a name too ("how warm is the attic").
+    """
+    if isinstance(value, Mapping):
+        value = next((item for item in value.values() if isinstance(item, list | tuple)), list(value.values()))
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes):
+        return
+    for item in value:
+        name, place = (item, "") if isinstance(item, str) else (_text(item, "name"), _text(item, "location"))
+        if name:
+            yield name
+        if place:
+            yield place
+            if name and place.casefold() not in name.casefold():
+                yield f"{place} {name}"
+
+
+def _text(item: object, field: str) -> str:
+    value = item.get(field, "") if isinstance(item, Mapping) else getattr(item, field, "")
+    return value if isinstance(value, str) else ""
 
 
 @asynccontextmanager

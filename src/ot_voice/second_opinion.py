@@ -26,8 +26,8 @@ from mcp_core.quick_dataclass import replace
 from ot.errors import VoiceError
 from ot.logs import write_log
 from ot_voice.audio import seconds_of
+from ot_voice.grammar import say_number, spoken_form
 from ot_voice.recognisers import Recogniser, Transcript, probability_of
-from ot_voice.words import say_number, spoken_form
 
 LONGEST_COMMAND = 8.0  # seconds; what is longer is no short command
 _EVEN_AGREEMENT = 0.45

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from mcp_core.quick_dataclass import dataclass
 from ot.errors import VoiceError
-from ot_voice.audio import RATE, Resampler
-from ot_voice.library import load_library
+from ot_voice.audio import RATE, Resampler, load_library
 
 if TYPE_CHECKING:
     from ot_voice.audio import Samples

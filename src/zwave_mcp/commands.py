@@ -14,8 +14,7 @@ from mcp_core.quick_dataclass import dataclass, replace
 from zwave_mcp.backends.backend import Backend, SetOutcome, SetStatus
 from zwave_mcp.errors import CommandFailedError, NoAnswerError, NotConfirmedError, RefusedError, UnreachableError
 from zwave_mcp.network import Network
-from zwave_mcp.nodes import Node, Status
-from zwave_mcp.values import Value, ValueId
+from zwave_mcp.nodes import Node, Status, Value, ValueId
 
 log = logging.getLogger(__name__)
 

@@ -13,10 +13,9 @@ from zwave_mcp.backends.backend import Backend
 from zwave_mcp.backends.mqtt import MqttBackend
 from zwave_mcp.backends.websocket import WebSocketBackend
 from zwave_mcp.commands import CONFIRM_WITHIN, Command, Commander
-from zwave_mcp.names import find_device
+from zwave_mcp.devices import find_device
 from zwave_mcp.network import Network
-from zwave_mcp.nodes import Node
-from zwave_mcp.values import Value
+from zwave_mcp.nodes import Node, Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ import anyio
 from mcp_core.json_types import Json
 from mcp_core.quick_dataclass import dataclass, field, replace
 from zwave_mcp.errors import DriverNotReadyError, NotConnectedError
-from zwave_mcp.nodes import Node, Status
-from zwave_mcp.values import CommandClass, Value, ValueId
+from zwave_mcp.nodes import CommandClass, Node, Status, Value, ValueId
 
 _PATIENCE = 5.0  # seconds
 

@@ -7,11 +7,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from ot.ai.clients import client_class
-from ot.ai.conversation.messages import AssistantMessage, ToolMessage, UserMessage
 from ot.ai.events import Event, TextDelta
-from ot.ai.models.failover import Backoff
-from ot.ai.models.model import Model
-from ot.ai.models.opening import build_model
+from ot.ai.failover import Backoff
+from ot.ai.messages import AssistantMessage, Model, ToolMessage, UserMessage
+from ot.ai.opening import build_model
 from ot.ai.tool_loop import ToolLoop
 from ot.config.models import AiSettings
 from ot.execution.tool_executor import ToolExecutor

@@ -9,9 +9,8 @@ import httpx
 import pytest
 
 from mcp_core.json_types import Json
-from ot.ai.conversation.messages import Text, UserMessage
 from ot.ai.events import Finished, TextDelta, ToolEnded, ToolStarted, Usage
-from ot.ai.models.model import Request, Spent, Stopped
+from ot.ai.messages import Request, Spent, Stopped, Text, UserMessage
 from tests.models.clients import assert_sound, collect, model_at, only, open_client
 from tests.models.servers import small_model_server
 from tests.opened_executor import open_executor

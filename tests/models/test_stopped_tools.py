@@ -9,8 +9,8 @@ from pathlib import Path
 
 import anyio
 
-from ot.ai.conversation.messages import ToolMessage
 from ot.ai.events import ToolEnded, ToolStarted
+from ot.ai.messages import ToolMessage
 from ot.app import App
 from ot.clients.caller import Caller
 from tests.engine import open_engine

@@ -12,11 +12,9 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from ot.ai.access import ModelAccess
-from ot.ai.conversation.messages import Text
-from ot.ai.models.failover import Backoff, Models
-from ot.ai.models.model import Piece, Request, Spent, Stopped
-from ot.ai.models.opening import record_into
+from ot.ai.failover import Backoff, Models
+from ot.ai.messages import Piece, Request, Spent, Stopped, Text
+from ot.ai.opening import ModelAccess, record_into
 from ot.config.secrets import Secrets
 from ot.context import current
 from ot.errors import CallError, ModelRefusedError

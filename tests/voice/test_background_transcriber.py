@@ -14,6 +14,7 @@ import pytest
 
 from ot.errors import VoiceError
 from ot.isolate import IsolateHost
+from ot_voice.ear import SpeechBegan
 from ot_voice.events import (
     AnswerEnded,
     Answering,
@@ -25,7 +26,6 @@ from ot_voice.events import (
     Spoken,
 )
 from ot_voice.recognisers import IsolatedRecogniser, Transcript
-from ot_voice.vad import SpeechBegan
 from tests.voice.listening_room import SILENCE, SPEECH, UTTERANCE, Blocks, Replies, Seen, Voice, Words, listen
 
 ENGINE = Path(__file__).parents[1] / "programs/voice/hanging_engine.py"

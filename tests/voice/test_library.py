@@ -10,7 +10,7 @@ import pytest
 
 from ot.errors import MissingVoiceError, VoiceError
 from ot.execution.wording import word_error
-from ot_voice.library import load_library
+from ot_voice.audio import load_library
 
 
 def test_importing_the_command_loads_no_library_of_the_extra() -> None:

@@ -8,7 +8,7 @@ import anyio
 
 from ot.config.models import VoiceSettings
 from ot_voice.grammar import Names
-from ot_voice.live_names import LiveNames
+from ot_voice.listening import LiveNames
 from tests.opened_executor import add_tool, open_executor
 
 SETTINGS = VoiceSettings(names=("Front Door",), names_from=("house.devices", "garden.devices"))

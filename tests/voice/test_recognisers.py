@@ -13,7 +13,7 @@ import pytest
 from ot.errors import MissingVoiceError, VoiceError
 from ot.execution.wording import word_error
 from ot.isolate import IsolateHost
-from ot_voice.grammar import Names, read_answer
+from ot_voice.grammar import Names, read_answer, spoken_form
 from ot_voice.recognisers import (
     CommandRecogniser,
     FasterWhisperRecogniser,
@@ -23,7 +23,6 @@ from ot_voice.recognisers import (
     Transcript,
 )
 from ot_voice.second_opinion import SecondOpinion, agreement, choose
-from ot_voice.words import spoken_form
 from tests.voice.rooms import ROOMS, Room, heard_in
 from tests.voice.spoken_audio import in_a_room, speak
 

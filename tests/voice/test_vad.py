@@ -9,8 +9,7 @@ import pytest
 
 from ot.config.models import VadSettings
 from ot_voice.audio import BLOCK, Utterance, seconds_of
-from ot_voice.ear import Ear
-from ot_voice.vad import Segmenter, SileroDetector, SpeechBegan
+from ot_voice.ear import Ear, Segmenter, SileroDetector, SpeechBegan
 from tests.voice.spoken_audio import VOICES, cut_blocks, in_a_room, silence, speak, to_bytes
 
 BLOCK_TIME = seconds_of(BLOCK)

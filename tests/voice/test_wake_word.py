@@ -8,9 +8,7 @@ from ot.config.models import VadSettings
 from ot.errors import VoiceError
 from ot.execution.wording import word_error
 from ot_voice.audio import Utterance
-from ot_voice.ear import Ear, Sound, WakeWordHeard
-from ot_voice.vad import SileroDetector
-from ot_voice.wake_word import WakeWord
+from ot_voice.ear import Ear, SileroDetector, Sound, WakeWord, WakeWordHeard
 from tests.voice.spoken_audio import cut_blocks, in_a_room, silence, speak
 
 pytestmark = pytest.mark.xdist_group("voice")

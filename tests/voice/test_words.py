@@ -7,11 +7,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ot_voice.command_paths import CommandPaths
-from ot_voice.grammar import MOST_NAMES, find_missing, read_answer, render_grammar, spoken_names
-from ot_voice.live_names import find_names
-from ot_voice.pronunciation import pronounce, to_arpabet, without_r
+from ot_voice.engines.pocketsphinx import pronounce, to_arpabet, without_r
+from ot_voice.grammar import (
+    MOST_NAMES,
+    find_missing,
+    read_answer,
+    render_grammar,
+    say_number,
+    spoken_form,
+    spoken_names,
+)
+from ot_voice.listening import find_names
 from ot_voice.recognisers import restore_names
-from ot_voice.words import say_number, spoken_form
 
 
 @pytest.mark.parametrize(

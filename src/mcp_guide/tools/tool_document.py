@@ -9,10 +9,9 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from mcp_core import Result, ToolArguments, requires_consent
-from mcp_guide.answers import guide_of, on_disk
 from mcp_guide.documents import Summary
 from mcp_guide.errors import GuideError
-from mcp_guide.guide import Guide
+from mcp_guide.guide import Guide, guide_of, on_disk
 from mcp_guide.names import parse_document_name
 from mcp_guide.reporting import word_error
 from mcp_guide.selection import Match, Selection, Wish, select

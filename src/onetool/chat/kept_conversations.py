@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from mcp_core.json_types import JsonObject
-from ot.ai.conversation.memory import Exchange
-from ot.ai.conversation.messages import AssistantMessage, ToolMessage
-from ot.ai.conversation.stored import Lines, Restored, restore
+from ot.ai.memory import Exchange
+from ot.ai.messages import AssistantMessage, ToolMessage
+from ot.ai.stored import Lines, Restored, restore
 from ot.clients.memory import ClientMemory
 from ot.clients.person import LOCAL
 from ot.config.loader import LoadedConfig

@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from mcp_core.json_pointers import look_up
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import Json, JsonObject, look_up
 from ot.config.yaml_reader import read_yaml
 from ot.errors import ConfigError
 

@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from mcp_core.json_pointers import resolve
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import JsonObject, resolve
 from onetool.repl.code_position import OpenCall, Position, find_position
 from ot.errors import CallError
 from ot.introspect.signatures import read_signature

@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from mcp_core.json_pointers import resolve
-from mcp_core.json_types import Schema
+from mcp_core.json_types import Schema, resolve
 from ot.shapes.shape import DICT, EMPTY_TEXT, LIST, NONE, TEXT, Fields, Shape
 
 LONGEST_NAME = 80

@@ -1,7 +1,7 @@
 """Conversations with models that use our tools, the same whichever provider serves the model.
 
-`tool_loop` is the one loop, over `conversation` (messages and memory), `models` (which to ask, retries, failover,
-prices), `tools` and `providers`. A provider is one folder, found on disk; its `__init__` describes it without loading
+`tool_loop` is the one loop, over `messages`, `memory`, `failover` (which model to ask, retries, prices),
+`offered_tools` and `providers`. A provider is one folder, found on disk; its `__init__` describes it without loading
 its library. It is a `Model`: a request in our form in, pieces in our form out, and only `ModelError` raised.
 
 - A turn is acted on only when complete, so one that breaks off can be requested again.
@@ -10,7 +10,7 @@ its library. It is a `Model`: a request in our form in, pieces in our form out, 
   `Opaque`.
 - Closing `reply` closes the HTTP stream, cancels the calls, and waits for both. What was done by then is remembered.
 - `onetool.run` is registered only for the assistant, and a run inside a run is refused.
-- The pack `llm` uses `models` and `providers` through `access.ModelAccess`; nothing here imports a pack.
+- The pack `llm` uses `failover` and `providers` through `opening.ModelAccess`; nothing here imports a pack.
 - Prices come from the person: a table in the code would be wrong within months. An unknown price is null, not zero.
 """
 
@@ -23,8 +23,8 @@ from mcp_core.lazy_names import lazy_names
 if TYPE_CHECKING:
     from ot.ai.clients import build_client
     from ot.ai.events import Event, Finished, Retrying, TextDelta, ToolEnded, ToolStarted, Usage
-    from ot.ai.models.failover import Totals
-    from ot.ai.models.model import Model
+    from ot.ai.failover import Totals
+    from ot.ai.messages import Model
     from ot.ai.tool_loop import ToolLoop
 else:  # The configuration reads the providers' folders, and needs nothing else.
     __getattr__ = lazy_names(__name__)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import importlib
 
-from ot.ai.access import ModelAccess
-from ot.ai.models.model import Model
-from ot.ai.models.opening import build_model, record_into
+from ot.ai.messages import Model
+from ot.ai.opening import ModelAccess, build_model, record_into
 from ot.ai.tool_loop import ToolLoop
 from ot.clients.caller import NOBODY, Caller
 from ot.config.models import AiSettings

@@ -10,7 +10,7 @@ from dataclasses import field, fields
 import anyio.to_thread
 
 from mcp_core.quick_dataclass import dataclass
-from ot.ai.access import ModelAccess
+from ot.ai.opening import ModelAccess
 from ot.config.keys import ANY, known_keys
 from ot.config.loader import LoadedConfig
 from ot.config.models import Config

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable
 
-from mcp_core.json_pointers import resolve
+from mcp_core.json_types import resolve
 from mcp_core.quick_dataclass import replace
 from ot.registry.definitions import LearntFrom, PackDefinition, ToolDefinition
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
-from mcp_core.json_pointers import resolve
-from mcp_core.json_types import Json, JsonObject, Schema
+from mcp_core.json_types import Json, JsonObject, Schema, resolve
 
 TYPES = frozenset({"null", "boolean", "number", "integer", "string", "array", "object"})
 

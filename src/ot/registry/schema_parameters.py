@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mcp_core.json_pointers import resolve
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import Json, JsonObject, resolve
 from mcp_core.quick_dataclass import dataclass
 from ot.registry.identifiers import assign_identifiers
 from ot.registry.schema_copy import names_in

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import isfinite
 
-from mcp_core.json_pointers import resolve
-from mcp_core.json_types import Json, Schema
+from mcp_core.json_types import Json, Schema, resolve
 from ot.registry.schema_copy import names_in
 
 ANY = "Any"

@@ -10,10 +10,9 @@ from secrets import token_hex
 
 import anyio
 
-from ot.ai.conversation.messages import Message, UserMessage
 from ot.ai.events import Retrying, TextDelta
-from ot.ai.models.model import Request
-from ot.ai.models.turn import Turn
+from ot.ai.failover import Turn
+from ot.ai.messages import Message, Request, UserMessage
 from ot.context import CallContext, current
 from ot.errors import (
     CallError,

@@ -7,10 +7,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ot.ai.access import ModelAccess
-from ot.ai.models.failover import Backoff, Models
-from ot.ai.models.model import Model
-from ot.ai.models.opening import build_model, record_into
+from ot.ai.failover import Backoff, Models
+from ot.ai.messages import Model
+from ot.ai.opening import ModelAccess, build_model, record_into
 from ot.config.models import AiSettings
 from ot.config.providers import Provider, find_providers
 from ot.context import CallContext

@@ -7,8 +7,7 @@ from contextlib import aclosing
 from http import HTTPStatus
 
 from mcp_core.json_types import Json, JsonObject
-from ot.ai.conversation.messages import AssistantMessage, Text, UserMessage
-from ot.ai.models.model import Model, Piece, Request, Stopped
+from ot.ai.messages import AssistantMessage, Model, Piece, Request, Stopped, Text, UserMessage
 from ot.clients.front import SAMPLE, Front, FrontError
 from ot.context import CallContext
 from ot.errors import ModelRefusedError, ModelUnavailableError

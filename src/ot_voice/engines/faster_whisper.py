@@ -6,8 +6,7 @@ import math
 from functools import cache
 from typing import Any
 
-from ot_voice.audio import samples_of
-from ot_voice.library import load_library
+from ot_voice.audio import load_library, samples_of
 
 
 def prepare(model: str) -> None:

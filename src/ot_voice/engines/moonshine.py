@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from ot_voice.audio import RATE, samples_of
-from ot_voice.library import load_library
+from ot_voice.audio import RATE, load_library, samples_of
 
 _MODEL = "tiny-en"
 

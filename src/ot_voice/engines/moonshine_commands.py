@@ -13,11 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypedDict
 
-from ot_voice.audio import samples_of, seconds_of
+from ot_voice.audio import load_library, samples_of, seconds_of
 from ot_voice.command_paths import CommandPaths, Place
-from ot_voice.grammar import essence, render_grammar
-from ot_voice.library import load_library
-from ot_voice.words import spoken_form
+from ot_voice.grammar import essence, render_grammar, spoken_form
 
 if TYPE_CHECKING:  # numpy is loaded late
     import numpy

@@ -1,25 +1,120 @@
-"""PocketSphinx: which command of the grammar was said, and how much better that explains the sound than any phones."""
+"""PocketSphinx: which command of the grammar was said, and how much better that explains the sound than any phones.
+
+Words that no dictionary has are pronounced by espeak-ng, in the acoustic model's ARPAbet. Of a room's echo, what the
+recent past of each frequency predicts is taken away (weighted prediction error).
+"""
 
 from __future__ import annotations
 
 import math
 import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
+from ot_voice.audio import load_library
 from ot_voice.command_paths import CommandPaths
-from ot_voice.dereverberation import dereverberate
 from ot_voice.grammar import render_answers, render_grammar
-from ot_voice.library import load_library
-from ot_voice.pronunciation import pronounce, without_r
 
+if TYPE_CHECKING:
+    from ot_voice.audio import Samples
+
+_TIME = 10.0  # seconds
+
+# Longer signs first, so that a diphthong is not read as its first vowel.
+_SAID_AS = {
+    "aɪɚ": "AY ER", "aɪə": "AY ER", "dʒ": "JH", "tʃ": "CH", "aɪ": "AY", "aʊ": "AW", "eɪ": "EY", "oʊ": "OW", "əʊ": "OW",
+    "ɔɪ": "OY", "iə": "IY AH", "ɪɹ": "IH R", "ʊɹ": "UH R", "ɔːɹ": "AO R", "ɑːɹ": "AA R", "ɛɹ": "EH R", "ɜː": "ER",
+    "əl": "AH L", "ɚ": "ER", "ɝ": "ER", "ɑ": "AA", "ɒ": "AA", "æ": "AE", "a": "AA", "ʌ": "AH", "ə": "AH", "ɐ": "AH",
+    "ɔ": "AO", "ɛ": "EH", "e": "EH", "ɪ": "IH", "ᵻ": "IH", "i": "IY", "o": "OW", "ʊ": "UH", "u": "UW", "y": "UW",
+    "ø": "ER", "œ": "ER", "b": "B", "d": "D", "ð": "DH", "f": "F", "ɡ": "G", "g": "G", "h": "HH", "x": "K", "ç": "SH",
+    "j": "Y", "k": "K", "l": "L", "ɫ": "L", "m": "M", "n": "N", "ŋ": "NG", "p": "P", "ɹ": "R", "r": "R", "ʁ": "R",
+    "s": "S", "ʃ": "SH", "t": "T", "ɾ": "T", "ʔ": "T", "θ": "TH", "v": "V", "w": "W", "z": "Z", "ʒ": "ZH",
+}  # fmt: skip
+_SIGN = re.compile("|".join(sorted(map(re.escape, _SAID_AS), key=len, reverse=True)))
+_WINDOW, _HOP = 512, 128  # samples
+_DELAY, _TAPS = 3, 24  # frames: what is nearer is the voice itself, what is farther is faint
+_ROUNDS = 3
+_LEAST = 1e-8
 _ANSWERS, _COMMANDS, _PHONES = "answers", "commands", "phones"
 _VARIANT = 9  # numbers a pronunciation; the dictionary's own have lower ones
 _TAIL = 5  # frames of a hundredth of a second that may be missing at the end
 _PAUSES, _SLOWEST = 120, 20  # frames around the speech, and for a letter of it: "no" is not said in three seconds
 _CLEAR = 0.2  # a margin that no other sentence came near to
 _SCALE = 1024  # scores are natural logarithms, scaled down by this
+
+
+def pronounce(words: Sequence[str], *, program: str = "espeak-ng") -> dict[str, str]:
+    """Return ARPAbet for each word that can be said; nothing if espeak-ng is not installed. Blocking."""
+    path = shutil.which(program)
+    if path is None or not words:
+        return {}
+    try:
+        said = subprocess.run(
+            [path, "-q", "-v", "en-us", "--ipa", "--stdin"],
+            input="\n\n".join(f"{word}." for word in words).encode(),
+            capture_output=True,
+            timeout=_TIME,
+            check=True,
+        ).stdout.decode(errors="replace")
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    lines = [line for line in said.splitlines() if line.strip()]
+    if len(lines) != len(words):
+        return {}
+    phones = {word: to_arpabet(line) for word, line in zip(words, lines, strict=True)}
+    return {word: text for word, text in phones.items() if text}
+
+
+def without_r(phones: str) -> str:
+    """Return how a word is pronounced where "r" is said before a vowel only, as in England."""
+    said = phones.split()
+    after = [*said[1:], ""]
+    return " ".join(
+        "AH" if phone == "ER" and following not in _VOWELS else phone
+        for phone, following in zip(said, after, strict=True)
+        if phone != "R" or following in _VOWELS
+    )
+
+
+_VOWELS = frozenset(("AA", "AE", "AH", "AO", "AW", "AY", "EH", "ER", "EY", "IH", "IY", "OW", "OY", "UH", "UW"))
+
+
+def to_arpabet(ipa: str) -> str:
+    """Translate IPA phonemes to ARPAbet, without marks of stress and length."""
+    return " ".join(_SAID_AS[sign] for sign in _SIGN.findall(ipa))
+
+
+def dereverberate(samples: Samples) -> Samples:
+    """Return speech with less echo, as long as it was; too short a sound is returned as it is."""
+    numpy = load_library("numpy")
+    if len(samples) < _HOP * (_DELAY + _TAPS) * 2:
+        return samples
+    window = numpy.sqrt(numpy.hanning(_WINDOW + 1)[:-1])
+    padded = numpy.pad(samples, (_WINDOW, _WINDOW + -len(samples) % _HOP))
+    frames = numpy.lib.stride_tricks.sliding_window_view(padded, _WINDOW)[::_HOP] * window
+    heard = numpy.fft.rfft(frames, axis=1).T  # frequency by time
+    past = numpy.stack(
+        [numpy.pad(heard, ((0, 0), (lag, 0)))[:, : heard.shape[1]] for lag in range(_DELAY, _DELAY + _TAPS)], 1
+    )
+    dry = heard
+    for _ in range(_ROUNDS):
+        power = numpy.maximum(abs(dry) ** 2, _LEAST + 1e-4 * (abs(heard) ** 2).mean())
+        weighted = past / power[:, None, :]
+        spread = weighted @ past.conj().transpose(0, 2, 1)
+        spread += numpy.eye(_TAPS) * (1e-6 * numpy.trace(spread, axis1=1, axis2=2).real[:, None, None] + _LEAST)
+        shared = weighted @ heard.conj()[:, :, None]
+        dry = heard - (numpy.linalg.solve(spread, shared).conj().transpose(0, 2, 1) @ past)[:, 0]
+    pieces = numpy.fft.irfft(dry.T, _WINDOW, axis=1) * window
+    sound = numpy.zeros(len(padded))
+    for index, piece in enumerate(pieces):
+        sound[index * _HOP : index * _HOP + _WINDOW] += piece
+    whole: Samples = sound[_WINDOW : _WINDOW + len(samples)] / (_WINDOW / _HOP / 2)
+    return whole
 
 
 class GrammarMatch(TypedDict):

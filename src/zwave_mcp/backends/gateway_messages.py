@@ -9,8 +9,7 @@ from typing import NamedTuple
 from mcp_core.json_types import Json
 from zwave_mcp.backends.messages import AnyJson, JsonParts, Message, Metadata, NamedValue, read_each, read_json
 from zwave_mcp.network import Controller
-from zwave_mcp.nodes import Node, Status
-from zwave_mcp.values import CommandClass, Value, read_milliseconds, state_key
+from zwave_mcp.nodes import CommandClass, Node, Status, Value, read_milliseconds, state_key
 
 _STATUSES = {status.value: status for status in Status}
 _TIMED = {"time", "value", "nodeName", "nodeLocation"}

@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict, JsonValue, SkipValidation, ValidationError
 from pydantic.alias_generators import to_camel
 
-from zwave_mcp.values import Value, ValueId
+from zwave_mcp.nodes import Value, ValueId
 
 log = logging.getLogger(__name__)
 

@@ -16,16 +16,22 @@ from aiomqtt import Client, Message, MqttError
 from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import replace
 from zwave_mcp.address import Address
-from zwave_mcp.backends.backend import ANSWER_WITHIN, SetOutcome, read_outcome, write_duration, write_value_id
-from zwave_mcp.backends.connections import Pending, keep_connected, word_os_error
+from zwave_mcp.backends.backend import (
+    ANSWER_WITHIN,
+    Pending,
+    SetOutcome,
+    keep_connected,
+    read_outcome,
+    word_os_error,
+    write_duration,
+    write_value_id,
+)
 from zwave_mcp.backends.gateway_messages import DriverInfo, GatewayNode, Reply, read_flag
-from zwave_mcp.backends.gateway_topics import apply_report
 from zwave_mcp.backends.messages import read_each, read_json
-from zwave_mcp.backends.topics import TopicIndex, parse_topic, request_topic
+from zwave_mcp.backends.topics import TopicIndex, apply_report, parse_topic, request_topic
 from zwave_mcp.errors import LinkError, NotConnectedError, RefusedError, ZwaveError
 from zwave_mcp.network import Controller, LinkState, Network
-from zwave_mcp.nodes import Node
-from zwave_mcp.values import ValueId
+from zwave_mcp.nodes import Node, ValueId
 
 log = logging.getLogger(__name__)
 

@@ -1,19 +1,24 @@
-"""Messages of zwave-js-server, checked and turned into our model; what is not needed is left unread."""
+"""Messages and events of zwave-js-server, checked and put into our model; what is not needed is left unread."""
 
 from __future__ import annotations
 
+import logging
+from datetime import UTC, datetime
 from typing import Literal
 
 from pydantic import Field
 
+from mcp_core.json_types import Json
+from mcp_core.quick_dataclass import replace
 from zwave_mcp.backends.messages import AnyJson, JsonParts, Message, Metadata, NamedValue, read_each
-from zwave_mcp.network import Controller
-from zwave_mcp.nodes import Node, Status
-from zwave_mcp.values import Value, read_iso
+from zwave_mcp.errors import LinkError
+from zwave_mcp.network import Controller, Network
+from zwave_mcp.nodes import Node, Status, Value, read_iso
 
 _STATUSES = {0: Status.UNKNOWN, 1: Status.ASLEEP, 2: Status.AWAKE, 3: Status.DEAD, 4: Status.ALIVE}
 _CONTROLLER_STATUSES = {0: "ready", 1: "unresponsive", 2: "unable to transmit", 3: "jammed"}
 STATUS_EVENTS = {"wake up": Status.AWAKE, "sleep": Status.ASLEEP, "dead": Status.DEAD, "alive": Status.ALIVE}
+log = logging.getLogger(__name__)
 
 
 class StateMetadata(Metadata):
@@ -130,3 +135,69 @@ class Event(Message):
 def word_controller_status(status: object) -> str:
     """The state of the radio in a word; old servers do not tell it."""
     return _CONTROLLER_STATUSES.get(status, "unknown") if isinstance(status, int) else "unknown"
+
+
+def apply_event(network: Network, event: Event) -> None:
+    """Put one event into the model; raises ValueError if it cannot be read, LinkError if all must be read again."""
+    match event.source:
+        case "node":
+            _apply_to_node(network, event)
+        case "controller":
+            _apply_to_controller(network, event)
+        case "driver":
+            _apply_to_driver(network, event)
+
+
+def _apply_to_driver(network: Network, event: Event) -> None:
+    if event.event == "driver ready":
+        raise LinkError("the driver has restarted")  # everything known is void: begin again
+    if event.event == "all nodes ready":
+        network.controller.all_nodes_ready = True
+
+
+def _apply_to_controller(network: Network, event: Event) -> None:
+    match event.event:
+        case "node added" | "node found" if event.node is not None:
+            network.put_node(event.node.to_node(network.controller.node))
+        case "node removed" if event.node is not None:
+            network.remove_node(event.node.node_id)
+        case "statistics updated" if event.statistics is not None:
+            network.controller.statistics = event.statistics
+        case "status changed":
+            network.controller.status = word_controller_status(event.status)
+
+
+def _apply_to_node(network: Network, event: Event) -> None:
+    if event.event == "ready" and event.node_state is not None:
+        network.put_node(event.node_state.to_node(network.controller.node))
+        return
+    node = network.nodes.get(event.node_id or 0)
+    if node is None:
+        log.debug("an event of the unknown node %s: %s", event.node_id, event.event)
+        return
+    if event.event in STATUS_EVENTS:
+        network.put_status(node, STATUS_EVENTS[event.event])
+        return
+    match event.event:
+        case "value updated" | "value added":
+            value = ValueState.model_validate(event.args)
+            network.update_value(value.id_in(node.id), value.new_value, datetime.now(UTC))
+        case "value removed":
+            network.remove_value(ValueState.model_validate(event.args).id_in(node.id))
+        case "metadata updated":
+            _update_metadata(network, node, event.args)
+        case "statistics updated" if event.statistics is not None:
+            node.statistics = event.statistics
+            node.last_seen = read_iso(event.statistics.get("lastSeen")) or node.last_seen
+        case "interview started":
+            node.ready = False
+        case "interview stage completed":
+            node.interview = event.stage_name or node.interview
+
+
+def _update_metadata(network: Network, node: Node, args: Json) -> None:
+    """Take over metadata, which may come before the value that it describes."""
+    state = ValueState.model_validate(args)
+    known = node.values.get(state.id_in(node.id))
+    fresh = state.to_value(node.id)
+    network.put_value(fresh if known is None else replace(fresh, value=known.value, updated=known.updated))

@@ -1,4 +1,4 @@
-"""Topics of zwave-js-ui on MQTT: which of its messages stands where, in each of its ways to name values."""
+"""Topics of zwave-js-ui on MQTT: which message stands where, in each of its ways to name values, and its meaning."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
-from mcp_core.quick_dataclass import dataclass, field
-from zwave_mcp.nodes import Node
-from zwave_mcp.values import Value, ValueId
+from mcp_core.quick_dataclass import dataclass, field, replace
+from zwave_mcp.backends.gateway_messages import GatewayNode, NodeStatus, Report, read_report, read_status
+from zwave_mcp.backends.messages import read_json
+from zwave_mcp.network import LinkState, Network
+from zwave_mcp.nodes import Node, Value, ValueId, read_milliseconds
 
 GATEWAY = "ZWAVE_GATEWAY-"
 _REMOVED = re.compile(r"[^A-Za-z0-9\-_À-ÖØ-öø-ÿ/]")
@@ -44,6 +46,7 @@ _CLASS_NAMES = {
     0x87: "indicator",
     0x90: "energy_production",
 }
+_ABOUT_NODES = ("status", "lastActive", "nodeinfo")
 
 
 class Topic(NamedTuple):
@@ -142,3 +145,59 @@ def _splits(path: str) -> Iterator[tuple[str, str]]:
     while position != -1:
         yield path[:position], path[position + 1 :]
         position = path.find("/", position + 1)
+
+
+def apply_report(network: Network, index: TopicIndex, path: str, payload: bytes, *, retained: bool) -> bool:
+    """Put one message into the model; False if it is about something unknown, so that all must be looked at.
+
+    What the broker has kept from before is older than what the gateway told since, unless its time says otherwise.
+    Raises ValueError for a message that cannot be read.
+    """
+    if network.link.state is not LinkState.CONNECTED or not payload:
+        return True  # everything is looked at when the connection stands
+    if path.rpartition("/")[2] in _ABOUT_NODES:
+        return retained or _apply_to_node(network, index, path, payload)
+    report = read_report(payload)
+    if report is None:
+        return True
+    id_ = report.described.id if report.described else index.find_value(path)
+    if id_ is None:
+        return retained
+    _apply_to_value(network, id_, report, retained=retained)
+    return True
+
+
+def _apply_to_value(network: Network, value_id: ValueId, report: Report, *, retained: bool) -> None:
+    known = network.find_value(value_id)
+    if known and known.updated and retained and (report.updated is None or report.updated <= known.updated):
+        return
+    if known is None and report.described is not None:
+        network.put_value(report.described)
+    else:
+        network.update_value(value_id, report.value, report.updated)
+
+
+def _apply_to_node(network: Network, index: TopicIndex, path: str, payload: bytes) -> bool:
+    about = path.rpartition("/")[2]
+    data = read_json(payload)
+    if about == "nodeinfo":
+        return _describe_node(network, GatewayNode.model_validate(data))
+    status = NodeStatus.model_validate(data) if isinstance(data, dict) else NodeStatus(value=data)
+    node = network.nodes.get(status.node_id or index.find_node(path) or 0)
+    if node is None:
+        return False
+    if about == "lastActive":
+        node.last_seen = read_milliseconds(status.value) or node.last_seen
+        return True
+    if status.status is not None:
+        network.put_status(node, read_status(status.status))
+        return True
+    return False  # only yes or no: asleep or dead must be asked for
+
+
+def _describe_node(network: Network, described: GatewayNode) -> bool:
+    known = network.nodes.get(described.id)
+    if known is None or (known.name, known.location) != (described.name or "", described.loc or ""):
+        return False  # a new name changes its topics
+    network.put_node(replace(described.to_node(), values=known.values, controller=known.controller))
+    return True

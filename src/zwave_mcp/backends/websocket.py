@@ -15,14 +15,21 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from mcp_core.json_types import Json, JsonObject, mapping_of
 from zwave_mcp.address import Address
-from zwave_mcp.backends.backend import ANSWER_WITHIN, SetOutcome, read_outcome, write_duration, write_value_id
-from zwave_mcp.backends.connections import Pending, keep_connected, word_os_error
+from zwave_mcp.backends.backend import (
+    ANSWER_WITHIN,
+    Pending,
+    SetOutcome,
+    keep_connected,
+    read_outcome,
+    word_os_error,
+    write_duration,
+    write_value_id,
+)
 from zwave_mcp.backends.messages import read_json
-from zwave_mcp.backends.server_events import apply_event
-from zwave_mcp.backends.server_messages import Event, ServerState, Version
+from zwave_mcp.backends.server_messages import Event, ServerState, Version, apply_event
 from zwave_mcp.errors import LinkError, NotConnectedError, RefusedError, ZwaveError
 from zwave_mcp.network import Network
-from zwave_mcp.values import ValueId, read_milliseconds
+from zwave_mcp.nodes import ValueId, read_milliseconds
 
 log = logging.getLogger(__name__)
 

@@ -1,1 +1,1 @@
-"""The tools of the Z-Wave server, one file per subject; errors are worded in `zwave_mcp.reporting`."""
+"""The tools of the Z-Wave server, one file per subject; errors are worded in `zwave_mcp.answers`."""

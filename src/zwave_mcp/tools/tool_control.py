@@ -9,9 +9,17 @@ from pydantic import Field
 
 from mcp_core import Result, ToolArguments, requires_consent
 from zwave_mcp.answers import Confirmed, Device, Endpoint, NoBoolean, answered, confirmed, done, house_of
-from zwave_mcp.climate import Unit, build_mode, build_temperature, name_of
+from zwave_mcp.controls import (
+    Unit,
+    build_dim,
+    build_lock,
+    build_mode,
+    build_switch,
+    build_temperature,
+    name_of,
+    read_percent,
+)
 from zwave_mcp.house import House
-from zwave_mcp.switches import build_dim, build_lock, build_switch, read_percent
 
 
 class Switched(Confirmed):

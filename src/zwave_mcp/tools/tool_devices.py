@@ -9,15 +9,20 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from mcp_core import Result, ToolArguments
-from zwave_mcp.abilities import is_everyday, is_sensor, list_abilities
 from zwave_mcp.answers import WHICH_DEVICE, Device, NoBoolean, answered, house_of
 from zwave_mcp.commands import check_reachable
-from zwave_mcp.device_lines import DeviceLine, ValueLine, describe_device, describe_value
-from zwave_mcp.health import Health, describe_health, write_time
+from zwave_mcp.descriptions import (
+    DeviceLine,
+    Health,
+    ValueLine,
+    describe_device,
+    describe_health,
+    describe_value,
+    write_time,
+)
+from zwave_mcp.devices import fold, is_everyday, is_sensor, list_abilities, words_of
 from zwave_mcp.house import House
-from zwave_mcp.names import fold, words_of
-from zwave_mcp.nodes import Node, Status
-from zwave_mcp.values import Value
+from zwave_mcp.nodes import Node, Status, Value
 
 MOST_VALUES = 300
 _NEWS_WITHIN = 1.0  # seconds

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
-from ot.ai.conversation.messages import Text
-from ot.ai.models.model import Piece, Request, Spent, Stopped
+from ot.ai.messages import Text
+from ot.ai.messages import Piece, Request, Spent, Stopped
 
 
 def open_model(settings, *, api_key: str, timeout: float) -> ParrotModel:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import anyio
 
-from ot_voice.microphone import MicrophoneSource
+from ot_voice.sources import MicrophoneSource
 from ot_voice.players import DevicePlayer, find_player
 from ot_voice.wav import write_wav
 

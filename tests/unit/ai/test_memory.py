@@ -7,8 +7,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ot.ai.conversation.memory import Memory, Round, cut_middle, weigh
-from ot.ai.conversation.messages import AssistantMessage, Message, Text, ToolCall, ToolMessage, ToolResult, UserMessage
+from ot.ai.memory import Memory, Round, cut_middle, weigh
+from ot.ai.messages import AssistantMessage, Message, Text, ToolCall, ToolMessage, ToolResult, UserMessage
 from ot.config.models import MemorySettings
 from tests.properties import unhurried
 

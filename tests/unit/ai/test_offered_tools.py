@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from ot.ai.models.model import Request
+from ot.ai.messages import Request
+from ot.ai.offered_tools import acceptable, legal_name, offer_tools
 from ot.ai.providers.ollama.form import render_tools
-from ot.ai.tools.offered_tools import legal_name, offer_tools
-from ot.ai.tools.schemas import acceptable
 from ot.registry.definitions import Cancellation, ToolDefinition
 from tests.opened_executor import define
 from tests.properties import unhurried

@@ -11,14 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ot.ai.models.failover import Backoff
-from ot.ai.models.model import Spent
-from ot.ai.models.opening import LazyModel
-from ot.ai.models.prices import cost_of
-from ot.ai.providers.arguments import read_arguments
-from ot.ai.providers.http_failures import failure_of
+from ot.ai.failover import Backoff, cost_of
+from ot.ai.messages import Spent
+from ot.ai.opening import LazyModel
+from ot.ai.providers.answers import failure_of, read_arguments
 from ot.ai.providers.ollama import PROVIDER
-from ot.ai.providers.ollama.lines import without_breaks
+from ot.ai.providers.ollama.model import without_breaks
 from ot.config.models import AiSettings, PriceSettings
 from ot.errors import MissingExtraError, ModelRefusedError, ModelUnavailableError
 from ot.execution.wording import word_error

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ot.ai.conversation.memory import STOPPED, Exchange, Memory, Round
-from ot.ai.conversation.messages import AssistantMessage, Opaque, Text, ToolCall, ToolMessage, ToolResult
-from ot.ai.conversation.stored import UNKNOWN, Lines, restore
+from ot.ai.memory import STOPPED, Exchange, Memory, Round
+from ot.ai.messages import AssistantMessage, Opaque, Text, ToolCall, ToolMessage, ToolResult
+from ot.ai.stored import UNKNOWN, Lines, restore
 from ot.config.models import MemorySettings
 from ot.text.redaction import Redactor
 from ot.values import Image

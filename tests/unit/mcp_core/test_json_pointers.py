@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_core.json_pointers import look_up, resolve
+from mcp_core.json_types import look_up, resolve
 
 ROOT = {
     "$defs": {

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_core import Redactor
-from mcp_core.redaction import looks_secret
+from mcp_core.mcp_log import looks_secret
 from tests.properties import unhurried
 
 

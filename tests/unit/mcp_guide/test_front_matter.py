@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_guide.documents import FrontMatter, find_body, split_front_matter
 from mcp_guide.errors import YamlError
 from mcp_guide.plain_yaml import MAX_DEPTH, TEXT_LIMIT, read_mapping, write_mapping
-from mcp_guide.summaries import FrontMatter, find_body, split_front_matter
 
 
 def test_front_matter_and_body_are_parted() -> None:

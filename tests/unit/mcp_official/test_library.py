@@ -15,7 +15,7 @@ from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, InputRe
 
 from mcp_core import ExtMcpToolDecorator, Result, ToolArguments, requires_consent
 from mcp_official import OfficialLibrary
-from mcp_official.library import ANSWER_WITHIN
+from mcp_official.questions import ANSWER_WITHIN
 from tests.tool_answers import read_answer
 
 LEGACY, MODERN = "legacy", "2026-07-28"

@@ -6,7 +6,7 @@ import pytest
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, JSONRPCNotification, JSONRPCRequest
 
 from mcp_core.line_pipes import LineTooLongError
-from mcp_official.messages import MalformedLineError, parse_message
+from mcp_official.stdio import MalformedLineError, parse_message
 
 
 def answer_to(line: bytes | LineTooLongError) -> tuple[int, str | int | None] | None:

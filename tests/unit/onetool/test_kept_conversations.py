@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onetool.chat.kept_conversations import KeptConversation, PastConversation, SavedConversations
-from ot.ai.conversation.messages import AssistantMessage, Text, ToolCall, ToolMessage, ToolResult
+from ot.ai.messages import AssistantMessage, Text, ToolCall, ToolMessage, ToolResult
 from ot.config.loader import load_config
 from ot.config.models import AiSettings
 from ot.errors import ConfigError

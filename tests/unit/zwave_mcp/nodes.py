@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from zwave_mcp.nodes import Node, Status
-from zwave_mcp.values import Value, ValueId
+from zwave_mcp.nodes import Node, Status, Value, ValueId
 
 
 def make_node(number: int, name: str = "", location: str = "", *values: Value, **more: Any) -> Node:

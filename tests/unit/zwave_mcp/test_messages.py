@@ -12,13 +12,11 @@ from tests.properties import unhurried
 from tests.unit.zwave_mcp.nodes import make_node, make_switch
 from zwave_mcp.backends.backend import SetStatus, read_duration, read_outcome, write_duration
 from zwave_mcp.backends.gateway_messages import read_report
-from zwave_mcp.backends.gateway_topics import apply_report
-from zwave_mcp.backends.server_events import apply_event
-from zwave_mcp.backends.server_messages import Event
-from zwave_mcp.backends.topics import TopicIndex
+from zwave_mcp.backends.server_messages import Event, apply_event
+from zwave_mcp.backends.topics import TopicIndex, apply_report
 from zwave_mcp.errors import LinkError
 from zwave_mcp.network import Controller, Network
-from zwave_mcp.values import ValueId, read_iso, read_milliseconds
+from zwave_mcp.nodes import ValueId, read_iso, read_milliseconds
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10),

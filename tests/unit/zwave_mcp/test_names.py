@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.properties import unhurried
 from tests.unit.zwave_mcp.nodes import make_node, make_switch
+from zwave_mcp.devices import find_device, fold
 from zwave_mcp.errors import AmbiguousDeviceError, UnknownDeviceError
-from zwave_mcp.names import find_device, fold
 
 HOUSE = [
     make_node(2, "Lamp", "Kitchen", *make_switch(2)),

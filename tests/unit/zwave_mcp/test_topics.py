@@ -15,7 +15,7 @@ from zwave_mcp.backends.topics import (
     request_topic,
     value_tails,
 )
-from zwave_mcp.values import Value, ValueId
+from zwave_mcp.nodes import Value, ValueId
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="+#\0"), max_size=12)
 PARTS = WORDS.filter(lambda word: "/" not in word)

@@ -9,19 +9,22 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from mcp_core.json_types import Json, JsonObject
-from ot.ai.conversation.messages import (
+from ot.ai.messages import (
     AssistantMessage,
     Message,
     Opaque,
     Part,
+    Piece,
+    Request,
+    Spent,
+    Stopped,
     Text,
     ToolCall,
     ToolMessage,
     ToolResult,
     UserMessage,
 )
-from ot.ai.models.model import Piece, Request, Spent, Stopped
-from ot.ai.providers.arguments import CUT_OFF, read_arguments
+from ot.ai.providers.answers import CUT_OFF, read_arguments
 from ot.values import Image
 
 PROVIDER = "anthropic"

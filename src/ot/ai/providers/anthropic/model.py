@@ -8,10 +8,10 @@ from typing import Any
 import anthropic
 import httpx2
 
-from ot.ai.models.model import Piece, Request, Stopped
+from ot.ai.messages import Piece, Request, Stopped
+from ot.ai.providers.answers import UNKNOWN_MODEL, brief, failure_of
 from ot.ai.providers.anthropic import AnthropicSettings
 from ot.ai.providers.anthropic.form import PROVIDER, TurnReader, render_request
-from ot.ai.providers.http_failures import UNKNOWN_MODEL, brief, failure_of
 from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError
 from ot.services.trusted_roots import trusted_roots
 

@@ -7,9 +7,21 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from mcp_core.json_types import Json, JsonObject, list_of, mapping_of
-from ot.ai.conversation.messages import AssistantMessage, Message, Opaque, Text, ToolCall, ToolMessage, UserMessage
-from ot.ai.models.model import Piece, Request, Spent, Stopped, ToolOffer
-from ot.ai.providers.arguments import check_arguments
+from ot.ai.messages import (
+    AssistantMessage,
+    Message,
+    Opaque,
+    Piece,
+    Request,
+    Spent,
+    Stopped,
+    Text,
+    ToolCall,
+    ToolMessage,
+    ToolOffer,
+    UserMessage,
+)
+from ot.ai.providers.answers import check_arguments
 
 if TYPE_CHECKING:
     from ollama import ChatResponse

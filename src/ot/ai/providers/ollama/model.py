@@ -1,4 +1,8 @@
-"""A model behind Ollama's chat API. Importing this loads the SDK."""
+"""A model behind Ollama's chat API. Importing this loads the SDK.
+
+The SDK splits the stream where Python's `splitlines` does, which is also at three characters that may stand in a JSON
+string as they are. Written as escapes they mean the same, and the text arrives whole.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +16,42 @@ import ollama
 from pydantic import ValidationError
 
 from mcp_core.json_types import JsonObject
-from ot.ai.models.model import Piece, Request, Stopped
-from ot.ai.providers.http_failures import UNKNOWN_MODEL, brief, failure_of
+from ot.ai.messages import Piece, Request, Stopped
+from ot.ai.providers.answers import UNKNOWN_MODEL, brief, failure_of
 from ot.ai.providers.ollama import OllamaSettings
 from ot.ai.providers.ollama.form import PROVIDER, TurnReader, render_messages, render_tools
-from ot.ai.providers.ollama.lines import without_breaks
 from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError
 from ot.services.trusted_roots import trusted_roots
 
+_BREAKING = {char.encode(): f"\\u{ord(char):04x}".encode() for char in "\x85\u2028\u2029"}
+_LONGEST = max(map(len, _BREAKING))
 _CONNECT = 10.0  # seconds
 _UNREADABLE = (ValidationError, json.JSONDecodeError, AttributeError, TypeError)
 """Errors of the SDK for a part of a stream that cannot be read."""
+
+
+async def without_breaks(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the same JSON without such characters; the chunks may end inside one."""
+    held = b""
+    async for chunk in chunks:
+        data = held + chunk
+        cut = len(data) - _unfinished(data)
+        data, held = data[:cut], data[cut:]
+        for raw, escape in _BREAKING.items():
+            data = data.replace(raw, escape)
+        if data:
+            yield data
+    if held:
+        yield held
+
+
+def _unfinished(data: bytes) -> int:
+    """Return how many bytes at the end may be the beginning of such a character."""
+    for count in range(_LONGEST - 1, 0, -1):
+        tail = data[-count:]
+        if len(tail) == count and any(raw.startswith(tail) and raw != tail for raw in _BREAKING):
+            return count
+    return 0
 
 
 class OllamaModel:

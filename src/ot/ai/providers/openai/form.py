@@ -8,9 +8,19 @@ from typing import Literal
 
 from mcp_core.json_types import Json, JsonObject, list_of, mapping_of
 from mcp_core.quick_dataclass import dataclass
-from ot.ai.conversation.messages import AssistantMessage, Message, Text, ToolCall, ToolMessage, UserMessage
-from ot.ai.models.model import Piece, Request, Spent, Stopped
-from ot.ai.providers.arguments import CUT_OFF, read_arguments
+from ot.ai.messages import (
+    AssistantMessage,
+    Message,
+    Piece,
+    Request,
+    Spent,
+    Stopped,
+    Text,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
+from ot.ai.providers.answers import CUT_OFF, read_arguments
 
 PROVIDER = "openai"
 _STOPS: dict[str, Literal["length", "refused"]] = {"length": "length", "content_filter": "refused"}

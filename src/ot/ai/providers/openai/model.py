@@ -8,8 +8,8 @@ from collections.abc import AsyncGenerator
 import httpx2
 
 from mcp_core.json_types import Json
-from ot.ai.models.model import Piece, Request
-from ot.ai.providers.http_failures import UNKNOWN_MODEL, UNPAID, brief, failure_of
+from ot.ai.messages import Piece, Request
+from ot.ai.providers.answers import UNKNOWN_MODEL, UNPAID, brief, failure_of
 from ot.ai.providers.openai import OpenaiSettings
 from ot.ai.providers.openai.form import PROVIDER, TurnReader, render_request
 from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError

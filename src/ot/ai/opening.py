@@ -1,4 +1,4 @@
-"""Models as configured: built from settings, loaded with the first request, and counted in the statistics."""
+"""Models as configured: the person's keys for them, loaded with the first request, and counted in the statistics."""
 
 from __future__ import annotations
 
@@ -6,16 +6,41 @@ import importlib
 import importlib.util
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from ot.ai.access import ModelAccess
+from mcp_core.quick_dataclass import dataclass
 from ot.ai.events import Usage
-from ot.ai.models.failover import Record
-from ot.ai.models.model import Model, Piece, Request
+from ot.ai.failover import Record
+from ot.ai.messages import Model, Piece, Request
 from ot.config.models import AiSettings
 from ot.config.providers import Provider, find_providers
+from ot.config.secrets import Secrets
 from ot.errors import ConfigError, MissingExtraError
+from ot.limits import PersonLimits
+from ot.stats.recorder import Recorder
+from ot.text.redaction import Redactor
+
+if TYPE_CHECKING:
+    from ot.telemetry.telemetry import Telemetry
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAccess:
+    """The keys and counters that a request to a model needs besides its settings; lent to packs."""
+
+    secrets: Secrets
+    redactor: Redactor
+    recorder: Recorder | None
+    telemetry: Telemetry | None = None
+    limits: PersonLimits | None = None
+
+    def key_of(self, provider: Provider) -> str:
+        """Return the key, or an empty text; from then on it is known and redacted."""
+        key = self.secrets.get(provider.secret) or ""
+        self.redactor.learn(key)
+        return key
 
 
 class LazyModel:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import dataclass, field, replace
-from ot.ai.conversation.memory import STOPPED, Exchange, Round
-from ot.ai.conversation.messages import AssistantMessage, Opaque, Part, Text, ToolCall, ToolMessage, ToolResult
+from ot.ai.memory import STOPPED, Exchange, Round
+from ot.ai.messages import AssistantMessage, Opaque, Part, Text, ToolCall, ToolMessage, ToolResult
 from ot.text.redaction import Redactor
 
 UNKNOWN = "[The program ended here: the result of this call is unknown.]"

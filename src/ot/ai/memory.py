@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from mcp_core.quick_dataclass import dataclass, field, replace
-from ot.ai.conversation.messages import (
+from ot.ai.messages import (
     AssistantMessage,
     Message,
     Opaque,

@@ -1,28 +1,126 @@
-"""Failover: ask one model, again if it is overloaded, and another one if that does not help."""
+"""Failover: ask one model, again if it is overloaded, and another one if that does not help; turns and their prices."""
 
 from __future__ import annotations
 
 import math
 import random
+import re
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import asdict
+from fnmatch import fnmatchcase
 
 import anyio
 
 from mcp_core.backoff import wait_after
-from mcp_core.quick_dataclass import dataclass
-from ot.ai.conversation.messages import Text
+from mcp_core.quick_dataclass import dataclass, field
 from ot.ai.events import Retrying, TextDelta, Usage
-from ot.ai.models.model import Model, Request, Spent
-from ot.ai.models.prices import cost_of
-from ot.ai.models.turn import Turn
+from ot.ai.messages import AssistantMessage, Model, Opaque, Part, Piece, Request, Spent, Stopped, Text, ToolCall
 from ot.config.models import PriceSettings
 from ot.errors import ModelRefusedError, ModelUnavailableError
 from ot.logs import write_log
 
+PER = 1_000_000  # tokens
+MOST_CALLS = 64  # of one turn; more is a model that has lost its way
+
+_SOUND_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ODD = re.compile(r"[^A-Za-z0-9_-]")
 AWAY = 300.0  # seconds for which a model that failed is left alone where there is another one
+
+
+def cost_of(spent: Spent, model: str, prices: Mapping[str, PriceSettings]) -> float | None:
+    """Return the cost in US dollars; None if any of it has no price."""
+    fitting = [pattern for pattern in prices if fnmatchcase(model, pattern)]
+    if not fitting:
+        return None
+    price = prices[max(fitting, key=len)]  # the most specific pattern counts
+    parts = [
+        (spent.input_tokens, price.input),
+        (spent.output_tokens, price.output),
+        (spent.cache_read_tokens, price.cache_read),
+        (spent.cache_write_tokens, price.cache_write),
+    ]
+    total = 0.0
+    for tokens, dollars in parts:
+        if tokens and dollars is None:
+            return None
+        total += tokens * (dollars or 0.0) / PER
+    return total
+
+
+@dataclass(slots=True)
+class Turn:
+    """A turn as far as it has arrived."""
+
+    spent: Spent | None = None
+    stopped: Stopped | None = None
+    _parts: list[Part] = field(default_factory=list)
+    _words: list[str] = field(default_factory=list)
+
+    def add(self, piece: Piece) -> None:
+        match piece:
+            case Text():
+                self._words.append(piece.text)
+            case Spent():
+                self.spent = piece
+            case Stopped():
+                self.stopped = piece
+            case ToolCall() | Opaque():
+                self._join_words()
+                self._parts.append(piece)
+
+    @property
+    def text(self) -> str:
+        return "".join([*(part.text for part in self._parts if isinstance(part, Text)), *self._words])
+
+    @property
+    def complete(self) -> bool:
+        """True if the model said that the turn is complete."""
+        return self.stopped is not None
+
+    def message(self) -> AssistantMessage:
+        self._join_words()
+        return AssistantMessage(tuple(self._parts))
+
+    def _join_words(self) -> None:
+        if self._words:
+            self._parts.append(Text("".join(self._words)))
+            self._words.clear()
+
+
+class CallNames:
+    """Gives every call of a conversation an id of its own, whatever the model wrote there."""
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+        self._count = 0
+
+    def know(self, ids: Iterable[str]) -> None:
+        """Give none of these ids again."""
+        self._used.update(ids)
+
+    def sound(self, message: AssistantMessage) -> AssistantMessage:
+        """Return the turn with calls that any provider accepts: unique ids, legal names, and not too many of them."""
+        parts: list[Part] = []
+        calls = 0
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                calls += 1
+                if calls > MOST_CALLS:
+                    continue
+                name = _ODD.sub("_", part.name)[:64] or "unnamed"
+                part = ToolCall(self._id_of(part), name, part.arguments, part.problem)  # noqa: PLW2901
+            parts.append(part)
+        return AssistantMessage(tuple(parts))
+
+    def _id_of(self, call: ToolCall) -> str:
+        wanted = call.id
+        while not _SOUND_ID.fullmatch(wanted) or wanted in self._used:
+            self._count += 1
+            wanted = f"call_{self._count}"
+        self._used.add(wanted)
+        return wanted
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,0 @@
-"""Models: their interface, retries, failover, and the cost of requests."""
