@@ -7,9 +7,8 @@ from typing import Any, Literal
 from ot.effects import idempotent
 from ot.isolate import isolated
 from ot.values import Image
-from ot_packs.chart.drawing import as_specification, draw_chart
-from ot_packs.chart.specification import ChartRows, UsualChart, encode
-from ot_packs.pictures.written import Written
+from ot_packs.chart import ChartRows, UsualChart, as_specification, draw_chart, encode
+from ot_packs.pictures import Written
 
 pack = "chart"
 needs = {"vl_convert": "vl-convert-python>=1.9"}

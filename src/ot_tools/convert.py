@@ -92,18 +92,18 @@ def auto(*, path: str, pages: str | int | None = None, output: str | None = None
         convert.auto(path="report.pdf", pages="1-3")["text"]
     """
     kind, document = documents.open_document(Path(path))
-    choice = documents.choose(pages, document.total, limit)
+    numbers, more = documents.choose(pages, document.total, limit)
     most = _MAX_TEXT if output is None else _MAX_FILE
     texts: list[str] = []
     characters = 0
-    for part in document.parts(choice.numbers):
+    for part in document.parts(numbers):
         mark = f"<!-- {document.unit} {part.number} -->\n\n" if document.unit == "page" else ""
         texts.append(mark + part.text)
         characters += len(texts[-1]) + 2
         if characters >= most:
             break
     text = "\n\n".join(texts)
-    more = choice.more or len(texts) < len(choice.numbers) or len(text) > most
+    more = more or len(texts) < len(numbers) or len(text) > most
     if output is not None:
         current().output("output").write_text(text[:most] + "\n", encoding="utf-8")
     return {
@@ -138,7 +138,7 @@ def tables(*, path: str, pages: str | int | None = None, limit: int = 100) -> Ta
     kind, document = documents.open_document(Path(path))
     found: list[DocumentTable] = []
     cells = 0
-    for table in document.tables(documents.choose(pages, document.total, document.total or 1).numbers):
+    for table in document.tables(documents.choose(pages, document.total, document.total or 1)[0]):
         if len(found) >= limit or cells >= _MAX_CELLS:
             return {"format": kind.value, "tables": found, "more": True}
         found.append({"page": table.part, "name": table.name, "rows": table.rows})
@@ -169,7 +169,7 @@ def images(*, path: str, pages: str | int | None = None, render: bool = False, l
         raise ToolError(f"only the pages of a PDF can be rendered, and {Path(path).name} is {kind}")
     found: list[DocumentImage] = []
     size = 0
-    for picture in draw(documents.choose(pages, document.total, document.total or 1).numbers):
+    for picture in draw(documents.choose(pages, document.total, document.total or 1)[0]):
         size += len(picture.data)
         if len(found) >= limit or size > _MAX_BYTES:
             return {"format": kind.value, "images": found, "more": True}

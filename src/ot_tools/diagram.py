@@ -7,10 +7,9 @@ from typing import Literal, TypedDict
 from ot.effects import idempotent, reads
 from ot.isolate import isolated
 from ot.values import Image
-from ot_packs.diagram.drawing import draw_diagram, language_of
+from ot_packs.diagram.drawing import MistakeError, draw_diagram, language_of
 from ot_packs.diagram.kinds import EXAMPLES
-from ot_packs.diagram.mistake import MistakeError
-from ot_packs.pictures.written import Written
+from ot_packs.pictures import Written
 
 pack = "diagram"
 needs = {"mmdr": "mmdr>=0.4", "mermaidx": "mermaidx>=0.10", "pygraphviz": "pygraphviz>=2.0.4"}

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from html.parser import HTMLParser
 from typing import TypeAlias
 
-from ot_packs.convert import markdown
+from ot_packs.convert.parts import cell_text, markdown_table
 
 _SPACES = re.compile(r"\s+")
 _SILENT = {"script", "style", "template", "noscript", "svg", "math", "iframe", "object", "select", "button"}
@@ -240,7 +240,7 @@ class HtmlReader(HTMLParser):
             self._spans.append(min(int(span), 1000) if span.isdecimal() else 1)
 
     def _end_cell(self) -> None:
-        text = markdown.cell_text("".join(self._inline)).replace("\\|", "|")
+        text = cell_text("".join(self._inline)).replace("\\|", "|")
         self._inline.clear()
         self._links.clear()
         if self._rows and self._spans:
@@ -258,4 +258,4 @@ class HtmlReader(HTMLParser):
         self._spans.clear()
         if rows:
             self.tables.append(rows)
-            self._add(markdown.table(rows))
+            self._add(markdown_table(rows))

@@ -1,14 +1,32 @@
-"""The parts of a document, pages, slides, sheets or chapters, and which of them were asked for."""
+"""Documents of any kind: their parts (pages, slides, sheets or chapters), tables and pictures, and Markdown."""
 
 from __future__ import annotations
 
+import posixpath
 import re
-from dataclasses import dataclass
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from ot.errors import ToolError
+from ot_packs.documents.archives import read_member
+from ot_packs.documents.kinds import reading
 
+MAX_PICTURE = 16 * 1024 * 1024  # bytes
+_TYPES = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".bmp": "image/bmp",
+    ".tif": "image/tiff",
+    ".tiff": "image/tiff",
+    ".webp": "image/webp",
+    ".svg": "image/svg+xml",
+}
 _PIECE = re.compile(r"(\d{1,9})?(\s*-\s*)?(\d{1,9})?")
+_SPACES = re.compile(r"\s+")
 
 
 class Part(NamedTuple):
@@ -18,8 +36,7 @@ class Part(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """A table in a document."""
 
     part: int
@@ -27,8 +44,7 @@ class Table:
     rows: list[list[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(NamedTuple):
     """A picture in a document."""
 
     part: int  # 0 where that is not known
@@ -37,20 +53,32 @@ class Picture:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class PartChoice:
-    """The parts to read of those that there are."""
+class Document:
+    """A document that is open: parts of one kind, each read when it is asked for."""
 
-    numbers: list[int]
-    more: bool  # there are parts asked for beyond the limit
+    unit = "document"
+    total = 1
+    title = ""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def parts(self, numbers: list[int]) -> Iterator[Part]:
+        raise NotImplementedError
+
+    def tables(self, numbers: list[int]) -> Iterator[Table]:
+        return iter(())
+
+    def pictures(self, numbers: list[int]) -> Iterator[Picture]:
+        return iter(())
 
 
-def choose(pages: str | int | None, total: int, limit: int) -> PartChoice:
-    """Read `"1-3,7"`, `"5-"` or a number; everything by default, and never more than the limit."""
+def choose(pages: str | int | None, total: int, limit: int) -> tuple[list[int], bool]:
+    """Read `"1-3,7"`, `"5-"` or a number, by default all; returns those up to the limit, and whether there are more."""
     if limit < 1:
         raise ToolError("limit must be at least 1")
     if pages is None or pages == "":
-        return PartChoice(list(range(1, min(total, limit) + 1)), more=total > limit)
+        return list(range(1, min(total, limit) + 1)), total > limit
     numbers: list[int] = []
     for piece in str(pages).split(","):
         first, last = _bounds(piece.strip(), total)
@@ -59,7 +87,7 @@ def choose(pages: str | int | None, total: int, limit: int) -> PartChoice:
     wanted = [number for number in numbers if number <= total]
     if not wanted:
         raise ToolError(f"there is no page {pages!r}; the document has {total}")
-    return PartChoice(wanted[:limit], more=len(wanted) > limit)
+    return wanted[:limit], len(wanted) > limit
 
 
 def _bounds(piece: str, total: int) -> tuple[int, int]:
@@ -71,3 +99,31 @@ def _bounds(piece: str, total: int) -> tuple[int, int]:
     if not 1 <= first <= last:
         raise ToolError(f"{piece[:40]!r} is not a range of pages: page numbers count from 1 upwards")
     return first, last
+
+
+def pictures_in(path: Path, folder: str = "") -> Iterator[Picture]:
+    """Yield the pictures below a folder of a zip file, as they are; what is larger than 16 MB is left out."""
+    with reading(path), zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            mime_type = _TYPES.get(posixpath.splitext(member.filename)[1].lower())
+            if mime_type and member.filename.startswith(folder) and member.file_size <= MAX_PICTURE:
+                data = read_member(archive, member.filename, limit=MAX_PICTURE)
+                yield Picture(0, posixpath.basename(member.filename), mime_type, data)
+
+
+def markdown_table(rows: Sequence[Sequence[object]]) -> str:
+    """Write rows as a table whose header is the first one; ragged rows are filled up."""
+    width = max(map(len, rows), default=0)
+    if not width:
+        return ""
+    lines = [_line([*row, *[None] * (width - len(row))]) for row in rows]
+    return "\n".join([lines[0], "|" + " --- |" * width, *lines[1:]])
+
+
+def _line(cells: Sequence[object]) -> str:
+    return "| " + " | ".join("" if cell is None else cell_text(str(cell)) for cell in cells) + " |"
+
+
+def cell_text(text: str) -> str:
+    """Return a text on one line, with nothing in it that would end a cell."""
+    return _SPACES.sub(" ", text).strip().replace("|", "\\|")

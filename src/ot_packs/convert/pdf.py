@@ -12,11 +12,9 @@ import pypdfium2
 import pypdfium2.raw
 
 from ot.errors import ToolError
-from ot_packs.convert import markdown
-from ot_packs.convert.parts import Part, Picture, Table
+from ot_packs.convert.parts import Document, Part, Picture, Table, markdown_table
 from ot_packs.convert.pdf_tables import Box, Grid, find_grids
-from ot_packs.documents.failures import reading
-from ot_packs.documents.kinds import locked
+from ot_packs.documents.kinds import locked, reading
 
 _PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
 _LONGER_SIDE = 1600  # pixels of a page as a picture
@@ -26,13 +24,13 @@ _HYPHEN = re.compile("[\ufffe\x02]\r?\n?")  # the library's mark for a word that
 _BLANK = re.compile(r"\n{3,}")
 
 
-class Pdf:
+class Pdf(Document):
     """A PDF file that is open."""
 
     unit = "page"
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         with reading(path):
             try:
                 self._document = pypdfium2.PdfDocument(path)
@@ -44,14 +42,12 @@ class Pdf:
         self.title = str(self._document.get_metadata_value("Title") or "")
 
     def parts(self, numbers: list[int]) -> Iterator[Part]:
-        """Yield pages as Markdown."""
         for number in numbers:
             with reading(self.path):
                 text = self._text(number)
             yield Part(number, text)
 
     def tables(self, numbers: list[int]) -> Iterator[Table]:
-        """Yield the tables on pages."""
         for number in numbers:
             with reading(self.path):
                 page = self._page(number)
@@ -61,7 +57,6 @@ class Pdf:
             yield from (Table(number, "", rows) for rows in grids)
 
     def pictures(self, numbers: list[int]) -> Iterator[Picture]:
-        """Yield the pictures on pages."""
         for number in numbers:
             with reading(self.path):
                 page = self._page(number)
@@ -129,7 +124,7 @@ def _between_tables(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, grids:
     pieces = []
     for grid in grids:
         pieces.append(_plain(text.get_text_bounded(left, grid.top + 1, right, high)))
-        pieces.append(markdown.table(_cells(text, grid)))
+        pieces.append(markdown_table(_cells(text, grid)))
         high = grid.bottom - 1
     pieces.append(_plain(text.get_text_bounded(left, low, right, high)))
     return "\n\n".join(piece for piece in pieces if piece)

@@ -8,23 +8,20 @@ from pathlib import Path
 from PIL import ExifTags, Image
 
 from ot.errors import ToolError
-from ot_packs.convert import markdown
-from ot_packs.convert.parts import Part, Picture, Table
-from ot_packs.documents.failures import reading
+from ot_packs.convert.parts import Document, Part, Picture, Table, markdown_table
+from ot_packs.documents.kinds import reading
 
 MAX_FILE = 16 * 1024 * 1024  # bytes of one that is returned
 _LONGEST = 500  # characters of a value
 
 
-class Photo:
+class Photo(Document):
     """A picture; its pixels are not looked at, so it may say that it has any number of them."""
 
     unit = "picture"
-    total = 1
-    title = ""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         with reading(path):
             Image.MAX_IMAGE_PIXELS = None  # nothing is unpacked here
             with Image.open(path) as image:
@@ -32,15 +29,12 @@ class Photo:
                 self._facts = list(_facts(image))
 
     def parts(self, numbers: list[int]) -> Iterator[Part]:
-        """Yield what is known of the picture."""
-        yield Part(1, markdown.table([["property", "value"], *self._facts]))
+        yield Part(1, markdown_table([["property", "value"], *self._facts]))
 
     def tables(self, numbers: list[int]) -> Iterator[Table]:
-        """Yield the same as a table."""
         yield Table(1, "", [["property", "value"], *map(list, self._facts)])
 
     def pictures(self, numbers: list[int]) -> Iterator[Picture]:
-        """Yield the picture itself."""
         if self.path.stat().st_size > MAX_FILE:
             raise ToolError(f"{self.path.name} is larger than {MAX_FILE >> 20} MB")
         yield Picture(1, self.path.name, self._mime_type, self.path.read_bytes())

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ot_packs.convert import markdown
-from ot_packs.convert.media import pictures_in
-from ot_packs.convert.parts import Part, Picture, Table
+from ot_packs.convert.parts import Document, Part, Picture, Table, markdown_table, pictures_in
 from ot_packs.documents.kinds import Kind
 from ot_packs.excel.windows import read_window
 from ot_packs.excel.workbook import Workbook
@@ -15,24 +13,22 @@ from ot_packs.excel.workbook import Workbook
 MAX_ROWS = 2000  # of a sheet; `excel.read` has them all
 
 
-class Sheets:
+class Sheets(Document):
     """A workbook that is open."""
 
     unit = "sheet"
-    title = ""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         self._book = Workbook(path)
         self.total = len(self._book.sheets)
 
     def parts(self, numbers: list[int]) -> Iterator[Part]:
-        """Yield sheets as Markdown; one that is hidden is said to be."""
         for number in numbers:
             sheet = self._book.sheets[number - 1]
             window = read_window(sheet, None, header=False, limit=MAX_ROWS, offset=0)
             hidden = "" if sheet.visible == "visible" else f" ({sheet.visible})"
-            blocks = [f"## {sheet.name}{hidden}", markdown.table(window["rows"])]
+            blocks = [f"## {sheet.name}{hidden}", markdown_table(window["rows"])]
             if window["more"]:
                 shown = len(window["rows"])
                 rest = window["total"] - shown
@@ -40,7 +36,6 @@ class Sheets:
             yield Part(number, "\n\n".join(block for block in blocks if block))
 
     def tables(self, numbers: list[int]) -> Iterator[Table]:
-        """Yield sheets as tables."""
         for number in numbers:
             sheet = self._book.sheets[number - 1]
             window = read_window(sheet, None, header=False, limit=MAX_ROWS, offset=0)
@@ -49,5 +44,4 @@ class Sheets:
                 yield Table(number, sheet.name, rows)
 
     def pictures(self, numbers: list[int]) -> Iterator[Picture]:
-        """Yield the pictures of the workbook."""
         return pictures_in(self.path, "xl/media/") if self._book.kind is not Kind.XLS else iter(())

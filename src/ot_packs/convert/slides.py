@@ -13,22 +13,20 @@ from pptx.shapes.group import GroupShape
 from pptx.slide import Slide
 from pptx.text.text import TextFrame
 
-from ot_packs.convert import markdown
-from ot_packs.convert.media import pictures_in
-from ot_packs.convert.parts import Part, Picture, Table
+from ot_packs.convert.parts import Document, Part, Picture, Table, markdown_table, pictures_in
 from ot_packs.documents.archives import check_archive
-from ot_packs.documents.failures import reading
+from ot_packs.documents.kinds import reading
 
 _DEEPEST = 20  # groups in groups
 
 
-class Slides:
+class Slides(Document):
     """A presentation that is open."""
 
     unit = "slide"
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         check_archive(path)
         with reading(path), path.open("rb") as file:
             presentation = Presentation(file)
@@ -37,21 +35,18 @@ class Slides:
         self.total = len(self._slides)
 
     def parts(self, numbers: list[int]) -> Iterator[Part]:
-        """Yield slides as Markdown, notes included."""
         for number in numbers:
             with reading(self.path):
                 text = _slide(self._slides[number - 1], number)
             yield Part(number, text)
 
     def tables(self, numbers: list[int]) -> Iterator[Table]:
-        """Yield the tables on slides, and the data of charts."""
         for number in numbers:
             with reading(self.path):
                 found = [(shape.name, _rows(shape)) for shape in _shapes(self._slides[number - 1].shapes)]
             yield from (Table(number, name, rows) for name, rows in found if rows)
 
     def pictures(self, numbers: list[int]) -> Iterator[Picture]:
-        """Yield the pictures of the presentation."""
         return pictures_in(self.path, "ppt/media/")
 
 
@@ -73,7 +68,7 @@ def _slide(slide: Slide, number: int) -> str:
             continue
         rows = _rows(shape)
         if rows:
-            blocks.append(markdown.table(rows))
+            blocks.append(markdown_table(rows))
         elif isinstance(shape, Shape):
             blocks.append(_paragraphs(shape.text_frame))
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:

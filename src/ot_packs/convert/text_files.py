@@ -1,45 +1,40 @@
-"""Text in files: web pages, delimited values, and anything else that is plain text."""
+"""Documents that are text, or HTML inside: plain text, delimited values, web pages, Word documents and e-books."""
 
 from __future__ import annotations
 
 import codecs
 import csv
 import io
-from collections.abc import Iterator
+import posixpath
+import zipfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from urllib.parse import unquote
+from xml.etree import ElementTree
 
 from ot.errors import ToolError
-from ot_packs.convert import markdown
 from ot_packs.convert.html import HtmlReader
-from ot_packs.convert.parts import Part, Picture, Table
+from ot_packs.convert.parts import Document, Part, Picture, Table, markdown_table, pictures_in
+from ot_packs.documents.archives import check_archive, check_members, check_xml, read_member
+from ot_packs.documents.kinds import Kind, reading
 
 MAX_FILE = 64 * 1024 * 1024  # bytes
 MAX_ROWS = 10_000  # of delimited values
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _SAMPLE = 64 * 1024  # characters by which the delimiter is found
+_CONTAINER = "META-INF/container.xml"
+_PAGES = ("application/xhtml+xml", "text/html")
 
 
-class PlainText:
+class PlainText(Document):
     """A file of text, as it is."""
 
-    unit = "document"
-    total = 1
-    title = ""
-
     def __init__(self, path: Path) -> None:
-        self._text = _decoded(path)
+        super().__init__(path)
+        self._text = _read_text(path)
 
     def parts(self, numbers: list[int]) -> Iterator[Part]:
-        """Yield the text."""
         yield Part(1, self._text)
-
-    def tables(self, numbers: list[int]) -> Iterator[Table]:
-        """Yield nothing: text has no tables."""
-        return iter(())
-
-    def pictures(self, numbers: list[int]) -> Iterator[Picture]:
-        """Yield nothing: text has no pictures."""
-        return iter(())
 
 
 class Delimited(PlainText):
@@ -65,41 +60,129 @@ class Delimited(PlainText):
             raise ToolError(f"{path.name}, line {rows.line_num}: {error}") from error
 
     def parts(self, numbers: list[int]) -> Iterator[Part]:
-        """Yield the rows as one table."""
         note = f"\n\n{self._left_out} more rows: the csv module of a run reads them" if self._left_out else ""
-        yield Part(1, markdown.table(self._rows) + note)
+        yield Part(1, markdown_table(self._rows) + note)
 
     def tables(self, numbers: list[int]) -> Iterator[Table]:
-        """Yield the rows."""
         yield Table(1, "", self._rows)
 
 
-class WebPage(PlainText):
-    """A page of HTML; nothing that it refers to is fetched."""
-
-    def __init__(self, path: Path) -> None:
+class _Html(Document):
+    def __init__(self, path: Path, html: str) -> None:
         super().__init__(path)
         reader = HtmlReader()
-        self._text = reader.read(self._text)
+        self._text = reader.read(html)
         self._tables = reader.tables
         self.title = reader.title.strip()
 
+    def parts(self, numbers: list[int]) -> Iterator[Part]:
+        yield Part(1, self._text)
+
     def tables(self, numbers: list[int]) -> Iterator[Table]:
-        """Yield the tables of the page."""
         yield from (Table(1, "", rows) for rows in self._tables)
 
 
-def _decoded(path: Path) -> str:
+class WebPage(_Html):
+    """A page of HTML; nothing that it refers to is fetched."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, _read_text(path))
+
+
+class Word(_Html):
+    """A Word document, as mammoth reads it: headings, lists, tables, links, footnotes. Only printing gives it pages."""
+
+    def __init__(self, path: Path) -> None:
+        import mammoth
+
+        check_archive(path)
+        with reading(path), path.open("rb") as file:
+            html = mammoth.convert_to_html(file, convert_image=mammoth.images.img_element(_no_source)).value
+        super().__init__(path, html)
+
+    def pictures(self, numbers: list[int]) -> Iterator[Picture]:
+        return pictures_in(self.path, "word/media/")
+
+
+def _no_source(image: object) -> Mapping[str, str]:
+    """Leave a picture where it is: opening it would put it into the text, and could lead out of the file."""
+    return {"src": ""}
+
+
+class Book(Document):
+    """An e-book (EPUB) with chapters as they are read: HTML, whose entities and document types mean nothing here."""
+
+    unit = "chapter"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        check_members(path)
+        with reading(path), zipfile.ZipFile(path) as archive:
+            package = self._find_package(archive)
+            root = self._parsed(archive, package)
+            self.title = next((element.text or "" for element in root.iter() if element.tag.endswith("}title")), "")
+            self._chapters = list(_chapters(root, posixpath.dirname(package)))
+        self.total = len(self._chapters)
+
+    def parts(self, numbers: list[int]) -> Iterator[Part]:
+        for number in numbers:
+            yield Part(number, self._read(number)[1])
+
+    def tables(self, numbers: list[int]) -> Iterator[Table]:
+        for number in numbers:
+            yield from (Table(number, "", rows) for rows in self._read(number)[0].tables)
+
+    def pictures(self, numbers: list[int]) -> Iterator[Picture]:
+        return pictures_in(self.path)
+
+    def _read(self, number: int) -> tuple[HtmlReader, str]:
+        reader = HtmlReader()
+        with reading(self.path), zipfile.ZipFile(self.path) as archive:
+            text = _decode(read_member(archive, self._chapters[number - 1]))
+        return reader, reader.read(text)
+
+    def _find_package(self, archive: zipfile.ZipFile) -> str:
+        for element in self._parsed(archive, _CONTAINER).iter():
+            if element.tag.endswith("}rootfile") and element.get("full-path"):
+                return str(element.get("full-path"))
+        raise ToolError(f"{self.path.name} does not say where its chapters are")
+
+    def _parsed(self, archive: zipfile.ZipFile, name: str) -> ElementTree.Element:
+        return ElementTree.fromstring(check_xml(self.path, name, read_member(archive, name)))
+
+
+def _chapters(package: ElementTree.Element, folder: str) -> Iterator[str]:
+    """Yield the names of the members that are read, in their order."""
+    items = {
+        element.get("id"): element.get("href", "")
+        for element in package.iter()
+        if element.tag.endswith("}item") and element.get("media-type") in _PAGES
+    }
+    for element in package.iter():
+        target = items.get(element.get("idref")) if element.tag.endswith("}itemref") else None
+        if target:
+            yield posixpath.normpath(posixpath.join(folder, unquote(target)))
+
+
+def _read_text(path: Path) -> str:
     if path.stat().st_size > MAX_FILE:
         raise ToolError(f"{path.name} is larger than {MAX_FILE >> 20} MB: read it by lines, with the pack file")
-    data = path.read_bytes()
-    return decode(data)
+    return _decode(path.read_bytes())
 
 
-def decode(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     """Decode text: by its mark, as UTF-8, and else as what Western Windows writes."""
     encoding = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), "utf-8")
     try:
         return data.decode(encoding)
     except UnicodeDecodeError:
         return data.decode("cp1252", "replace")
+
+
+READERS: dict[Kind, type[Document]] = {
+    Kind.DOCX: Word,
+    Kind.EPUB: Book,
+    Kind.HTML: WebPage,
+    Kind.CSV: Delimited,
+    Kind.TEXT: PlainText,
+}

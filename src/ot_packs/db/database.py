@@ -25,7 +25,7 @@ from ot.isolate.host import IsolateHost
 from ot.registry.definitions import Libraries, Touches
 from ot.values import Rows
 from ot_packs.db.addresses import FileAddress, OtherAddress, ServerAddress, dialect_of, find_connection
-from ot_packs.db.rows import GivenRows
+from ot_packs.db.session import GivenRows
 from ot_packs.db.written_file import READ_BY_DUCKDB, WrittenFile
 from ot_packs.helper_results import Result, as_declared
 
@@ -100,18 +100,15 @@ class Database:
         }
 
     async def _call(self, function: str, arguments: Mapping[str, object], touches: Touches | None) -> object:
-        return (
-            await (context := current())
-            .part(IsolateHost)
-            .run(
-                HELPER,
-                function,
-                {"files": list(self.files), **arguments},
-                touches=touches,
-                libraries=context.registry.pack(PACK).libraries,
-                connection=self._target(),
-                in_context=False,
-            )
+        context = current()
+        return await context.part(IsolateHost).run(
+            HELPER,
+            function,
+            {"files": list(self.files), **arguments},
+            touches=touches,
+            libraries=context.registry.pack(PACK).libraries,
+            connection=self._target(),
+            in_context=False,
         )
 
     async def _written_file(self) -> WrittenFile:

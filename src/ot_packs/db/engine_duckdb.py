@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 import duckdb
 
 from ot.errors import ToolError
-from ot_packs.db.rows import Limits, StatementRows, collect, unique
-from ot_packs.db.session import Column, ForeignKey, Table, quoted
+from ot_packs.db.session import Column, ForeignKey, Limits, Row, Session, StatementRows, Table, collected, unique
 from ot_packs.db.statements import Engine, NotReadableError, Params, Statement
 
 MEMORY = ":memory:"
@@ -47,12 +45,13 @@ def open_duckdb(file: str, *, data: Sequence[str] = (), write: bool = False) -> 
     try:
         _set(connection, "temp_directory", os.environ.get("TMPDIR", ""))
         _set(connection, "allowed_paths", list(data))
+        session = DuckdbSession(connection)
         for name, path in zip(table_names(data), data, strict=True):
             reader = _READERS[ending_of(path)]
-            connection.execute(f"CREATE VIEW {quoted(name)} AS SELECT * FROM {reader}({_text(path)})")
+            connection.execute(f"CREATE VIEW {session.quote(name)} AS SELECT * FROM {reader}({_text(path)})")
         _set(connection, "enable_external_access", False)
         _set(connection, "lock_configuration", True)
-        yield DuckdbSession(connection)
+        yield session
     except duckdb.Error as error:
         raise ToolError(_worded(error)) from None
     finally:
@@ -98,7 +97,7 @@ def table_names(paths: Sequence[str]) -> list[str]:
     return unique(names)
 
 
-class DuckdbSession:
+class DuckdbSession(Session):
     """One open database."""
 
     dialect: str = Engine.DUCKDB
@@ -111,12 +110,12 @@ class DuckdbSession:
         kinds = [found.type for found in duckdb.extract_statements(text)]
         if kinds != [duckdb.StatementType.SELECT]:
             raise NotReadableError(f"DuckDB takes this for {', '.join(kind.name for kind in kinds)}, not for a SELECT")
-        return self._fetch(text, values, limits)
+        return collected(self._connection.execute(text, values), limits)
 
     def write(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
         text, values = statement.bind(params, "$")
         self._connection.begin()
-        rows = self._fetch(text, values, limits)
+        rows = collected(self._connection.execute(text, values), limits)
         self._commit()
         if rows.columns == ["Count"]:
             return StatementRows(changed=int(str(rows.rows[0][0])))
@@ -156,34 +155,23 @@ class DuckdbSession:
             foreign_keys=foreign,
         )
 
-    def quote(self, name: str) -> str:
-        return quoted(name)
-
-    def insert(self, target: str, columns: list[str], rows: Iterable[Sequence[object]], *, create: str) -> int:
-        names = ", ".join(map(quoted, columns))
+    def insert(self, target: str, columns: list[str], rows: Sequence[Row], *, create: str) -> None:
+        names = ", ".join(map(self.quote, columns))
         line = f"({', '.join('?' * len(columns))})"
-        waiting, count = iter(rows), 0
         self._connection.begin()
         if create:
             self._connection.execute(create)
-        while chunk := list(islice(waiting, _ROWS_AT_ONCE)):
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            chunk = rows[start : start + _ROWS_AT_ONCE]
             lines = ", ".join([line] * len(chunk))
             values = [value for row in chunk for value in row]
             self._connection.execute(f"INSERT INTO {target} ({names}) VALUES {lines}", values)
-            count += len(chunk)
         self._commit()
-        return count
 
     def _commit(self) -> None:
         """Put what was changed into the file now: there is no log, and closing would not say what went wrong."""
         self._connection.commit()
         self._connection.execute("FORCE CHECKPOINT")
-
-    def _fetch(self, text: str, values: list[object], limits: Limits) -> StatementRows:
-        cursor = self._connection.execute(text, values)
-        if not cursor.description:
-            return StatementRows()
-        return collect([column[0] for column in cursor.description], cursor.fetchmany, limits)
 
 
 def _set(connection: duckdb.DuckDBPyConnection, name: str, value: str | bool | list[str]) -> None:  # noqa: FBT001

@@ -6,10 +6,9 @@ import contextlib
 import json
 import socket
 import ssl
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -18,10 +17,19 @@ from pymysql.constants import CR, FIELD_TYPE
 from pymysql.cursors import SSCursor
 
 from ot.errors import ToolError
-from ot_packs.db.addresses import ServerAddress
-from ot_packs.db.encryption import OFF, trusting
-from ot_packs.db.rows import Limits, Row, StatementRows, collect
-from ot_packs.db.session import Column, Table, group_columns, group_keys
+from ot_packs.db.addresses import OFF, ServerAddress, trusting
+from ot_packs.db.session import (
+    Column,
+    Limits,
+    Row,
+    ServerSession,
+    StatementRows,
+    Table,
+    collect,
+    converted,
+    group_columns,
+    group_keys,
+)
 from ot_packs.db.statements import Engine, Params, Statement
 
 _TIMEOUT = 10  # seconds to log in
@@ -64,23 +72,21 @@ def _log_in(connection: pymysql.Connection[SSCursor], line: socket.socket) -> No
         cause = getattr(error, "original_exception", None)
         with trusting("MariaDB"):
             raise cause if isinstance(cause, ssl.SSLError) else error from None
-    except (
-        RuntimeError
-    ) as error:  # MySQL's caching_sha2_password, which takes RSA where the connection is not encrypted
+    except RuntimeError as error:  # MySQL's caching_sha2_password, which takes RSA where nothing is encrypted
         raise ToolError(f"MySQL: {error}; or encrypt the connection: ?ssl-mode=verify_identity, or required") from None
 
 
-class MariadbSession:
+class MariadbSession(ServerSession):
     """One connection, for as long as this process lives."""
 
     dialect: str = Engine.MARIADB
+    usable = True
 
     def __init__(self, connection: pymysql.Connection[SSCursor], line: socket.socket) -> None:
         self._connection = connection
         self._line = line
         self._is_mariadb = True
         self._mark = ""
-        self.usable = True
 
     def set_up(self) -> None:
         """Prepare a new connection."""
@@ -89,7 +95,6 @@ class MariadbSession:
         self._is_mariadb = "MariaDB" in str(self.fetch("SELECT VERSION()")[0][0])
 
     def prepare(self, token: str, seconds: float) -> None:
-        """Begin a call: its mark, by which another connection can stop it, and its time limit."""
         self._mark = f"/* {token} */ "
         with _worded():
             if self._is_mariadb:
@@ -161,25 +166,23 @@ class MariadbSession:
     def quote(self, name: str) -> str:
         return "`" + name.replace("`", "``") + "`"
 
-    def insert(self, target: str, columns: list[str], rows: Iterable[Sequence[object]], *, create: str) -> int:
+    def insert(self, target: str, columns: list[str], rows: Sequence[Row], *, create: str) -> None:
         names = ", ".join(map(self.quote, columns))
-        waiting, count = iter(rows), 0
         with _worded():
             if create:
                 self.execute(create)  # which commits by itself
             self.execute("START TRANSACTION")
             try:
-                while chunk := list(islice(waiting, _ROWS_AT_ONCE)):
+                for start in range(0, len(rows), _ROWS_AT_ONCE):
+                    chunk = rows[start : start + _ROWS_AT_ONCE]
                     lines = ", ".join(f"({', '.join(map(self._literal, row))})" for row in chunk)
                     self.execute(f"INSERT INTO {target} ({names}) VALUES {lines}")
-                    count += len(chunk)
                 self.execute("COMMIT")
             except BaseException as error:
                 self._roll_back()
                 if create and not self._remove_new(target):
                     raise ToolError(f"MariaDB: {error}; the new table {target} is left, without these rows") from error
                 raise
-        return count
 
     def _remove_new(self, target: str) -> bool:
         """Take back a table that was made for rows which did not go in: no transaction does that here."""
@@ -192,7 +195,6 @@ class MariadbSession:
         return False
 
     def stop(self, token: str) -> None:
-        """Cancel what another connection of the same user does under a mark."""
         mark = self._connection.escape(f"/* {token} */%")
         with _worded():
             for (number,) in self.fetch(
@@ -228,7 +230,7 @@ class MariadbSession:
         documents = [place for place, column in enumerate(cursor.description) if str(column[1]) == str(FIELD_TYPE.JSON)]
         rows = collect(
             [column[0] for column in cursor.description],
-            lambda count: _with_documents(cursor.fetchmany(count), documents),
+            lambda count: converted(cursor.fetchmany(count), documents, _document),
             limits,
         )
         if rows.more and cursor.fetchone() is not None:  # closing would read all of the rest
@@ -264,16 +266,9 @@ class MariadbSession:
         return str(self._connection.escape(value))
 
 
-def _with_documents(rows: Sequence[Row], places: Sequence[int]) -> Sequence[Row]:
+def _document(value: object) -> object:
     """Read JSON where the server has a type for it; MariaDB's is text."""
-    if not places:
-        return rows
-    read = [list(row) for row in rows]
-    for row in read:
-        for place in places:
-            if isinstance(text := row[place], str):
-                row[place] = json.loads(text)
-    return read
+    return json.loads(value) if isinstance(value, str) else value
 
 
 @contextmanager

@@ -7,7 +7,8 @@ not know cannot be known either: the judgement of its tree is stricter, and a ro
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import socket
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, time, timedelta
@@ -20,11 +21,33 @@ from sqlalchemy import exc
 from sqlalchemy.pool import StaticPool
 
 from ot.errors import ToolError
-from ot.isolate.connection import VARIABLE
-from ot_packs.db.line_socket import use_line
-from ot_packs.db.rows import Limits, Row, StatementRows, collect
-from ot_packs.db.session import Column, ForeignKey, Table
+from ot.isolate.connection import VARIABLE, take_connection
+from ot_packs.db.session import Column, ForeignKey, Limits, Row, ServerSession, StatementRows, Table, collect
 from ot_packs.db.statements import Params, Statement
+
+
+class LineSocket(socket.socket):
+    """A socket that is always the one open connection, whatever address it is asked to connect to."""
+
+    def __init__(self, family: int = -1, type: int = -1, proto: int = -1, fileno: int | None = None) -> None:  # noqa: A002 - its own name
+        if fileno is None and family not in (-1, socket.AF_INET, socket.AF_INET6):
+            raise OSError("this process has a connection to its database, and no other socket")
+        super().__init__(fileno=take_connection().detach() if fileno is None else fileno)
+        self.settimeout(None)
+
+    def connect(self, address: object) -> None:
+        """Do nothing: it is connected."""
+
+
+def _one_address(host: object, port: object, *_: object, **__: object) -> list[tuple[object, ...]]:
+    """Say that every name has an address: it is not used, and nobody could be asked for another."""
+    return [(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (host, port))]
+
+
+def use_line() -> None:
+    """Put it into the place of Python's sockets, for this process."""
+    vars(socket).update(socket=LineSocket, getaddrinfo=_one_address)
+
 
 _PLANS = {
     "sqlite": "EXPLAIN QUERY PLAN",
@@ -58,7 +81,7 @@ def connect_other(url: str, password: str | None, dialect: str) -> OtherSession:
         return OtherSession(engine.connect(), dialect, hidden)
 
 
-class OtherSession:
+class OtherSession(ServerSession):
     """One connection, for as long as this process lives."""
 
     def __init__(self, connection: sqlalchemy.Connection, dialect: str, hidden: str | None) -> None:
@@ -129,7 +152,7 @@ class OtherSession:
     def quote(self, name: str) -> str:
         return str(self._connection.dialect.identifier_preparer.quote_identifier(name))
 
-    def insert(self, target: str, columns: list[str], rows: Iterable[Sequence[object]], *, create: str) -> int:
+    def insert(self, target: str, columns: list[str], rows: Sequence[Row], *, create: str) -> None:
         if create:
             raise ToolError(f"a table of {self._name} is not made here; make it with db.query(..., write=True) first")
         names = [f"ot_{number}" for number in range(len(columns))]
@@ -138,7 +161,6 @@ class OtherSession:
         lines = [dict(zip(names, row, strict=True)) for row in rows]
         with self._transaction(readonly=False):
             self._connection.execute(text, lines)
-        return len(lines)
 
     def _fetch(self, text: str, values: dict[str, object], limits: Limits, *, stream: bool) -> StatementRows:
         options = {"stream_results": stream}  # by a cursor in the database, which is for statements that read

@@ -7,7 +7,7 @@ import contextlib
 import json
 import socket
 import ssl
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -16,10 +16,8 @@ from typing import Any, Literal
 import asyncpg
 
 from ot.errors import ToolError
-from ot_packs.db.addresses import ServerAddress
-from ot_packs.db.encryption import OFF, PREFER, Encryption, trusting
-from ot_packs.db.rows import Limits, Row, StatementRows, collect
-from ot_packs.db.session import Column, ForeignKey, Table, quoted
+from ot_packs.db.addresses import OFF, PREFER, Encryption, ServerAddress, trusting
+from ot_packs.db.session import Column, ForeignKey, Limits, Row, ServerSession, StatementRows, Table, collect, converted
 from ot_packs.db.statements import Engine, Params, Statement
 
 _CONNECT = 10.0  # seconds
@@ -89,7 +87,7 @@ async def _log_in(address: ServerAddress) -> asyncpg.Connection:
     return connection
 
 
-class PostgresSession:
+class PostgresSession(ServerSession):
     """One connection, for as long as this process lives."""
 
     dialect: str = Engine.POSTGRES
@@ -103,28 +101,26 @@ class PostgresSession:
         return not self._connection.is_closed()
 
     def prepare(self, token: str, seconds: float) -> None:
-        """Begin a call: its mark, by which another connection can stop it, and its time limit."""
-        limit = str(max(1, int(min(seconds, 2_000_000) * 1000)))
-        with _worded():
-            self._run(
-                self._connection.execute(
-                    "SELECT set_config('application_name', $1, false), set_config('statement_timeout', $2, false)",
-                    token,
-                    limit,
-                )
-            )
+        self.fetch(
+            "SELECT set_config('application_name', $1, false), set_config('statement_timeout', $2, false)",
+            token,
+            str(max(1, int(min(seconds, 2_000_000) * 1000))),
+        )
 
     def read(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
-        return self._in_transaction(statement, params, limits, readonly=True)
+        text, values = statement.bind(params, "$")
+        with self._transaction(readonly=True):
+            return self._collect(text, values, limits)
 
     def write(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
-        return self._in_transaction(statement, params, limits, readonly=False)
+        text, values = statement.bind(params, "$")
+        with self._transaction(readonly=False):
+            return self._collect(text, values, limits)
 
     def explain(self, statement: Statement, params: Params) -> str:
         text, values = statement.bind(params, "$")
-        with _worded():
-            lines = self._run(self._explain(text, values))
-        return "\n".join(str(line[0]) for line in lines)
+        with self._transaction(readonly=True):
+            return "\n".join(str(line[0]) for line in self.fetch(f"EXPLAIN {text}", *values))
 
     def tables(self) -> list[Table]:
         found = self.fetch(
@@ -174,12 +170,13 @@ class PostgresSession:
             indexes=[list(names) for (names,) in indexes],
         )
 
-    def quote(self, name: str) -> str:
-        return quoted(name)
-
-    def insert(self, target: str, columns: list[str], rows: Iterable[Sequence[object]], *, create: str) -> int:
-        with _worded():
-            return int(self._run(self._insert(target, columns, list(rows), create)))
+    def insert(self, target: str, columns: list[str], rows: Sequence[Row], *, create: str) -> None:
+        names = ", ".join(map(self.quote, columns))
+        places = ", ".join(f"${number}" for number in range(1, len(columns) + 1))
+        with self._transaction(readonly=False):
+            if create:
+                self._run(self._connection.execute(create))
+            self._run(self._connection.executemany(f"INSERT INTO {target} ({names}) VALUES ({places})", rows))
 
     def fetch(self, text: str, *values: object) -> list[Any]:
         """Fetch the rows of a statement of our own."""
@@ -187,7 +184,6 @@ class PostgresSession:
             return list(self._run(self._connection.fetch(text, *values)))
 
     def stop(self, token: str) -> None:
-        """Cancel what another connection of the same role does under a mark."""
         self.fetch(
             "SELECT pg_cancel_backend(pid) FROM pg_stat_activity "
             "WHERE application_name = $1 AND usename = current_user",
@@ -207,19 +203,19 @@ class PostgresSession:
     def _run(self, work: Any) -> Any:
         return self._loop.run_until_complete(work)
 
-    def _in_transaction(self, statement: Statement, params: Params, limits: Limits, *, readonly: bool) -> StatementRows:
-        text, values = statement.bind(params, "$")
+    @contextmanager
+    def _transaction(self, *, readonly: bool) -> Iterator[None]:
+        """Begin, and take back what only reads, whatever it did."""
         transaction = self._connection.transaction(readonly=readonly)
         with _worded():
             self._run(transaction.start())
             try:
-                rows = self._collect(text, values, limits)
+                yield
             except BaseException:
                 with contextlib.suppress(*_LOST):
                     self._run(transaction.rollback())
                 raise
             self._run(transaction.rollback() if readonly else transaction.commit())
-        return rows
 
     def _collect(self, text: str, values: list[object], limits: Limits) -> StatementRows:
         prepared = self._run(self._connection.prepare(text))
@@ -227,31 +223,15 @@ class PostgresSession:
         if not columns:
             self._run(prepared.fetch(*values))
             return StatementRows(changed=_count_in(prepared.get_statusmsg()))
-        convert = _converter([column.type.name for column in columns])
-        cursor = self._run(_opened(prepared, values))
+        kinds = [column.type.name.lstrip("_").removesuffix("[]") for column in columns]
+        odd = [place for place, kind in enumerate(kinds) if kind not in _PLAIN]
+        cursor = self._run(prepared.cursor(*values))
 
         def fetch(count: int) -> Sequence[Row]:
-            return convert(self._run(cursor.fetch(count)))
+            return converted([tuple(record) for record in self._run(cursor.fetch(count))], odd, _plain)
 
         rows = collect([column.name for column in columns], fetch, limits)
-        return StatementRows(rows.columns, rows.rows, rows.more, rows.cut_by, _count_in(prepared.get_statusmsg()))
-
-    async def _explain(self, text: str, values: list[object]) -> Any:
-        async with self._connection.transaction(readonly=True):
-            return await self._connection.fetch(f"EXPLAIN {text}", *values)
-
-    async def _insert(self, target: str, columns: list[str], rows: list[Sequence[object]], create: str) -> int:
-        names = ", ".join(map(self.quote, columns))
-        places = ", ".join(f"${number}" for number in range(1, len(columns) + 1))
-        async with self._connection.transaction():
-            if create:
-                await self._connection.execute(create)
-            await self._connection.executemany(f"INSERT INTO {target} ({names}) VALUES ({places})", rows)
-        return len(rows)
-
-
-async def _opened(prepared: Any, values: list[object]) -> Any:
-    return await prepared.cursor(*values)
+        return replace(rows, changed=_count_in(prepared.get_statusmsg()))
 
 
 def _names(relation: str, numbers: str) -> str:
@@ -276,24 +256,6 @@ _PLAIN = frozenset(
         "uuid", "bytea", "date", "time", "timetz", "timestamp", "timestamptz", "interval", "oid", "json", "jsonb",
     )
 )  # fmt: skip
-
-
-def _converter(types: Sequence[str]) -> Callable[[Sequence[Any]], list[Row]]:
-    """Return how records become rows; most types need no look at each value."""
-    odd = [place for place, name in enumerate(types) if name.lstrip("_").removesuffix("[]") not in _PLAIN]
-    if not odd:
-        return lambda records: [tuple(record) for record in records]
-
-    def convert(records: Sequence[Any]) -> list[Row]:
-        rows: list[Row] = []
-        for record in records:
-            row = list(record)
-            for place in odd:
-                row[place] = _plain(row[place])
-            rows.append(row)
-        return rows
-
-    return convert
 
 
 def _plain(value: object) -> object:

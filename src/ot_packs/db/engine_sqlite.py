@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
@@ -15,8 +15,17 @@ from urllib.parse import quote as url_quote
 from uuid import UUID
 
 from ot.errors import ToolError
-from ot_packs.db.rows import Limits, StatementRows, collect
-from ot_packs.db.session import Column, ForeignKey, Table, group_columns, group_keys, quoted
+from ot_packs.db.session import (
+    Column,
+    Limits,
+    Row,
+    Session,
+    StatementRows,
+    Table,
+    collected,
+    group_columns,
+    group_keys,
+)
 from ot_packs.db.statements import Engine, Params, Statement
 
 _READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
@@ -54,7 +63,7 @@ def open_sqlite(file: str, *, write: bool = False) -> Iterator[SqliteSession]:
         connection.close()
 
 
-class SqliteSession:
+class SqliteSession(Session):
     """One open file."""
 
     dialect: str = Engine.SQLITE
@@ -63,17 +72,16 @@ class SqliteSession:
         self._connection = connection
 
     def read(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
-        return self._fetch(*statement.bind(params, "?", storable), limits)
+        return collected(self._connection.execute(*statement.bind(params, "?", _storable)), limits)
 
     def write(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
         before = self._connection.total_changes
         with self._transaction():
-            rows = self._fetch(*statement.bind(params, "?", storable), limits)
-        changed = self._connection.total_changes - before
-        return StatementRows(rows.columns, rows.rows, rows.more, rows.cut_by, changed)
+            rows = collected(self._connection.execute(*statement.bind(params, "?", _storable)), limits)
+        return replace(rows, changed=self._connection.total_changes - before)
 
     def explain(self, statement: Statement, params: Params) -> str:
-        text, values = statement.bind(params, "?", storable)
+        text, values = statement.bind(params, "?", _storable)
         steps = self._connection.execute(f"EXPLAIN QUERY PLAN {text}", values).fetchall()
         depth = {0: -1}
         lines = []
@@ -94,54 +102,31 @@ class SqliteSession:
             'SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_xinfo(?) WHERE hidden != 1', [table.name]
         ).fetchall()
         keys = sorted((pk, name) for name, _, _, _, pk in columns if pk)
+        foreign = self._connection.execute(
+            'SELECT id, "from", "table", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq', [table.name]
+        )
+        indexes = self._connection.execute(
+            "SELECT l.name, i.name FROM pragma_index_list(?) l, pragma_index_info(l.name) i ORDER BY l.seq, i.seqno",
+            [table.name],
+        )
         return replace(
             table,
             columns=[
                 Column(name, kind, not (required or pk), default) for name, kind, required, default, pk in columns
             ],
             primary_key=[name for _, name in keys],
-            foreign_keys=self._foreign_keys(table.name),
-            indexes=self._indexes(table.name),
+            foreign_keys=group_keys(foreign),
+            indexes=group_columns(indexes),
         )
 
-    def _foreign_keys(self, table: str) -> list[ForeignKey]:
-        found = self._connection.execute(
-            'SELECT id, "from", "table", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq', [table]
-        )
-        return group_keys(found)
-
-    def _indexes(self, table: str) -> list[list[str]]:
-        found = self._connection.execute(
-            "SELECT l.name, i.name FROM pragma_index_list(?) l, pragma_index_info(l.name) i ORDER BY l.seq, i.seqno",
-            [table],
-        )
-        return group_columns(found)
-
-    def quote(self, name: str) -> str:
-        return quoted(name)
-
-    def insert(self, target: str, columns: list[str], rows: Iterable[Sequence[object]], *, create: str) -> int:
+    def insert(self, target: str, columns: list[str], rows: Sequence[Row], *, create: str) -> None:
         names = ", ".join(map(self.quote, columns))
         places = ", ".join("?" * len(columns))
-        count = 0
-
-        def counted() -> Iterator[list[object]]:
-            nonlocal count
-            for row in rows:
-                count += 1
-                yield [storable(value) for value in row]
-
+        lines = ([_storable(value) for value in row] for row in rows)
         with self._transaction():
             if create:
                 self._connection.execute(create)
-            self._connection.executemany(f"INSERT INTO {target} ({names}) VALUES ({places})", counted())
-        return count
-
-    def _fetch(self, text: str, values: list[object], limits: Limits) -> StatementRows:
-        cursor = self._connection.execute(text, values)
-        if cursor.description is None:
-            return StatementRows()
-        return collect([column[0] for column in cursor.description], cursor.fetchmany, limits)
+            self._connection.executemany(f"INSERT INTO {target} ({names}) VALUES ({places})", lines)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -156,8 +141,7 @@ class SqliteSession:
             raise
 
 
-def storable(value: object) -> object:
-    """Return a value as an engine without many types stores it: SQLite and, through text, MariaDB."""
+def _storable(value: object) -> object:
     match value:
         case bool():
             return int(value)

@@ -1,20 +1,52 @@
-"""Draws a source in either language; runs in a helper process, where the libraries are at home."""
+"""Draws a source in Mermaid or Graphviz; runs in a helper process, where the libraries are at home.
+
+Mermaid is drawn without a browser. `mmdr`, in Rust, takes milliseconds. What it refuses goes to `mermaidx`, which takes
+a second to start the original Mermaid: it draws what the first cannot, and otherwise says in which line the mistake is.
+"""
 
 from __future__ import annotations
 
+import html
+import os
 import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Literal
 
 from ot.errors import ToolError
 from ot.values import Image
-from ot_packs.diagram.graphviz import draw_graphviz, is_graphviz
-from ot_packs.diagram.mermaid import draw_mermaid
-from ot_packs.pictures.fonts import require_fonts
-from ot_packs.pictures.written import Written, format_of, write_picture
+from ot_packs.pictures import Written, format_of, require_fonts, write_picture
 
 _FORMATS = ("png", "svg")
 _MAX_PIXELS = 40_000_000
 _VIEW = re.compile(r'viewBox="[-\d.e]+ [-\d.e]+ ([\d.e]+) ([\d.e]+)"')
+_MERMAID_LINE = re.compile(r"(?:Parse|Lexical) error on line (\d+)")
+_GRAPHVIZ = re.compile(
+    r"^(?:\s|//[^\n]*\n|/\*.*?\*/|#[^\n]*\n)*(?:strict\s+)?(?:di)?graph\b[^{\n]*\{", re.DOTALL | re.I
+)
+_GRAPHVIZ_FAULT = re.compile(r"Error: |improper (?:image|shapefile)=")
+_GRAPHVIZ_LINE = re.compile(r"syntax error in line (\d+)(.*)")
+_LINK = re.compile(r'href="([^"]*)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """Where a source cannot be understood, and why."""
+
+    line: int | None  # from 1; None where the library does not say
+    text: str  # of that line
+    reason: str
+
+
+class MistakeError(ToolError):
+    """A source that cannot be drawn."""
+
+    def __init__(self, mistake: Mistake) -> None:
+        place = f"line {mistake.line} ({mistake.text.strip()!r}): " if mistake.line else ""
+        super().__init__(f"the diagram has a mistake: {place}{mistake.reason}")
+        self.mistake = mistake
 
 
 def draw_diagram(
@@ -30,14 +62,87 @@ def draw_diagram(
     form = format_of(output, _FORMATS)
     if not allow_boxes:
         require_fonts([source])
-    svg = draw_mermaid(source) if language_of(source) == "mermaid" else draw_graphviz(source, engine)
+    svg = _draw_mermaid(source) if language_of(source) == "mermaid" else _draw_graphviz(source, engine)
     picture = svg.encode() if form == "svg" else _rasterise(svg, width, background)
     return write_picture(picture, output, form) if output else Image(picture, "image/png")
 
 
 def language_of(source: str) -> Literal["graphviz", "mermaid"]:
     """Return the language of a source: what does not begin as DOT is taken for Mermaid, which has many beginnings."""
-    return "graphviz" if is_graphviz(source) else "mermaid"
+    return "graphviz" if _GRAPHVIZ.match(source) else "mermaid"
+
+
+def _draw_mermaid(source: str) -> str:
+    import mmdr
+
+    try:
+        return str(mmdr.render(source).svg())
+    except ValueError as error:
+        return _draw_slowly(source, str(error))
+
+
+def _draw_slowly(source: str, first_reason: str) -> str:
+    """Name the line that the original Mermaid gives and the reason of the other one, which is shorter."""
+    import mermaidx
+
+    try:
+        return str(mermaidx.render(source).svg())
+    except RuntimeError as error:
+        short = first_reason.partition("): ")[2] or first_reason
+        raise MistakeError(_mistake_at(_MERMAID_LINE.search(str(error)), source, short[:300])) from error
+
+
+def _draw_graphviz(source: str, engine: str) -> str:
+    import pygraphviz
+
+    with tempfile.TemporaryFile() as heard:
+        drawn, reason = b"", ""
+        try:
+            with _written_to(heard.fileno()), pygraphviz.AGraph(string=source) as graph:
+                drawn = graph.draw(format="svg", prog=engine)
+        except (ValueError, OSError, LookupError, pygraphviz.DotError) as error:
+            reason = str(error)
+        heard.seek(0)
+        words = heard.read(10_000).decode(errors="replace")
+    if reason or _GRAPHVIZ_FAULT.search(words):  # it also draws what it could not understand, without that part
+        raise MistakeError(_graphviz_mistake(source, words or reason))
+    svg = drawn.decode()
+    _check_links(svg)
+    return svg
+
+
+def _graphviz_mistake(source: str, words: str) -> Mistake:
+    found = _GRAPHVIZ_LINE.search(words)
+    if found is None or "in label of" in words:  # whose lines are counted from its own beginning
+        return Mistake(None, "", " ".join(words.split())[:300])
+    return _mistake_at(found, source, f"syntax error{found[2].rstrip()}")
+
+
+def _mistake_at(found: re.Match[str] | None, source: str, reason: str) -> Mistake:
+    """Return a mistake in the line whose number was found, or in the last one."""
+    lines = source.splitlines()
+    line = min(int(found[1]), len(lines)) if found and lines else None
+    return Mistake(line, lines[line - 1] if line else "", reason)
+
+
+def _check_links(svg: str) -> None:
+    """Refuse links that a browser would take for a program, in whatever way they are spelt."""
+    for link in _LINK.findall(svg):
+        address = "".join(html.unescape(link).split()).lower()
+        if ":" in address.split("/")[0] and not address.startswith(("http:", "https:", "mailto:")):
+            raise MistakeError(Mistake(None, "", f"the link {address[:100]!r} does not lead to http, https or mailto"))
+
+
+@contextmanager
+def _written_to(descriptor: int) -> Iterator[None]:
+    """Lead stderr elsewhere: only there does the library name the line of a mistake."""
+    kept = os.dup(2)
+    os.dup2(descriptor, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def _rasterise(svg: str, width: int | None, background: str) -> bytes:

@@ -1,10 +1,16 @@
-"""The kind of a file, by what is in it: its name is a hint, where plain text could be several things."""
+"""The kind of a file, by what is in it, and the sentences for files that cannot be read.
+
+Its name is a hint, where plain text could be several things. A library that reads a damaged file raises whatever it
+happens to trip over, so every error of one means the same here.
+"""
 
 from __future__ import annotations
 
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 
@@ -134,3 +140,24 @@ def damaged(path: Path, error: BaseException) -> ToolError:
 def locked(path: Path) -> ToolError:
     """The sentence for a file that nobody can read without its password."""
     return ToolError(f"{path.name} is protected by a password: save a copy without one, and use that")
+
+
+_PASSWORD = ("PasswordError",)  # of the reader of workbooks
+_OURS = (KeyboardInterrupt, SystemExit, GeneratorExit)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn what a library raises on a file into a ToolError."""
+    try:
+        yield
+    except ToolError:
+        raise
+    except MemoryError:
+        raise ToolError(f"{path.name} needs more memory than a helper process may hold") from None
+    except RecursionError as error:
+        raise ToolError(f"{path.name} is nested too deeply") from error
+    except _OURS:
+        raise
+    except BaseException as error:  # libraries raise anything, and a panic of Rust is no Exception
+        raise (locked(path) if type(error).__name__ in _PASSWORD else damaged(path, error)) from error

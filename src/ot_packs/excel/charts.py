@@ -10,7 +10,7 @@ import xlsxwriter
 from xlsxwriter.worksheet import Worksheet
 
 from ot.errors import ToolError
-from ot_packs.excel.references import cell_name, column_name, parse_cell
+from ot_packs.excel.cells import cell_name, column_name, parse_cell
 
 _TYPES = ("column", "bar", "line", "area", "pie", "doughnut", "scatter", "radar")
 _PARTS = {"type", "title", "x", "y", "at", "x_title", "y_title", "stacked"}

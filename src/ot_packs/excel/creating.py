@@ -13,9 +13,18 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from ot.errors import ToolError
-from ot_packs.excel.cell_values import Cell, Form, cell_for, format_of
+from ot_packs.excel.cells import (
+    MAX_COLUMNS,
+    MAX_ROWS,
+    Cell,
+    Form,
+    cell_for,
+    cell_name,
+    column_name,
+    column_number,
+    format_of,
+)
 from ot_packs.excel.charts import ChartPlan, add_chart
-from ot_packs.excel.references import MAX_COLUMNS, MAX_ROWS, cell_name, column_name, column_number
 
 _WIDEST = 60  # characters that a column is made wide for by itself
 _BAD_NAME = re.compile(r"[\[\]:*?/\\]")

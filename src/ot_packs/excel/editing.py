@@ -14,11 +14,9 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from ot.errors import ToolError
 from ot_packs.documents.archives import check_archive
-from ot_packs.documents.failures import reading
-from ot_packs.documents.kinds import Kind, recognise
-from ot_packs.excel.cell_values import Cell, Form, cell_for, format_of
+from ot_packs.documents.kinds import Kind, reading, recognise
+from ot_packs.excel.cells import Cell, Form, cell_for, cell_name, format_of, parse_cell
 from ot_packs.excel.inventory import lost_between, take_inventory
-from ot_packs.excel.references import cell_name, parse_cell
 
 _GENERAL = "General"
 

@@ -16,7 +16,7 @@ from xml.parsers import expat
 
 from ot_packs.documents.archives import check_archive, check_xml, read_member
 from ot_packs.documents.kinds import BAD_ZIP, damaged
-from ot_packs.excel.references import Area, column_number, parse_cell
+from ot_packs.excel.cells import Area, column_number, parse_cell
 
 MAX_LAID_OUT = 6_000_000  # cells of a rectangle that fit into a helper's memory: 32 bytes each, and their text
 _ROOT = re.compile(rb"<(\w+:)?worksheet[\s>]")

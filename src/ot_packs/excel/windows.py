@@ -1,12 +1,14 @@
-"""Windows of a sheet: no more rows than asked for, and no more values than an answer should carry."""
+"""What is read of a workbook: windows of a sheet, no larger than an answer should be, found cells, and formulas."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TypedDict
 
 from ot.errors import ToolError
-from ot_packs.excel.references import Area, cell_name, column_name, parse_area
+from ot_packs.documents.kinds import Kind, reading
+from ot_packs.excel.cells import Area, cell_name, column_name, parse_area
 from ot_packs.excel.workbook import Sheet, Value, Workbook
 
 MAX_VALUES = 400_000  # of one answer; the next window has the others
@@ -30,6 +32,15 @@ class MatchingCell(TypedDict):
 
     sheet: str
     cell: str
+    value: Value
+
+
+class Formula(TypedDict):
+    """A formula in its cell, and its last computed value."""
+
+    sheet: str
+    cell: str
+    formula: str
     value: Value
 
 
@@ -84,6 +95,45 @@ def find_text(book: Workbook, query: str, sheet: str | int | None, limit: int) -
                         found.append({"sheet": each.name, "cell": cell_name(row, column), "value": value})
                         text += len(str(value))
     return found, total
+
+
+def find_formulas(book: Workbook, sheet: str | int | None, place: str | None) -> Iterator[Formula]:
+    """Yield all formulas of a workbook, of a sheet, or of a range in one; a shared one for each of its cells."""
+    if book.kind not in (Kind.XLSX, Kind.XLSM):
+        raise ToolError(f"the formulas of a .{book.kind} file cannot be read: save it as .xlsx first")
+    if place is not None and sheet is None:
+        raise ToolError("name the sheet that the range is in")
+    for each in book.sheets if sheet is None else [book.sheet(sheet)]:
+        area = each.area
+        if area is not None and place is not None:
+            area = parse_area(place).meets(area)
+        if area is not None and each.has_formulas:
+            yield from _formulas_of(book.path, each, area)
+
+
+def _formulas_of(path: Path, sheet: Sheet, area: Area) -> Iterator[Formula]:
+    import openpyxl  # it takes ten times as long to load as the rest
+
+    with reading(path), path.open("rb") as file:
+        book = openpyxl.load_workbook(file, read_only=True, keep_links=False)
+        source = book[sheet.name]
+        source.reset_dimensions()
+        rows = source.iter_rows(min_row=area.top + 1, max_row=area.bottom + 1)
+        for row, (number, left, values) in zip(rows, sheet.lines(area), strict=False):
+            for column, value in enumerate(values[: max(len(row) - left, 0)], start=left):
+                if row[column].data_type == "f":
+                    cell, formula = cell_name(number, column), _formula_text(row[column].value)
+                    yield {"sheet": sheet.name, "cell": cell, "formula": formula, "value": value}
+
+
+def _formula_text(formula: object) -> str:
+    from openpyxl.worksheet.formula import ArrayFormula, DataTableFormula
+
+    if isinstance(formula, ArrayFormula):
+        return f"{{{formula.text}}}"
+    if isinstance(formula, DataTableFormula):
+        return f"{{=TABLE({formula.r1 or ''},{formula.r2 or ''})}}"
+    return str(formula)
 
 
 def _bounded(rows: Iterator[list[Value]]) -> Iterator[list[Value]]:

@@ -13,9 +13,8 @@ import python_calamine
 
 from ot.errors import ToolError
 from ot_packs.documents.archives import check_archive
-from ot_packs.documents.failures import reading
-from ot_packs.documents.kinds import Kind, recognise
-from ot_packs.excel.references import Area
+from ot_packs.documents.kinds import Kind, reading, recognise
+from ot_packs.excel.cells import Area
 from ot_packs.excel.sheet_parts import SheetPart, find_errors, look_through
 
 Value: TypeAlias = (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ot.app import App
-from ot_packs.db.rows import Limits, collect
+from ot_packs.db.session import Limits, collect
 from tests.engine import answer_of
 
 pytestmark = pytest.mark.anyio

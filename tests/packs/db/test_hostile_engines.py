@@ -15,7 +15,7 @@ from ot.app import App
 from ot.errors import ToolError
 from ot_packs.db.engine_duckdb import open_duckdb
 from ot_packs.db.engine_sqlite import open_sqlite
-from ot_packs.db.rows import Limits
+from ot_packs.db.session import Limits
 from ot_packs.db.statements import Engine, read_statement
 from tests.engine import answer_of, open_engine
 from tests.packs.db import hostile_statements as hostile

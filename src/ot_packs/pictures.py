@@ -1,15 +1,45 @@
-"""The letters that no installed font can draw, found before a picture is full of empty boxes."""
+"""Pictures of charts and diagrams: formats, files, and letters without a font, found before boxes are drawn."""
 
 from __future__ import annotations
 
 import functools
 import struct
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import BinaryIO
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path, PurePath
+from typing import BinaryIO, TypedDict
 
+from ot.context import current
 from ot.errors import ToolError
 from ot.isolate.font_folders import font_folders
+
+_SAME = {"jpg": "jpeg", "gv": "dot"}
+
+
+class Written(TypedDict):
+    """A picture that was written to a file."""
+
+    path: str
+    format: str
+    size: int
+
+
+def format_of(output: str | None, formats: Sequence[str]) -> str:
+    """Return the format that the ending of a path asks for, the first one without a path; raises ToolError."""
+    if output is None:
+        return formats[0]
+    ending = PurePath(output).suffix.removeprefix(".").lower()
+    form = _SAME.get(ending, ending)
+    if form not in formats:
+        endings = ", ".join(f".{known}" for known in formats)
+        raise ToolError(f"output {output!r} must end in one of {endings}")
+    return form
+
+
+def write_picture(picture: bytes, output: str, form: str) -> Written:
+    """Write a picture where the server takes it from."""
+    current().output("output").write_bytes(picture)
+    return {"path": output, "format": form, "size": len(picture)}
+
 
 _FAMILIAR = 0x250  # below it are the Latin letters, which every font has
 _IGNORED = frozenset(range(0x2000, 0x2070)) | frozenset(range(0xFE00, 0xFE10))  # spaces, joiners, variants

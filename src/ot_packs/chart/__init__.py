@@ -1,1 +1,0 @@
-"""Behind the `chart` pack: Vega-Lite specifications, checked and drawn."""
