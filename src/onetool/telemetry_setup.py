@@ -1,20 +1,15 @@
-"""The telemetry of a server, by its configuration, and a log of stalls.
+"""The telemetry of a server, by its configuration.
 
 It is counted if someone can read it, and sent if there is a collector.
 """
 
 from __future__ import annotations
 
-import faulthandler
 import logging
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-import anyio
-
 from mcp_core.distribution import with_extra
-from mcp_core.line_log import log_descriptor
 from ot.config.loader import LoadedConfig
 from ot.logs import write_log
 from ot.telemetry.meters import Meters
@@ -62,25 +57,3 @@ def sending_telemetry(telemetry: Telemetry, loaded: LoadedConfig, environ: Mappi
         return
     with open_sending(telemetry, loaded.config.telemetry.otlp, redact=loaded.redactor.text):
         yield
-
-
-STALL = 2.0  # seconds without a turn of the event loop
-_EVERY = STALL / 2
-
-
-async def name_stalls() -> None:
-    """Write the stack of every thread to the log whenever the event loop is blocked, until cancelled.
-
-    A thread of our own could not do that: none runs while C code holds the interpreter lock.
-    """
-    log = log_descriptor()
-    try:
-        while True:
-            faulthandler.dump_traceback_later(STALL, file=log)
-            begun = time.monotonic()
-            await anyio.sleep(_EVERY)
-            passed = time.monotonic() - begun
-            if passed > STALL:
-                write_log(logging.WARNING, "loop.stall", seconds=round(passed - _EVERY, 1))
-    finally:
-        faulthandler.cancel_dump_traceback_later()

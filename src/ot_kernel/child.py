@@ -61,7 +61,7 @@ def prepare_process(*, guarded: bool) -> None:
     os.environ.update(PATH="", LANG="C.UTF-8")
     site.sethelper()
     site.setquit()  # builtins that are missing because the zygote starts without site-packages
-    faulthandler.register(DUMP, file=DUMP_FD, all_threads=True)
+    faulthandler.register(DUMP, file=DUMP_FD, all_threads=False)
     faulthandler.enable(file=DUMP_FD, all_threads=False)
     signal.signal(INTERRUPT, interrupt)
     signal.signal(WHERE, _tell_line)
@@ -148,7 +148,7 @@ def _become_kernel(start: KernelStart, *, probe: bool = False) -> Channel:
 def _tell_line(_signum: int, frame: FrameType | None) -> None:
     """Write down which line of the code the main thread is at, and go on.
 
-    The dump that `faulthandler` writes could tell as well, but looks at other threads while they run, and may crash.
+    The dump that `faulthandler` writes could tell as well, but looks at frames while they change, and may crash.
     """
     while frame is not None and frame.f_code.co_filename != FILENAME:
         frame = frame.f_back

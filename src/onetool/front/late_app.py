@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import anyio
 
-from onetool.telemetry_setup import name_stalls
+from onetool.stalls import name_stalls
 from ot.clients.claims import KnownClients
 from ot.clients.person import LOCAL, Person
 from ot.config.entries import Mistake
