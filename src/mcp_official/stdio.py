@@ -10,10 +10,21 @@ from contextlib import suppress
 import anyio
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
+from mcp_types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    jsonrpc_message_adapter,
+)
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
 from mcp_core.line_pipes import LinePipes, LineTooLongError
+
+_MOST_DUE = 100  # lines that wait for the session; then no more are read
 
 
 class MalformedLineError(Exception):
@@ -29,9 +40,12 @@ def parse_message(line: bytes | LineTooLongError) -> JSONRPCMessage:
     if isinstance(line, LineTooLongError):
         raise MalformedLineError(_refuse(INVALID_REQUEST, str(line)))
     try:
-        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError:
         raise MalformedLineError(_judge(line)) from None
+    if isinstance(message, JSONRPCNotification) and b'"id"' in line and "id" in json.loads(line):
+        raise MalformedLineError(_refuse(INVALID_REQUEST, "the id of a request is a string or an integer"))
+    return message
 
 
 def _judge(line: bytes) -> JSONRPCError | None:
@@ -46,16 +60,27 @@ def _judge(line: bytes) -> JSONRPCError | None:
         return _refuse(INVALID_REQUEST, "a message is a JSON object; batches are not part of MCP")
     if "method" not in content and ("result" in content or "error" in content):
         return None  # an answer; answering it would be nonsense
-    identifier = content.get("id")
-    known = identifier if isinstance(identifier, str | int) and not isinstance(identifier, bool) else None
-    return _refuse(INVALID_REQUEST, "not a JSON-RPC 2.0 request", known)
+    return _refuse(INVALID_REQUEST, "not a JSON-RPC 2.0 request", _read_id(content.get("id")))
+
+
+def _read_id(identifier: object) -> str | int | None:
+    """Return the id of a refused request; None, as JSON-RPC says, for one that could not be written back."""
+    if isinstance(identifier, str):
+        return None if any("\ud800" <= letter <= "\udfff" for letter in identifier) else identifier
+    return identifier if type(identifier) is int else None
+
+
+def write_line(message: JSONRPCMessage) -> bytes:
+    """Return a message as a line, whatever is in it: half a surrogate pair, which JSON knows only as an escape."""
+    try:
+        text = message.model_dump_json(by_alias=True, exclude_unset=True)
+    except PydanticSerializationError:
+        text = json.dumps(message.model_dump(by_alias=True, exclude_unset=True), default=str)
+    return text.encode() + b"\n"
 
 
 def _refuse(code: int, reason: str, identifier: str | int | None = None) -> JSONRPCError:
     return JSONRPCError(jsonrpc="2.0", id=identifier, error=ErrorData(code=code, message=reason))
-
-
-_MOST_DUE = 100  # lines that wait for the session; then no more are read
 
 
 class MessageWriter(ObjectSendStream[SessionMessage]):
@@ -70,7 +95,7 @@ class MessageWriter(ObjectSendStream[SessionMessage]):
         if self._had:
             self._had -= 1
             return
-        self._pipes.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+        self._pipes.write(write_line(item.message))
         await self._pipes.drained()
         if self._pipes.broken:
             raise anyio.BrokenResourceError

@@ -124,7 +124,7 @@ CONVERSATIONS: dict[str, tuple[bytes, int]] = {
             b"\xff\xfe",
             {"method": "ping"},
         ),
-        18,
+        21,
     ),
     "a client of no session": (
         lines(

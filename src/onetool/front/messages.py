@@ -233,7 +233,7 @@ def envelope_of(revision: str) -> JsonObject:
 
 def write_result(identifier: RequestId, result: JsonObject) -> bytes:
     """Return the line of an answer."""
-    return _ENCODER.encode({"jsonrpc": "2.0", "id": identifier, "result": result}).encode() + b"\n"
+    return write_message({"id": identifier, "result": result})
 
 
 def write_error(identifier: RequestId, code: int, message: str) -> bytes:
@@ -253,5 +253,5 @@ def progress_params(token: RequestId, step: float, total: float | None, message:
 
 
 def write_message(message: JsonObject) -> bytes:
-    """Return a message as one line."""
-    return _ENCODER.encode({"jsonrpc": "2.0", **message}).encode() + b"\n"
+    """Return a message as one line; half a surrogate pair is written as the escape that JSON has for it."""
+    return _ENCODER.encode({"jsonrpc": "2.0", **message}).encode(errors="backslashreplace") + b"\n"

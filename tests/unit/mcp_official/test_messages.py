@@ -49,8 +49,25 @@ def test_what_is_not_json_is_a_parse_error(line: bytes) -> None:
         (b'{"jsonrpc":"2.0","method":7}', None),
         (b'{"jsonrpc":"1.0","id":"a","method":"ping"}', "a"),
         (b'{"jsonrpc":"2.0","id":5,"method":"ping","params":[1]}', 5),
+        (rb'{"jsonrpc":"2.0","id":"\ud800","method":"ping"}', None),
+        (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', None),
+        (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', None),
+        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', None),
     ],
-    ids=["empty-batch", "batch", "number", "string", "empty", "method", "version", "positional"],
+    ids=[
+        "empty-batch",
+        "batch",
+        "number",
+        "string",
+        "empty",
+        "method",
+        "version",
+        "positional",
+        "half",
+        "bool",
+        "fraction",
+        "null",
+    ],
 )
 def test_json_that_is_no_request_is_refused_under_its_id(line: bytes, identifier: str | int | None) -> None:
     assert answer_to(line) == (INVALID_REQUEST, identifier)

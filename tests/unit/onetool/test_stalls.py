@@ -59,7 +59,7 @@ anyio.run(main)
 def log_of(folder: Path, what: str, seconds: float) -> tuple[str, str]:
     file = folder / "log"
     file.touch()
-    command = [sys.executable, "-c", PROGRAM, file, what, "0.05", str(seconds)]
+    command = [sys.executable, "-c", PROGRAM, str(file), what, "0.05", str(seconds)]
     done = subprocess.run(command, check=True, timeout=60, stdout=subprocess.PIPE, text=True)
     return file.read_text(), done.stdout
 
@@ -79,7 +79,7 @@ def test_the_place_of_a_stall_is_named_after_c_code_that_kept_the_interpreter(tm
 
 
 def test_a_process_that_is_paused_again_and_again_goes_on(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", PROGRAM, tmp_path / "log", "answer", "0.01", "0"]
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path / "log"), "answer", "0.01", "0"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
