@@ -30,9 +30,9 @@ from ot.parts.stores import build_result_reader, build_results, store_of
 from ot.parts.tools import Tools, open_tools
 from ot.registry.registry import ToolRegistry
 from ot.results.kept_values import KeptValues
-from ot.run.keeping import Keeping
 from ot.run.kept_answers import KeptAnswers
 from ot.run.namespace import Namespace
+from ot.run.outcome import Keeping
 from ot.run.runner import Runner
 from ot.run.runs import open_runs
 from ot.shapes.shapes import SHAPES_FOLDER, Shapes, open_shapes

@@ -40,7 +40,7 @@ from ot.results.kept_values import KeptValues
 from ot.results.page import Query
 from ot.results.reader import ResultReader
 from ot.run.answer import RunAnswer
-from ot.run.patience import LONGEST_WAIT
+from ot.run.live_run import LONGEST_WAIT
 from ot.run.runs import Runs
 from ot.run.snippets import expand_with
 from ot.shapes.shapes import Shapes

@@ -20,7 +20,7 @@ from ot.clients.memory import ClientMemory
 from ot.clients.person import Person
 from ot.errors import StoreGoneError
 from ot.run.answer import Answer
-from ot.run.run_id import new_run_id
+from ot.run.live_run import new_run_id
 from ot.run.waiting_runs import RunState, Waiting, WaitingRuns
 from ot.store.unavailable import StoreUnavailableError
 from ot.telemetry.telemetry import is_traced
@@ -28,7 +28,7 @@ from ot.telemetry.telemetry import is_traced
 if TYPE_CHECKING:  # the engine is loaded late, other replicas only with a database
     from onetool.replicas.answers import AnswersElsewhere
     from ot.app import App
-    from ot.run.questions import Questions
+    from ot.run.client_requests import Questions
 
 STORE_GONE = (
     "The store of this server could not be reached: {0}. What became of the run is in ot.runs() once it is back; "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mcp_core.distribution import VERSION
 from mcp_core.json_types import JsonObject
 from ot.config.entries import Mistake
-from ot.run.description import DESCRIPTION
+from ot.run.answer import DESCRIPTION
 
 if TYPE_CHECKING:
     from ot.app import App

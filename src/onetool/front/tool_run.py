@@ -41,7 +41,7 @@ from ot.clients.claims import Abilities
 from ot.clients.front import Front, FrontError
 from ot.clients.memory import ClientMemory
 from ot.run.answer import Answer
-from ot.run.questions import Questions
+from ot.run.client_requests import Questions
 from ot.run.waiting_runs import LostRunError, UnknownStateError, Waiting
 
 State = TypeVar("State")

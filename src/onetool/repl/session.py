@@ -20,8 +20,8 @@ from ot.errors import CallError
 from ot.execution.wording import word_error
 from ot.kernel.zygote_process import ZygoteProcess
 from ot.run.answer import Answer
+from ot.run.kernel_session import RunView
 from ot.run.outcome import Value
-from ot.run.run_view import RunView
 
 CLIENT = "onetool repl"
 

@@ -101,7 +101,7 @@ class ToolExecutor:
         self.telemetry = telemetry
         self._results = results
         self._clock = clock
-        self._nobody = ClientMemory()
+        self.nobody = ClientMemory()
         policy = Policy(self.redactor, questions)
         self._door = PackDoor(
             registry,
@@ -224,7 +224,7 @@ class ToolExecutor:
 
     def known(self, caller: Caller) -> Caller:
         """Return a caller with a memory of its own; those who do not say who they are count as one client."""
-        return replace(caller, memory=self._nobody) if caller.memory is NOBODY.memory else caller
+        return replace(caller, memory=self.nobody) if caller.memory is NOBODY.memory else caller
 
     async def _word_long(self, value: ToolValue, beginning: str, caller: Caller) -> str:
         """Say where a value that is too long to show is kept, or show its beginning if it could not be kept."""

@@ -80,9 +80,10 @@ class Journal:
         self.open_runs[run.run] = run
         return run
 
-    def end(self, run: RunJournal, outcome: str, *, error: str = "", answer: str = "") -> None:
-        """Write how a run ended, and close its journal."""
-        del self.open_runs[run.run]
+    def end(self, run: RunJournal | None, outcome: str, *, error: str = "", answer: str = "") -> None:
+        """Write how a run ended, and close its journal, unless that is done."""
+        if run is None or self.open_runs.pop(run.run, None) is None:
+            return
         shown = self._redactor.text(answer) if self._redactor.active else answer
         run.end({"outcome": outcome, "error": error, "answer": shown[:LONGEST_ANSWER]})
 

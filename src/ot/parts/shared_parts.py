@@ -13,7 +13,7 @@ from ot.kernel.groups import find_own_group
 from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
 from ot.registry.definition_cache import DEFINITIONS_FILE, DefinitionCache
-from ot.run.elsewhere import RunsElsewhere
+from ot.run.answer import RunsElsewhere
 from ot.services.rate_limits import RateLimits
 from ot.store.opening import Backend, open_backend
 from ot.store.pending_logins import MemoryPendingLogins, PendingLogins

@@ -18,7 +18,7 @@ from ot.errors import ExpiredResultError, ResultNotKeptError, UnknownResultError
 from ot.results.reader import ResultReader
 from ot.results.store import ResultStore
 from ot.run.answer import Answer, RunAnswer
-from ot.run.run_id import ALPHABET
+from ot.run.live_run import ALPHABET
 from ot.store.kept_names import KeptEntry, KeptNames
 from ot.store.owner import Owner
 from ot.values import ToolValue

@@ -1,24 +1,20 @@
-"""A run in progress: answers what its kernel asks, and finds out how it ended."""
+"""A run in progress: hears its kernel, keeps its time, and finds out how it ended."""
 
 from __future__ import annotations
 
 import asyncio
-import errno
-import time
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 
-from mcp_core.quick_dataclass import replace
+from mcp_core.quick_dataclass import dataclass, replace
 from ot.clients.caller import Ask, Caller, Choice
-from ot.effects import Effect
 from ot.errors import (
     AliasCycleError,
-    CallError,
     OneToolError,
     PreflightError,
     RunCrashedError,
@@ -26,94 +22,86 @@ from ot.errors import (
     RunRefusedError,
     RunTimeoutError,
     SandboxError,
-    SkillPreflightError,
-    ToolStoppedError,
-    UntrustedPackError,
 )
-from ot.execution.resuming import UNJOURNALLED
 from ot.execution.tool_executor import ToolExecutor
-from ot.execution.wording import builtin_kind, word_error
-from ot.journal.journalled_value import JournalledValue
 from ot.kernel import limits
 from ot.kernel.kernel import DUMP, INTERRUPT, Kernel
 from ot.kernel.messages import read_large, weigh
-from ot.kernel.processors import part_from
-from ot.results.kept_values import KEEP
-from ot.results.stored_value import StoredValue, WrittenValue
-from ot.run.backlog import Backlog
-from ot.run.clock import RunClock
-from ot.run.lookalikes import Lookalikes
+from ot.run.kernel_calls import KernelCalls
+from ot.run.kernel_questions import KernelQuestions
 from ot.run.made_calls import MadeCalls
 from ot.run.namespace import Namespace
-from ot.run.outcome import MAX_NAME, CodeError, Failure, Frame, LargeValue, Nothing, Outcome, Printed, Value
-from ot.run.preflight import MAX_KEYWORDS, MAX_PROBLEMS, MAX_REFERENCES, Reference, judge, refuse_long_names
-from ot.skills.skill_code import SkillCode
-from ot.tasks.owned_tasks import Awaited, OwnedTasks, ReusableScope
-from ot.values import ToolValue
-from ot_kernel.project_path import ProjectPath
-from ot_kernel.stored_form import TEXT, VALUE
-from ot_kernel.values import UnsupportedValueError, decode, encode
-from ot_kernel.wire import Message, WireError, pack, pack_text
+from ot.run.outcome import CodeError, Failure, Frame, LargeValue, Nothing, Outcome, Printed, Seen, Value
+from ot.tasks.owned_tasks import Awaited, OwnedTasks
+from ot_kernel.values import decode
+from ot_kernel.wire import Message, WireError
 
 if TYPE_CHECKING:
-    from ot_kernel.message_types import WrittenFacts, WrittenReference
+    pass
 
-MAX_CALLS = 16
+
 GRACE = 0.5  # seconds for interrupted code to unwind before it is killed
 ATTEMPTS = 5
 DUMP_WAIT = 0.5
 LINE_WAIT = 0.25
 STATUS_WAIT = 2.0
 
-
-# Values of calls that were not made: answered from the journal, or code whose own calls count.
-_NOT_MADE = (JournalledValue, SkillCode)
-
 # Errors of code that takes text for a value.
 _OF_OTHER_KINDS = ("AttributeError", "TypeError")
 
 # What reading a message that somebody made up can raise.
 _NONSENSE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+_INVALID = "the kernel sent an invalid message: "
+_ENDINGS = frozenset({"value", "large", "nothing", "error", "alias_cycle", "unconfined", "interrupted"})
 
 
-class _Call:
-    """One call that the code makes, and the way of its value to the code."""
+class RunClock:
+    """Counts down while it is not held, and says when its time is up, between `start` and `stop`."""
 
-    __slots__ = ("_kernel", "keywords", "number", "payload", "positional", "send", "tool", "weight")
+    def __init__(self, seconds: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._left = seconds
+        self._since = self._loop.time()
+        self._holds = 0
+        self._on_over: Callable[[], None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
-    def __init__(self, kernel: Kernel, message: Message, payload: bytes, weight: int) -> None:
-        """`payload` is the message as it came; `weight` counts the bytes that it takes until it is answered."""
-        self._kernel = kernel
-        self.send = kernel.send_payload
-        self.number: int = message["id"]
-        self.tool = str(message["tool"])
-        self.positional: list[ToolValue] = message["args"]
-        self.keywords: dict[str, ToolValue] = message["kwargs"]
-        self.payload = payload
-        self.weight = weight
-        if type(self.number) is not int or type(self.positional) is not list or type(self.keywords) is not dict:
-            raise TypeError("a call has a number, a list and an object of arguments")
+    def remaining(self) -> float:
+        """Return the seconds that are left."""
+        return self._left if self._holds else self._left - (self._loop.time() - self._since)
 
-    def pack(self, value: object) -> bytes:
-        """Make the answer of a value."""
-        if type(value) is str:
-            return pack_text(self.number, value)
-        if type(value) is StoredValue:  # it goes as the file it is; nothing of it is decoded here
-            name = self._kernel.reserve_file()
-            kind = value.copy_to(partial(self._kernel.scratch.create, name))
-            return pack({"id": self.number, "file": name, "kind": kind})
-        if type(value) is JournalledValue:
-            return b'{"id":%d,"value":%b}' % (self.number, value.encoded)
-        if type(value) is SkillCode:
-            return pack({"id": self.number, "skill": {"name": value.name, "file": value.file, "source": value.source}})
-        return pack({"id": self.number, "value": encode(value)})
+    def start(self, on_over: Callable[[], None]) -> None:
+        """Have this called when the time is up, unless that is said before."""
+        self._on_over = on_over
+        if not self._holds:
+            self._timer = self._loop.call_at(self._since + self._left, on_over)
 
+    def stop(self) -> None:
+        """Say nothing any more."""
+        self._on_over = None
+        if self._timer is not None:
+            self._timer.cancel()
 
-class _Unread(NamedTuple):
-    """A message that takes long to read, and how many bytes of it are here."""
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Stop the clock meanwhile: a person is asked, or an environment is being installed."""
+        if not self._holds:
+            self._left = self.remaining()
+        self._holds += 1
+        self._set_timer()
+        try:
+            yield
+        finally:
+            self._holds -= 1
+            self._since = self._loop.time()
+            self._set_timer()
 
-    size: int
-    read: Callable[[], tuple[Message, bytes]]
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._on_over is not None and not self._holds:
+            self._timer = self._loop.call_at(self._since + self._left, self._on_over)
 
 
 class KernelSession:
@@ -132,38 +120,21 @@ class KernelSession:
         made: MadeCalls,
     ) -> None:
         self._kernel = kernel
-        self._executor = executor
-        self._namespace = namespace
         self._limit = limit
         self._memory = memory
         self._clock = RunClock(limit)
-        ask = None if caller.ask is None else self._asking(caller.ask)
+        ask = None if caller.ask is None else hold_while_asking(caller.ask, self._clock.held)
         self._caller = replace(caller, remaining=self._clock.remaining, ask=ask, hold=self._clock.held)
-        self._calls = 0  # that are being made
-        self._waiting: deque[_Call] = deque()  # for one of those to end
-        self._backlog = Backlog(kernel)
+        self._tasks = OwnedTasks()
+        self._calls = KernelCalls(kernel, executor, self._caller, self._tasks, made)
+        self._questions = KernelQuestions(kernel, executor, namespace, self._caller)
         self._readers = readers  # threads that read large messages, of all runs: each takes turns with everybody else
         self._reading = asyncio.Lock()
-        self._made = made
-        self._begun = 0  # calls
-        self._effects: dict[str, Effect] = {}  # of the tools that were called
-        self._in_flight: dict[int, tuple[str, float]] = {}  # by the identity of the call: numbers are the kernel's word
         self._end_awaited: Awaited[None] | None = None
         self._ending: Callable[[], Outcome | None] | None = None  # gives None where the kernel was lost
         self._timed_out = False
-        self._tasks = OwnedTasks()
-        self._lookalikes: Lookalikes | None = None  # once a tool gave text
 
-    def _asking(self, ask: Ask) -> Ask:
-        """Wrap the caller's way to ask a person: a run loses no time while the person thinks."""
-
-        async def ask_with_clock_held(question: str, choices: Sequence[Choice]) -> Choice | None:
-            with self._clock.held():
-                return await ask(question, choices)
-
-        return ask_with_clock_held
-
-    async def complete(self, request: bytes, meanwhile: Callable[[], None]) -> Outcome:
+    async def complete(self, request: bytes, meanwhile: Callable[[], object]) -> Outcome:
         """Start the program and stay with it to its end; `meanwhile` is done while the kernel reads it."""
         self._kernel.on_message = self._on_message
         self._kernel.on_large = self._on_large
@@ -190,15 +161,11 @@ class KernelSession:
 
     # -- what it is doing
 
-    def calls_in_flight(self) -> list[tuple[str, float]]:
-        """List the calls that are being made, the oldest first: the tool, and for how many seconds."""
-        now = time.monotonic()
-        return [(tool, now - began) for tool, began in self._in_flight.values()]
-
-    def printed_since(self, start: int) -> tuple[Printed, int]:
-        """Return what the code has printed since an offset, and the offset of what comes next."""
+    def look(self, start: int, line: int | None) -> tuple[Seen, int]:
+        """Return what it is doing and has printed since an offset, and the offset of what comes next."""
         text, dropped, end = self._kernel.printed_since(start)
-        return Printed(text, dropped), end
+        printed = Printed(text, dropped)
+        return Seen(begun=True, printed=printed, calls=tuple(self._calls.in_flight()), line=line), end
 
     async def find_line(self) -> int | None:
         """Ask the code which line it is at; None if it does not tell soon."""
@@ -215,6 +182,7 @@ class KernelSession:
     def _end(self, ending: Callable[[], Outcome | None]) -> None:
         if self._ending is None:
             self._ending = ending
+            self._calls.closed = True
             self._go_on()
 
     async def _until_end(self) -> None:
@@ -224,7 +192,7 @@ class KernelSession:
             await self._end_awaited
 
     def _go_on(self) -> None:
-        if self._end_awaited is not None and not self._end_awaited.done():
+        if self._end_awaited is not None and not self._end_awaited.settled:
             self._end_awaited.give(None)
 
     async def _interrupt(self) -> None:
@@ -251,27 +219,29 @@ class KernelSession:
             return self._fail(RunLimitError(self._kernel.overrun, limit, line))
         return self._fail(RunCrashedError(self._kernel.status, line))
 
-    def _nothing(self, _: Message) -> Nothing:
-        return Nothing(Printed(*self._kernel.printed()))
-
-    def _code_failed(self, message: Message) -> Failure:
-        return self._fail(self._explained(_code_error(message)))
-
-    def _aliases_in_a_circle(self, message: Message) -> Failure:
-        return self._fail(AliasCycleError([str(name) for name in message["names"]]))
-
-    def _unconfined(self, message: Message) -> Failure:
-        return self._fail(SandboxError([str(layer) for layer in message["failed"]]))
-
-    def _interrupted(self, message: Message) -> Failure:
-        return self._fail(RunTimeoutError(self._limit, _last_line(message)))
+    def _read_ending(self, message: Message) -> Outcome:
+        match message["op"]:
+            case "value" | "large":
+                return self._value(message)
+            case "nothing":
+                return Nothing(Printed(*self._kernel.printed()))
+            case "error":
+                return self._fail(self._explained(_code_error(message)))
+            case "alias_cycle":
+                return self._fail(AliasCycleError([str(name) for name in message["names"]]))
+            case "unconfined":
+                return self._fail(SandboxError([str(layer) for layer in message["failed"]]))
+            case _:  # interrupted
+                line = next((frame.line for frame in reversed(_frames(message)) if not frame.file), None)
+                return self._fail(RunTimeoutError(self._limit, line))
 
     def _value(self, message: Message) -> Value:
         value, total = message["head" if message["op"] == "large" else "value"], message.get("total")
         printed = Printed(*self._kernel.printed())
         if total is None:
             notes = self._caller.notes if self._caller.client else None  # at a command line a program may read on
-            if notes is not None and self._lookalikes is not None and (note := self._lookalikes.explain(value)):
+            suspected = self._calls.lookalikes
+            if notes is not None and suspected is not None and (note := suspected.explain(value)):
                 notes.add(note)
             return Value(value, printed)
         large = LargeValue(str(message["name"]), str(message["kind"])) if message["op"] == "large" else None
@@ -279,7 +249,7 @@ class KernelSession:
 
     def _explained(self, error: CodeError) -> CodeError:
         """Add what a tool gave that is no such value as code took it for."""
-        suspected = self._lookalikes if error.type in _OF_OTHER_KINDS else None
+        suspected = self._calls.lookalikes if error.type in _OF_OTHER_KINDS else None
         note = "" if suspected is None else suspected.suspect()
         return replace(error, notes=(*error.notes, note)) if note else error
 
@@ -296,227 +266,58 @@ class KernelSession:
                 return
             if b"$" in payload or b"\\u0024" in payload:  # elsewhere no key is the mark of a tag: values are themselves
                 message = _decoded(message)
-            if message["op"] == "call":
-                self._on_call(message, payload, len(payload))
-            else:
-                self._handle(message)
+            self._handle(message, payload, len(payload))
         except _NONSENSE as error:
-            self._refuse_nonsense(error)
+            self._refuse(f"{_INVALID}{error}")
 
     def _on_large(self, payload: bytes) -> None:
         self._begin_reading(len(payload), lambda: (read_large(payload), payload))
 
     def _begin_reading(self, size: int, read: Callable[[], tuple[Message, bytes]]) -> None:
-        self._backlog.add_unread(size)
-        if not self._tasks.start(self._read_aside, _Unread(size, read)):
-            self._backlog.remove_unread(size)
+        self._calls.backlog.add_unread(size)
+        if not self._tasks.start(partial(self._read_aside, size), read):
+            self._calls.backlog.remove_unread(size)
 
-    async def _read_aside(self, unread: _Unread) -> None:
+    async def _read_aside(self, size: int, read: Callable[[], tuple[Message, bytes]]) -> None:
         """Read a large message on a thread, one at a time, when there is room for it."""
 
-        def read() -> tuple[Message, bytes, int]:
-            message, payload = unread.read()
+        def read_and_weigh() -> tuple[Message, bytes, int]:
+            message, payload = read()
             return _decoded(message), payload, weigh(payload)
 
         try:
             async with self._reading:
-                await self._backlog.room()
-                found = await anyio.to_thread.run_sync(read, abandon_on_cancel=True, limiter=self._readers)
-            message, payload, weight = found
-            if message["op"] == "call":
-                self._on_call(message, payload, weight)
-            else:
-                self._handle(message)
+                await self._calls.backlog.room()
+                found = await anyio.to_thread.run_sync(read_and_weigh, abandon_on_cancel=True, limiter=self._readers)
+            self._handle(*found)
         except RunRefusedError as error:
             self._refuse(error.reason)
         except (*_NONSENSE, WireError) as error:
-            self._refuse_nonsense(error)
+            self._refuse(f"{_INVALID}{error}")
         finally:
-            self._backlog.remove_unread(unread.size)
+            self._calls.backlog.remove_unread(size)
 
-    def _handle(self, message: Message) -> None:
-        if message["op"] in self._ENDINGS:
-            self._end(partial(self._ENDINGS[message["op"]], self, message))
+    def _handle(self, message: Message, payload: bytes, weight: int) -> None:
+        """Do what a message asks; `payload` is the message as it came, `weight` about how many bytes it takes."""
+        if message["op"] == "call":
+            self._calls.take(message, payload, weight)
+        elif message["op"] in _ENDINGS:
+            self._end(partial(self._read_ending, message))
+        elif message["op"] == "references":
+            try:
+                self._questions.judge(message)
+            except PreflightError as error:
+                self._end(partial(self._fail, error))
+            else:
+                self._kernel.send({"op": "go"})
         else:
-            self._QUESTIONS[message["op"]](self, message)
+            self._questions.answer(message)
 
     def _on_lost(self, _: str) -> None:
         self._end(lambda: None)
 
     def _refuse(self, reason: str) -> None:
         self._end(lambda: self._fail(RunRefusedError(reason)))
-
-    def _refuse_nonsense(self, error: Exception) -> None:
-        self._refuse(f"the kernel sent an invalid message: {error}")
-
-    def _on_references(self, message: Message) -> None:
-        try:
-            self._judge(message)
-        except PreflightError as error:
-            self._end(partial(self._fail, error))
-        else:
-            self._kernel.send({"op": "go"})
-
-    def _on_judge(self, message: Message) -> None:
-        """Look at the calls of a skill: they go wrong where it is called, and not for the run as a whole."""
-        skill, file = str(message["name"])[:MAX_NAME], str(message["file"])[:MAX_NAME]
-        try:
-            self._judge(message)
-        except PreflightError as error:
-            self._send_error(message["id"], SkillPreflightError(skill, file, error.problems))
-        else:
-            self._kernel.send({"id": message["id"], "value": None})
-
-    def _judge(self, message: Message) -> None:
-        """Look at calls that are certain to be made; raises PreflightError."""
-        if len(message["references"]) > MAX_REFERENCES:
-            raise ValueError(f"more than {MAX_REFERENCES:,} calls are written out")
-        if any(len(reference["keywords"]) > MAX_KEYWORDS for reference in message["references"]):
-            raise ValueError(f"a call has more than {MAX_KEYWORDS:,} arguments")
-        references = list(map(_read_reference, message["references"]))
-        try:
-            judge(references, self._namespace.registry, partial(self._executor.foresee_refusal, caller=self._caller))
-        except PreflightError as error:
-            for _, problem in error.problems:
-                self._executor.redact(problem)  # signatures come from servers
-            named = (f"{each.pack}.{each.tool}" for each in references[:MAX_PROBLEMS])
-            self._executor.note_refused(named, self._caller)
-            raise
-
-    def _on_attribute(self, message: Message) -> None:
-        pack, name = message["pack"], message["name"]
-        self._answer(message["id"], [pack, name], lambda: self._find_attribute(pack, name))
-
-    def _find_attribute(self, pack: str, name: str) -> ProjectPath | None:
-        try:
-            return self._namespace.attribute(pack, name)
-        except UntrustedPackError:
-            self._executor.note_refused([f"{pack}.{name}"], self._caller)
-            raise
-
-    def _on_describe(self, message: Message) -> None:
-        name, principal = message["name"], self._caller.principal
-        describe = partial(self._namespace.describe, name, principal)
-        self._answer(message["id"], [name], lambda: self._executor.redactor.value(describe()))
-
-    def _on_attributes(self, message: Message) -> None:
-        """Change a file in the scratch folder, and answer with the number of what went wrong."""
-        mode, times, number = message.get("mode"), message.get("times"), 0
-        try:
-            path = [str(part) for part in message["path"]]
-            self._kernel.scratch.change(
-                path,
-                mode=None if mode is None else int(mode),
-                times=None if times is None else (int(times[0]), int(times[1])),
-            )
-        except OSError as error:
-            number = error.errno or errno.EIO
-        except (ValueError, OverflowError):
-            number = errno.EINVAL
-        self._kernel.send({"id": message["id"], "value": number})
-
-    def _answer(self, number: int, names: list[str], question: Callable[[], object]) -> None:
-        try:
-            refuse_long_names(names)
-            self._kernel.send({"id": number, "value": encode(question())})
-        except CallError as error:
-            self._send_error(number, error)
-
-    def _on_call(self, message: Message, payload: bytes, weight: int) -> None:
-        call = _Call(self._kernel, message, payload, weight)
-        if "written" in message:
-            call.keywords["value"] = self._written_value(call.tool, message["written"])
-        if len(payload) > MAX_NAME:
-            try:
-                refuse_long_names([call.tool, *call.keywords])
-            except CallError as error:
-                self._send_error(call.number, error)
-                return
-        self._backlog.add(weight)
-        if self._calls == MAX_CALLS:
-            self._waiting.append(call)
-        else:
-            self._begin(call)
-
-    def _begin(self, call: _Call) -> None:
-        self._calls += 1
-        if self._ending is not None or not self._tasks.start_scoped(self._call, call):
-            self._calls -= 1
-            self._backlog.remove(call.weight)
-            self._send_error(call.number, ToolStoppedError(call.tool))
-
-    def _written_value(self, tool: str, written: WrittenFacts) -> WrittenValue:
-        """Stand for a large value that the kernel has written to a file; only `ot.keep` takes one."""
-        if tool != KEEP:
-            raise ValueError(f"{tool} takes no files")
-        opened = partial(self._kernel.open_file, written["file"])
-        return WrittenValue(opened, TEXT if written["kind"] == TEXT else VALUE, str(written["what"]))
-
-    async def _call(self, call: _Call, scope: ReusableScope) -> None:
-        try:
-            if not self._kernel.has_room:
-                await self._kernel.room()
-            self._in_flight[id(call)] = call.tool, time.monotonic()
-            self._begun += 1
-            if self._caller.progress is not None:  # the listener decides how often it wants to hear
-                await self._caller.progress(self._begun, None, call.tool)
-            value = await self._executor.call(
-                call.tool,
-                call.keywords,
-                positional=call.positional,
-                caller=self._caller,
-                delivery=call,
-                sent=call.payload,
-                scope=scope,
-            )
-            if self._begun == 1 and not self._kernel.has_ended():  # it is likely to make others
-                part_from(self._kernel.pid)
-            if type(value) is str:
-                self._lookalikes = self._lookalikes or Lookalikes()
-                self._lookalikes.add(call.tool, value)
-            if type(value) not in _NOT_MADE and call.tool not in UNJOURNALLED:
-                effect = self._effects.get(call.tool) or self._find_effect(call.tool)
-                self._made.add(call.tool, effect, call.positional, call.keywords, call.weight)
-        except CallError as error:
-            self._send_error(call.number, error)
-        except UnsupportedValueError as error:
-            reason = f"the result of {call.tool} cannot be passed to code: {error}"
-            self._kernel.send({"id": call.number, "error": {"kind": "TypeError", "message": reason}})
-        finally:
-            self._in_flight.pop(id(call), None)
-            self._backlog.remove(call.weight)
-            self._calls -= 1
-            if self._waiting:
-                self._begin(self._waiting.popleft())
-
-    def _find_effect(self, tool: str) -> Effect:
-        try:
-            effect = self._effects[tool] = self._namespace.registry.get(tool).effect
-        except CallError:  # it has gone since
-            return Effect.UNKNOWN
-        return effect
-
-    def _send_error(self, number: int, error: CallError) -> None:
-        self._kernel.send({"id": number, "error": {"kind": builtin_kind(error), "message": word_error(error)}})
-
-    # -- what a kernel says besides calls, by name
-
-    _QUESTIONS: ClassVar[Mapping[str, Callable[[KernelSession, Message], None]]] = {
-        "attribute": _on_attribute,
-        "describe": _on_describe,
-        "references": _on_references,
-        "judge": _on_judge,
-        "attributes": _on_attributes,
-    }
-    _ENDINGS: ClassVar[Mapping[str, Callable[[KernelSession, Message], Outcome]]] = {
-        "value": _value,
-        "large": _value,
-        "nothing": _nothing,
-        "error": _code_failed,
-        "alias_cycle": _aliases_in_a_circle,
-        "unconfined": _unconfined,
-        "interrupted": _interrupted,
-    }
 
 
 def _decoded(message: Message) -> Message:
@@ -530,11 +331,6 @@ def _decoded(message: Message) -> Message:
         case "large":
             message["head"] = decode(message["head"])
     return message
-
-
-def _read_reference(written: WrittenReference) -> Reference:
-    fields: dict[str, Any] = {**written, "keywords": tuple(written["keywords"])}
-    return Reference(**fields)
 
 
 def _code_error(message: Message) -> CodeError:
@@ -554,5 +350,31 @@ def _frames(message: Message) -> list[Frame]:
     ]
 
 
-def _last_line(message: Message) -> int | None:
-    return next((frame.line for frame in reversed(_frames(message)) if not frame.file), None)
+@dataclass(eq=False, slots=True)
+class RunView:
+    """A window on one run; empty before its code runs, and afterwards but for its outcome."""
+
+    outcome: Outcome | None = None
+    program: KernelSession | None = None  # as long as its kernel is there
+    begun: bool = False
+    shown: int = 0  # bytes of the output
+
+    async def look(self, *, from_start: bool = False) -> Seen:
+        """See what it is doing and what it has printed: since the last look, or since its start."""
+        start = 0 if from_start else self.shown
+        line = await self.program.find_line() if self.program is not None else None
+        if self.program is None:  # it may have ended meanwhile
+            return Seen(begun=self.begun, printed=Printed(), calls=(), line=None)
+        seen, end = self.program.look(start, line)
+        self.shown = max(self.shown, end)
+        return seen
+
+
+def hold_while_asking(ask: Ask, hold: Callable[[], AbstractContextManager[None]]) -> Ask:
+    """Wrap a way to ask a person, so that a clock stands still while the person thinks."""
+
+    async def ask_with_clock_held(question: str, choices: Sequence[Choice]) -> Choice | None:
+        with hold():
+            return await ask(question, choices)
+
+    return ask_with_clock_held

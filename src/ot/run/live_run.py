@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import os
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TypeAlias, TypeVar
 
 import anyio
@@ -14,12 +16,120 @@ from ot.clients.caller import Ask, Caller, Choice, Notes, Progress
 from ot.clients.front import Front, FrontError
 from ot.execution.consent import held
 from ot.run.answer import Answer
-from ot.run.client_requests import ClientRequest, NobodyCameError
-from ot.run.patience import Patience
-from ot.run.questions import Questions
-from ot.run.run_id import new_run_id
-from ot.run.run_view import RunView
+from ot.run.client_requests import ClientRequest, NobodyCameError, Questions
+from ot.run.kernel_session import RunView
 from ot.tasks.owned_tasks import scope_kind
+
+LONGEST_WAIT = 60.0  # seconds after which a run that waits for others is answered, even if patience would end sooner
+GRACE = 2.0  # seconds in which a run that has waited for another one can end by itself
+
+
+class Patience:
+    """Counts down while nobody is asked, and then is `over`; a run that waits for another one has more of it.
+
+    It began when the loop's clock showed `since`, or now. `renewed` if the word on a question comes with a new request,
+    so that the client's own patience is new as well.
+    """
+
+    def __init__(self, seconds: float, *, since: float | None = None, renewed: bool = False) -> None:
+        self.over = False
+        self._on_over: Callable[[], None] | None = None
+        self._seconds = seconds
+        self._renewed = renewed
+        self._loop = asyncio.get_running_loop()
+        self._began = self._loop.time() if since is None else since
+        self.ends = self._began + seconds  # by the loop's clock, unless there is more of it by then
+        self._asked_at = 0.0
+        self._questions = 0
+        self._waits = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def count(self, on_over: Callable[[], None]) -> None:
+        """Count from now on what has passed since it began, and call this when it is over."""
+        self._on_over = on_over
+        self._set_timer()
+
+    def close(self) -> None:
+        """Count no more."""
+        self._on_over = None
+        if self._timer is not None:
+            self._timer.cancel()
+
+    @property
+    def asking(self) -> bool:
+        """True while somebody at the client is asked."""
+        return self._questions > 0
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let it stand still while somebody at the client is asked."""
+        if not self._questions:
+            self._asked_at = self._loop.time()
+        self._questions += 1
+        self._cancel()
+        try:
+            yield
+        finally:
+            self._questions -= 1
+            if not self._questions:
+                self._go_on()
+
+    def _go_on(self) -> None:
+        now = self._loop.time()
+        if self._renewed:
+            self._began, self.ends = now, now + self._seconds
+        else:
+            self._began += now - self._asked_at
+            self.ends += now - self._asked_at
+        self._set_timer()
+
+    @contextmanager
+    def waiting(self) -> Iterator[float]:
+        """Have more of it while the run waits for another one; gives the seconds for which it can."""
+        self._waits += 1
+        self._set_timer()
+        try:
+            yield self._wait_ends() - self._loop.time()
+        finally:
+            self._waits -= 1
+            if not self._waits:
+                self.ends = max(self.ends, min(self._loop.time(), self._wait_ends()) + GRACE)
+                self._set_timer()
+
+    def _wait_ends(self) -> float:
+        return self._began + max(self._seconds, LONGEST_WAIT)
+
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _set_timer(self) -> None:
+        self._cancel()
+        if not self._questions and self._on_over is not None:
+            ends = self._wait_ends() + GRACE if self._waits else self.ends
+            self.over = ends <= self._loop.time()
+            self._timer = self._loop.call_at(ends, self._end)
+
+    def _end(self) -> None:
+        self.over = True
+        if self._on_over is not None:
+            self._on_over()
+
+
+ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"  # nothing that looks like something else
+LENGTH = 8  # of 850 thousand million: two servers that share a state folder need not ask each other
+_RANDOM_BYTES = 16  # far more than the id takes, so that no character is likelier than another
+_PAIRS = [first + second for first in ALPHABET for second in ALPHABET]
+
+
+def new_run_id() -> str:
+    """Return a new name for a run, such as `r7k2m9xqd`."""
+    number, name = int.from_bytes(os.urandom(_RANDOM_BYTES)), "r"
+    for _ in range(LENGTH // 2):
+        number, index = divmod(number, len(_PAIRS))
+        name += _PAIRS[index]
+    return name
+
 
 BEAT = 10.0  # seconds after which whoever waits hears that the run goes on
 

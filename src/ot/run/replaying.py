@@ -11,7 +11,7 @@ from ot.journal.journal import Journal
 from ot.journal.recorded import RecordedRun
 from ot.journal.replay import Differences
 from ot.journal.run_journal import LONGEST_ANSWER
-from ot.run.run_id import new_run_id
+from ot.run.live_run import new_run_id
 from ot.run.runner import Runner
 
 _HANDLE = re.compile(r'handle="[^"]*"')  # of a stored result: another one each time

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import replace
-from ot.clients.caller import NOBODY, Ask, Choice
+from ot.clients.caller import NOBODY
 from ot.config.values import RUN_TOOL
-from ot.context import CallContext, current
+from ot.context import current
 from ot.errors import ToolError
 from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition
 from ot.registry.registry import ToolRegistry
-from ot.run.description import DESCRIPTION
+from ot.run.answer import DESCRIPTION
+from ot.run.kernel_session import hold_while_asking
 from ot.run.runner import Runner
 from ot.values import ToolValue
 
@@ -24,14 +23,6 @@ _PARAMETERS: JsonObject = {
     "additionalProperties": False,
 }
 _DAY = 24 * 3600.0  # seconds; a run has a clock of its own, which stands still while a person is asked
-
-
-def _while_held(context: CallContext, ask: Ask) -> Ask:
-    async def ask_with_clock_held(question: str, choices: Sequence[Choice]) -> Choice | None:
-        with context.held():
-            return await ask(question, choices)
-
-    return ask_with_clock_held
 
 
 def register_run(registry: ToolRegistry, runner: Runner) -> None:
@@ -50,7 +41,7 @@ def register_run(registry: ToolRegistry, runner: Runner) -> None:
         outer = context.caller
         if context.depth or outer.remaining is not None:
             raise ToolError(NO_RUN_IN_A_RUN)
-        ask = _while_held(context, outer.ask) if outer.ask is not None else None
+        ask = hold_while_asking(outer.ask, context.held) if outer.ask is not None else None
         caller = replace(
             NOBODY,
             progress=outer.progress,

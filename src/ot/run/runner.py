@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import logging
+import time
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple
+from dataclasses import field
+from functools import cache, partial
+from typing import NamedTuple, TypeAlias
 
 import anyio
 import anyio.to_thread
@@ -15,26 +19,29 @@ from ot.clients.memory import ClientMemory
 from ot.clients.person import LOCAL
 from ot.errors import LimitReachedError, OneToolError, StoreGoneError, UntrustedSnippetError
 from ot.execution.tool_executor import ToolExecutor
+from ot.journal.run_journal import RunJournal
 from ot.kernel.supply import KernelSupply
 from ot.limits import attends_runs
-from ot.logs import LogSpan
+from ot.logs import write_span
 from ot.registry.registry import ToolRegistry
 from ot.run.answer import Answer
 from ot.run.fence_processor import read_command
-from ot.run.journalled_run import JournalledRun
-from ot.run.keeping import Keeping
-from ot.run.kernel_session import KernelSession
+from ot.run.kernel_session import KernelSession, RunView
+from ot.run.live_run import new_run_id
 from ot.run.made_calls import MadeCalls
 from ot.run.namespace import Namespace
-from ot.run.outcome import Failure, Outcome, Value, error_kind
+from ot.run.outcome import Failure, Keeping, Nothing, Outcome, Value, error_kind
 from ot.run.reporting import render_answer
-from ot.run.run_id import new_run_id
-from ot.run.run_view import RunView
 from ot.run.snippets import Snippets
-from ot.stats.recorder import RunRecord
 
 LONG_COMMAND = 50_000  # characters
 READERS = 2  # threads that read large messages of kernels: with more, everybody else would wait longer for a turn
+
+
+CANCELLED = "cancelled"
+
+BeginJournal: TypeAlias = Callable[[], RunJournal | None]
+"""Writes that the run begins, unless that is written: before its first call, or when it ends before that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +61,22 @@ class _Asked(NamedTuple):
 
     command: str
     caller: Caller
+    notes: Notes
     settings: RunSettings
     view: RunView
     attends_runs: bool  # it only waits for runs, ends one or lists them
-    record: RunRecord
     deliver: Callable[[Answer], None] | None
+
+
+@dataclass(eq=False, slots=True)
+class _Ended:
+    """How a run ended, for the statistics and the log."""
+
+    answer: Answer = Answer("")
+    error: str = ""  # the type of what went wrong
+    status: str = "ok"
+    level: int = logging.INFO
+    fields: dict[str, object] = field(default_factory=dict)
 
 
 class Runner:
@@ -103,26 +121,18 @@ class Runner:
         `deliver` is given the answer as soon as nothing has to happen before it leaves; one of a run that was refused
         is only returned. `traced` if whoever asks for it is part of a trace.
         """
-        record = RunRecord(self._executor.recorder, command, caller.client)
-        settings = self.settings
-        number = record.number or next(self._unrecorded)
+        executor, notes = self._executor, caller.notes or Notes()
         caller = replace(
-            self._executor.known(caller),
-            run=number,
+            caller,
+            memory=executor.nobody if caller.memory is NOBODY.memory else caller.memory,
+            run=next(self._unrecorded) if executor.recorder is None else executor.recorder.next_run(),
             run_id=caller.run_id or new_run_id(),
-            notes=caller.notes or Notes(),
+            notes=notes,
             run_memory=ClientMemory(),
         )
-        asked = _Asked(
-            command,
-            caller,
-            settings,
-            view or RunView(),
-            caller.principal != LOCAL and attends_runs(command),
-            record,
-            deliver,
-        )
-        telemetry = self._executor.telemetry
+        attends = caller.principal != LOCAL and attends_runs(command)
+        asked = _Asked(command, caller, notes, self.settings, view or RunView(), attends, deliver)
+        telemetry = executor.telemetry
         if telemetry is None or not (traced or telemetry.meters or telemetry.tracer):
             return (await self._admit(asked))[0]
         with telemetry.run(caller.run_id) as run:
@@ -147,43 +157,71 @@ class Runner:
             return answer, error_kind(refusal)
 
     async def _carry_out(self, asked: _Asked) -> tuple[Answer, str]:
-        command, caller, record = asked.command, asked.caller, asked.record
-        notes = caller.notes or Notes()
-        journalled, made = JournalledRun(self._executor.journal, command, caller), MadeCalls()
-        with LogSpan("run.command", size=len(command)) as span, record, journalled:
-            try:
-                outcome = await self._execute(asked, made, journalled)
-            except OneToolError as error:
-                outcome = Failure(error)
-            except anyio.get_cancelled_exc_class():
-                self._add_made(made, notes)
-                journalled.add_notes(notes, failed=True)
-                raise
-            asked.view.outcome = outcome
-            span.add(outcome=type(outcome).__name__)
-            answer = await self._answer(outcome, caller, asked.settings.inline_limit)
-            told = notes.below(answer.text) if notes.lines else answer.text
-            if isinstance(outcome, Failure):
-                self._add_made(made, notes)
-            journalled.add_notes(notes, failed=answer.is_error)
-            if notes.lines:
-                answer = replace(answer, text=notes.below(answer.text))
-            journalled.end(outcome, told)
-            if journalled.waits and (problem := await journalled.settle()):
+        """Return the same for a run that begins; it is journalled, recorded and logged, whatever becomes of it."""
+        began, journal = time.perf_counter(), self._executor.journal
+        begin = _no_journal if journal is None else cache(partial(journal.begin, asked.command, asked.caller))
+        ended = _Ended()
+        try:
+            await self._complete(asked, begin, ended)
+        except BaseException as error:
+            ended.level = logging.WARNING if isinstance(error, Exception) else logging.INFO
+            ended.status = ended.error = type(error).__name__
+            if journal is not None:
+                journal.end(begin(), CANCELLED, error=ended.error)
+            raise
+        finally:
+            self._record(asked, ended, time.perf_counter() - began)
+        return ended.answer, ended.error
+
+    async def _complete(self, asked: _Asked, begin: BeginJournal, ended: _Ended) -> None:
+        """Execute a command, word the outcome, and deliver the answer once it is in the journal."""
+        notes, made = asked.notes, MadeCalls()
+        try:
+            outcome = await self._execute(asked, made, begin)
+        except OneToolError as error:
+            outcome = Failure(error)
+        except anyio.get_cancelled_exc_class():
+            self._add_notes(notes, made, begin(), failed=True)
+            raise
+        asked.view.outcome = outcome
+        ended.fields["outcome"] = type(outcome).__name__
+        ended.error = error_kind(outcome) if isinstance(outcome, Failure) else ""
+        answer = render_answer(outcome, inline_limit=asked.settings.inline_limit, registry=self._registry)
+        if answer.cut and isinstance(outcome, Value) and outcome.total is None:  # too long for an answer
+            kept = await self._keeping.keep_value(outcome, read_before=asked.caller.memory.read)
+            answer = render_answer(kept, inline_limit=asked.settings.inline_limit, registry=self._registry)
+        told = notes.below(answer.text) if notes.lines else answer.text
+        run = begin()
+        if answer.is_error or (run is not None and run.reuse is not None):
+            self._add_notes(notes, made if isinstance(outcome, Failure) else None, run, failed=answer.is_error)
+        if notes.lines:
+            answer = replace(answer, text=notes.below(answer.text))
+        if run is not None and self._executor.journal is not None:
+            how = "error" if ended.error else "nothing" if isinstance(outcome, Nothing) else "value"
+            self._executor.journal.end(run, how, error=ended.error, answer=told)
+            if run.waits and (problem := await _settle(run)):
                 answer = replace(answer, text=f"{answer.text}\n{problem}")
-            failure = error_kind(outcome) if isinstance(outcome, Failure) else ""
-            record.end(answer.text, error=failure, attachments=len(answer.attachments))
-            if asked.deliver is not None:
-                asked.deliver(answer)
-        return answer, failure
+        ended.answer = answer
+        if asked.deliver is not None:
+            asked.deliver(answer)
 
-    def _add_made(self, made: MadeCalls, notes: Notes) -> None:
-        words = made.word(self._executor.redactor)
-        if words:
+    def _add_notes(self, notes: Notes, made: MadeCalls | None, run: RunJournal | None, *, failed: bool) -> None:
+        """Say below the answer what was done and reused and, where the run failed, how the next one can go on."""
+        if made is not None and (words := made.word(self._executor.redactor)):
             notes.add(words)
+        for line in run.notes(failed=failed) if run is not None else ():
+            notes.add(line)
 
-    async def _execute(self, asked: _Asked, made: MadeCalls, journalled: JournalledRun) -> Outcome:
-        command, caller, settings = asked.command, asked.caller, asked.settings
+    def _record(self, asked: _Asked, ended: _Ended, seconds: float) -> None:
+        recorder, caller, answer = self._executor.recorder, asked.caller, ended.answer
+        if recorder is not None:
+            attached = len(answer.attachments)
+            recorder.run(caller.run, caller.client, seconds, ended.error, asked.command, answer.text, attached)
+        fields = {"size": len(asked.command), **ended.fields}
+        write_span(ended.level, "run.command", ended.status, seconds, fields)
+
+    async def _execute(self, asked: _Asked, made: MadeCalls, begin: BeginJournal) -> Outcome:
+        command, caller, settings, view = asked.command, asked.caller, asked.settings, asked.view
         long = len(command) >= LONG_COMMAND  # searched for fences on a thread, while others are answered
         code = await anyio.to_thread.run_sync(read_command, command) if long else read_command(command)
         try:
@@ -204,14 +242,28 @@ class Runner:
                 made=made,
             )
             request = self._namespace.request(expanded.code, expanded.values, limit=settings.inline_limit)
-            with asked.view.opened(run):
-                outcome, read = await run.complete(request, journalled.begin), caller.memory.read
-                return await self._keeping.keep(outcome, kernel, limit=settings.inline_limit, read_before=read)
+            view.program, view.begun = run, True
+            try:
+                outcome = await run.complete(request, begin)
+                printed = outcome.printed
+                large = isinstance(outcome, Value) and outcome.large is not None
+                if large or printed.dropped or len(printed.text) > settings.inline_limit:
+                    return await self._keeping.keep(
+                        outcome, kernel, limit=settings.inline_limit, read_before=caller.memory.read
+                    )
+                return outcome
+            finally:
+                view.program = None
 
-    async def _answer(self, outcome: Outcome, caller: Caller, limit: int) -> Answer:
-        """Word an outcome; a value that turns out to be too long for an answer is kept first."""
-        answer = render_answer(outcome, inline_limit=limit, registry=self._registry)
-        if answer.cut and isinstance(outcome, Value) and outcome.total is None:
-            kept = await self._keeping.keep_value(outcome, read_before=caller.memory.read)
-            answer = render_answer(kept, inline_limit=limit, registry=self._registry)
-        return answer
+
+async def _settle(run: RunJournal) -> str:
+    """Wait until everything is in the journal; say so if it is not."""
+    try:
+        await run.settle()
+    except OSError as error:
+        return f"This run is not in the journal: {error.strerror or error}."
+    return ""
+
+
+def _no_journal() -> None:
+    """Begin no journal."""

@@ -15,13 +15,10 @@ import anyio
 from ot.clients.caller import Caller
 from ot.errors import NoDetachedRunError, ToolError
 from ot.logs import LogSpan, write_log
-from ot.run.answer import Answer, RunAnswer
-from ot.run.client_requests import HOLD
-from ot.run.elsewhere import RunsElsewhere
+from ot.run.answer import Answer, RunAnswer, RunsElsewhere
+from ot.run.client_requests import HOLD, Questions
 from ot.run.kept_answers import KeptAnswers
-from ot.run.live_run import Deliver, LiveRun
-from ot.run.patience import LONGEST_WAIT, Patience
-from ot.run.questions import Questions
+from ot.run.live_run import LONGEST_WAIT, Deliver, LiveRun, Patience
 from ot.run.reporting import word_running, word_stopped
 from ot.run.runner import Runner
 from ot.tasks.owned_tasks import OwnedTasks

@@ -19,8 +19,8 @@ from mcp_core.quick_dataclass import dataclass
 from ot.clients.caller import Progress
 from ot.clients.person import LOCAL
 from ot.run.answer import Answer
+from ot.run.client_requests import Questions
 from ot.run.live_run import LiveRun, RunCancelledError
-from ot.run.questions import Questions
 
 PATIENCE = 600.0  # seconds that a run waits for an answer
 MOST = 32  # runs that wait at once, each with its kernel

@@ -14,7 +14,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
@@ -88,8 +88,13 @@ class Recorder:
         self._runs += 1
         return self.server << 31 | self._runs
 
-    def run(self, note: RunNote) -> None:
-        self._note(note)
+    def run(
+        self, number: int, client: str, seconds: float, error: str, command: str, answer: str, attachments: int
+    ) -> None:
+        """Note one run that has ended: the kind of its error, and what its caller said and was told."""
+        asked, told = _utf8_size(command), _utf8_size(answer)
+        command, answer = take_sample(command), take_sample(answer)
+        self._note(RunNote(time.time(), number, client, seconds, error, asked, command, told, answer, attachments))
 
     def model(
         self, provider: str, model: str, input_tokens: int, output_tokens: int, cost: float | None, seconds: float
@@ -193,48 +198,6 @@ def build_recorder(loaded: LoadedConfig, store: Store) -> Recorder | None:
     """Build a recorder, which opens nothing before something is noted; None where statistics are switched off."""
     settings = loaded.config.stats
     return Recorder(store.open_statistics, keep_days=settings.keep_days) if settings.enabled else None
-
-
-class RunRecord:
-    """A run while it lasts: `with RunRecord(...) as record`, and `end` once its answer is there.
-
-    A run that never gets there was cancelled, and is recorded as that. Without a recorder nothing happens.
-    """
-
-    __slots__ = ("_answer", "_attachments", "_began", "_client", "_command", "_error", "_recorder", "number")
-
-    def __init__(self, recorder: Recorder | None, command: str, client: str) -> None:
-        self._recorder = recorder
-        self._command = command
-        self._client = client
-        self.number = 0 if recorder is None else recorder.next_run()
-        self._answer, self._error, self._attachments = "", "", 0
-
-    def __enter__(self) -> Self:
-        self._began = time.perf_counter()
-        return self
-
-    def end(self, answer: str, *, error: str, attachments: int) -> None:
-        """Say what the caller is told."""
-        self._answer, self._error, self._attachments = answer, error, attachments
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._recorder is None:
-            return
-        self._recorder.run(
-            RunNote(
-                time.time(),
-                self.number,
-                self._client,
-                time.perf_counter() - self._began,
-                self._error if kind is None else kind.__name__,
-                _utf8_size(self._command),
-                take_sample(self._command),
-                _utf8_size(self._answer),
-                take_sample(self._answer),
-                self._attachments,
-            )
-        )
 
 
 def _utf8_size(text: str) -> int:

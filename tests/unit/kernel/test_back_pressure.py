@@ -15,7 +15,7 @@ from ot.kernel import messages
 from ot.kernel.kernel import MAX_OUTGOING
 from ot.kernel.messages import MAX_ITEMS, count_items, read_large
 from ot.kernel.supply import KernelSupply
-from ot.run.backlog import MAX_STANDING, MAX_WAITING, Backlog
+from ot.run.kernel_calls import MAX_STANDING, MAX_WAITING, Backlog
 from ot_kernel.wire import Message, WireError
 from tests.unit.kernel.kernels import LIMIT, run, until
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from ot.run.clock import RunClock
+from ot.run.kernel_session import RunClock
 
 pytestmark = pytest.mark.anyio
 

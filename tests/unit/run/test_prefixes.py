@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ot.errors import LegacyPrefixError
-from ot.run.prefixes import strip_prefix
+from ot.run.fence_processor import strip_prefix
 
 
 @pytest.mark.parametrize("prefix", ["__ot", "__onetool", "__onetool__run", "mcp__onetool__run", ">>>"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ot.run.run_id import new_run_id
+from ot.run.live_run import new_run_id
 
 
 def test_a_name_is_short_and_has_no_look_alikes() -> None:

@@ -10,7 +10,7 @@ import pytest
 from ot.app import open_app
 from ot.clients.caller import Caller, Choice
 from ot.config.loader import load_config
-from ot.run.description import DESCRIPTION
+from ot.run.answer import DESCRIPTION
 from tests.demo_pack import give_demo, with_demo
 from tests.engine import open_engine
 

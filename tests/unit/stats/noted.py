@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -59,20 +58,10 @@ def note_run(
     """One run, whose number it gives; calls are noted with it."""
     number = fields.pop("number", None) or recorder.next_run()
     facts: dict[str, Any] = {"seconds": 0.01, "error": "", "attachments": 0} | fields
-    recorder.run(
-        RunNote(
-            time.time() - ago,
-            number,
-            client,
-            facts["seconds"],
-            facts["error"],
-            len(command.encode()),
-            command[:300],
-            len(answer.encode()),
-            answer[:300],
-            facts["attachments"],
-        )
-    )
+    recorder.run(number, client, facts["seconds"], facts["error"], command, answer, facts["attachments"])
+    if ago:
+        noted = recorder._pending.pop()
+        recorder._pending.append(RunNote(noted[0] - ago, *noted[1:]))
     return int(number)
 
 

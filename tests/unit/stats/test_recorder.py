@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
+import anyio
 
-from ot.stats.recorder import MOST_PENDING, Recorder, RunRecord
+from ot.run.kernel_session import RunView
+from ot.stats.recorder import MOST_PENDING, Recorder
+from tests.engine import open_engine
 from tests.opened_executor import add_tool, open_executor, wait_until
 from tests.unit.stats.noted import file_of, note_call, open_for_reading, open_recorder, read_summary
 
@@ -58,8 +60,7 @@ def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
 def test_neither_arguments_nor_results_are_stored(tmp_path: Path) -> None:
     with open_recorder(tmp_path) as recorder:
         note_call(recorder, value="my secret diary")
-        with RunRecord(recorder, "print('my secret diary')", "test") as record:
-            record.end("my secret diary", error="", attachments=0)
+        recorder.run(1, "test", 0.1, "", "print('my secret diary')", "my secret diary", 0)
 
     assert b"diary" not in b"".join(file.read_bytes() for file in file_of(recorder).parent.iterdir())
 
@@ -80,20 +81,23 @@ def test_threads_may_note_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
     assert len(rows(recorder, "calls")) == 4000
 
 
-def test_a_run_that_is_cancelled_is_recorded_as_that(tmp_path: Path) -> None:
-    with open_recorder(tmp_path) as recorder:
-        with pytest.raises(asyncio.CancelledError), RunRecord(recorder, "1", "test"):
-            raise asyncio.CancelledError
-        summary = read_summary(recorder)
+async def test_a_run_that_is_cancelled_is_recorded_as_that(tmp_path: Path) -> None:
+    async with open_engine(tmp_path) as app, anyio.create_task_group() as tasks:
+        view, recorder = RunView(), app.executor.recorder
+        assert recorder is not None
+        tasks.start_soon(partial(app.runner.run, "while True: pass", view=view))
+        await wait_until(lambda: view.begun)
+        tasks.cancel_scope.cancel()
+    summary = read_summary(recorder)
 
     assert (summary.runs, summary.failed_runs) == (1, 1)
 
 
-def test_without_a_recorder_a_run_is_just_a_run() -> None:
-    with RunRecord(None, "1", "test") as record:
-        record.end("1", error="", attachments=0)
+async def test_without_a_recorder_a_run_is_just_a_run(tmp_path: Path) -> None:
+    async with open_engine(tmp_path, config="stats: {enabled: false}") as app:
+        answers = [await app.runner.run("1"), await app.runner.run("2")]
 
-    assert record.number == 0
+    assert [answer.text for answer in answers] == ["1", "2"]
 
 
 def test_memory_is_bounded_where_nothing_can_be_written(tmp_path: Path) -> None:
