@@ -14,7 +14,7 @@ from onetool.front.definition import instruct
 from onetool.front.late_app import LateApp
 from onetool.front.offer import Offer, open_offer
 from onetool.front.pipes import PipeFront
-from onetool.front.plain_results import PlainResults
+from onetool.front.rendering import PlainResults
 from onetool.front.sdk_session import SdkSession
 from ot.telemetry.telemetry import Telemetry
 

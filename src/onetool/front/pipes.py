@@ -48,9 +48,7 @@ from onetool.front.messages import (
     write_result,
 )
 from onetool.front.offer import Offer
-from onetool.front.plain_results import PlainResults
-from onetool.front.progress_report import ProgressReport
-from onetool.front.rendering import render_answer
+from onetool.front.rendering import PlainResults, ProgressReport, render_answer
 from ot.clients.caller import Caller
 from ot.clients.claims import Abilities
 from ot.clients.front import Front, FrontError

@@ -1,10 +1,15 @@
-"""Answers of runs in the protocol's form."""
+"""What clients are told, in the protocol's form: answers of runs, their progress, and the results of plain messages."""
 
 from __future__ import annotations
 
 import base64
+import time
+from collections.abc import Awaitable, Callable
 
 from mcp_core.json_types import Json, JsonObject
+from onetool.front.definition import CAPABILITIES, server_info
+from onetool.front.messages import HANDSHAKE_REVISIONS, SERVER_INFO, SESSIONLESS_REVISIONS
+from ot.clients.caller import Milestone
 from ot.run.answer import Answer
 from ot.text.output import Attached, escape_surrogates
 from ot_kernel.values import Audio, Image, Resource
@@ -52,3 +57,79 @@ def _describe(item: Resource, content: JsonObject) -> JsonObject:
 
 def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode()
+
+
+_COMPLETE: JsonObject = {"resultType": "complete"}
+_CACHED: JsonObject = {"cacheScope": "private", "ttlMs": 0}
+
+
+class PlainResults:
+    """Results that say who this server is, and in which revision it speaks."""
+
+    def __init__(self, instructions: str) -> None:
+        self.revision = ""  # that a handshake has settled
+        self._instructions = instructions
+        self._info = server_info()
+
+    def initialize(self, asked: str) -> JsonObject:
+        """Settle the revision, which is the one asked for if it is known."""
+        self.revision = asked if asked in HANDSHAKE_REVISIONS else HANDSHAKE_REVISIONS[-1]
+        return {
+            "protocolVersion": self.revision,
+            "capabilities": CAPABILITIES,
+            "serverInfo": self._info,
+            "instructions": self._instructions,
+        }
+
+    def discover(self) -> JsonObject:
+        """Tell a client without a session about this server."""
+        result: JsonObject = {
+            "supportedVersions": list(SESSIONLESS_REVISIONS),
+            "capabilities": CAPABILITIES,
+            "instructions": self._instructions,
+        }
+        return self.complete(result, sessionless=True, cached=True)
+
+    def complete(self, result: JsonObject, *, sessionless: bool, cached: bool = False) -> JsonObject:
+        """Add what results for clients without a session have beside their content."""
+        if not sessionless:
+            return result
+        return {**result, **_COMPLETE, **(_CACHED if cached else {}), "_meta": {SERVER_INFO: self._info}}
+
+
+PROGRESS_INTERVAL = 0.1  # seconds between two notifications
+
+
+class ProgressReport:
+    """Tells a client how far its run is.
+
+    The protocol wants a number that only grows, and each call counts for itself, so every notification is one
+    step and the call's own numbers stand in its message. Notifications in quick succession are left out, but for the
+    first and the last of a call.
+    """
+
+    def __init__(
+        self,
+        send: Callable[[float, float | None, str | None], Awaitable[None]],
+        *,
+        interval: float = PROGRESS_INTERVAL,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._send = send
+        self._interval = interval
+        self._clock = clock
+        self._steps = 0
+        self._last = float("-inf")
+        self._told = ""
+
+    async def __call__(self, done: float, total: float | None, message: str) -> None:
+        now, always = self._clock(), isinstance(message, Milestone)
+        if now - self._last < self._interval and not always:
+            return
+        numbers = f"{done:g}" if total is None else f"{done:g}/{total:g}"
+        text = f"{message} ({numbers})" if message else numbers
+        if always and text == self._told:  # it was heard when it came
+            return
+        self._last, self._told = now, text
+        self._steps += 1
+        await self._send(self._steps, None, text)

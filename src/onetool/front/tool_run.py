@@ -34,8 +34,7 @@ from mcp_core.json_types import Json, JsonObject
 from mcp_official import is_sessionless
 from onetool.front.commands import Client, Commands
 from onetool.front.messages import LEVELS
-from onetool.front.progress_report import ProgressReport
-from onetool.front.rendering import render_answer
+from onetool.front.rendering import ProgressReport, render_answer
 from onetool.people.person_of import person_of
 from ot.clients.claims import Abilities
 from ot.clients.front import Front, FrontError

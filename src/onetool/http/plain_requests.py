@@ -11,9 +11,7 @@ from onetool.front.definition import define_tool, final_name
 from onetool.front.messages import CALL, DISCOVER, LIST, Request, read_command, read_request
 from onetool.front.offer import Offer
 from onetool.front.operations import TRACE, timed_operation
-from onetool.front.plain_results import PlainResults
-from onetool.front.progress_report import ProgressReport
-from onetool.front.rendering import render_answer
+from onetool.front.rendering import PlainResults, ProgressReport, render_answer
 from ot.clients.claims import Abilities
 from ot.clients.front import Front
 from ot.clients.person import Person

@@ -25,7 +25,7 @@ from mcp_official import wait_for_signal
 from onetool.front.definition import instruct
 from onetool.front.late_app import ServedApps
 from onetool.front.offer import Offer, open_offer
-from onetool.front.plain_results import PlainResults
+from onetool.front.rendering import PlainResults
 from onetool.front.server import OneToolServer
 from onetool.http.connections import Bounds, HttpConnection, PlaceGate, Places, bounds_within, count_open_files_allowed
 from onetool.http.drain_gate import DrainGate

@@ -47,11 +47,11 @@ Ask = Callable[[str, Sequence[Choice]], Awaitable[Choice | None]]
 """Puts a question with these choices to a person; None is a no."""
 
 
+@dataclass(eq=False, slots=True)
 class Notes:
     """Lines for whoever reads an answer: they follow its text, and are no part of its value."""
 
-    def __init__(self) -> None:
-        self.lines: dict[str, None] = {}
+    lines: dict[str, None] = field(default_factory=dict)
 
     def add(self, line: str) -> None:
         """Add a line; one that is there already is not repeated."""

@@ -27,13 +27,14 @@ class Probe:
         self._watch = watch
         self._ask = ask
         self._refuse = refuse
+        self.due = sandbox == "standard"  # it is to be started soon, once, when no run waits for it
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
 
     def start_soon(self) -> None:
-        """Try the confinement soon, once, when no run waits for it."""
-        if self._timer is None and self._sandbox == "standard":
-            self._timer = self._loop.call_later(PROBE_DELAY, self.start)
+        """Try the confinement in a moment."""
+        self.due = False
+        self._timer = self._loop.call_later(PROBE_DELAY, self.start)
 
     def start(self) -> None:
         """Try the confinement now."""

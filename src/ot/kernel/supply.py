@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from mcp_core.quick_dataclass import dataclass
 from ot.clients.person import LOCAL
 from ot.errors import KernelStartError, RunError, SandboxError
 from ot.kernel.groups import KernelGroups, open_groups
@@ -146,7 +147,7 @@ class KernelSupply:
         kernel.leave()
         self._used.append(kernel)
         self._schedule_refill()
-        if not self._closing:
+        if self._probe.due and not self._closing:
             self._probe.start_soon()
 
     @property
@@ -155,8 +156,8 @@ class KernelSupply:
         return self._refused or self._pauses.refusal
 
     async def _next(self) -> Kernel:
-        if self._refusal is not None:
-            raise self._refusal.with_traceback(None)
+        if (refusal := self._refused or self._pauses.refusal) is not None:
+            raise refusal.with_traceback(None)
         while self._ready and self._probe.proven:
             if not self._ready[0].has_ended():
                 return self._ready.popleft()
@@ -473,18 +474,20 @@ def _give_up(future: Awaited[Kernel]) -> None:
         future.fail(TimeoutError())
 
 
+@dataclass(eq=False, slots=True)
 class _Lease:
     """A kernel that is handed out for as long as this is open."""
 
-    def __init__(self, supply: KernelSupply) -> None:
-        self._supply = supply
+    supply: KernelSupply
+    kernel: Kernel | None = None
 
     async def __aenter__(self) -> Kernel:
-        self._kernel = await self._supply.lend()
-        return self._kernel
+        self.kernel = await self.supply.lend()
+        return self.kernel
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._supply.take_back(self._kernel, at_once=kind is not None)
+        assert self.kernel is not None
+        self.supply.take_back(self.kernel, at_once=kind is not None)
 
 
 def _clear_folders(folders: list[str]) -> None:

@@ -146,11 +146,13 @@ class ToolRegistry:
 
     def explain_absent(self, origin: str, packs: Mapping[str, AbsentPack]) -> None:
         """Replace what one origin has to say about packs that are not here."""
+        self.version += 1
         self._absent[origin] = packs
         self.on_change()
 
     def explain_unusable(self, tools: Mapping[str, Callable[[], CallError]]) -> None:
         """Replace what is said, to whoever looks for one of them, about tools that are there and cannot be used."""
+        self.version += 1
         self._unusable = tools
 
     def explain_aliases(self, aliases: Mapping[str, Callable[[], CallError]]) -> None:
@@ -256,6 +258,7 @@ class ToolRegistry:
         load = self._late.pop(name, None)
         if load is None:
             return
+        self.version += 1
         try:
             self.register_pack(*load())
         except PackLoadError as problem:

@@ -12,6 +12,7 @@ import re
 import warnings
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from itertools import islice
 from reprlib import Repr
 from typing import TypeAlias
@@ -103,12 +104,12 @@ class _Sorted:
         return "\n".join((HEADING, *_lines(shown[:gap], redactor), *rest, *_lines(shown[gap:], redactor)))
 
 
+@dataclass(eq=False, slots=True)
 class MadeCalls:
     """Takes calls as they succeed. Everything else is done when there are many, or when somebody wants words."""
 
-    def __init__(self) -> None:
-        self._unsorted: list[_Call] = []
-        self._sorted: _Sorted | None = None
+    _unsorted: list[_Call] = field(default_factory=list)
+    _sorted: _Sorted | None = None
 
     def add(
         self, tool: str, effect: Effect, positional: Sequence[object], keywords: Mapping[str, object], size: int

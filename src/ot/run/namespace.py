@@ -29,7 +29,6 @@ class Namespace:
     ) -> None:
         self.registry = registry
         self._shapes = shapes
-        self._shown: tuple[list[str], bytes] = [], b""  # packs, and how they and the aliases were last written
         self.apply(aliases, projects, modest=modest)
 
     def apply(
@@ -39,19 +38,18 @@ class Namespace:
         self._aliases = dict(aliases)
         self._projects = projects
         self._modest = modest
-        self._shown = [], b""
+        self._written: tuple[int, bytes] = -1, b""  # the registry's version then, and its packs with the aliases
 
     def request(self, code: str, values: Mapping[str, str], *, limit: int) -> bytes:
         """Build the message that starts a run whose answer has room for `limit` characters."""
-        packs = self.registry.pack_names()
-        if not self._shown[1] or packs != self._shown[0]:
-            self._shown = packs, self._write_names(packs)
+        if self._written[0] != self.registry.version:
+            self._written = self.registry.version, self._write_names()
         given = pack({"code": code, "values": values, "limit": limit})
-        return b"%b,%b" % (given[:-1], self._shown[1])
+        return b"%b,%b" % (given[:-1], self._written[1])
 
-    def _write_names(self, packs: list[str]) -> bytes:
+    def _write_names(self) -> bytes:
         """Write the fields that seldom change."""
-        aliases = self._aliases
+        packs, aliases = self.registry.pack_names(), self._aliases
         if self._modest:
             aliases = {name: aliases[name] for name in aliases if name not in self._modest or name not in packs}
         return pack({"packs": packs, "aliases": aliases})[1:]

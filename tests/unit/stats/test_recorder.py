@@ -82,13 +82,14 @@ def test_threads_may_note_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
 
 
 async def test_a_run_that_is_cancelled_is_recorded_as_that(tmp_path: Path) -> None:
-    async with open_engine(tmp_path) as app, anyio.create_task_group() as tasks:
+    async with open_engine(tmp_path) as app:
         view, recorder = RunView(), app.executor.recorder
         assert recorder is not None
-        tasks.start_soon(partial(app.runner.run, "while True: pass", view=view))
-        await wait_until(lambda: view.begun)
-        tasks.cancel_scope.cancel()
-    summary = read_summary(recorder)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(partial(app.runner.run, "while True: pass", view=view))
+            await wait_until(lambda: view.begun)
+            tasks.cancel_scope.cancel()
+        summary = read_summary(recorder)
 
     assert (summary.runs, summary.failed_runs) == (1, 1)
 

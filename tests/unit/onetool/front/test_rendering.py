@@ -16,8 +16,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from onetool.front.progress_report import ProgressReport
-from onetool.front.rendering import render_answer
+from onetool.front.rendering import ProgressReport, render_answer
 from ot.clients.caller import Milestone
 from ot.run.answer import Answer
 from ot_kernel.values import Audio, Image, Resource
