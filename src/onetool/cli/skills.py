@@ -34,8 +34,8 @@ from ot.kernel.zygote_process import ZygoteProcess
 from ot.parts.stores import open_own_store
 from ot.registry.registry import ToolRegistry
 from ot.run.fence_processor import read_command
-from ot.run.replaying import play
 from ot.run.live_run import new_run_id
+from ot.run.replaying import play
 from ot.skills.draft import Draft
 from ot.skills.new_skill import NewSkill, write_text
 from ot.skills.recording import Recording, find_changed, read_recording, recording_of, write_recording
