@@ -82,7 +82,6 @@ TESTED_BY = {
     "src/ot/journal/run_journal.py": _JOURNAL,
     "src/ot/run/preflight.py": ["tests/unit/run/test_preflight.py", "tests/unit/run/test_proxied_names.py"],
     "src/ot/run/fence_processor.py": _FENCES,
-    "src/ot/run/fence_processor.py": _FENCES,
     "src/ot_kernel/values.py": ["tests/unit/ot_kernel/test_values.py", "tests/unit/ot_kernel/test_values_refused.py"],
 }
 

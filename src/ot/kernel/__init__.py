@@ -11,8 +11,8 @@ kernels ready, and `kernel` is one of them: its socket, its signals, its output 
 - The time limit ends a run in three steps. SIGUSR1 raises `RunInterrupted` in the code; it is sent repeatedly, since
   Python misses one that arrives just before a lock is taken. Half a second later SIGUSR2 makes `faulthandler` write
   where the code is, even in C code. Then SIGKILL.
-- Messages are read only as fast as they can be answered (`messages`, `ot.run.kernel_calls`). A kernel is not read while 64
-  of its calls or 32 MB wait, nor while 32 MB of answers wait for it. Parsing in C blocks the interpreter for
+- Messages are read only as fast as they can be answered (`messages`, `ot.run.kernel_calls`). A kernel is not read while
+  64 of its calls or 32 MB wait, nor while 32 MB of answers wait for it. Parsing in C blocks the interpreter for
   everybody, so a message over 64 kB is read on a thread, one with more than 500,000 values not at all, and long
   integers and names are refused: no message within the bounds delays others by more than about a quarter of a second.
 - `watch` looks ten times a second at memory, threads and files, because rlimits count what is reserved, not what is

@@ -1,7 +1,8 @@
 """Runs: a command in, one answer out.
 
 `Runner` has the steps of one run: text (`fence_processor`, `snippets`), a kernel, `preflight`, the code, the answer.
-`KernelSession` answers what the kernel asks, and `reporting`, and nothing else, makes text of an `Outcome`.
+`KernelSession` hears the kernel, `KernelCalls` and `KernelQuestions` answer it. `reporting`, and nothing else, makes
+text of an `Outcome`.
 
 `Runs` keeps the runs of MCP clients, in tasks that no request owns. A request attaches to its `LiveRun` and detaches:
 
