@@ -14,7 +14,7 @@ from bench.bench_calls import marginal_call
 from bench.report import Line
 from bench.servers import RUN, Servers, open_servers, run, warm_up
 from bench.stdio_client import StdioClient
-from ot.workers.uv import find_uv, uv_environment
+from ot.workers.extension import find_uv, uv_environment
 
 IMPORTS = "from packaging.version import Version"
 EXTENSION = f'''\

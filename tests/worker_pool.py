@@ -17,8 +17,7 @@ from ot.execution.wording import word_error
 from ot.registry.definitions import Cancellation
 from ot.registry.from_source import read_pack
 from ot.registry.registry import ToolRegistry
-from ot.workers.extension import Extension
-from ot.workers.host import WorkerHost
+from ot.workers.extension import Extension, WorkerHost
 from ot.workers.pep723 import read_header
 from ot.workers.pool import WorkerPool, open_worker_pool
 

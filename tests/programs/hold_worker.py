@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ot.config.models import WorkerSettings
 from ot.workers.extension import Extension
-from ot.workers.host import WorkerHost
+from ot.workers.extension import WorkerHost
 from ot.workers.pool import open_worker_pool
 
 

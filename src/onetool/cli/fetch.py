@@ -18,7 +18,7 @@ from ot.isolate import IsolateHost
 from ot.parts.known_tools import find_built_in_packs, load_registry, worker_host
 from ot.registry.definitions import Libraries
 from ot.registry.tool_threads import ToolThreads
-from ot.workers.host import WorkerHost
+from ot.workers.extension import WorkerHost
 from ot.workers.pack_environment import (
     KEPT_DAYS,
     LibraryState,

@@ -17,7 +17,7 @@ from ot.execution.wording import word_error
 from ot.kernel.groups import find_own_group
 from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import launch_zygote
-from ot.processes.confinement_probe import find_confinement_problem
+from ot.processes.run_program import find_confinement_problem
 from ot.registry.definitions import Cancellation, Touches
 from ot.registry.registry import ToolRegistry
 from ot.workers.header_options import HeaderMistakeError, read_confine

@@ -12,7 +12,7 @@ from ot.config.paths import state_folder
 from ot.config.personal import PEOPLE_FOLDER
 from ot.store.audit_rows import AUDIT_FOLDER
 from ot.store.opening import Backend, Store
-from ot.tasks.soon import soon
+from ot.tasks.owned_tasks import soon
 
 
 @contextmanager

@@ -8,7 +8,7 @@ before the answer is given. Otherwise it waits for the next call of its module w
   argument names is located by the server, and opened for the helper by its real path.
 - `outputs` lie in the helper's own folder until the server has found a plain file there and moved it into place.
 - The first helper of a module is an interpreter of its own; later ones are forked from a standby of that module
-  (`starting`, `preloaded`). It imports only our packs and the libraries in `needs`, since a helper may have been taken
+  (`helper`, `preloaded`). It imports only our packs and the libraries in `needs`, since a helper may have been taken
   over by its file, and never sees a call. Where a library starts threads when it is imported, nothing is forked.
 - A helper that speaks to a server is given one open `connection`, a socket to a place that the person has configured.
 """

@@ -48,8 +48,12 @@ def confine_call(
     for path in outputs.values():
         if files is not None:
             files.locate(path, write=True)
-    read = sorted({path for value in named.values() for path in _each(value)})
-    closed = _closed_places(files) if touches.of_project and files else ()
+    values = (value if isinstance(value, list) else [value] for value in named.values())
+    read = sorted({path for each in values for path in each if isinstance(path, str) and path})
+    closed: tuple[str, ...] = ()
+    if touches.of_project and files:
+        named_closed = (*closed_places(project=files.project, home=files.home), *map(str, files.closed))
+        closed = tuple(dict.fromkeys(named_closed))
     confine = Confine(
         readable=(*own, *(path for path in _places(touches.reads) if Path(path).exists())),
         writable=tuple(_places(touches.writes)),
@@ -57,18 +61,14 @@ def confine_call(
         files=tuple(read),
         inodes=(
             *map(_inode, (*read, *touches.written, *touches.mounted)),
-            *([_names_changed(files.project)] if closed and files else ()),
+            # When names there last changed: beside what is closed, a process knows only those of its start.
+            *([files.project.stat().st_mtime_ns] if closed and files else ()),
         ),
         closed=closed,
         written=touches.written,
         mounted=touches.mounted,
     )
     return ConfinedCall({**arguments, **named}, confine, outputs)
-
-
-def _closed_places(files: AllowedFiles) -> tuple[str, ...]:
-    named = (*closed_places(project=files.project, home=files.home), *map(str, files.closed))
-    return tuple(dict.fromkeys(named))
 
 
 def _parameters(declared: Iterable[str]) -> Iterable[str]:
@@ -103,16 +103,6 @@ def _inode(path: str) -> int:
         return Path(path).stat().st_ino
     except OSError:
         return 0  # it is not there
-
-
-def _names_changed(folder: Path) -> int:
-    """Return when names in a folder last changed; beside what is closed, a process knows only those of its start."""
-    return folder.stat().st_mtime_ns
-
-
-def _each(value: object) -> Iterable[str]:
-    values = value if isinstance(value, list) else [value]
-    return (each for each in values if isinstance(each, str) and each)
 
 
 @functools.cache

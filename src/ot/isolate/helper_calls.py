@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import logging
 import os
+import secrets
+import shutil
 import signal
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+import stat
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from anyio import to_thread
 
 from mcp_core.quick_dataclass import dataclass
 from ot.context import current_or_none
 from ot.errors import ServiceUnavailableError, ToolError, ToolFailedError
-from ot.files.allowed_files import allowed_files
+from ot.files.allowed_files import AllowedFiles, allowed_files
 from ot.isolate.confined_call import confine_call
 from ot.isolate.connection import ConnectionLostError
 from ot.isolate.frames import CallRequest, ChildContext
 from ot.isolate.helper import Helper, HelperEndedError
-from ot.isolate.outputs import Outputs
 from ot.logs import write_log
 from ot.registry.definitions import Libraries, Touches
 from ot_confinement.confine import Confine
@@ -28,6 +31,71 @@ __all__ = ["FindPython", "HelperCall", "HelperEndedError", "crashed", "prepare_c
 
 FindPython = Callable[[Libraries], Awaitable[Path | None]]
 """Finds the interpreter that has the libraries of a pack, None for the one that runs this; may take a while."""
+
+MAX_OUTPUT = 4 * 1024**3  # bytes; a file with holes could stand for any number
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class Outputs:
+    """The files that one call is to make, in its helper's own folder: parameters, to the paths that they name.
+
+    The helper is not trusted to move them: what it has put there is opened by descriptor, and must be a plain file.
+    """
+
+    def __init__(self, wanted: Mapping[str, str], files: AllowedFiles | None) -> None:
+        call = secrets.token_hex(8)
+        # Seen from the helper's folder; under the names that they will have, for libraries that go by endings.
+        self.made = {parameter: f"{call}/{parameter}/{_name(path)}" for parameter, path in wanted.items()}
+        self._wanted = wanted
+        self._files = files
+
+    async def move(self, folder: str) -> None:
+        """Put what the call has made in its helper's folder into place; raises CallError.
+
+        An output that it has not made is left alone.
+        """
+        if self.made and self._files is not None:
+            await to_thread.run_sync(self._move, folder, self._files)
+
+    def _move(self, folder: str, files: AllowedFiles) -> None:
+        for parameter, place in self.made.items():
+            with _open_made(folder, place) as source:
+                if source is not None:
+                    with files.replace(self._wanted[parameter]) as target:
+                        shutil.copyfileobj(source, target, 1024 * 1024)
+
+
+@contextmanager
+def _open_made(folder: str, place: str) -> Iterator[BinaryIO | None]:
+    """Open a file in the helper's folder, which is removed at the end; None if there is none."""
+    *steps, name = (folder, *place.split("/"))
+    with ExitStack() as opened:
+        try:
+            here: int | None = None
+            for step in steps:
+                here = os.open(step, _FOLDER, dir_fd=here)
+                opened.callback(os.close, here)
+            file = os.open(name, _FILE, dir_fd=here)
+        except FileNotFoundError:
+            yield None
+            return
+        except OSError as error:
+            raise ToolError(f"its output {name} is not a regular file: {error.strerror}") from error
+        opened.callback(os.close, file)
+        found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode):
+            raise ToolError(f"its output {name} is not a regular file")
+        if found.st_size > MAX_OUTPUT:
+            raise ToolError(f"its output {name} has {found.st_size:,} bytes; the maximum is {MAX_OUTPUT:,}")
+        with os.fdopen(file, "rb", closefd=False) as source:
+            yield source
+        os.unlink(name, dir_fd=here)
+
+
+def _name(path: str) -> str:
+    name = Path(path).name
+    return name if name not in ("", "..") else "output"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +178,10 @@ async def crashed(helper: Helper, error: HelperEndedError, memory: int) -> ToolF
     """Return the error for a call whose helper has ended; `memory` is what it was allowed to hold."""
     incident = os.urandom(4).hex()
     await helper.kill()
-    write_log(
-        logging.ERROR,
-        "isolate.crash",
-        incident=incident,
-        status=helper.status,
-        reason=str(error),
-        detail=helper.tail,
-    )
-    message = f"its helper process {helper.explanation or _ending(helper.status, memory)}"
-    return ToolFailedError("", "ChildProcessError", message, incident, status=helper.status, tail=helper.tail)
+    status, tail = helper.status, helper.tail
+    write_log(logging.ERROR, "isolate.crash", incident=incident, status=status, reason=str(error), detail=tail)
+    message = f"its helper process {helper.explanation or _ending(status, memory)}"
+    return ToolFailedError("", "ChildProcessError", message, incident, status=status, tail=tail)
 
 
 def _ending(status: int | None, memory: int) -> str:

@@ -13,9 +13,8 @@ from ot.tasks.owned_tasks import open_background_tasks
 
 if TYPE_CHECKING:  # every engine has a host, and most runs call nothing in a helper
     from ot.isolate.connection import ConnectionTarget
-    from ot.isolate.helper import Helper
+    from ot.isolate.helper import Helper, HelperStarter
     from ot.isolate.helper_calls import FindPython, HelperCall
-    from ot.isolate.starting import HelperStarter
     from ot.registry.definitions import Libraries, Touches
     from ot_confinement.confine import Confine
 
@@ -135,7 +134,7 @@ class IsolateHost:
 
     def _load(self) -> HelperStarter:
         if self._starter is None:
-            from ot.isolate.starting import HelperStarter  # noqa: PLC0415 - as above
+            from ot.isolate.helper import HelperStarter  # noqa: PLC0415 - as above
 
             self._starter = HelperStarter(memory=self._memory, idle_timeout=self._idle_timeout)
             self._tasks.start_soon(self._close_idle_ones)

@@ -6,7 +6,7 @@ from ot.config.loader import LoadedConfig
 from ot.journal.equality import Equality
 from ot.journal.journal import Journal
 from ot.store.opening import Store
-from ot.tasks.soon import soon
+from ot.tasks.owned_tasks import soon
 
 
 def open_journal(loaded: LoadedConfig, store: Store) -> Journal:

@@ -36,8 +36,8 @@ from ot.store.parts import PersonalStore
 from ot.store.pending_logins import PendingLogins
 from ot.store.shelf import Shelf
 from ot.workers.discovery import ToolFolder
+from ot.workers.extension import WorkerHost
 from ot.workers.extension_loader import ExtensionLoader, FunctionOf
-from ot.workers.host import WorkerHost
 
 if TYPE_CHECKING:
     from ot.proxy import BuildConnection

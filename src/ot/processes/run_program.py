@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,7 +17,7 @@ from mcp_core.quick_dataclass import dataclass
 from ot.processes.guarded_process import GuardedProcess, ignore, start_guarded
 from ot.processes.standby import CannotForkError, Standby
 from ot_confinement.confine import Confine
-from ot_guardian import guarded
+from ot_guardian import VARIABLE, Ledger, guarded
 
 Take = Callable[[bytes], bool]
 """Takes a piece of a program's output; False if no more is wanted."""
@@ -64,15 +65,18 @@ async def run_program(  # noqa: PLR0913 - what a program is given, and who liste
     finally:
         os.close(input_file)
     reader = _Reader(process)
-    kept = _Kept(output_limit)
+    kept = bytearray()
+
+    def keep(data: bytes) -> bool:
+        kept.extend(data)
+        return len(kept) <= output_limit
+
     process.on_stderr = on_stderr
     try:
-        stopped = not await reader.give_to(on_output or kept.take)
+        stopped = not await reader.give_to(on_output or keep)
     finally:
         await process.close(patience=0)
-    return Finished(
-        process.exit_code, bytes(kept.output), process.tail, stopped=stopped, explanation=reader.explanation
-    )
+    return Finished(process.exit_code, bytes(kept), process.tail, stopped=stopped, explanation=reader.explanation)
 
 
 async def _start(
@@ -89,18 +93,6 @@ async def _start(
             return await standby.start([bounds, *command], environ=environ, cwd=cwd, pass_fds=[stdin])
     words = guarded(command, stdin=stdin, confine=confine)
     return start_guarded(words, environ=environ, cwd=cwd, pass_fds=[stdin])
-
-
-class _Kept:
-    """Keeps output up to a limit."""
-
-    def __init__(self, limit: int) -> None:
-        self.output = bytearray()
-        self._limit = limit  # bytes
-
-    def take(self, data: bytes) -> bool:
-        self.output.extend(data)
-        return len(self.output) <= self._limit
 
 
 class _Reader:
@@ -133,3 +125,27 @@ class _Reader:
     def _on_end(self) -> None:
         self.explanation = self._process.ledger.explanation()
         self._arrived.set()
+
+
+_LIMIT = 30.0  # seconds
+
+
+def find_confinement_problem(confine: Confine) -> str:
+    """Say why a program within such bounds cannot be started here, as the rest of a sentence; empty if it can be."""
+    ledger = Ledger(os.memfd_create("onetool-ledger"))
+    try:
+        subprocess.run(
+            guarded(["true"], confine=confine),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[ledger.descriptor],
+            env={**os.environ, VARIABLE: str(ledger.descriptor)},
+            timeout=_LIMIT,
+            check=False,
+        )
+        return ledger.explanation()
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"cannot be started: {error}"
+    finally:
+        os.close(ledger.descriptor)

@@ -21,8 +21,7 @@ from ot.skills.skill_file import MOST_BYTES, PACK, SOURCE, Skill, parse_skill
 from ot.store.shelf import Shelf
 from ot.trust.project_trust import ProjectTrust, TrustedFiles
 from ot.values import ToolValue
-from ot.workers.discovery import FolderContents, FoundFile, ToolFolder, list_folder
-from ot.workers.looks import Looks
+from ot.workers.discovery import FolderContents, FoundFile, Looks, ToolFolder, list_folder
 
 _DESCRIPTION = "Code that worked, kept as functions; each is executed inside the run that calls it."
 

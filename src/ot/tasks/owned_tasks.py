@@ -257,3 +257,11 @@ async def open_background_tasks() -> AsyncIterator[TaskGroup]:
             tasks.cancel_scope.cancel()
     if raised is not None:
         raise raised
+
+
+SOON = 0.02  # seconds
+
+
+def soon(work: Callable[[], object]) -> None:
+    """Do something in a moment, on the event loop that runs now."""
+    asyncio.get_running_loop().call_later(SOON, work)

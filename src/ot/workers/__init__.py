@@ -4,10 +4,10 @@
 is not used, before the first call. `pool` has the `ExtensionWorkers` of each; an engine decides where a worker runs.
 
 - Changes are seen by the next run: one that starts a second or more after the last look has a thread `stat` each file
-  (`looks`), so a server needs no watcher. A folder of another user is reported and not read.
+  (`discovery`), so a server needs no watcher. A folder of another user is reported and not read.
 - Dependencies are locked (`installing`, `locks`). uv keeps a script's lock next to it, and we write nothing next to
   the person's files: the state folder has a script with nothing but the header, whose environment is used.
-- Engines: `local_engine` here, `ray` on a cluster. The seam is `WorkerProcess`: bytes in, bytes out, an end with
+- Engines: `environment` here, `ray` on a cluster. The seam is `WorkerProcess`: bytes in, bytes out, an end with
   notes. Everything above it is the same, and so are its tests (`tests/ray/test_both_engines.py`).
 - A call that was lost with its worker is repeated if it had not begun (the ledger tells) or if its tool only reads.
 - Libraries of built-in packs (`pack_environments`): helpers run on the server's interpreter if it has all that the

@@ -1,11 +1,16 @@
-"""Finding extension files: `<pack>/<pack>_tools.py` or `<pack>.py` in the folders for tools, without reading them."""
+"""Folders for tools: `<pack>/<pack>_tools.py` and `<pack>.py` in them, and when they are looked at again."""
 
 from __future__ import annotations
 
 import os
 import stat
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
+
+import anyio
+import anyio.to_thread
 
 from mcp_core.quick_dataclass import dataclass, replace
 from ot.config.paths import belongs_to_stranger
@@ -90,7 +95,9 @@ def _look_into(folder: Path) -> FoundFile | Misplaced | None:
     try:
         return _file(file, folder.name, file.stat())
     except FileNotFoundError:
-        return Misplaced(folder, f"it holds no {file.name}") if any(map(_may_be_tool, folder.iterdir())) else None
+        others = (path.name for path in folder.iterdir() if path.suffix == ".py")
+        meant = any(not name.startswith("_") and not _is_test(name) for name in others)
+        return Misplaced(folder, f"it holds no {file.name}") if meant else None
     except OSError as error:
         return Misplaced(file, _reason(error))
 
@@ -102,14 +109,55 @@ def _file(file: Path, name: str, status: os.stat_result) -> FoundFile | Misplace
     return FoundFile(file, name, (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino))
 
 
-def _may_be_tool(path: Path) -> bool:
-    """True if somebody may have meant this file to be an extension."""
-    return path.suffix == ".py" and not path.name.startswith("_") and not _is_test(path.name)
-
-
 def _is_test(name: str) -> bool:
     return name.startswith("test_") or name == "conftest.py"
 
 
 def _reason(error: OSError) -> str:
     return error.strerror or type(error).__name__
+
+
+INTERVAL = 1.0  # seconds between two looks
+PATIENCE = 5.0  # seconds that one may take: a folder on a network may not answer, and runs do not depend on it
+
+Look = TypeVar("Look")
+
+
+class Looks(Generic[Look]):
+    """`look` blocks, and gives None where nothing has changed; `apply` makes what it saw count, in one step."""
+
+    def __init__(
+        self,
+        look: Callable[[], Look | None],
+        apply: Callable[[Look], None],
+        *,
+        patience: float = PATIENCE,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._look = look
+        self._apply = apply
+        self._patience = patience
+        self._clock = clock
+        self._next = 0.0
+        self._looking = anyio.Lock()
+
+    def load(self) -> None:
+        """Look now; blocking."""
+        look = self._look()
+        if look is not None:
+            self._apply(look)
+        self._next = self._clock() + INTERVAL
+
+    async def catch_up(self, *, at_once: bool = False) -> None:
+        """Look without blocking others, at most once a second, and at no cost in between; `at_once` in any case."""
+        if not at_once and self._clock() < self._next:
+            return
+        async with self._looking:
+            if not at_once and self._clock() < self._next:
+                return
+            look: Look | None = None
+            with anyio.move_on_after(self._patience) as limit:
+                look = await anyio.to_thread.run_sync(self._look, abandon_on_cancel=True)
+            if look is not None:
+                self._apply(look)
+            self._next = self._clock() + (10 * self._patience if limit.cancelled_caught else INTERVAL)

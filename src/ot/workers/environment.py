@@ -1,10 +1,11 @@
-"""The start of a worker: the environment that `uv` makes from a file's header, and the command to run in it."""
+"""Workers on this machine: the environment that `uv` makes from a file's header, and the process started in it."""
 
 from __future__ import annotations
 
 import logging
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -12,13 +13,14 @@ from mcp_core.quick_dataclass import dataclass
 from ot.config.confine import ConfineSettings
 from ot.config.paths import closed_places
 from ot.logs import write_log
+from ot.processes.guarded_process import start_guarded
 from ot.processes.sdk_folder import files_of_sdk, sdk_folder
-from ot.workers.header_options import HeaderMistakeError, read_confine, read_placement
-from ot.workers.host import WorkerHost
+from ot.workers.extension import Extension, WorkerHost, uv_environment
+from ot.workers.header_options import EngineName, HeaderMistakeError, read_confine, read_placement
 from ot.workers.installing import Installer
 from ot.workers.pep723 import ScriptHeader, read_header
-from ot.workers.uv import uv_environment
 from ot.workers.uv_program import PreparationError, Tell, required_uv
+from ot.workers.worker import Worker
 from ot_confinement.own_files import files_of_python
 from ot_guardian import guarded
 from ot_guardian.plain_environment import plain_environment
@@ -89,3 +91,24 @@ def _bounds(file: Path, python: Path, sdk: Path, settings: ConfineSettings | Non
 def _main_of(sdk: Path) -> str:
     """Return the file that starts a worker; `sdk` is the folder of `ot_sdk`."""
     return str(sdk / "ot_sdk" / "__main__.py")
+
+
+Launch = Literal["direct", "uv-run"]
+
+
+class LocalEngine:
+    """A `WorkerEngine`; `launch` is how processes are started."""
+
+    name: EngineName = "local"
+    most = 1
+
+    def __init__(self, host: WorkerHost, *, launch: Callable[[], Launch]) -> None:
+        self._host = host
+        self._launch = launch
+
+    async def start(self, extension: Extension, tell: Tell) -> Worker:
+        """Make the environment that a file asks for, and start its process there."""
+        command = await prepare(extension.source, self._host, launch=self._launch(), tell=tell)
+        tell("importing its file")
+        process = start_guarded(command.words, environ=command.environ, cwd=extension.folder)
+        return Worker(extension, process, self._host)

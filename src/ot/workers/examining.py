@@ -5,19 +5,157 @@ Its environment is made, since only that tells what an import leads to; nothing 
 
 from __future__ import annotations
 
+import ast
+import builtins
+import re
+import sys
 from collections.abc import Iterator
-from importlib.metadata import Distribution
+from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
 from mcp_core.quick_dataclass import dataclass
 from ot.errors import PackLoadError
+from ot.registry.annotations import AnnotationReader
 from ot.registry.from_source import parse_source
-from ot.workers.annotation_mistakes import UnknownAnnotation, find_unknown_annotations
-from ot.workers.extension import Extension
-from ot.workers.file_imports import Imported, find_imports, find_packages, is_of_python, lies_beside, normal_name
-from ot.workers.host import WorkerHost
+from ot.workers.extension import Extension, WorkerHost
 from ot.workers.installing import Installer
 from ot.workers.uv_program import PreparationError
+
+_SEPARATORS = re.compile(r"[-_.]+")
+_REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """One module that a file imports, by its first name, and where."""
+
+    module: str
+    line: int
+
+
+def find_imports(tree: ast.Module) -> Iterator[Imported]:
+    """Yield each module that the file needs, once; what only a type checker sees, or may be missing, is left out."""
+    seen: set[str] = set()
+    for node in _walk(tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+        for module in (name.partition(".")[0] for name in names if not getattr(node, "level", 0)):
+            if module not in seen:
+                seen.add(module)
+                yield Imported(module, node.lineno)
+
+
+def _walk(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            yield child
+        elif isinstance(child, ast.If) and ast.unparse(child.test).rpartition(".")[2] == "TYPE_CHECKING":
+            for other in child.orelse:
+                yield from _walk(other)
+        elif not (isinstance(child, ast.Try) and any(map(_catches_missing, child.handlers))):
+            yield from _walk(child)
+
+
+def _catches_missing(handler: ast.ExceptHandler) -> bool:
+    if handler.type is None:
+        return True
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return not _IMPORT_ERRORS.isdisjoint(map(ast.unparse, kinds))
+
+
+def is_of_python(module: str) -> bool:
+    """True for a module of the standard library, as this interpreter has it, and for those of ot_sdk itself."""
+    return module in sys.stdlib_module_names or module in ("distutils", "ot_sdk")
+
+
+def normal_name(requirement: str) -> str:
+    """Return the name of the package in a requirement, written in the one way in which names can be compared."""
+    found = _REQUIREMENT.match(requirement.strip())
+    return _SEPARATORS.sub("-", found[0]).lower() if found else ""
+
+
+def find_packages(python: Path) -> dict[str, list[Distribution]]:
+    """Return the packages in the environment of an interpreter, by the modules that they bring; runs nothing in it."""
+    folders = [str(folder) for folder in python.parent.parent.glob("lib/python3*/site-packages")]
+    found: dict[str, list[Distribution]] = {}
+    for package in distributions(path=folders):
+        for module in _modules_of(package):
+            found.setdefault(module, []).append(package)
+    return found
+
+
+def _modules_of(package: Distribution) -> set[str]:
+    declared = package.read_text("top_level.txt")
+    if declared is not None and declared.split():
+        return set(declared.split())
+    firsts = {Path(str(file)).parts[0] for file in package.files or ()}
+    return {first.partition(".")[0] for first in firsts if first.endswith((".py", ".so")) or first.isidentifier()}
+
+
+_VALUES = frozenset(
+    {
+        *("datetime", "date", "time", "timedelta", "Decimal", "Fraction", "UUID", "Path", "PurePath"),
+        *("Image", "Audio", "Resource", "bytearray", "complex"),
+    }
+)
+"""Types that are not checked before a call, and cross as what they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownAnnotation:
+    """One annotation that is not understood; `undefined` is the name in it that the file does not define."""
+
+    tool: str
+    parameter: str  # empty: of what the tool returns
+    text: str
+    line: int
+    undefined: str = ""
+
+
+def find_unknown_annotations(tree: ast.Module) -> Iterator[UnknownAnnotation]:
+    """Yield the annotations of public functions that nothing can be checked by, and those with a name nobody knows."""
+    known, whole = {*_names_of(tree), *dir(builtins)}, AnnotationReader(tree)
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
+            for parameter, annotation in _annotations(node):
+                undefined = _first_undefined(annotation, known)
+                unknown = _unknown_in(whole, annotation) if parameter else ""
+                if undefined or unknown:
+                    text = unknown or ast.unparse(annotation)
+                    yield UnknownAnnotation(node.name, parameter, text, annotation.lineno, undefined)
+
+
+def _annotations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, ast.expr]]:
+    given = node.args
+    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+    yield from ((each.arg, each.annotation) for each in every if each.annotation is not None)
+    if node.returns is not None:
+        yield "", node.returns
+
+
+def _unknown_in(whole: AnnotationReader, annotation: ast.expr) -> str:
+    """Return the part of an annotation that any value passes, empty if there is none."""
+    reader = whole.another()
+    reader.schema(annotation)
+    return next((text for text in reader.unknown if text.rpartition(".")[2] not in _VALUES), "")
+
+
+def _first_undefined(annotation: ast.expr, known: set[str]) -> str:
+    """Return the first name in an annotation that the file neither defines nor imports."""
+    names = (node.id for node in ast.walk(annotation) if isinstance(node, ast.Name))
+    return next((name for name in names if name not in known), "")
+
+
+def _names_of(tree: ast.Module) -> Iterator[str]:
+    """Yield what a file defines or imports, wherever: a name inside a function harms less than a false alarm."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from ((alias.asname or alias.name).partition(".")[0] for alias in node.names)
+
 
 _PACKAGES = {
     "PIL": "pillow",
@@ -49,25 +187,24 @@ async def examine(extension: Extension, host: WorkerHost) -> list[Mistake]:
     except (OSError, PackLoadError):
         return []  # told by whoever reads definitions
     try:
-        packages = await _find_packages(extension, host)
+        packages = {}
+        if extension.header is not None:
+            installer = Installer(extension.source, extension.header, host, lambda _: None)
+            packages = find_packages(await installer.interpreter())
     except PreparationError as error:
-        return [Mistake(file, _header_line(content.decode(errors="replace"), str(error)), _word_installing(error))]
+        said = " ".join(str(error).split()).rstrip(".")
+        text = f"{said}. Correct dependencies or requires-python in its header"
+        return [Mistake(file, _header_line(content.decode(errors="replace"), str(error)), text)]
     mistakes = [Mistake(file, each.line, _judge_import(each, extension, packages)) for each in find_imports(tree)]
     mistakes += [Mistake(file, each.line, _word_annotation(each)) for each in find_unknown_annotations(tree)]
     return sorted((mistake for mistake in mistakes if mistake.text), key=lambda mistake: mistake.line)
 
 
-async def _find_packages(extension: Extension, host: WorkerHost) -> dict[str, list[Distribution]]:
-    if extension.header is None:
-        return {}
-    installer = Installer(extension.source, extension.header, host, lambda _: None)
-    return find_packages(await installer.interpreter())
-
-
 def _judge_import(imported: Imported, extension: Extension, packages: dict[str, list[Distribution]]) -> str:
     """Say what is wrong with an import, empty if nothing is."""
     module = imported.module
-    if is_of_python(module) or lies_beside(extension.file, module):
+    folder = extension.file.parent
+    if is_of_python(module) or (folder / f"{module}.py").is_file() or (folder / module).is_dir():
         return ""
     wanted = _PACKAGES.get(module, module)
     if extension.header is None:
@@ -105,11 +242,6 @@ def _word_annotation(unknown: UnknownAnnotation) -> str:
         f"{place} is annotated with {unknown.text}, which cannot be checked, so any value passes and arrives as it is: "
         "use builtin types, Literal, unions, containers, or a TypedDict or dataclass of the file"
     )
-
-
-def _word_installing(error: PreparationError) -> str:
-    said = " ".join(str(error).split()).rstrip(".")
-    return f"{said}. Correct dependencies or requires-python in its header"
 
 
 def _header_line(text: str, said: str) -> int:

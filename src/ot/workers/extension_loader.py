@@ -20,9 +20,8 @@ from ot.registry.places import OfferedPack, PackPlaces
 from ot.registry.registry import AbsentPack, ToolFunction, ToolRegistry
 from ot.trust.project_trust import ProjectTrust, TrustedFiles
 from ot.trust.store import digest
-from ot.workers.discovery import FolderContents, FoundFile, ToolFolder, list_folder
+from ot.workers.discovery import PATIENCE, FolderContents, FoundFile, Looks, ToolFolder, list_folder
 from ot.workers.extension import Extension
-from ot.workers.looks import PATIENCE, Looks
 from ot.workers.pep723 import ScriptHeader, read_header
 
 _MOST_PARSED = 200_000  # bytes of a file that nobody has trusted; a larger one goes by its own name
@@ -120,7 +119,7 @@ class ExtensionLoader:
 
     def _read_from(self, source: Path, found: FoundFile) -> Reading:
         try:
-            pack = _as_of(found.file, read_pack(source, name=found.name, cancellation=Cancellation.WORKER))
+            pack = read_pack(source, name=found.name, cancellation=Cancellation.WORKER)
             header, warning = read_header(source)
         except PackLoadError as problem:
             return Reading(None, None, (PackLoadError(found.file, problem.reason, problem.line),), source)
@@ -130,8 +129,9 @@ class ExtensionLoader:
             return Reading(None, None, (*problems, nothing), source)
         version = _version_of(source)
         pack = learn_results(pack, digest_of(str(found.file)), lambda _: version)
-        tools = {name: replace(tool, timeout=self._timeout) for name, tool in pack.tools.items()}
-        return Reading(replace(pack, tools=tools), header, problems, source)
+        file = found.file  # `source` may be a copy of it
+        tools = {name: replace(tool, file=file, timeout=self._timeout) for name, tool in pack.tools.items()}
+        return Reading(replace(pack, file=file, tools=tools), header, problems, source)
 
     def _apply(self, look: Look) -> None:
         """Change the registry in one step, on the event loop: no run sees half of it."""
@@ -201,11 +201,6 @@ def _version_of(source: Path) -> str:
         return digest(source.read_bytes())
     except OSError:
         return ""
-
-
-def _as_of(file: Path, pack: PackDefinition) -> PackDefinition:
-    """Return a pack that was read from a copy as one of the file itself."""
-    return replace(pack, file=file, tools={name: replace(tool, file=file) for name, tool in pack.tools.items()})
 
 
 def _broken(look: Look) -> dict[str, AbsentPack]:

@@ -4,28 +4,61 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any, Literal, Protocol
 
 import anyio
 from anyio.abc import TaskGroup
 
 from mcp_core.quick_dataclass import dataclass
+from ot.attempt import Attempt
 from ot.config.models import WorkerSettings
 from ot.context import CallContext, current_or_none
 from ot.effects import Effect
-from ot.errors import WorkerCrashedError, WorkerLostError, WorkerStartError
+from ot.errors import ToolError, WorkerCrashedError, WorkerLostError, WorkerStartError
 from ot.logs import LogSpan
-from ot.registry.pack_module import file_state
+from ot.registry.pack_module import FileState, file_state
 from ot.workers.extension import Extension
 from ot.workers.header_options import EngineName
-from ot.workers.starting import Starting, facts_for
 from ot.workers.uv_program import PreparationError, Tell
 from ot.workers.worker import NotBegunError, StartFailedError, Worker
 
 ATTEMPTS = 4  # for a call whose workers end before they come to it
 
 State = Literal["starting", "busy", "idle", "stopped", "failed"]
+
+
+class Starting(Attempt):
+    """One attempt to start a worker. Made by the pool, which sets the outcome."""
+
+    def __init__(self, pack: str, state: FileState) -> None:
+        super().__init__("starting its worker", prefix=f"{pack}: ")
+        self.state = state  # of the file that is being started
+        self.worker: Worker | None = None
+        self.failure: StartFailedError | None = None
+        self._retired = False
+
+    @property
+    def error(self) -> str | None:
+        """The reason why there is no worker, or why it ended if that was not in order."""
+        if self.failure is not None:
+            return self.failure.reason
+        return self.worker.failure if self.worker is not None else None
+
+    def settle(self, outcome: Worker | StartFailedError) -> None:
+        """Note the worker, or why there is none."""
+        if isinstance(outcome, Worker):
+            self.worker = outcome
+            if self._retired:
+                outcome.retire()
+        else:
+            self.failure = outcome
+        self.finish()
+
+    def retire(self) -> None:
+        """Let its worker take no more calls, from now on or from the beginning."""
+        self._retired = True
+        if self.worker is not None:
+            self.worker.retire()
 
 
 class WorkerEngine(Protocol):
@@ -138,7 +171,8 @@ class ExtensionWorkers:
     async def _obtain(self, tool: str, context: CallContext | None) -> Worker:
         """Return a worker that is started for this call or for another one, or that becomes free meanwhile."""
         name = f"{self.extension.pack}.{tool}"
-        with self._counted():
+        self._waiting += 1
+        try:
             for _ in range(ATTEMPTS):
                 starting = self._begin(context) if self._wants_another() else self._pending()[-1]
                 await starting.wait(context, unless=lambda: self._take() is not None)
@@ -149,6 +183,8 @@ class ExtensionWorkers:
                         raise WorkerStartError(name, starting.failure.reason, starting.failure.tail)
                 if worker is not None:
                     return worker
+        finally:
+            self._waiting -= 1
         raise WorkerStartError(name, "its file changed, or its worker ended, each time it was ready", "")
 
     def _wants_another(self) -> bool:
@@ -158,15 +194,6 @@ class ExtensionWorkers:
 
     def _pending(self) -> list[Starting]:
         return [starting for starting in self._starts if not starting.done]
-
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
-        """Count a call that waits for a worker."""
-        self._waiting += 1
-        try:
-            yield
-        finally:
-            self._waiting -= 1
 
     def _wake(self) -> None:
         """Let calls that wait look again: a worker is free, or more than one was started."""
@@ -186,7 +213,7 @@ class ExtensionWorkers:
         self._starts = [each for each in self._starts if not each.done or (each.worker and each.worker.usable)]
         starting = Starting(self.extension.pack, file_state(self.extension.source))
         self._starts.append(starting)
-        self._tasks.start_soon(self._live, starting, facts_for(self.extension.pack, context))
+        self._tasks.start_soon(self._live, starting, _facts_for(self.extension.pack, context))
         return starting
 
     async def _live(self, starting: Starting, facts: dict[str, object]) -> None:
@@ -246,6 +273,20 @@ class ExtensionWorkers:
             with anyio.move_on_at(idle_at):
                 await worker.retired.wait()
         await worker.finish()
+
+
+def _facts_for(pack: str, context: CallContext | None) -> dict[str, object]:
+    """Return what a worker may know: its pack's configuration, and the secrets that its file declares."""
+    facts: dict[str, object] = {"pack": pack, "log_level": logging.getLogger("ot").getEffectiveLevel()}
+    if context is None:
+        return facts
+    secrets: dict[str, str | None] = {}
+    for name in context.registry.get(context.tool).secrets:
+        try:
+            secrets[name] = context.secret(name)
+        except ToolError:
+            secrets[name] = None  # not set: the tool hears of it when it asks
+    return {**facts, "config": dict(context.config), "secrets": secrets}
 
 
 def _calls(worker: Worker) -> int:

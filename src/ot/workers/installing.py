@@ -2,23 +2,67 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from mcp_core.atomic_write import write_private
 from ot.logs import LogSpan, write_log
 from ot.processes.run_program import Finished
-from ot.workers.environment_stamp import read_stamp, write_stamp
-from ot.workers.host import WorkerHost
-from ot.workers.locks import LockDamagedError, find_lock, read_versions
+from ot.store.forms import FORM, check_form
+from ot.workers.extension import WorkerHost
+from ot.workers.locks import Lock, LockDamagedError, find_lock, read_versions
 from ot.workers.pep723 import ScriptHeader
 from ot.workers.uv_program import PreparationError, Tell, UvProgram
 
+_FORM = 1
 _AS_JSON = ("--output-format", "json")
 _FROM_LOCK = {"shipped": ("--locked",), "kept": ("--frozen",), "none": ()}
 """By the kind of a lock: one that was shipped is compared with the header, ours was made for it."""
+
+
+def read_stamp(state: Path, file: Path, header: ScriptHeader, lock: Lock) -> Path | None:
+    """Return the interpreter of the environment of `file` if it is as uv left it; None: ask uv."""
+    uv = header.tool.get("uv")
+    if (isinstance(uv, dict) and "sources" in uv) or any("file:" in item for item in header.dependencies):
+        return None  # packages come from folders or repositories that uv has to look at each time
+    try:
+        stamp: Any = check_form(json.loads(_place(state, file).read_bytes()), _FORM)
+        python = Path(stamp["python"])
+        intact = python.exists() and stamp["state"] == _state(python) and stamp["asked"] == _asked(header, lock)
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    return python if intact else None
+
+
+def write_stamp(state: Path, file: Path, header: ScriptHeader, lock: Lock, python: Path) -> None:
+    """Remember an environment; if that cannot be written, uv is asked the next time."""
+    try:
+        stamp = {FORM: _FORM, "asked": _asked(header, lock), "python": str(python), "state": _state(python)}
+        write_private(_place(state, file), json.dumps(stamp))
+    except OSError:
+        pass
+
+
+def _place(state: Path, file: Path) -> Path:
+    return state / "environments" / f"{file.stem}-{hashlib.sha256(os.fsencode(file)).hexdigest()[:16]}.json"
+
+
+def _asked(header: ScriptHeader, lock: Lock) -> str:
+    """Return a digest of the header and of the lock, which uv goes by."""
+    asked = header.text.encode() + b"\0" + lock.kind.encode() + b"\0" + (lock.content() or b"")
+    return hashlib.sha256(asked).hexdigest()
+
+
+def _state(python: Path) -> list[int]:
+    """Return when the environment was last changed: installing or removing a package touches one of these folders."""
+    root = python.parent.parent
+    folders = [root / "pyvenv.cfg", *sorted(root.glob("lib*/python*/site-packages"))]
+    return [folder.stat().st_mtime_ns for folder in folders]
 
 
 class Installer:

@@ -22,7 +22,7 @@ from mcp_core.file_lock import try_lock, try_share
 from mcp_core.quick_dataclass import dataclass
 from ot.logs import LogSpan, write_log
 from ot.registry.definitions import Libraries
-from ot.workers.host import WorkerHost
+from ot.workers.extension import WorkerHost
 from ot.workers.uv_program import PreparationError, Tell, UvProgram
 
 FOLDER = "pack_environments"
@@ -35,7 +35,6 @@ _PROGRAM = "bin/"  # begins the name of a program in `needs`
 _POLL = 0.2  # seconds
 KEPT_DAYS = 30  # that an environment stays which no server uses
 _DAY = 24 * 3600  # seconds
-_DOING = "installing its libraries"
 
 
 class LibraryState(StrEnum):
@@ -60,10 +59,6 @@ class PackEnvironment:
     @property
     def ready(self) -> bool:
         return (self.folder / READY).exists()
-
-    def mark_ready(self) -> None:
-        """Let others use it from now on."""
-        (self.folder / READY).touch()
 
     def use(self) -> int | None:
         """Return a descriptor that keeps it from being removed until it is closed; None if it is not ready."""
@@ -142,26 +137,22 @@ async def make_environment(
                 return False
             with LogSpan("packs.install", pack=environment.libraries.pack) as span:
                 await anyio.to_thread.run_sync(remove_environment, folder)
-                await _install(environment, UvProgram(host, tell, doing=_DOING, environ=_pace(host, patient=patient)))
+                pace = {} if patient else {key: each for key, each in _IMPATIENT.items() if key not in host.environ}
+                await _install(environment, UvProgram(host, tell, doing="installing its libraries", environ=pace))
                 span.add(folder=folder)
-            environment.mark_ready()
+            (folder / READY).touch()
             return True
     except OSError as error:
         raise PreparationError(f"{error.strerror or error}: {error.filename or folder}") from error
 
 
-def _pace(host: WorkerHost, *, patient: bool) -> dict[str, str]:
-    return {} if patient else {name: value for name, value in _IMPATIENT.items() if name not in host.environ}
-
-
 async def _install(environment: PackEnvironment, uv: UvProgram) -> None:
     libraries = environment.libraries
-    made = await uv.run(["venv", "--python", sys.executable, "--no-project", str(environment.folder)])
-    if made.status != 0:
-        raise PreparationError(made.tail)
+    done = await uv.run(["venv", "--python", sys.executable, "--no-project", str(environment.folder)])
     # A helper is confined, so it cannot keep the bytecode of what it imports.
     words = ["pip", "sync", "--python", str(environment.python), "--require-hashes", "--no-build", "--compile-bytecode"]
-    done = await uv.ask([*words, str(libraries.pinned)], wanted=libraries.requirements)
+    if done.status == 0:
+        done = await uv.ask([*words, str(libraries.pinned)], wanted=libraries.requirements)
     if done.status != 0:
         raise PreparationError(done.tail)
 

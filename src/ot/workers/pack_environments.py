@@ -16,7 +16,7 @@ from ot.context import current_or_none
 from ot.errors import PackNotReadyError
 from ot.logs import write_log
 from ot.registry.definitions import Libraries
-from ot.workers.host import WorkerHost
+from ot.workers.extension import WorkerHost
 from ot.workers.pack_environment import PackEnvironment, find_environment, is_installed, make_environment, remove_unused
 from ot.workers.uv_program import PreparationError
 

@@ -68,7 +68,7 @@ def find_blocks(text: str) -> Iterator[tuple[str, str]]:
     start = 0
     while start < len(lines):
         run_end = start
-        while run_end < len(lines) and _is_content(lines[run_end]):
+        while run_end < len(lines) and (lines[run_end] == "#" or lines[run_end].startswith("# ")):
             run_end += 1
         yield from _blocks_of_run(lines[start:run_end])
         start = run_end + 1
@@ -83,10 +83,6 @@ def _blocks_of_run(run: list[str]) -> Iterator[tuple[str, str]]:
             content = run[index + 1 : closing]
             yield opening[1], "".join(f"{item[2:]}\n" for item in content)
             return
-
-
-def _is_content(line: str) -> bool:
-    return line == "#" or line.startswith("# ")
 
 
 def _suspicion(text: str) -> str | None:

@@ -14,7 +14,7 @@ from mcp_core.json_types import JsonObject
 from ot.config.models import WorkerSettings
 from ot.registry.registry import ToolFunction
 from ot.tasks.owned_tasks import open_background_tasks
-from ot.workers.host import WorkerHost
+from ot.workers.extension import WorkerHost
 
 if TYPE_CHECKING:  # Most runs call no extension: every engine has a pool, and few have workers in it.
     from ot.context import CallContext
@@ -97,7 +97,7 @@ class WorkerPool:
 
     @cached_property
     def _local(self) -> WorkerEngine:
-        from ot.workers.local_engine import LocalEngine  # noqa: PLC0415 - as above
+        from ot.workers.environment import LocalEngine  # noqa: PLC0415 - as above
 
         return LocalEngine(self._host, launch=lambda: self._settings.launch)
 

@@ -1,19 +1,21 @@
-"""Requests of a call in a worker to the server: calls of other tools, and progress for those who wait."""
+"""The messages of a call in a worker: errors of its answer, calls of other tools, and its progress."""
 
 from __future__ import annotations
 
 import asyncio
+import builtins
 import logging
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ot.context import CallContext
-from ot.errors import CallError, ToolError
+from ot.errors import CallError, ServiceUnavailableError, ToolError, ToolFailedError, ToolStoppedError, UnknownToolError
 from ot.logs import write_log
 from ot.tasks.large_values import LARGE_MESSAGE, aside
 from ot.tasks.owned_tasks import OwnedTasks
 from ot.values import ToolValue
-from ot.workers.host import WorkerHost
+from ot.workers.extension import WorkerHost
 from ot_sdk import protocol
 from ot_sdk.values import NoValueError, decode
 
@@ -56,19 +58,18 @@ class CallRequests:
             told.set()
 
     async def _call(self, request: tuple[int, str, dict[str, object], int]) -> None:
-        self._write(await self._answer(*request))
-
-    async def _answer(self, number: int, tool: str, arguments: dict[str, object], tagged: int) -> bytes:
+        number, tool, arguments, tagged = request
         try:
             if self._context is None:
                 raise ToolError("other tools can be called only by a call that came through the executor")
             value = await self._context.call(tool, **await _open_arguments(arguments, tagged))
-            return protocol.write_result(number, value, f"the result of {tool}")
+            answer = protocol.write_result(number, value, f"the result of {tool}")
         except CallError as error:
-            return protocol.write_error(number, protocol.TOOL_ERROR, self._host.word(error))
+            answer = protocol.write_error(number, protocol.TOOL_ERROR, self._host.word(error))
         except (NoValueError, ValueError) as error:
             reason = f"the result of {tool} cannot be passed to an extension: {error}"
-            return protocol.write_error(number, protocol.NO_VALUE, reason)
+            answer = protocol.write_error(number, protocol.NO_VALUE, reason)
+        self._write(answer)
 
 
 async def _open_arguments(encoded: object, tagged: int) -> dict[str, ToolValue]:
@@ -91,3 +92,56 @@ async def open_value(encoded: object, tagged: int) -> Any:
 def _log_error(error: BaseException) -> None:
     """Log that a listener to progress cannot be reached."""
     write_log(logging.WARNING, "worker.request", error=type(error).__name__, reason=str(error))
+
+
+_LONGEST_PLACE = 300  # characters: an extension may say anything
+
+
+def error_from(error: object, *, pack: str, tool: str) -> CallError:
+    """Return the error that the caller of `pack.tool` gets for the `error` of an answer, which may hold anything."""
+    facts = error if isinstance(error, Mapping) else {"message": str(error)}
+    found = facts.get("data")
+    data: Mapping[str, object] = found if isinstance(found, Mapping) else {}
+    message = str(facts.get("message", ""))
+    name = f"{pack}.{tool}"
+    match facts.get("code"):
+        case protocol.TOOL_ERROR:
+            return _tool_error(message, name, data.get("kind"))
+        case protocol.NO_VALUE:
+            return _tool_error(message, name, "TypeError")
+        case protocol.UNAVAILABLE:
+            write_log(logging.WARNING, "worker.unavailable", tool=name, detail=_traceback(data))
+            return ServiceUnavailableError(name, message)
+        case protocol.CANCELLED:
+            return ToolStoppedError(name)
+        case protocol.NO_SUCH_TOOL:
+            return UnknownToolError(name, pack=pack, available=_names(data))
+        case _:
+            incident = os.urandom(4).hex()
+            write_log(logging.ERROR, "worker.failure", tool=name, incident=incident, detail=_traceback(data))
+            kind = _exception_type(data.get("kind")).__name__
+            return ToolFailedError(name, kind, message, incident, place=str(data.get("place", ""))[:_LONGEST_PLACE])
+
+
+def _tool_error(message: str, tool: str, kind: object) -> ToolError:
+    error = ToolError(message)
+    error.tool = tool
+    if kind:
+        # Code may catch it as the builtin that the extension turned into a ToolError.
+        found = _exception_type(kind)
+        error.__cause__ = found.__new__(found)
+    return error
+
+
+def _exception_type(name: object) -> type[Exception]:
+    found = getattr(builtins, str(name), None)
+    return found if isinstance(found, type) and issubclass(found, Exception) else RuntimeError
+
+
+def _traceback(data: Mapping[str, object]) -> str:
+    return str(data.get("traceback", ""))
+
+
+def _names(data: Mapping[str, object]) -> list[str]:
+    names = data.get("tools")
+    return [str(name) for name in names] if isinstance(names, list) else []

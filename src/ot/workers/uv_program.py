@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ot.processes.run_program import Finished, run_program
-from ot.workers.host import WorkerHost
-from ot.workers.uv import uv_environment
+from ot.workers.extension import WorkerHost, uv_environment
 from ot_sdk.protocol import Lines
 
 _OPTIONS = ("--color", "never", "--no-progress")
@@ -43,11 +42,16 @@ class UvProgram:
     async def run(self, words: Sequence[str], tell: Tell = lambda _: None) -> Finished:
         """Run uv once; it says things word by word, and is quoted line by line."""
         lines = Lines()
+
+        def on_stderr(data: bytes) -> None:
+            for line in filter(None, map(bytes.strip, lines.feed(data))):
+                tell(line.decode(errors="replace"))
+
         return await run_program(
             [str(required_uv(self._host)), *words, *_OPTIONS],
             environ=self._environ,
             cwd=self._host.home,
-            on_stderr=lambda data: _tell_lines(lines.feed(data), tell),
+            on_stderr=on_stderr,
         )
 
 
@@ -60,8 +64,3 @@ def required_uv(host: WorkerHost) -> Path:
             "Install uv (https://docs.astral.sh/uv/), or put it beside OneTool with `pip install uv`"
         )
     return found
-
-
-def _tell_lines(lines: list[bytes], tell: Tell) -> None:
-    for line in filter(None, map(bytes.strip, lines)):
-        tell(line.decode(errors="replace"))

@@ -15,10 +15,8 @@ from ot.context import CallContext
 from ot.errors import ToolError, WorkerCrashedError, WorkerLostError
 from ot.logs import word_incident, write_log
 from ot.processes.guarded_process import ignore
-from ot.workers.answers import error_from
-from ot.workers.extension import Extension
-from ot.workers.host import WorkerHost
-from ot.workers.requests import CallRequests, open_value
+from ot.workers.extension import Extension, WorkerHost
+from ot.workers.requests import CallRequests, error_from, open_value
 from ot_sdk import protocol
 from ot_sdk.protocol import Lines, ProtocolError
 from ot_sdk.values import TAG, NoValueError, encode
@@ -218,7 +216,10 @@ class Worker:
             raise NotBegunError("its worker takes no more calls")
         slot = self._free_slots[-1] if self._free_slots else len(self._flights)
         flight = _Flight(next(self._numbers), tool, slot, context, self._loop.create_future())
-        line = _write_call(flight, arguments)
+        try:
+            line = protocol.write_call(flight.number, tool, arguments, slot)
+        except NoValueError as error:
+            raise ToolError(_name_argument(arguments) or str(error)) from error
         if self._free_slots:
             self._free_slots.pop()
         self._flights[flight.number] = flight
@@ -339,13 +340,6 @@ class Worker:
             f"{self.extension.pack}.log",
             message=str(params.get("message")),
         )
-
-
-def _write_call(flight: _Flight, arguments: Mapping[str, object]) -> bytes:
-    try:
-        return protocol.write_call(flight.number, flight.tool, arguments, flight.slot)
-    except NoValueError as error:
-        raise ToolError(_name_argument(arguments) or str(error)) from error
 
 
 def _read_progress(params: Mapping[str, object]) -> tuple[float, float | None, str]:

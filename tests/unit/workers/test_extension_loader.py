@@ -13,10 +13,9 @@ import pytest
 from ot.errors import UnknownPackError
 from ot.registry.definitions import Cancellation, PackDefinition
 from ot.registry.registry import ToolFunction, ToolRegistry
-from ot.workers.discovery import FolderContents, ToolFolder, list_folder
+from ot.workers.discovery import INTERVAL, FolderContents, ToolFolder, list_folder
 from ot.workers.extension import Extension
 from ot.workers.extension_loader import ExtensionLoader
-from ot.workers.looks import INTERVAL
 from tests.opened_executor import define
 
 pytestmark = pytest.mark.anyio

@@ -11,10 +11,9 @@ import pytest
 from anyio import fail_after
 
 from ot.workers.environment import prepare
-from ot.workers.extension import Extension
+from ot.workers.extension import Extension, find_uv
 from ot.workers.installing import Installer
 from ot.workers.pep723 import read_header
-from ot.workers.uv import find_uv
 from ot.workers.uv_program import PreparationError
 from tests.wheels import serve_index, write_wheel
 from tests.worker_pool import host_of, open_pool, write_extension

@@ -15,9 +15,8 @@ from ot.execution.wording import word_error
 from ot.workers.header_options import HeaderMistakeError, read_placement
 from ot.workers.pep723 import parse_header
 from ot.workers.pool import open_worker_pool
-from ot.workers.ray.bundle import write_bundle
 from ot.workers.ray.driver_process import start_driver
-from ot.workers.ray.orders import make_order, needs_of
+from ot.workers.ray.orders import make_order, needs_of, write_bundle
 from ot.workers.uv_program import PreparationError
 from ot_ray.frames import Frames, Kind, write_frame
 from ot_ray.orders import read_order

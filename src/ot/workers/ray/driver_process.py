@@ -1,4 +1,4 @@
-"""The driver, seen from the server: a process below a guardian that places workers on the cluster."""
+"""The driver and the workers it places, seen from the server: a process below a guardian, and processes behind it."""
 
 from __future__ import annotations
 
@@ -6,20 +6,118 @@ import asyncio
 import itertools
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import anyio
 
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import Json, JsonObject
 from ot.logs import write_log
 from ot.processes.guarded_process import GuardedProcess, ignore, start_guarded
-from ot.workers.ray.remote_process import RemoteProcess
 from ot.workers.uv_program import PreparationError, Tell
 from ot_guardian import guarded
 from ot_guardian.plain_environment import plain_environment
 from ot_ray import driver_file
 from ot_ray.frames import Frames, Kind, write_frame
+
+_END_PATIENCE = 10.0  # seconds in which the driver must report the end of what was killed
+
+
+class RemoteEndFacts:
+    """The report of a node on a process that has ended; only an explanation if the process is lost."""
+
+    def __init__(self) -> None:
+        self.facts: Mapping[str, Json] = {}
+
+    def has_begun(self, slot: int, number: int) -> bool | None:
+        """None as long as nobody can tell."""
+        begun = self.facts.get("begun")
+        return slot < len(begun) and begun[slot] == number if isinstance(begun, list) else None
+
+    def status(self) -> int | None:
+        status = self.facts.get("status")
+        return status if isinstance(status, int) else None
+
+    def explanation(self) -> str:
+        return str(self.facts.get("explanation", ""))
+
+
+class RemoteProcess:
+    """Made by the driver's owner, which hands over its frames. `on_end` comes last, after all output."""
+
+    def __init__(self, number: int, driver: DriverProcess, tell: Tell) -> None:
+        self.ledger = RemoteEndFacts()
+        self.on_output: Callable[[bytes], None] = ignore
+        self.on_end: Callable[[], None] = lambda: None
+        self.ended = asyncio.Event()
+        self.exit_code = 0
+        self.tail = ""
+        self.node: str | None = None
+        self.failure = ""  # why it was never started
+        self.placed = asyncio.Event()  # or has ended
+        self._number = number
+        self._driver = driver
+        self._tell = tell
+        self._loop = asyncio.get_running_loop()
+
+    def write(self, data: bytes) -> None:
+        self._driver.send(Kind.WRITE, self._number, data)
+
+    def kill(self) -> None:
+        """End it and all that it started; where nobody reports that, it counts as lost."""
+        if not self.ended.is_set():
+            self._driver.send(Kind.KILL, self._number)
+            self._loop.call_later(_END_PATIENCE, self.lose, "nobody reports its end")
+
+    async def close(self, *, patience: float) -> None:
+        """Let it end by itself, kill it after that many seconds; it has ended when this returns, cancelled or not."""
+        with anyio.CancelScope(shield=True):
+            if not self.ended.is_set():
+                self._driver.send(Kind.CLOSE, self._number)
+            with anyio.move_on_after(patience):
+                await self.ended.wait()
+            self.kill()
+            await self.ended.wait()
+
+    def on_frame(self, kind: Kind, payload: bytes) -> None:
+        """Handle a frame from its node; raises ValueError for an invalid one."""
+        match kind:
+            case Kind.OUTPUT:
+                self.on_output(payload)
+            case Kind.TOLD:
+                self._tell(payload.decode(errors="replace"))
+            case Kind.PLACED:
+                self.node = payload.decode(errors="replace")
+                self.placed.set()
+            case Kind.ENDED:
+                self._on_end(json.loads(payload))
+            case _:
+                raise ValueError(f"a frame of the kind {kind.name} about a worker")
+
+    def lose(self, reason: str) -> None:
+        """Note that it is out of reach; ignored once it has ended."""
+        if not self.ended.is_set():
+            place = f"on node {self.node} " if self.node else ""
+            self.ledger.facts = {"explanation": f"{place}cannot be reached: {reason}"}
+            self._end()
+
+    def _on_end(self, facts: Mapping[str, Json]) -> None:
+        if "lost" in facts:
+            self.lose(str(facts["lost"]))
+            return
+        self.failure = str(facts.get("failure", ""))
+        code = facts.get("exit_code")
+        self.exit_code = code if isinstance(code, int) else 0
+        self.tail = str(facts.get("tail", ""))
+        self.ledger.facts = facts
+        self._end()
+
+    def _end(self) -> None:
+        self._driver.forget(self._number)
+        self.ended.set()
+        self.placed.set()
+        self.on_end()
+
 
 _PATIENCE = 30.0  # seconds in which the cluster must have answered
 _GOODBYE = 2.0  # seconds in which it may disconnect
@@ -75,7 +173,6 @@ class DriverProcess:
         return worker
 
     def send(self, kind: Kind, worker: int, payload: bytes = b"") -> None:
-        """Write a frame."""
         self._process.write(write_frame(kind, worker, payload))
 
     def forget(self, worker: int) -> None:

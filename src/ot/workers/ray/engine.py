@@ -15,13 +15,11 @@ from ot.config.models import WorkerSettings
 from ot.errors import PackNotReadyError
 from ot.logs import LogSpan
 from ot.registry.definitions import Libraries
-from ot.workers.extension import Extension
+from ot.workers.extension import Extension, WorkerHost
 from ot.workers.header_options import EngineName
-from ot.workers.host import WorkerHost
 from ot.workers.pack_environments import PackEnvironments
-from ot.workers.ray.bundle import write_bundle
 from ot.workers.ray.driver_process import DriverProcess, start_driver
-from ot.workers.ray.orders import make_order, needs_of
+from ot.workers.ray.orders import make_order, needs_of, write_bundle
 from ot.workers.uv_program import PreparationError, Tell
 from ot.workers.worker import Worker
 
