@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING
 from mcp_core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from mcp_core.consent import requires_consent
     from mcp_core.flat_signature import Answer, ServerLibrary, Unanswered
     from mcp_core.known_secrets import KnownSecrets
     from mcp_core.line_log import TRACE
     from mcp_core.mcp_log import Redactor
     from mcp_core.result import Report, Result, ToolReply, answer_in_words, quote_name, with_final_names
     from mcp_core.schema_text import ArgumentProblemsError
-    from mcp_core.tool_arguments import ToolArguments
+    from mcp_core.tool_arguments import ToolArguments, requires_consent
     from mcp_core.tool_decorator import ExtMcpToolDecorator
 else:  # Some need pydantic, which a process that wants only a small module of this package should not load.
     __getattr__ = lazy_names(__name__)

@@ -15,6 +15,7 @@ from typing import BinaryIO
 
 _BESIDE = re.compile(r"\.[0-9a-f]{16}\.tmp")
 _KEPT_ATTRIBUTES = frozenset({"system.posix_acl_access", "security.selinux"})
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOTHING = nullcontext()
 _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
@@ -65,13 +66,17 @@ def replacing(
     beside = f".{secrets.token_hex(8)}.tmp"
     before = _status(folder, name) if replace and mode is None else None
     try:
-        with _create(folder, beside, private=before is not None or mode is not None) as file:
+        private = before is not None or mode is not None
+        with os.fdopen(os.open(beside, _NEW, 0o600 if private else 0o666, dir_fd=folder), "wb") as file:
             if before is not None:
-                _keep_owner(file.fileno(), before)
-            if before is not None or mode is not None:
-                os.fchmod(file.fileno(), before.st_mode & 0o777 if before is not None else mode or 0)
-            if before is not None:
+                made = os.fstat(file.fileno())
+                if (made.st_uid, made.st_gid) != (before.st_uid, before.st_gid):
+                    with suppress(PermissionError):
+                        os.fchown(file.fileno(), before.st_uid, before.st_gid)
+                os.fchmod(file.fileno(), before.st_mode & 0o777)
                 _keep_attributes(file.fileno(), folder, name)
+            elif mode is not None:
+                os.fchmod(file.fileno(), mode)
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -106,18 +111,6 @@ def _status(folder: int, name: str) -> os.stat_result | None:
     except FileNotFoundError:
         return None
     return None if stat.S_ISLNK(found.st_mode) else found
-
-
-def _create(folder: int, name: str, *, private: bool) -> BinaryIO:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    return os.fdopen(os.open(name, flags, 0o600 if private else 0o666, dir_fd=folder), "wb")
-
-
-def _keep_owner(descriptor: int, before: os.stat_result) -> None:
-    made = os.fstat(descriptor)
-    if (made.st_uid, made.st_gid) != (before.st_uid, before.st_gid):
-        with suppress(PermissionError):
-            os.fchown(descriptor, before.st_uid, before.st_gid)
 
 
 def _keep_attributes(descriptor: int, folder: int, name: str) -> None:

@@ -26,15 +26,13 @@ class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         created = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         entry: dict[str, Json] = {"time": created.replace("+00:00", "Z"), "level": record.levelname}
-        entry |= self._facts(record)
+        if isinstance(record.msg, LineMessage):
+            entry |= record.msg.facts(self._redact)
+        else:
+            entry |= {"name": record.name, "message": self._redact(record.getMessage())}
         if record.exc_info:
             entry["detail"] = self._redact(self.formatException(record.exc_info))
         return json.dumps({**entry, **getattr(record, _TOLD, {})})
-
-    def _facts(self, record: logging.LogRecord) -> Mapping[str, Json]:
-        if isinstance(record.msg, LineMessage):
-            return record.msg.facts(self._redact)
-        return {"name": record.name, "message": self._redact(record.getMessage())}
 
 
 class Telling(logging.Filter):

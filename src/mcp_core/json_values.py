@@ -85,11 +85,9 @@ class _Walk:
             self._path.discard(id(value))
 
     def _inside(self, value: object, depth: int) -> Json:
-        fields = _fields_of(value)
+        fields = value if isinstance(value, Mapping) else _fields_of(value)
         if fields is not None:
             return self._object(fields.items(), depth)
-        if isinstance(value, Mapping):
-            return self._object(value.items(), depth)
         if isinstance(value, AbstractSet):
             return sorted((self.visit(item, depth) for item in value), key=json.dumps)
         if isinstance(value, Iterator) and not hasattr(value, "read"):  # reading a file could wait for ever
@@ -101,7 +99,8 @@ class _Walk:
     def _object(self, items: Iterable[tuple[object, object]], depth: int) -> dict[str, Json]:
         found: dict[str, Json] = {}
         for key, item in items:
-            name = self._key(key, depth)
+            plain = self.visit(key, depth)
+            name = plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
             if name in found:  # 1 and "1" are two keys
                 name = f"{name} ({type(key).__name__})"
             while name in found:
@@ -129,10 +128,6 @@ class _Walk:
         except Exception as error:  # noqa: BLE001 - what came before the failure is still worth sending
             return [*found, f"<{type(error).__name__}: {describe(error)}>"]
         return [*found, f"<stopped after {MAX_ITERATED} items>"] if len(found) == MAX_ITERATED else found
-
-    def _key(self, key: object, depth: int) -> str:
-        plain = self.visit(key, depth)
-        return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
 
 
 def describe(value: object) -> str:

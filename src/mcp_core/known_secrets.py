@@ -34,7 +34,6 @@ class KnownSecrets:
                 self.active = True
 
     def text(self, text: str) -> str:
-        """Return the text without known secrets."""
         forms, pattern = self._compiled
         if forms is not self.known:
             forms, pattern = self._compile()

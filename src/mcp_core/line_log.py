@@ -225,12 +225,13 @@ class _LineHandler(logging.StreamHandler[TextIO]):
         except RuntimeError:
             return False
         self._due_on, self._due_thread = loop, get_ident()
-        loop.call_later(TOGETHER, self._write_due)
-        return True
 
-    def _write_due(self) -> None:
-        self._due_on = None
-        self.flush()
+        def write_due() -> None:
+            self._due_on = None
+            self.flush()
+
+        loop.call_later(TOGETHER, write_due)
+        return True
 
     def _write_waiting(self) -> None:
         lines = [self._waiting.popleft() for _ in range(len(self._waiting))]

@@ -35,7 +35,6 @@ class LineSplitter:
         self._dropped = 0
 
     def feed(self, data: bytes) -> None:
-        """Add what was read."""
         self._bytes += data
 
     def take(self) -> bytes | None:
@@ -100,7 +99,6 @@ class LinePipes:
         self._read_on()
 
     def go_on(self) -> None:
-        """Take lines again."""
         self._held = False
         self._read_on()
 

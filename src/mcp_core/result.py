@@ -39,7 +39,6 @@ class ToolReply(TypedDict, total=False):
 
 
 def text_reply(text: str, *, is_error: bool) -> ToolReply:
-    """Build a reply that is only text."""
     return {"content": [_block(text)], "isError": is_error}
 
 
@@ -142,8 +141,6 @@ _SHOWN = 100  # characters of a name
 
 
 class Report(NamedTuple):
-    """An error in words."""
-
     text: str
     kind: str
     instruction: str | None = None

@@ -212,7 +212,9 @@ class ExtMcpToolDecorator:
         """
 
         def register(function: Function) -> Function:
-            final = self._final_name(name or function.__name__, prefix)
+            prefixes = (prefix, self._prefix, os.environ.get(PREFIX_VARIABLE))
+            chosen = next((candidate for candidate in prefixes if candidate is not None), "")
+            final = "_".join(filter(None, (chosen, name or function.__name__)))
             self.names[function.__name__] = final
             tool = RegisteredTool(final, function, library=self._library, redactor=self._redactor, names=self.names)
             self._server.tool(name=final, description=description)(tool.build_wrapper())
@@ -220,9 +222,3 @@ class ExtMcpToolDecorator:
             return function
 
         return register
-
-    def _final_name(self, name: str, prefix: str | None) -> str:
-        for candidate in (prefix, self._prefix, os.environ.get(PREFIX_VARIABLE)):
-            if candidate is not None:
-                return f"{candidate}_{name}" if candidate else name
-        return name

@@ -29,8 +29,6 @@ class Category(TypedDict):
 
 
 class Categories:
-    """The categories in one guide's folder."""
-
     def __init__(self, folder: GuideFolder) -> None:
         self._folder = folder
 
@@ -107,8 +105,6 @@ class Collection(TypedDict):
 
 
 class Collections:
-    """The collections of one guide."""
-
     def __init__(self, folder: GuideFolder) -> None:
         self._folder = folder
 
@@ -119,7 +115,13 @@ class Collections:
                 found = _read(root)
         except (FileNotFoundError, NotADirectoryError):
             return []
-        return [self._complete(collection) for collection in found.values()]
+        known = set(self._folder.category_names())
+        for collection in found.values():
+            missing = [name for name in collection["categories"] if name not in known]
+            if missing:
+                collection["categories"] = [name for name in collection["categories"] if name in known]
+                collection["missing"] = missing
+        return list(found.values())
 
     def read(self, name: str) -> Collection:
         """Return one collection; raises NotFoundError."""
@@ -132,7 +134,10 @@ class Collections:
         """Create or replace a collection; raises NotFoundError for a category."""
         check_new_name("collection", name)
         chosen = list(dict.fromkeys(categories))
-        self._refuse_missing(chosen)
+        known = self._folder.category_names()
+        for category in chosen:
+            if check_name("category", category) not in known:
+                raise NotFoundError("category", category, nearest=find_nearest(category, known))
         collection: Collection = {"collection": name, "description": one_line(description), "categories": chosen}
         with self._folder.open(lock=True) as root:
             _write(root, {**_read(root), name: collection})
@@ -145,20 +150,6 @@ class Collections:
             rest = _read(root)
             rest.pop(name, None)
             _write(root, rest)
-
-    def _refuse_missing(self, categories: Sequence[str]) -> None:
-        known = self._folder.category_names()
-        for name in categories:
-            if check_name("category", name) not in known:
-                raise NotFoundError("category", name, nearest=find_nearest(name, known))
-
-    def _complete(self, collection: Collection) -> Collection:
-        known = set(self._folder.category_names())
-        missing = [name for name in collection["categories"] if name not in known]
-        if missing:
-            collection["categories"] = [name for name in collection["categories"] if name in known]
-            collection["missing"] = missing
-        return collection
 
 
 def _read(root: Folder) -> dict[str, Collection]:

@@ -50,10 +50,12 @@ def split_front_matter(text: str) -> tuple[FrontMatter, str]:
         found = read_mapping(block["yaml"])
     except YamlError as error:
         raise YamlError(error.reason, line=error.line and error.line + 1, where="its front matter") from None
+    tags = found.get("tags")  # a list, or texts with commas between them
+    listed = tags if isinstance(tags, list) else one_line(tags).split(",")
     front = FrontMatter(
         title=one_line(found.get("title")),
         description=one_line(found.get("description")),
-        tags=_read_tags(found.get("tags")),
+        tags=tuple(tag for tag in map(one_line, listed) if tag),
         template=str(found.get("template")).lower() in _YES,
     )
     return front, text[block.end() :]
@@ -63,12 +65,6 @@ def find_body(text: str) -> str:
     """Return what follows the front matter, whatever that holds."""
     block = _BLOCK.match(text)
     return text if block is None else text[block.end() :]
-
-
-def _read_tags(value: object) -> tuple[str, ...]:
-    """Read a list, or texts with commas between them."""
-    tags = value if isinstance(value, list) else one_line(value).split(",")
-    return tuple(tag for tag in map(one_line, tags) if tag)
 
 
 def find_title(body: str) -> str:
@@ -172,7 +168,11 @@ class Documents:
         if document.summary.size > SIZE_LIMIT:
             raise TooLargeError(str(name), limit=SIZE_LIMIT)
         with self._folder.open_category(name.category, lock=True) as folder:
-            _refuse_similar(folder, name, replace=replace)
+            # Names that differ only in case are one file on some systems, so they are one here.
+            for entry in folder.entries():
+                replaced = replace and entry.name == name.file and entry.kind == "file"
+                if fold_name(entry.name) == fold_name(name.file) and not replaced:
+                    raise ExistsError("document", str(DocumentName(name.category, entry.name.removesuffix(SUFFIX))))
             folder.write(name.file, document.text.encode(), replace=replace)
         return document
 
@@ -224,11 +224,3 @@ def _describe(name: DocumentName, data: bytes) -> Document:
         problem=problem,
     )
     return Document(summary, text, body)
-
-
-def _refuse_similar(folder: Folder, name: DocumentName, *, replace: bool) -> None:
-    """Names that differ only in case are one file on some systems, so they are one here."""
-    for entry in folder.entries():
-        replaced = replace and entry.name == name.file and entry.kind == "file"
-        if fold_name(entry.name) == fold_name(name.file) and not replaced:
-            raise ExistsError("document", str(DocumentName(name.category, entry.name.removesuffix(SUFFIX))))

@@ -101,7 +101,6 @@ class Folder:
         lock(self._descriptor)  # network file systems may have no locks for folders; every write is whole
 
     def remove_folder(self, name: str) -> None:
-        """Remove an empty folder."""
         os.rmdir(_one_step(name), dir_fd=self._descriptor)
         os.fsync(self._descriptor)
 

@@ -27,8 +27,6 @@ answered = answer_in_words((GuideError, OSError), word_error)
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """Everything that the tools work with."""
-
     project: Path
     folder: GuideFolder
     categories: Categories

@@ -9,10 +9,11 @@ _LISTS = {"category": "list_categories", "document": "list_documents", "collecti
 
 
 def word_error(error: Exception) -> Report:
-    """Word an error of a guide, or of the disk."""
     match error:
         case errors.NotFoundError():
-            return Report(_not_found(error), "not_found", f"Call `{_LISTS[error.kind]}` to see what exists.")
+            near = f" Did you mean {', '.join(map(quote_name, error.nearest))}?" if error.nearest else ""
+            text = f"There is no {error.kind} {quote_name(error.name)}.{near}"
+            return Report(text, "not_found", f"Call `{_LISTS[error.kind]}` to see what exists.")
         case errors.BadNameError():
             return Report(f"{quote_name(error.name)} is not a valid {error.kind} name: {error.reason}.", "bad_name")
         case errors.ExistsError():
@@ -34,13 +35,6 @@ def word_error(error: Exception) -> Report:
         case OSError():
             return Report(f"The guide's folder cannot be used: {error.strerror or error}.", "storage")
     return Report(str(error), "failed")
-
-
-def _not_found(error: errors.NotFoundError) -> str:
-    sentence = f"There is no {error.kind} {quote_name(error.name)}."
-    if not error.nearest:
-        return sentence
-    return f"{sentence} Did you mean {', '.join(map(quote_name, error.nearest))}?"
 
 
 def _not_empty(error: errors.NotEmptyError) -> Report:

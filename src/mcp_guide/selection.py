@@ -39,20 +39,17 @@ class Search:
         """Return the match of one document, None where it has none of the words."""
         body = document.body.casefold()
         weights = tuple(_weigh(word, document, body) for word in self._words)
-        return Match(weights, self._find_line(document.body)) if any(weights) else None
+        if not any(weights):
+            return None
+        lines = document.body.splitlines()
+        found = (line for line in lines if any(word in line.casefold() for word in self._words))
+        return Match(weights, shorten(next(found, ""), _LINE))
 
     def score(self, matches: Sequence[Match]) -> list[float]:
         """Score all matches of a search: a word that few documents have says more, and so does having more words."""
         columns = list(zip(*(match.weights for match in matches), strict=True))
         rarity = [math.log(1 + len(matches) / max(1, sum(map(bool, column)))) for column in columns]
         return [_score(match.weights, rarity) for match in matches]
-
-    def _find_line(self, body: str) -> str:
-        for line in body.splitlines():
-            folded = line.casefold()
-            if any(word in folded for word in self._words):
-                return shorten(line, _LINE)
-        return ""
 
 
 def _stem(word: str) -> str:
@@ -108,7 +105,9 @@ def select(guide: Guide, wish: Wish) -> Selection:
         for document in guide.documents.walk(category):
             _consider(document, wish.pattern, search, selection)
     if search is not None:
-        selection.found = _rank(selection.found, search)
+        scores = search.score([match for _, match in selection.found if match is not None])
+        order = sorted(range(len(scores)), key=lambda index: -scores[index])
+        selection.found = [selection.found[index] for index in order]
     return selection
 
 
@@ -131,12 +130,6 @@ def _consider(found: Document | Unreadable, pattern: str | None, search: Search 
         selection.found.append((found.summary, None))
     elif (match := search.judge(found)) is not None:
         selection.found.append((found.summary, match))
-
-
-def _rank(found: list[tuple[Summary, Match | None]], search: Search) -> list[tuple[Summary, Match | None]]:
-    scores = search.score([match for _, match in found if match is not None])
-    order = sorted(range(len(found)), key=lambda index: -scores[index])
-    return [found[index] for index in order]
 
 
 def _fits(name: DocumentName, pattern: str) -> bool:

@@ -6,7 +6,6 @@ import importlib
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, nullcontext
-from types import ModuleType
 from urllib.parse import quote
 
 import anyio.to_thread
@@ -21,7 +20,7 @@ from mcp_guide.names import DocumentName, check_name
 from mcp_guide.places import Places
 from mcp_guide.reporting import word_error
 from mcp_guide.selection import Wish, select
-from mcp_guide.tools import tool_category, tool_document, tool_template
+from mcp_guide.tools import tool_category, tool_collection, tool_document, tool_template
 from mcp_official import DeclaredToolsServer
 
 INSTRUCTIONS = (
@@ -37,11 +36,14 @@ class GuideServer(DeclaredToolsServer[Guide]):
     """The tools of a guide, and its documents as resources, read from disk at each request."""
 
     def __init__(self, guide: Guide, *, prefix: str | None = None) -> None:
+        modules = [tool_category, tool_document, tool_collection, tool_template]
+        if os.environ.get(EXAMPLES_VARIABLE) == "true":  # importing a tool's module declares it
+            modules.append(importlib.import_module("mcp_guide.tools.tool_example"))
         super().__init__(
             "guide",
             instructions=INSTRUCTIONS,
             open_state=lambda: nullcontext(guide),
-            modules=_import_tool_modules(),
+            modules=modules,
             offers=["resources"],
             prefix=prefix,
         )
@@ -52,23 +54,13 @@ class GuideServer(DeclaredToolsServer[Guide]):
             return _read_document(guide, category, name)
 
     async def list_resources(self) -> list[Resource]:
-        """List the documents as they are now."""
         return await anyio.to_thread.run_sync(lambda: list(_list_documents(self._guide)))
 
 
 @asynccontextmanager
 async def open_server(places: Places, prefix: str, log_level: Level) -> AsyncIterator[GuideServer]:
-    """Serve the guide of a project, and log to stderr."""
     mcp_log.configure("mcp_guide", level=log_level)
     yield GuideServer(open_guide(places), prefix=prefix)
-
-
-def _import_tool_modules() -> list[ModuleType]:
-    """Importing a tool's module declares it; the example stays out, unimported, unless somebody asks for it."""
-    modules = [tool_category, tool_document, tool_template]
-    if os.environ.get(EXAMPLES_VARIABLE) == "true":
-        modules.append(importlib.import_module("mcp_guide.tools.tool_example"))
-    return modules
 
 
 def _list_documents(guide: Guide) -> Iterator[Resource]:

@@ -70,17 +70,13 @@ class DeclaredToolsServer(MCPServer[State]):
             request_state_security=states,
             middleware=[_correct(_OPTIONAL.difference(offers), changing=subscriptions is not False), *middleware],
         )
-        tools = self._register(modules, prefix)
-        self.argument_models = tools.models
-        self._lowlevel_server.instructions = with_final_names(instructions, tools.names)
-
-    def _register(self, modules: Sequence[ModuleType], prefix: str | None) -> ExtMcpToolDecorator:
         tools = ExtMcpToolDecorator(self, prefix, library=OfficialLibrary())
         for module in modules:
             ToolArguments.redeclare(module)
         for function in ToolArguments.get_declared_tools(package=modules[0].__package__).values():
             tools.tool(description=ToolArguments.build_tool_description(function))(function)
-        return tools
+        self.argument_models = tools.models
+        self._lowlevel_server.instructions = with_final_names(instructions, tools.names)
 
     async def serve(self, reader: MessageReader, writer: MessageWriter) -> None:
         """Serve one client, in the protocol era it opens with, until it closes its side."""

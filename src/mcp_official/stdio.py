@@ -127,7 +127,6 @@ class MessageReader(ObjectReceiveStream[SessionMessage]):
         return len(self._due)
 
     def give(self, line: bytes | LineTooLongError) -> None:
-        """Take a line."""
         self._due.append(line)
         self._news.set()
         if self._pipes is not None and len(self._due) >= _MOST_DUE:
@@ -156,5 +155,4 @@ class MessageReader(ObjectReceiveStream[SessionMessage]):
                         await MessageWriter(self._pipes).send(SessionMessage(malformed.answer))
 
     async def aclose(self) -> None:
-        """Read nothing more."""
         self.end()

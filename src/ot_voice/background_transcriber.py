@@ -214,7 +214,7 @@ class BackgroundTranscriber:
         question = self._question
         if question is not None and question.said and not question.is_open:
             self._ear.attend(self._settings.answer_window)
-            question.open()
+            question.is_open = True
             self._watch(events.Asked())
 
     async def _take(self, sound: Sound) -> None:
@@ -253,7 +253,10 @@ class BackgroundTranscriber:
                 if not transcript.text.strip():
                     self._watch(events.NotUnderstood())
                 elif self._answers is not None:
-                    await self._respond(transcript, self._answers)
+                    text = await self._confirm(transcript) if transcript.doubted else transcript.text
+                    if text:  # which may lack its device: then that is asked for
+                        missing = find_missing(text)
+                        await self._reply(text, _say(missing) if missing else self._answers.reply(text))
         finally:
             self._ended.set()
 
@@ -289,13 +292,6 @@ class BackgroundTranscriber:
         if transcript.text.strip():
             self._watch(events.Heard(transcript.text, transcript.engine, transcript.confidence, span.duration))
         return transcript
-
-    async def _respond(self, transcript: Transcript, answers: Answers) -> None:
-        """Answer what was heard; what is doubtful or lacks its device is asked about first."""
-        text = await self._confirm(transcript) if transcript.doubted else transcript.text
-        if text:
-            missing = find_missing(text)
-            await self._reply(text, _say(missing) if missing else answers.reply(text))
 
     async def _confirm(self, transcript: Transcript) -> str:
         """Return what was said, after asking; nothing if something else was said instead of an answer."""

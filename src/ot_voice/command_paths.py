@@ -104,7 +104,10 @@ class CommandPaths:
 
     def _connect(self, begin: int, end: int, signs: list[str]) -> None:
         """Lead from one state to another through what the signs of a rule say."""
-        choices = [_without_weight(choice) for choice in _split(signs)]
+        choices = [
+            (float(choice[0].strip("/")), choice[1:]) if choice[0].startswith("/") else (1.0, choice)
+            for choice in _split(signs)
+        ]
         heaviest = max(weight for weight, _ in choices)
         for weight, choice in choices:
             state = self._new()
@@ -145,10 +148,6 @@ def _split(signs: list[str]) -> Iterator[list[str]]:
         else:
             choice.append(sign)
     yield choice
-
-
-def _without_weight(choice: list[str]) -> tuple[float, list[str]]:
-    return (float(choice[0].strip("/")), choice[1:]) if choice[0].startswith("/") else (1.0, choice)
 
 
 def _items(choice: list[str]) -> Iterator[list[str]]:

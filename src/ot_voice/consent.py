@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Sequence
 import anyio
 
 from ot.clients.caller import Choice
+from ot_voice.answer import clean
 from ot_voice.audio import Utterance
-from ot_voice.spoken_text import clean
 
 LONGEST_LINE = 90  # characters of one argument that are read
 MOST_LINES = 8
@@ -48,31 +48,23 @@ def _shorten(line: str) -> str:
 
 
 class OpenQuestion:
-    """One question to a live source: nothing counts before `open`, then the first utterance is its answer."""
+    """One question to a live source: nothing counts before it `is_open`, then the first utterance is its answer."""
 
     def __init__(self) -> None:
         self.said = False
-        self._open = False
+        self.is_open = False
         self._began = anyio.Event()
         self._ended = anyio.Event()
         self._answer: Utterance | None = None
 
-    def open(self) -> None:
-        """Let what is said from now on count."""
-        self._open = True
-
-    @property
-    def is_open(self) -> bool:
-        return self._open
-
     def begin(self) -> None:
         """Somebody has begun to speak."""
-        if self._open:
+        if self.is_open:
             self._began.set()
 
     def take(self, utterance: Utterance) -> None:
         """Take an utterance as the answer, if none has been given."""
-        if self._open and self._answer is None:
+        if self.is_open and self._answer is None:
             self._answer = utterance
             self.end()
 

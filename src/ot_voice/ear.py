@@ -95,7 +95,6 @@ class Segmenter:
             self._state = _State.PERHAPS
 
     def forget(self) -> None:
-        """Forget what is being said, all of it."""
         self._blocks = []
         self._rest()
 
@@ -188,7 +187,6 @@ class Ear:
         self._awake_until = math.inf if waker is None else -math.inf
 
     def hear(self, block: bytes) -> list[Sound]:
-        """Take one block."""
         return list(self._hear(block))
 
     def finish(self) -> list[Sound]:

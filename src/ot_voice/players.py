@@ -26,7 +26,6 @@ class Player(Protocol):
 
     async def play(self, wav: bytes) -> None:
         """Play it, and return at its end; cancelled, it is silent at once. Raises VoiceError."""
-        ...
 
 
 class AplayPlayer:
@@ -122,7 +121,6 @@ class Speaker(Protocol):
 
     async def say(self, sentence: str) -> None:
         """Say it, and return when it has been said; cancelled, it is silent at once. Raises VoiceError."""
-        ...
 
 
 class EspeakSpeaker:

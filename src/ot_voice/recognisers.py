@@ -42,15 +42,12 @@ class Recogniser(Protocol):
 
     async def prepare(self) -> None:
         """Load what takes time; may be called beside `transcribe`, or never."""
-        ...
 
     async def transcribe(self, audio: bytes) -> Transcript:
         """Return the words of one utterance, 16-bit samples at 16 kHz; an empty text if there are none."""
-        ...
 
     async def hear_answer(self, audio: bytes) -> bool | None:
         """Return the answer to a yes-or-no question; None for everything that is neither."""
-        ...
 
 
 class IsolatedRecogniser:
@@ -177,15 +174,7 @@ class GrammarRecogniser(NamedCommandRecogniser):
         return read_answer(found["text"]) if found["margin"] >= _CERTAIN else None
 
     def _judge(self, found: Mapping[str, Any], restore: Callable[[str], str]) -> Transcript:
-        return Transcript(restore(found["text"]), self.name, confidence_of(found["margin"]))
-
-
-def confidence_of(margin: float) -> float:
-    """Return the margin of a command as a probability.
-
-    A half lies where the commands and the other sentences that we generated were equally far away.
-    """
-    return probability_of((margin - _EVEN) / _SPREAD)
+        return Transcript(restore(found["text"]), self.name, probability_of((found["margin"] - _EVEN) / _SPREAD))
 
 
 def probability_of(logit: float) -> float:
@@ -199,8 +188,8 @@ _EVEN_WITH_FREE, _SPREAD_WITH_FREE = -19.0, 2.5  # nats
 _CLEAR_LEAD, _CLEAR_LEAD_OF_LOCKS = 1.0, 6.0  # nats before the next command; "lock" and "unlock" sound alike
 _WORTH_ASKING = 6.0  # nats before the next command, which the person may have meant
 _LOCKS = {"lock", "unlock", "locked", "unlocked", "open", "close"}
-_EVEN = 0.1  # nats for a hundredth of a second
-_SPREAD = 0.1
+# Of PocketSphinx; the commands and the other sentences that we generated were equally far away.
+_EVEN, _SPREAD = 0.1, 0.1  # nats for a hundredth of a second
 
 
 def restore_names(text: str, names: Mapping[str, str], *, article: str = "") -> str:

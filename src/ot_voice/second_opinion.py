@@ -111,7 +111,8 @@ def choose(free: Transcript, command: Transcript) -> Transcript:
     """
     if not command.text:
         return free
-    evidence = _logit(command.confidence or 0.0)
+    likely = min(1 - 1e-9, max(1e-9, command.confidence or 0.0))
+    evidence = math.log(likely / (1 - likely))
     if free.text:
         alike = agreement(free.text, command.text)
         evidence += _WEIGHT * (alike - _EVEN_AGREEMENT)
@@ -134,8 +135,3 @@ def contradicts(free: str, command: str) -> bool:
 def agreement(one: str, other: str) -> float:
     """Return the share of letters that two texts have in common, in order, from 0 to 1; spaces do not count."""
     return Indel.normalized_similarity(*(spoken_form(text).replace(" ", "") for text in (one, other)))
-
-
-def _logit(probability: float) -> float:
-    bounded = min(1 - 1e-9, max(1e-9, probability))
-    return math.log(bounded / (1 - bounded))

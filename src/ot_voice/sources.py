@@ -39,7 +39,6 @@ class AudioSource(Protocol):
 
     def pieces(self) -> AsyncGenerator[bytes, None]:
         """Read until the source ends; raises VoiceError."""
-        ...
 
 
 class WavSource:
@@ -137,7 +136,8 @@ class MicrophoneSource:
 
         def heard(data: memoryview, _frames: int, _time: object, _status: object) -> None:
             # On PortAudio's own thread: copy, hand over, go.
-            loop.call_soon_threadsafe(self._take, bytes(data))
+            loop.call_soon_threadsafe(self._waiting.append, bytes(data))
+            loop.call_soon_threadsafe(self._arrived.set)
 
         stream, rate = self._open(sounddevice, heard)
         resampler = Resampler(rate)
@@ -171,10 +171,6 @@ class MicrophoneSource:
         except (sounddevice.PortAudioError, ValueError) as error:
             raise VoiceError("the microphone", f"cannot be opened: {error}") from error
         return stream, rate
-
-    def _take(self, data: bytes) -> None:
-        self._waiting.append(data)
-        self._arrived.set()
 
     def _forget_beyond(self, most: int) -> None:
         lost = 0

@@ -22,7 +22,6 @@ WHICH_DEVICE = "Node number, name, or place and name; case does not matter"
 
 
 def word_error(error: errors.ZwaveError) -> Report:
-    """Word an error of the network."""
     match error:
         case errors.UnknownDeviceError():
             return _unknown_device(error)

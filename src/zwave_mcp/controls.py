@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Literal, TypeGuard
 
-from zwave_mcp.commands import Command
 from zwave_mcp.devices import find_control, fold
 from zwave_mcp.errors import BadSettingError, EndpointError, UnableError
+from zwave_mcp.house import Command
 from zwave_mcp.nodes import CommandClass, Node, Value, state_key
 
 FULL = 99  # of a dimmer, in the Z-Wave standard
@@ -35,7 +35,6 @@ def build_switch(node: Node, *, on: bool, endpoint: int | None) -> Command:
 
 
 def build_dim(node: Node, *, percent: int, seconds: float | None, endpoint: int | None) -> Command:
-    """Go to a level, within so many seconds."""
     target = find_control(node, "dimmed", _DIMMED, endpoint=endpoint)
     level = min(percent, FULL)
     current = target.id.sibling("currentValue")
@@ -73,7 +72,11 @@ def build_temperature(
     low, high = target.minimum, target.maximum
     if (low is not None and degrees < low) or (high is not None and degrees > high):
         raise BadSettingError(node.title, f"{degrees:g}{target.unit or ''}", describe_limits(target))
-    return Command(target, degrees, target.id, lambda value: _is_near(value, degrees))
+
+    def is_near(value: object) -> bool:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value - degrees) < _SAME
+
+    return Command(target, degrees, target.id, is_near)
 
 
 def build_mode(node: Node, *, mode: str, endpoint: int | None) -> Command:
@@ -146,7 +149,3 @@ def _convert(node: Node, target: Value, temperature: float, unit: Unit | None) -
         raise UnableError(node.title, f"set in °{unit}", (f"thermostat in {target.unit}",))
     converted = temperature * 9 / 5 + 32 if own == "F" else (temperature - 32) * 5 / 9
     return round(converted, 1)
-
-
-def _is_near(value: object, degrees: float) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value - degrees) < _SAME

@@ -68,7 +68,6 @@ class Health(TypedDict):
 
 
 def describe_health(network: Network) -> Health:
-    """Describe the network as it is known now."""
     connection = _describe_connection(network)
     if network.link.state is not LinkState.CONNECTED:
         problem = network.link.problem or "still connecting for the first time"
@@ -218,7 +217,6 @@ def describe_value(value: Value, *, several_endpoints: bool) -> ValueLine:
 
 
 def _describe_choice(value: Value, line: ValueLine) -> None:
-    """Say what a value may be set to."""
     line["writeable"] = True
     if value.minimum is not None:
         line["min"] = value.minimum

@@ -1,27 +1,111 @@
-"""One house: its network, the way to it, and the commands that can be given; built and closed in one place."""
+"""One house: its network, the way to it, and commands, which count only when the device itself reports the change."""
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 
 import anyio
 
+from mcp_core.json_types import Json
 from mcp_core.quick_dataclass import dataclass, replace
 from zwave_mcp.address import Address
-from zwave_mcp.backends.backend import Backend
+from zwave_mcp.backends.backend import Backend, SetOutcome, SetStatus
 from zwave_mcp.backends.mqtt import MqttBackend
 from zwave_mcp.backends.websocket import WebSocketBackend
-from zwave_mcp.commands import CONFIRM_WITHIN, Command, Commander
 from zwave_mcp.devices import find_device
+from zwave_mcp.errors import CommandFailedError, NoAnswerError, NotConfirmedError, RefusedError, UnreachableError
 from zwave_mcp.network import Network
-from zwave_mcp.nodes import Node, Value
+from zwave_mcp.nodes import Node, Status, Value, ValueId
+
+log = logging.getLogger(__name__)
+
+CONFIRM_WITHIN = 8.0  # seconds after the driver has accepted a command
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
+
+_REASONS = {
+    SetStatus.NO_DEVICE_SUPPORT: "the device does not support it",
+    SetStatus.FAIL: "the device, or the driver for it, reported a failure",
+    SetStatus.ENDPOINT_NOT_FOUND: "the device has no such endpoint",
+    SetStatus.NOT_IMPLEMENTED: "the driver does not know how to set it",
+    SetStatus.INVALID_VALUE: "the driver does not accept the value",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Set `target` to `value`; done when `current` has a value that `fits`. `transition` is in seconds."""
+
+    target: Value
+    value: Json
+    current: ValueId
+    fits: Callable[[Json], bool]
+    transition: float | None = None
+
+
+class Commander:
+    """Sends commands, one after the other for each device, and waits until the device confirms them.
+
+    The driver takes a command that was delivered for one that was carried out, and reports the new value by itself. So
+    the device is asked, over the radio, what the value is now; only its own answer counts.
+    """
+
+    def __init__(self, network: Network, backend: Backend, *, confirm_within: float = CONFIRM_WITHIN) -> None:
+        self._network = network
+        self._backend = backend
+        self._confirm_within = confirm_within
+        self._turns: dict[int, anyio.Lock] = {}
+
+    async def carry_out(self, node: Node, command: Command) -> Value:
+        """Return the value that the device reports after the command; raises the errors that say why it does not."""
+        async with self._turns.setdefault(node.id, anyio.Lock()):
+            await self._network.require_connection()
+            node = self._network.nodes.get(node.id, node)  # it may have been replaced while this waited
+            check_reachable(node)
+            log.debug("node %s: set %s to %r", node.id, command.target.name, command.value)
+            try:
+                outcome = await self._backend.set_value(command.target.id, command.value, transition=command.transition)
+            except RefusedError as error:
+                raise CommandFailedError(node.title, error.message or error.code) from error
+            if not outcome.accepted:
+                raise CommandFailedError(node.title, outcome.message or _REASONS[outcome.status])
+            return await self._confirm(node, command, outcome)
+
+    async def _confirm(self, node: Node, command: Command, outcome: SetOutcome) -> Value:
+        limit = self._confirm_within + max(command.transition or 0.0, outcome.remaining)
+        deadline = time.monotonic() + limit
+        pause = _FIRST_PAUSE
+        known = self._network.find_value(command.current)
+        heard, last = False, known.value if known else None
+        while (left := deadline - time.monotonic()) > 0:
+            try:
+                with anyio.fail_after(left):
+                    last = await self._backend.poll_value(command.current)
+                heard = True
+            except (RefusedError, NoAnswerError, TimeoutError) as error:
+                log.debug("node %s does not tell its value: %r", node.id, error)
+            if heard and command.fits(last):
+                known = self._network.find_value(command.current)
+                if known is not None and known.value == last:
+                    return known
+                return replace(known or Value(command.current), value=last, updated=datetime.now(UTC))  # heard just now
+            await self._network.wait_for_news(command.current, min(pause, max(0.0, deadline - time.monotonic())))
+            pause = min(pause * 2, _LONGEST_PAUSE)
+        raise NotConfirmedError(node.title, wanted=command.value, last=last, heard=heard, seconds=limit)
+
+
+def check_reachable(node: Node) -> None:
+    """Refuse to talk to a device that cannot hear; raises UnreachableError."""
+    if node.status in (Status.DEAD, Status.ASLEEP) or not node.ready:
+        seen = node.last_seen.isoformat(timespec="seconds") if node.last_seen else None
+        raise UnreachableError(node.title, node.status, ready=node.ready, last_seen=seen)
 
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """Everything that the tools work with."""
-
     network: Network
     backend: Backend
     commander: Commander

@@ -94,11 +94,15 @@ class Network:
         self.nodes.pop(node, None)
 
     def put_value(self, value: Value) -> None:
-        """Put in a value with all that is known about it."""
         node = self.nodes.get(value.id.node)
         if node is not None:
             node.values[value.id] = value
-            self._learn_name(node, value)
+            # A device may carry its name; the driver tells of a change as of any other value.
+            if value.id.command_class == CommandClass.NODE_NAMING and isinstance(value.value, str):
+                if value.id.property == "name":
+                    node.name = value.value
+                elif value.id.property == "location":
+                    node.location = value.value
             self._wake(value.id)
 
     def update_value(self, value_id: ValueId, value: Json, updated: datetime | None) -> None:
@@ -157,11 +161,3 @@ class Network:
     def _wake(self, value_id: ValueId) -> None:
         for news in self._waiting.get(value_id, ()):
             news.set()
-
-    def _learn_name(self, node: Node, value: Value) -> None:
-        """Take over the name that a device carries; the driver tells of a change as of any other value."""
-        if value.id.command_class == CommandClass.NODE_NAMING and isinstance(value.value, str):
-            if value.id.property == "name":
-                node.name = value.value
-            elif value.id.property == "location":
-                node.location = value.value

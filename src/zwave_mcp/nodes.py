@@ -46,7 +46,6 @@ class ValueId(NamedTuple):
         return self.command_class == command_class and self.property == name
 
     def sibling(self, name: str) -> ValueId:
-        """Return the id of another property beside this one."""
         return ValueId(self.node, self.command_class, self.endpoint, name, self.key)
 
 
@@ -70,7 +69,6 @@ class Value:
 
     @property
     def name(self) -> str:
-        """Its name for people."""
         return self.label or self.property_name or str(self.id.property)
 
     @property

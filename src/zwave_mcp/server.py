@@ -19,8 +19,6 @@ INSTRUCTIONS = (
 
 
 class ZwaveServer(DeclaredToolsServer[House]):
-    """The tools of a house."""
-
     def __init__(self, house: House) -> None:
         super().__init__(
             "zwave",

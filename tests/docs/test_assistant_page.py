@@ -13,7 +13,7 @@ from onetool.chat.display import describe_end
 from onetool.cli import COMMANDS, load_command
 from onetool.cli.chat import WIDTHS
 from onetool.cli.printing import word_table
-from ot.ai.events import ToolEnded, ToolStarted
+from ot.ai.messages import ToolEnded, ToolStarted
 from ot.config.loader import load_config
 from tests.models.clients import open_client
 from tests.models.raw_provider import llama_end, llama_part, raw_provider

@@ -76,7 +76,7 @@ async def test_a_tool_logs_what_it_does_to_stderr_and_stdout_has_json_rpc_alone(
     assert [result.is_error for result in (on, failed, wrong, unknown)] == [False, True, True, True]
     assert len(read_lines(tmp_path)) >= 5
     log = (tmp_path / "stderr").read_text()
-    assert "DEBUG   zwave_mcp.commands node 2: set Target value to True" in log
+    assert "DEBUG   zwave_mcp.house node 2: set Target value to True" in log
     assert "Tool called: switch" in log
 
 

@@ -7,9 +7,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from ot.ai.clients import client_class
-from ot.ai.events import Event, TextDelta
 from ot.ai.failover import Backoff
-from ot.ai.messages import AssistantMessage, Model, ToolMessage, UserMessage
+from ot.ai.messages import AssistantMessage, Event, Model, TextDelta, ToolMessage, UserMessage
 from ot.ai.opening import build_model
 from ot.ai.tool_loop import ToolLoop
 from ot.config.models import AiSettings

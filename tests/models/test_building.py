@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ot.ai.clients import build_client
-from ot.ai.events import Retrying
+from ot.ai.messages import Retrying
 from ot.ai.providers.anthropic.client import AnthropicClient
 from ot.ai.providers.ollama.client import OllamaClient
 from ot.app import open_app, open_assistant

@@ -8,8 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from ot.ai.events import Finished, Retrying, TextDelta, ToolEnded, ToolStarted, Usage
-from ot.ai.messages import AssistantMessage, ToolMessage
+from ot.ai.messages import AssistantMessage, Finished, Retrying, TextDelta, ToolEnded, ToolMessage, ToolStarted, Usage
 from ot.errors import ModelRefusedError, ModelUnavailableError
 from tests.models.clients import AT_ONCE, assert_sound, collect, model_at, only, open_client, words
 from tests.models.servers import ScriptedServer

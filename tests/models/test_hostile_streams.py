@@ -8,8 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from ot.ai.events import Finished, Retrying, ToolEnded, Usage
-from ot.ai.messages import AssistantMessage, ToolMessage
+from ot.ai.messages import AssistantMessage, Finished, Retrying, ToolEnded, ToolMessage, Usage
 from ot.errors import ModelRefusedError, ModelUnavailableError
 from tests.models.clients import assert_sound, collect, only, open_client, words
 from tests.models.raw_provider import (

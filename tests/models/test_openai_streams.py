@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ot.ai.events import Finished, Retrying, ToolEnded, Usage
+from ot.ai.messages import Finished, Retrying, ToolEnded, Usage
 from ot.errors import ModelRefusedError, ModelUnavailableError
 from tests.models.clients import collect, only, open_client, words
 from tests.models.raw_provider import BREAK, RawProvider, gpt_chunk, gpt_end

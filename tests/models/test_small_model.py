@@ -9,8 +9,18 @@ import httpx
 import pytest
 
 from mcp_core.json_types import Json
-from ot.ai.events import Finished, TextDelta, ToolEnded, ToolStarted, Usage
-from ot.ai.messages import Request, Spent, Stopped, Text, UserMessage
+from ot.ai.messages import (
+    Finished,
+    Request,
+    Spent,
+    Stopped,
+    Text,
+    TextDelta,
+    ToolEnded,
+    ToolStarted,
+    Usage,
+    UserMessage,
+)
 from tests.models.clients import assert_sound, collect, model_at, only, open_client
 from tests.models.servers import small_model_server
 from tests.opened_executor import open_executor

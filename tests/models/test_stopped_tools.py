@@ -9,8 +9,7 @@ from pathlib import Path
 
 import anyio
 
-from ot.ai.events import ToolEnded, ToolStarted
-from ot.ai.messages import ToolMessage
+from ot.ai.messages import ToolEnded, ToolMessage, ToolStarted
 from ot.app import App
 from ot.clients.caller import Caller
 from tests.engine import open_engine

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import anyio
 
-from ot.ai.events import Event, Finished, TextDelta
+from ot.ai.messages import Event, Finished, TextDelta
 from ot.config.models import VadSettings, VoiceSettings
 from ot_voice.audio import BLOCK
 from ot_voice.background_transcriber import BackgroundTranscriber

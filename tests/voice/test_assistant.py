@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from ot.ai.events import ToolEnded
+from ot.ai.messages import ToolEnded
 from ot.config.models import VoiceSettings
 from ot_voice.events import AnswerEnded, Answering, Heard, Interrupted, Spoken
 from ot_voice.listening import open_listening

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
-from ot.ai.events import Event, Finished
+from ot.ai.messages import Event, Finished
 from ot.clients.caller import Caller, Choice
 from ot.config.models import VoiceSettings
 from ot.execution.tool_executor import ToolExecutor

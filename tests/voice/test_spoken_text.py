@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ot_voice.spoken_text import LONGEST, Sentences, clean
+from ot_voice.answer import LONGEST, Sentences, clean
 
 ANSWER = """\
 # Done!

@@ -14,7 +14,7 @@ from mcp_guide.errors import GuideError
 from mcp_guide.guide import Guide, guide_of, on_disk
 from mcp_guide.names import parse_document_name
 from mcp_guide.reporting import word_error
-from mcp_guide.selection import Match, Selection, Wish, select
+from mcp_guide.selection import Match, Wish, select
 
 READ_LIMIT = 100_000  # characters in one answer
 
@@ -88,14 +88,42 @@ class RemoveDocumentArgs(ToolArguments):
 @on_disk
 def list_documents(args: ListDocumentsArgs, ctx: Context[Guide]) -> Result[Listed]:
     """List documents of this project's guidance: title, description and size in bytes; a search ranks them."""
-    return _list(select(guide_of(ctx), args), args.limit)
+    selection, limit = select(guide_of(ctx), args), args.limit
+    lines = [_describe(summary, match) for summary, match in selection.found[:limit]]
+    total = len(selection.found)
+    unreadable = {str(item.name): word_error(item.reason).text for item in selection.unreadable[:limit]}
+    listed: Listed = {"documents": lines, "total": total}
+    if unreadable:
+        listed["unreadable"] = unreadable
+    if total > len(lines):
+        return Result.ok(listed, instruction=f"{len(lines)} of {total} are shown: narrow the search, or raise limit.")
+    if not lines:
+        return Result.ok(listed, instruction="Nothing matches. Call `list_categories` to see what exists.")
+    return Result.ok(listed)
 
 
 @ToolArguments.declare
 @on_disk
 def read_documents(args: ReadDocumentsArgs, ctx: Context[Guide]) -> Result[Read]:
     """Read documents of this project's guidance: those named, or the best matches."""
-    return _read(guide_of(ctx), args)
+    guide, names = guide_of(ctx), list(dict.fromkeys(args.documents))
+    if not names or not args.is_open:
+        names += [str(summary.name) for summary, _ in select(guide, args).found[: args.limit]]
+    texts: list[DocumentText] = []
+    left_out: dict[str, str] = {}
+    space = READ_LIMIT
+    for name in dict.fromkeys(names):
+        try:
+            text = guide.documents.read(parse_document_name(name)).text
+        except GuideError as error:
+            left_out[name] = word_error(error).text
+            continue
+        if texts and len(text) - args.start > space:
+            left_out[name] = "The answer is full; read this document on its own."
+            continue
+        texts.append(_cut(name, text, args.start, space))
+        space -= len(texts[-1]["text"])
+    return _answer_reading(texts, left_out)
 
 
 @requires_consent("CREATE_DOCUMENT", effect="creates or replaces a file in the guide's folder")
@@ -114,41 +142,6 @@ def remove_document(args: RemoveDocumentArgs, ctx: Context[Guide]) -> Result[Rem
     name = parse_document_name(args.document)
     guide_of(ctx).documents.remove(name)
     return Result.ok({"removed": str(name)}, message=f"Removed the document {name}.")
-
-
-def _list(selection: Selection, limit: int) -> Result[Listed]:
-    lines = [_describe(summary, match) for summary, match in selection.found[:limit]]
-    total = len(selection.found)
-    unreadable = {str(item.name): word_error(item.reason).text for item in selection.unreadable[:limit]}
-    listed: Listed = {"documents": lines, "total": total}
-    if unreadable:
-        listed["unreadable"] = unreadable
-    if total > len(lines):
-        return Result.ok(listed, instruction=f"{len(lines)} of {total} are shown: narrow the search, or raise limit.")
-    if not lines:
-        return Result.ok(listed, instruction="Nothing matches. Call `list_categories` to see what exists.")
-    return Result.ok(listed)
-
-
-def _read(guide: Guide, args: ReadDocumentsArgs) -> Result[Read]:
-    names = list(dict.fromkeys(args.documents))
-    if not names or not args.is_open:
-        names += [str(summary.name) for summary, _ in select(guide, args).found[: args.limit]]
-    texts: list[DocumentText] = []
-    left_out: dict[str, str] = {}
-    space = READ_LIMIT
-    for name in dict.fromkeys(names):
-        try:
-            text = guide.documents.read(parse_document_name(name)).text
-        except GuideError as error:
-            left_out[name] = word_error(error).text
-            continue
-        if texts and len(text) - args.start > space:
-            left_out[name] = "The answer is full; read this document on its own."
-            continue
-        texts.append(_cut(name, text, args.start, space))
-        space -= len(texts[-1]["text"])
-    return _answer_reading(texts, left_out)
 
 
 def _cut(name: str, text: str, start: int, space: int) -> DocumentText:

@@ -19,25 +19,18 @@ def build_client(
 ) -> ToolLoop:
     """Begin a conversation; raises MissingExtraError or ConfigError if its model could never answer."""
     access = ModelAccess(secrets, executor.redactor, executor.recorder, executor.telemetry)
-    spare = _build_spare(settings, access)
-    model = _build(settings, settings.provider, access, "ai.provider")
+
+    def build(name: str, chosen_by: str) -> Model:
+        return build_model(settings, name, api_key=access.key_of(find_providers()[name]), chosen_by=chosen_by)
+
+    other = settings.failover
+    spare = None if other is None or other == settings.provider else build(other, "ai.failover")
+    model = build(settings.provider, "ai.provider")
     client = client_class(settings.provider)
     return client(executor, settings, model, spare=spare, caller=caller, record=record_into(access))
 
 
 def client_class(provider: str) -> type[ToolLoop]:
-    """Return the class of conversations with this provider's models."""
     described = find_providers()[provider]
     kind: type[ToolLoop] = getattr(importlib.import_module(f"{described.package}.client"), described.client)
     return kind
-
-
-def _build_spare(settings: AiSettings, access: ModelAccess) -> Model | None:
-    spare = settings.failover
-    if spare is None or spare == settings.provider:
-        return None
-    return _build(settings, spare, access, "ai.failover")
-
-
-def _build(settings: AiSettings, name: str, access: ModelAccess, chosen_by: str) -> Model:
-    return build_model(settings, name, api_key=access.key_of(find_providers()[name]), chosen_by=chosen_by)

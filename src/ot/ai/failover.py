@@ -15,8 +15,21 @@ import anyio
 
 from mcp_core.backoff import wait_after
 from mcp_core.quick_dataclass import dataclass, field
-from ot.ai.events import Retrying, TextDelta, Usage
-from ot.ai.messages import AssistantMessage, Model, Opaque, Part, Piece, Request, Spent, Stopped, Text, ToolCall
+from ot.ai.messages import (
+    AssistantMessage,
+    Model,
+    Opaque,
+    Part,
+    Piece,
+    Request,
+    Retrying,
+    Spent,
+    Stopped,
+    Text,
+    TextDelta,
+    ToolCall,
+    Usage,
+)
 from ot.config.models import PriceSettings
 from ot.errors import ModelRefusedError, ModelUnavailableError
 from ot.logs import write_log
@@ -74,11 +87,6 @@ class Turn:
     def text(self) -> str:
         return "".join([*(part.text for part in self._parts if isinstance(part, Text)), *self._words])
 
-    @property
-    def complete(self) -> bool:
-        """True if the model said that the turn is complete."""
-        return self.stopped is not None
-
     def message(self) -> AssistantMessage:
         self._join_words()
         return AssistantMessage(tuple(self._parts))
@@ -110,17 +118,14 @@ class CallNames:
                 if calls > MOST_CALLS:
                     continue
                 name = _ODD.sub("_", part.name)[:64] or "unnamed"
-                part = ToolCall(self._id_of(part), name, part.arguments, part.problem)  # noqa: PLW2901
+                wanted = part.id
+                while not _SOUND_ID.fullmatch(wanted) or wanted in self._used:
+                    self._count += 1
+                    wanted = f"call_{self._count}"
+                self._used.add(wanted)
+                part = ToolCall(wanted, name, part.arguments, part.problem)  # noqa: PLW2901
             parts.append(part)
         return AssistantMessage(tuple(parts))
-
-    def _id_of(self, call: ToolCall) -> str:
-        wanted = call.id
-        while not _SOUND_ID.fullmatch(wanted) or wanted in self._used:
-            self._count += 1
-            wanted = f"call_{self._count}"
-        self._used.add(wanted)
-        return wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +225,12 @@ class Models:
             failure.attempts = attempt
             wait = self._backoff.wait_after(attempt, failure)
             if wait is None:
-                model, attempt, wait = self._other_than(model, failure), 0, 0.0
-            _log(failure, wait, model)
+                if self._spare is None or model is self._spare:
+                    raise failure
+                self._away_until = self._clock() + AWAY
+                model, attempt, wait = self._spare, 0, 0.0
+            told = {"provider": failure.provider, "reason": failure.reason[:200], "next": model.provider}
+            write_log(30, "ai.retry", **told, wait=round(wait, 2))
             yield Retrying(failure.reason, wait, turn.text, "" if attempt else model.provider)
             await self._sleep(wait)
 
@@ -233,13 +242,11 @@ class Models:
                     turn.add(piece)
                     if isinstance(piece, Text):
                         yield TextDelta(piece.text)
-            if not turn.complete:
+            if turn.stopped is None:
                 raise ModelUnavailableError(model.provider, "the answer broke off")
-        except (ModelRefusedError, ModelUnavailableError) as error:
-            error.reason = self._redact(error.reason)  # a server may repeat the key that it refuses
-            failure = type(error).__name__
-            raise
         except BaseException as error:
+            if isinstance(error, ModelRefusedError | ModelUnavailableError):
+                error.reason = self._redact(error.reason)  # a server may repeat the key that it refuses
             failure = type(error).__name__
             raise
         finally:
@@ -258,19 +265,7 @@ class Models:
             self._record(model, usage, seconds, failure)
         return usage
 
-    def _other_than(self, model: Model, failure: ModelUnavailableError) -> Model:
-        """Return the model that stands in; raises the failure if there is none, or if that one failed too."""
-        if self._spare is None or model is self._spare:
-            raise failure
-        self._away_until = self._clock() + AWAY
-        return self._spare
-
     async def close(self) -> None:
         await self._first.close()
         if self._spare is not None:
             await self._spare.close()
-
-
-def _log(failure: ModelUnavailableError, wait: float, model: Model) -> None:
-    reason = failure.reason[:200]
-    write_log(30, "ai.retry", provider=failure.provider, reason=reason, wait=round(wait, 2), next=model.provider)

@@ -88,12 +88,11 @@ class Memory:
         return exchange
 
     def begin_round(self, turn: AssistantMessage) -> None:
-        """Note that the calls of a turn are about to be made; `add_round` must follow."""
+        """Note the calls of a turn that are about to be made; `add_round` must follow."""
         if self._keeper is not None:
             self._keeper.turn(turn)
 
     def add_round(self, exchange: Exchange, done: Round) -> None:
-        """Remember a round of calls."""
         exchange.rounds.append(done)
         if self._keeper is not None:
             self._keeper.results(done.results)
@@ -121,11 +120,7 @@ class Memory:
     def messages(self) -> tuple[Message, ...]:
         """Return the conversation within its bounds; the first message is always the person's."""
         self._bound()
-        return tuple(self._all())
-
-    def _all(self) -> Iterator[Message]:
-        for exchange in self._exchanges:
-            yield from exchange.messages()
+        return tuple(message for exchange in self._exchanges for message in exchange.messages())
 
     def _bound(self) -> None:
         """Drop whole exchanges from the front; the last one stays, in a smaller form if need be."""
@@ -158,7 +153,11 @@ def weigh(message: Message) -> int:
         case AssistantMessage():
             return sum(map(_weigh_part, message.parts))
         case ToolMessage():
-            return sum(len(one.text) + IMAGE_WEIGHT * len(one.images) for one in message.results)
+            return sum(map(_weigh_result, message.results))
+
+
+def _weigh_result(result: ToolResult) -> int:
+    return len(result.text) + IMAGE_WEIGHT * len(result.images)
 
 
 def _weigh_part(part: Text | ToolCall | Opaque) -> int:
@@ -182,15 +181,13 @@ def _shrink(exchange: Exchange, count: int, size: int) -> None:
     share = size // (len(results) + 2)
     exchange.question = cut_middle(exchange.question, share)
     for one in exchange.rounds:
-        one.results = ToolMessage(tuple(_cut_result(result, share) for result in one.results.results))
+        cut = (
+            replace(result, text=cut_middle(result.text, share), images=()) if _weigh_result(result) > share else result
+            for result in one.results.results
+        )
+        one.results = ToolMessage(tuple(cut))
     if exchange.answer is not None and weigh(exchange.answer) > share:
         exchange.answer = AssistantMessage((Text(cut_middle(exchange.answer.text or NOTHING, share)),))
-
-
-def _cut_result(result: ToolResult, share: int) -> ToolResult:
-    if len(result.text) + IMAGE_WEIGHT * len(result.images) <= share:
-        return result
-    return replace(result, text=cut_middle(result.text, share), images=())
 
 
 def cut_middle(text: str, limit: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import ClassVar
 
@@ -40,8 +40,9 @@ def acceptable(parameters: Schema) -> tuple[JsonObject, dict[str, str]]:
     renamed = {}
     shown: JsonObject = {}
     for name, schema in list(properties.items())[:MAX_PROPERTIES]:
-        legal = _legal(name, shown)
-        if legal != name:
+        legal = name
+        if name in shown or not _LEGAL.fullmatch(name):
+            legal = marked(re.sub(r"[^a-zA-Z0-9_.-]", "_", name), name)
             renamed[legal] = name
         shown[legal] = copying.copy(schema, 1)
     found: JsonObject = {"type": "object", "properties": shown}
@@ -57,25 +58,13 @@ def _gather(parameters: Schema, copying: _ShownCopy) -> tuple[JsonObject, set[st
     """Gather all parameters, also those in alternatives; only what every alternative demands is required."""
     properties: JsonObject = {}
     required = set(names_in(parameters.get("required")))
-    for branch in _branches(parameters, copying):
+    inner = [copying.resolve(branch) for key in _ALTERNATIVES for branch in list_of(parameters.get(key))]
+    for branch in (parameters, *inner):
         for name, schema in mapping_of(branch.get("properties")).items():
             properties.setdefault(name, schema)
     for part in list_of(parameters.get("allOf")):
         required.update(names_in(copying.resolve(part).get("required")))
     return properties, required
-
-
-def _branches(parameters: Schema, copying: _ShownCopy) -> Iterator[Schema]:
-    yield parameters
-    for key in _ALTERNATIVES:
-        for branch in list_of(parameters.get(key)):
-            yield copying.resolve(branch)
-
-
-def _legal(name: str, taken: Mapping[str, object]) -> str:
-    if _LEGAL.fullmatch(name) and name not in taken:
-        return name
-    return marked(re.sub(r"[^a-zA-Z0-9_.-]", "_", name), name)
 
 
 def marked(legal: str, name: str) -> str:
@@ -84,20 +73,8 @@ def marked(legal: str, name: str) -> str:
     return f"{legal[:55]}_{mark}"
 
 
-def _read_text(copy: SchemaCopy, keyword: str, value: Json, level: int) -> JsonObject:
-    return {keyword: value} if isinstance(value, str) else {}
-
-
-def _read_enum(copy: SchemaCopy, keyword: str, value: Json, level: int) -> JsonObject:
-    return {"enum": value} if isinstance(value, list) and value else {}
-
-
-def _read_default(copy: SchemaCopy, keyword: str, value: Json, level: int) -> JsonObject:
-    return {keyword: value} if not isinstance(value, dict | list) else {}
-
-
-def _read_items(copy: SchemaCopy, keyword: str, value: Json, level: int) -> JsonObject:
-    return {keyword: copy.copy(value, level + 1)} if isinstance(value, Mapping) else {}
+def _kept_if(fits: Callable[[Json], object]) -> Reader:
+    return lambda copy, keyword, value, level: {keyword: value} if fits(value) else {}
 
 
 def _read_properties(copy: SchemaCopy, keyword: str, value: Json, level: int) -> JsonObject:
@@ -117,16 +94,18 @@ class _ShownCopy(SchemaCopy):
     max_levels = 12
     with_siblings = True
     readers: ClassVar[Mapping[str, Reader]] = {
-        **dict.fromkeys(("title", "description", "format"), _read_text),
+        **dict.fromkeys(("title", "description", "format"), _kept_if(lambda value: isinstance(value, str))),
         **NUMBERS,
         **SIZES,
         "type": read_type,
-        "enum": _read_enum,
+        "enum": _kept_if(lambda value: isinstance(value, list) and value),
         "const": lambda copy, keyword, value, level: {"enum": [value]},
-        "default": _read_default,
-        "items": _read_items,
+        "default": _kept_if(lambda value: not isinstance(value, dict | list)),
+        "items": lambda copy, keyword, value, level: (
+            {keyword: copy.copy(value, level + 1)} if isinstance(value, Mapping) else {}
+        ),
         "properties": _read_properties,
-        "additionalProperties": lambda copy, keyword, value, level: {keyword: value} if isinstance(value, bool) else {},
+        "additionalProperties": _kept_if(lambda value: isinstance(value, bool)),
         **dict.fromkeys(_ALTERNATIVES, _read_branches),
     }
 
@@ -166,11 +145,8 @@ class OfferedTools:
 
     def explain_unknown(self, name: str) -> str:
         """Return the words for a model that asked for something else."""
-        names = list_names(name, self._tools)
-        way = ""
-        if self._tools.keys() == {"run"}:
-            way = " Call every other tool from the code that run executes."
-        return f"There is no tool {name!r}. Tools: {names}.{way}"
+        way = " Call every other tool from the code that run executes." if self._tools.keys() == {"run"} else ""
+        return f"There is no tool {name!r}. Tools: {list_names(name, self._tools)}.{way}"
 
 
 def find_chosen(registry: ToolRegistry, patterns: Sequence[str]) -> list[ToolDefinition]:
@@ -185,10 +161,14 @@ def offer_tools(definitions: Iterable[ToolDefinition], patterns: Sequence[str]) 
     tools: list[OfferedTool] = []
     taken: set[str] = set()
     for definition in sorted(definitions, key=lambda one: one.name):
-        if _is_chosen(definition.name, patterns):
-            tool = _offer(definition, taken)
-            taken.add(tool.offer.name)
-            tools.append(tool)
+        if not _is_chosen(definition.name, patterns):
+            continue
+        name = "run" if definition.name == RUN_TOOL else legal_name(definition.name)
+        if name in taken:
+            name = marked(name, definition.name)
+        taken.add(name)
+        schema, renamed = acceptable(definition.parameters)
+        tools.append(OfferedTool(ToolOffer(name, _describe(definition), schema), definition.name, renamed))
     return OfferedTools(tools)
 
 
@@ -197,14 +177,6 @@ def _is_chosen(name: str, patterns: Sequence[str]) -> bool:
     if name.startswith(f"{_RUN_PACK}."):
         patterns = [pattern for pattern in patterns if pattern.startswith(f"{_RUN_PACK}.")]
     return any(fnmatchcase(name, pattern) for pattern in patterns)
-
-
-def _offer(definition: ToolDefinition, taken: set[str]) -> OfferedTool:
-    name = "run" if definition.name == RUN_TOOL else legal_name(definition.name)
-    if name in taken:
-        name = marked(name, definition.name)
-    schema, renamed = acceptable(definition.parameters)
-    return OfferedTool(ToolOffer(name, _describe(definition), schema), definition.name, renamed)
 
 
 def _describe(definition: ToolDefinition) -> str:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 
 from mcp_core.quick_dataclass import dataclass
-from ot.ai.events import Usage
 from ot.ai.failover import Record
-from ot.ai.messages import Model, Piece, Request
+from ot.ai.messages import Model, Piece, Request, Usage
 from ot.config.models import AiSettings
 from ot.config.providers import Provider, find_providers
 from ot.config.secrets import Secrets

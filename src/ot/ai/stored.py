@@ -21,22 +21,17 @@ Append = Callable[[JsonObject], None]
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Makes the lines of a conversation."""
-
     redactor: Redactor
     append: Append
     clock: Callable[[], float] = time.time
 
     def model(self, provider: str, model: str) -> None:
-        """Note who answers from now on."""
         self._add(model={"provider": provider, "model": model})
 
     def question(self, text: str) -> None:
-        """Note what the person said."""
         self._add(question=text)
 
     def turn(self, message: AssistantMessage) -> None:
-        """Note a turn that asks for calls."""
         self._add(turn=self._parts(message))
 
     def read(self, names: Iterable[str]) -> None:
@@ -45,10 +40,14 @@ class Lines:
 
     def results(self, message: ToolMessage) -> None:
         """Note what came of the calls of a turn; of pictures, that they were there."""
-        self._add(results=[{"text": _without_images(result), "ok": result.ok} for result in message.results])
+        lines: list[Json] = []
+        for result in message.results:
+            count = len(result.images)
+            note = f"\n[{count} picture{'s' if count > 1 else ''} shown here, and not kept]" if count else ""
+            lines.append({"text": f"{result.text}{note}", "ok": result.ok})
+        self._add(results=lines)
 
     def answer(self, message: AssistantMessage) -> None:
-        """Note an answer."""
         self._add(answer=self._parts(message))
 
     def _parts(self, message: AssistantMessage) -> list[Json]:
@@ -70,12 +69,6 @@ class Lines:
     def _add(self, **line: Json) -> None:
         redacted: JsonObject = self.redactor.value(line)
         self.append({"at": round(self.clock(), 3), **redacted})
-
-
-def _without_images(result: ToolResult) -> str:
-    count = len(result.images)
-    note = f"\n[{count} picture{'s' if count > 1 else ''} shown here, and not kept]" if count else ""
-    return f"{result.text}{note}"
 
 
 @dataclass(slots=True)
@@ -111,8 +104,9 @@ def _restore_part(exchange: Exchange, line: Mapping[str, Json]) -> None:
     match line:
         case {"turn": list(parts)}:
             turn = AssistantMessage(tuple(part for part in map(_read_part, parts) if part is not None))
-            if turn.calls:
-                exchange.rounds.append(Round(turn, _unknown(turn)))
+            if turn.calls:  # their results are unknown until a line tells them
+                unknown = tuple(ToolResult(call, UNKNOWN, ok=False) for call in turn.calls)
+                exchange.rounds.append(Round(turn, ToolMessage(unknown)))
         case {"results": list(results)} if exchange.rounds:
             last = exchange.rounds[-1]
             if len(results) == len(last.turn.calls):
@@ -121,11 +115,6 @@ def _restore_part(exchange: Exchange, line: Mapping[str, Json]) -> None:
         case {"answer": list(parts)}:
             words = tuple(part for part in map(_read_part, parts) if isinstance(part, Text | Opaque))
             exchange.answer = AssistantMessage(words) if words else None
-
-
-def _unknown(turn: AssistantMessage) -> ToolMessage:
-    """The results of calls of which none were kept."""
-    return ToolMessage(tuple(ToolResult(call, UNKNOWN, ok=False) for call in turn.calls))
 
 
 def _read_part(part: Json) -> Part | None:

@@ -12,10 +12,22 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import Self
 
-from ot.ai.events import Event, Finished, Reason, Retrying, TextDelta, ToolEnded, ToolStarted
 from ot.ai.failover import Backoff, CallNames, Models, Record, Totals, Turn
 from ot.ai.memory import Exchange, Keeper, Memory, Round
-from ot.ai.messages import AssistantMessage, Model, Request, ToolCall, ToolMessage, ToolResult
+from ot.ai.messages import (
+    AssistantMessage,
+    Event,
+    Finished,
+    Model,
+    Request,
+    Retrying,
+    TextDelta,
+    ToolCall,
+    ToolEnded,
+    ToolMessage,
+    ToolResult,
+    ToolStarted,
+)
 from ot.ai.offered_tools import OfferedTools, find_chosen, offer_tools
 from ot.clients.caller import NOBODY, Caller
 from ot.config.models import AiSettings
@@ -42,7 +54,6 @@ class CallRound:
         self._results = {call.id: ToolResult(call, NOT_BEGUN, ok=False) for call in calls}
 
     def settle(self, result: ToolResult) -> None:
-        """Record the result of one call."""
         self._results[result.call.id] = result
 
     def results(self) -> ToolMessage:
@@ -144,7 +155,6 @@ class ToolLoop:
 
     @property
     def model(self) -> Model:
-        """The model that answers now."""
         return self._models.current
 
     @property
@@ -216,7 +226,11 @@ class ToolLoop:
             may_call = number < self._settings.max_rounds
             offered = self.offered()
             turn = Turn()
-            async with aclosing(self._models.ask(self._request(offered, may_call=may_call))) as events:
+            system = self._settings.system or SYSTEM
+            if not may_call:
+                system = f"{system}\n\n{OUT_OF_ROUNDS}"
+            request = Request(system, self.memory.messages(), offered.offers, self._settings.max_tokens, may_call)
+            async with aclosing(self._models.ask(request)) as events:
                 async for event in events:
                     if isinstance(event, Turn):
                         turn = event
@@ -226,7 +240,8 @@ class ToolLoop:
             if not message.calls or not may_call:
                 words = tuple(part for part in message.parts if not isinstance(part, ToolCall))
                 exchange.answer = AssistantMessage(words)
-                yield Finished(_reason(turn, may_call=may_call))
+                stopped = turn.stopped.reason if turn.stopped is not None else "done"
+                yield Finished(stopped if may_call else "rounds")
                 return
             calls = CallRound(message.calls)
             self.memory.begin_round(message)
@@ -237,15 +252,3 @@ class ToolLoop:
             finally:
                 # Also where it was stopped halfway: what was done was done, and the model must know.
                 self.memory.add_round(exchange, Round(message, calls.results()))
-
-    def _request(self, offered: OfferedTools, *, may_call: bool) -> Request:
-        system = self._settings.system or SYSTEM
-        if not may_call:
-            system = f"{system}\n\n{OUT_OF_ROUNDS}"
-        return Request(system, self.memory.messages(), offered.offers, self._settings.max_tokens, may_call)
-
-
-def _reason(turn: Turn, *, may_call: bool) -> Reason:
-    if not may_call:
-        return "rounds"
-    return turn.stopped.reason if turn.stopped is not None else "done"

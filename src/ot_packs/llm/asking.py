@@ -10,9 +10,8 @@ from secrets import token_hex
 
 import anyio
 
-from ot.ai.events import Retrying, TextDelta
 from ot.ai.failover import Turn
-from ot.ai.messages import Message, Request, UserMessage
+from ot.ai.messages import Message, Request, Retrying, TextDelta, UserMessage
 from ot.context import CallContext, current
 from ot.errors import (
     CallError,

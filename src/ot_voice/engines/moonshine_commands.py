@@ -105,7 +105,7 @@ class _Judge:
         """Return the commands that were written to their end, and how well each explains the sound."""
         found: dict[str, float] = {}
         states = _Both(self._model, heard)
-        likely = states.step([_BEGIN], [0])
+        _, likely = states.step([_BEGIN], [0])
         going = [_Sentence(0.0, 0, _BEGIN, paths.start, "", closed=False)]
         for _ in range(_MOST_TOKENS):
             for row, sentence in enumerate(going):
@@ -117,7 +117,7 @@ class _Judge:
             going = [each for each in self._go_on(going, likely, paths, per_verb) if each.score > best - _FAR]
             if not going:
                 break
-            likely = states.step([each.token for each in going], [each.row for each in going])
+            _, likely = states.step([each.token for each in going], [each.row for each in going])
         return found
 
     def _go_on(self, going: Sequence[_Sentence], likely: Rows, paths: CommandPaths, per_verb: int) -> list[_Sentence]:
@@ -160,7 +160,7 @@ class _Judge:
         """Return the score of what the model would write by itself."""
         states, score, token = _Both(self._model, heard), 0.0, _BEGIN
         for _ in range(_MOST_TOKENS):
-            plain, corrected = states.step_apart([token], [0])
+            plain, corrected = states.step([token], [0])
             token = int(plain[0].argmax())
             score += float(corrected[0][token])
             if token == _END:
@@ -192,11 +192,11 @@ class _Both:
         silence = numpy.zeros((1, 1, _HIDDEN), numpy.float32)  # however long it is, there is nothing in it
         self._heard, self._silent = _States(model, heard), _States(model, silence)
 
-    def step(self, tokens: list[int], rows: list[int]) -> Rows:
-        """Add a token to each of these rows of the last step; return the logarithms of what may follow."""
-        return self.step_apart(tokens, rows)[1]
+    def step(self, tokens: list[int], rows: list[int]) -> tuple[Rows, Rows]:
+        """Add a token to each of these rows of the last step; return the logarithms of what may follow.
 
-    def step_apart(self, tokens: list[int], rows: list[int]) -> tuple[Rows, Rows]:
+        They are those with the sound, and the same without what English alone makes likely.
+        """
         plain = self._heard.step(tokens, rows)
         return plain, plain - _OF_ENGLISH * self._silent.step(tokens, rows)
 
@@ -217,10 +217,12 @@ class _States:
         if first:
             feed = self._model.empty_past(self._heard.shape[1])
         else:
-            feed |= {name: self._widened(name, count) for name in self._sound}
+            self._sound = {name: _at_least(count, rows) for name, rows in self._sound.items()}
+            feed |= {name: rows[:count] for name, rows in self._sound.items()}
+        self._heard = _at_least(count, self._heard)
         feed |= {
             "input_ids": numpy.array(tokens, numpy.int64)[:, None],
-            "encoder_hidden_states": self._repeated(count),
+            "encoder_hidden_states": self._heard[:count],
             "encoder_attention_mask": numpy.ones((count, self._heard.shape[1]), numpy.int64),
             "use_cache_branch": numpy.array([not first]),
         }
@@ -233,15 +235,10 @@ class _States:
         likely: Rows = logits - numpy.log(numpy.exp(logits).sum(-1, keepdims=True))
         return likely
 
-    def _widened(self, name: str, count: int) -> Rows:
-        if len(self._sound[name]) < count:
-            self._sound[name] = load_library("numpy").repeat(self._sound[name][:1], 2 * count, 0)
-        return self._sound[name][:count]
 
-    def _repeated(self, count: int) -> Rows:
-        if len(self._heard) < count:
-            self._heard = load_library("numpy").repeat(self._heard[:1], 2 * count, 0)
-        return self._heard[:count]
+def _at_least(count: int, rows: Rows) -> Rows:
+    """Return rows that are all the same, as many as are needed and some more."""
+    return rows if len(rows) >= count else load_library("numpy").repeat(rows[:1], 2 * count, 0)
 
 
 class _Model:

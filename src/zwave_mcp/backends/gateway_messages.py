@@ -21,8 +21,6 @@ class State(Message):
 
 
 class GatewayValue(NamedValue, Metadata):
-    """A value as zwave-js-ui describes it."""
-
     node_id: int
     states: list[State] | None = None
     last_update: float | None = None

@@ -45,8 +45,6 @@ _SHOWN = 200  # characters of a message that cannot be read
 
 
 class MqttBackend:
-    """See Backend."""
-
     def __init__(self, network: Network, address: Address) -> None:
         self._network = network
         self._address = address
@@ -141,7 +139,10 @@ class MqttBackend:
         facts = {"gateway": self._used}
         try:
             info = DriverInfo.model_validate(await self._call("getInfo"))
-            nodes = read_each(GatewayNode, _read_list(await self._call("getNodes")))
+            listed = await self._call("getNodes")
+            if not isinstance(listed, list):
+                raise ValueError("it is not a list")
+            nodes = read_each(GatewayNode, listed)
         except RefusedError as error:
             log.warning("the gateway's driver is not ready: %s", error.message)
             self._network.connected((), Controller(), facts)
@@ -220,20 +221,18 @@ class MqttBackend:
 
     def _take_reply(self, gateway: str, api: str, payload: bytes) -> None:
         reply = Reply.model_validate(read_json(payload))
-        key = self._find_request(api, reply)
+        key: str | None = None
+        if isinstance(reply.origin, dict):
+            session, _, own = str(reply.origin.get("id")).partition(":")
+            key = own if session == self._session else None
+        else:  # an old gateway does not echo the id, only what was asked
+            key = next((key for key, asked in self._asked.items() if asked == (api, reply.args)), None)
         if key is None:
             log.debug("gateway %s answers %s to somebody else", gateway, api)
         elif reply.success:
             self._pending.answer(key, reply.result)
         else:
             self._pending.fail(key, RefusedError(api, "api_failed", reply.message))
-
-    def _find_request(self, api: str, reply: Reply) -> str | None:
-        """Find the request of a reply: by its id, or by what was asked if an old gateway does not echo it."""
-        if isinstance(reply.origin, dict):
-            session, _, key = str(reply.origin.get("id")).partition(":")
-            return key if session == self._session else None
-        return next((key for key, asked in self._asked.items() if asked == (api, reply.args)), None)
 
     async def _call(self, api: str, *arguments: Json) -> Json:
         client, gateway = self._client, self._choose_gateway()
@@ -251,12 +250,6 @@ class MqttBackend:
             return await pending.wait(key, ANSWER_WITHIN)
         finally:
             del self._asked[key]
-
-
-def _read_list(answer: Json) -> list[Json]:
-    if not isinstance(answer, list):
-        raise ValueError("it is not a list")
-    return answer
 
 
 def _keep_newer(node: Node, before: Node | None) -> None:

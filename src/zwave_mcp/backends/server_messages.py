@@ -8,7 +8,6 @@ from typing import Literal
 
 from pydantic import Field
 
-from mcp_core.json_types import Json
 from mcp_core.quick_dataclass import replace
 from zwave_mcp.backends.messages import AnyJson, JsonParts, Message, Metadata, NamedValue, read_each
 from zwave_mcp.errors import LinkError
@@ -144,15 +143,10 @@ def apply_event(network: Network, event: Event) -> None:
             _apply_to_node(network, event)
         case "controller":
             _apply_to_controller(network, event)
-        case "driver":
-            _apply_to_driver(network, event)
-
-
-def _apply_to_driver(network: Network, event: Event) -> None:
-    if event.event == "driver ready":
-        raise LinkError("the driver has restarted")  # everything known is void: begin again
-    if event.event == "all nodes ready":
-        network.controller.all_nodes_ready = True
+        case "driver" if event.event == "driver ready":
+            raise LinkError("the driver has restarted")  # everything known is void: begin again
+        case "driver" if event.event == "all nodes ready":
+            network.controller.all_nodes_ready = True
 
 
 def _apply_to_controller(network: Network, event: Event) -> None:
@@ -185,7 +179,9 @@ def _apply_to_node(network: Network, event: Event) -> None:
         case "value removed":
             network.remove_value(ValueState.model_validate(event.args).id_in(node.id))
         case "metadata updated":
-            _update_metadata(network, node, event.args)
+            state = ValueState.model_validate(event.args)  # which may come before the value that it describes
+            known, fresh = node.values.get(state.id_in(node.id)), state.to_value(node.id)
+            network.put_value(fresh if known is None else replace(fresh, value=known.value, updated=known.updated))
         case "statistics updated" if event.statistics is not None:
             node.statistics = event.statistics
             node.last_seen = read_iso(event.statistics.get("lastSeen")) or node.last_seen
@@ -193,11 +189,3 @@ def _apply_to_node(network: Network, event: Event) -> None:
             node.ready = False
         case "interview stage completed":
             node.interview = event.stage_name or node.interview
-
-
-def _update_metadata(network: Network, node: Node, args: Json) -> None:
-    """Take over metadata, which may come before the value that it describes."""
-    state = ValueState.model_validate(args)
-    known = node.values.get(state.id_in(node.id))
-    fresh = state.to_value(node.id)
-    network.put_value(fresh if known is None else replace(fresh, value=known.value, updated=known.updated))

@@ -106,7 +106,8 @@ class TopicIndex:
         """Find the value that is published at a path."""
         found = {
             self._values[node][tail]
-            for head, tail in _splits(path)
+            for slash in re.finditer("/", path)
+            for head, tail in [(path[: slash.start()], path[slash.end() :])]
             for node in self._nodes.get(head, ())
             if tail in self._values[node]
         }
@@ -138,13 +139,6 @@ def value_tails(value: Value) -> Iterator[str]:
 
 def _without_slash(part: str | int) -> str:
     return str(part).replace("/", "-")
-
-
-def _splits(path: str) -> Iterator[tuple[str, str]]:
-    position = path.find("/")
-    while position != -1:
-        yield path[:position], path[position + 1 :]
-        position = path.find("/", position + 1)
 
 
 def apply_report(network: Network, index: TopicIndex, path: str, payload: bytes, *, retained: bool) -> bool:
@@ -181,7 +175,12 @@ def _apply_to_node(network: Network, index: TopicIndex, path: str, payload: byte
     about = path.rpartition("/")[2]
     data = read_json(payload)
     if about == "nodeinfo":
-        return _describe_node(network, GatewayNode.model_validate(data))
+        described = GatewayNode.model_validate(data)
+        known = network.nodes.get(described.id)
+        if known is None or (known.name, known.location) != (described.name or "", described.loc or ""):
+            return False  # a new name changes its topics
+        network.put_node(replace(described.to_node(), values=known.values, controller=known.controller))
+        return True
     status = NodeStatus.model_validate(data) if isinstance(data, dict) else NodeStatus(value=data)
     node = network.nodes.get(status.node_id or index.find_node(path) or 0)
     if node is None:
@@ -193,11 +192,3 @@ def _apply_to_node(network: Network, index: TopicIndex, path: str, payload: byte
         network.put_status(node, read_status(status.status))
         return True
     return False  # only yes or no: asleep or dead must be asked for
-
-
-def _describe_node(network: Network, described: GatewayNode) -> bool:
-    known = network.nodes.get(described.id)
-    if known is None or (known.name, known.location) != (described.name or "", described.loc or ""):
-        return False  # a new name changes its topics
-    network.put_node(replace(described.to_node(), values=known.values, controller=known.controller))
-    return True

@@ -42,8 +42,6 @@ _SHOWN = 200  # characters of a message that cannot be read
 
 
 class WebSocketBackend:
-    """See Backend."""
-
     def __init__(self, network: Network, address: Address) -> None:
         self._network = network
         self._address = address

@@ -10,7 +10,6 @@ from typing_extensions import TypedDict
 
 from mcp_core import Result, ToolArguments
 from zwave_mcp.answers import WHICH_DEVICE, Device, NoBoolean, answered, house_of
-from zwave_mcp.commands import check_reachable
 from zwave_mcp.descriptions import (
     DeviceLine,
     Health,
@@ -21,7 +20,7 @@ from zwave_mcp.descriptions import (
     write_time,
 )
 from zwave_mcp.devices import fold, is_everyday, is_sensor, list_abilities, words_of
-from zwave_mcp.house import House
+from zwave_mcp.house import House, check_reachable
 from zwave_mcp.nodes import Node, Status, Value
 
 MOST_VALUES = 300

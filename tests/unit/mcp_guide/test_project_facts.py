@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_guide.project_facts import ProjectFacts, collect_facts
+from mcp_guide.tools.tool_template import ProjectFacts, collect_facts
 from tests.availability import require_program
 
 TODAY = date(2026, 2, 3)

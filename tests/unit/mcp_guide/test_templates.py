@@ -13,8 +13,7 @@ import pytest
 
 from mcp_guide.errors import TemplateFailedError
 from mcp_guide.names import parse_document_name
-from mcp_guide.project_facts import collect_facts
-from mcp_guide.tools.tool_template import render_document
+from mcp_guide.tools.tool_template import collect_facts, render_document
 from tests.e2e.processes import find_descendants, wait_until_gone
 from tests.unit.mcp_guide.guides import make_guide
 
@@ -127,7 +126,7 @@ import anyio
 
 from mcp_guide import find_places, open_guide
 from mcp_guide.names import parse_document_name
-from mcp_guide.project_facts import collect_facts
+from mcp_guide.tools.tool_template import collect_facts
 from mcp_guide.tools.tool_template import render_document
 
 

@@ -12,8 +12,8 @@ from onetool.chat.conversation import word_totals
 from onetool.chat.display import PlainDisplay
 from onetool.chat.live_display import MarkdownBlocks
 from onetool.console.clean_text import clean, escape, one_line, show_call, show_seconds
-from ot.ai.events import Event, Finished, Retrying, TextDelta, ToolEnded, ToolStarted, Usage
 from ot.ai.failover import Totals
+from ot.ai.messages import Event, Finished, Retrying, TextDelta, ToolEnded, ToolStarted, Usage
 from tests.properties import unhurried
 
 DOCUMENT = (

@@ -7,9 +7,9 @@ import math
 import pytest
 
 from tests.unit.zwave_mcp.nodes import make_node, make_setpoint
-from zwave_mcp.commands import Command
 from zwave_mcp.controls import Unit, build_mode, build_temperature
 from zwave_mcp.errors import BadSettingError, EndpointError, UnableError
+from zwave_mcp.house import Command
 from zwave_mcp.nodes import Node, Value, ValueId
 
 MODE = ValueId(6, 0x40, 0, "mode")

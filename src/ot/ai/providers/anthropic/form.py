@@ -25,7 +25,6 @@ from ot.ai.messages import (
     UserMessage,
 )
 from ot.ai.providers.answers import CUT_OFF, read_arguments
-from ot.values import Image
 
 PROVIDER = "anthropic"
 NOTHING = "[nothing]"  # the API takes no text without a visible character
@@ -86,18 +85,12 @@ def _render_part(part: Part) -> Iterator[JsonObject]:
 
 def _render_result(result: ToolResult) -> JsonObject:
     content: list[Json] = [{"type": "text", "text": _words(result.text)}]
-    content += [_render_image(image) for image in result.images if _can_be_shown(image)]
+    for image in result.images:
+        if image.mime_type in _PICTURES and len(image.data) <= _LARGEST_PICTURE:
+            data = base64.b64encode(image.data).decode()
+            content.append({"type": "image", "source": {"type": "base64", "media_type": image.mime_type, "data": data}})
     rendered: JsonObject = {"type": "tool_result", "tool_use_id": result.call.id, "content": content}
     return rendered if result.ok else {**rendered, "is_error": True}
-
-
-def _render_image(image: Image) -> JsonObject:
-    data = base64.b64encode(image.data).decode()
-    return {"type": "image", "source": {"type": "base64", "media_type": image.mime_type, "data": data}}
-
-
-def _can_be_shown(image: Image) -> bool:
-    return image.mime_type in _PICTURES and len(image.data) <= _LARGEST_PICTURE
 
 
 def _words(text: str) -> str:

@@ -22,8 +22,6 @@ _BROKEN = (httpx2.HTTPError, httpx2.StreamError, ValueError, AttributeError, Typ
 
 
 class AnthropicModel:
-    """One of Anthropic's models."""
-
     provider = PROVIDER
 
     def __init__(self, settings: AnthropicSettings, *, api_key: str, timeout: float) -> None:

@@ -106,13 +106,10 @@ def _types(schema: Mapping[str, Json]) -> Iterator[str]:
 
 
 class TurnReader:
-    """Reads the parts of one stream."""
-
     def __init__(self) -> None:
         self._thinking: list[str] = []
 
     def read(self, part: ChatResponse) -> Iterator[Piece]:
-        """Yield the pieces in one part."""
         message = part.message
         if message.thinking:
             self._thinking.append(message.thinking)

@@ -55,13 +55,11 @@ def _unfinished(data: bytes) -> int:
 
 
 class OllamaModel:
-    """A model that Ollama serves."""
-
     provider = PROVIDER
 
     def __init__(self, settings: OllamaSettings, *, api_key: str, timeout: float) -> None:
         self.name = settings.model
-        self._context = settings.context
+        self._options: JsonObject = {"num_ctx": settings.context} if settings.context else {}
         self._client: Any = ollama.AsyncClient(
             settings.host,
             headers={"authorization": f"Bearer {api_key}"} if api_key else None,
@@ -77,7 +75,7 @@ class OllamaModel:
                 model=self.name,
                 messages=render_messages(request),
                 tools=render_tools(request),
-                options=self._options(request),
+                options={"num_predict": request.max_tokens, **self._options},
                 stream=True,
             )
             async with aclosing(parts):
@@ -101,12 +99,10 @@ class OllamaModel:
     async def close(self) -> None:
         await self._client.close()
 
-    def _options(self, request: Request) -> JsonObject:
-        context = {"num_ctx": self._context} if self._context else {}
-        return {"num_predict": request.max_tokens, **context}
-
     def _explain(self, error: ollama.ResponseError) -> ModelError:
-        reason, status = _words_of(error.error), error.status_code
+        told: Any = error.error  # some servers that speak Ollama's language send an object
+        reason = str(told.get("message", told)) if isinstance(told, dict) else str(told)
+        status = error.status_code
         if status < 0:  # told in the middle of a stream
             return ModelUnavailableError(PROVIDER, brief(reason))
         if status == UNKNOWN_MODEL:
@@ -117,11 +113,6 @@ class OllamaModel:
 
 
 open_model = OllamaModel  # the name by which a provider's model is found
-
-
-def _words_of(error: object) -> str:
-    """Return a server's message; some servers that speak Ollama's language send an object."""
-    return str(error.get("message", error)) if isinstance(error, dict) else str(error)
 
 
 class _Lines(httpx.AsyncByteStream):

@@ -28,9 +28,10 @@ _STOPS: dict[str, Literal["length", "refused"]] = {"length": "length", "content_
 
 def render_request(request: Request, model: str, *, limit_name: str) -> JsonObject:
     """Return the body of a request; `limit_name` is what the server calls the limit of tokens."""
+    system: list[JsonObject] = [{"role": "system", "content": request.system}] if request.system else []
     rendered: JsonObject = {
         "model": model,
-        "messages": list(_render_messages(request)),
+        "messages": [*system, *(one for message in request.messages for one in _render(message))],
         "stream": True,
         "stream_options": {"include_usage": True},
         limit_name: request.max_tokens,
@@ -46,13 +47,6 @@ def render_request(request: Request, model: str, *, limit_name: str) -> JsonObje
         if not request.may_call:
             rendered["tool_choice"] = "none"
     return rendered
-
-
-def _render_messages(request: Request) -> Iterator[JsonObject]:
-    if request.system:
-        yield {"role": "system", "content": request.system}
-    for message in request.messages:
-        yield from _render(message)
 
 
 def _render(message: Message) -> Iterator[JsonObject]:
@@ -93,19 +87,24 @@ class TurnReader:
         self._declined = False
 
     def read(self, chunk: Json) -> Iterator[Piece]:
-        """Yield the pieces in a chunk."""
         choices = list_of(_part(chunk, "choices"))
         delta = _part(choices[0], "delta") if choices else None
         for text in (_text(delta, "content"), _text(delta, "refusal")):
             if text:
                 yield Text(text)
         self._declined |= bool(_text(delta, "refusal"))
-        for number, call in enumerate(list_of(_part(delta, "tool_calls"))):
-            self._extend(number, call)
+        for number, part in enumerate(list_of(_part(delta, "tool_calls"))):
+            index, function = _part(part, "index"), _part(part, "function")
+            call = self._calls.setdefault(index if type(index) is int else number, _Call())
+            call.id = call.id or _text(part, "id")
+            call.name = call.name or _text(function, "name")
+            call.arguments += _text(function, "arguments")
         self._stop = (_text(choices[0], "finish_reason") if choices else "") or self._stop
         usage = _part(chunk, "usage")
         if isinstance(usage, dict):
-            yield _count(usage)
+            sent = _number(usage, "prompt_tokens")
+            cached = min(_number(_part(usage, "prompt_tokens_details"), "cached_tokens"), sent)
+            yield Spent(sent - cached, _number(usage, "completion_tokens"), cache_read_tokens=cached)
 
     def end(self) -> Iterator[Piece]:
         """Yield the calls and the end of the turn, now that the stream is over; nothing if it was not complete."""
@@ -117,20 +116,6 @@ class TurnReader:
                 problem = CUT_OFF
             yield ToolCall(call.id, call.name, arguments, problem)
         yield Stopped("refused" if self._declined else _STOPS.get(self._stop, "done"))
-
-    def _extend(self, number: int, part: Json) -> None:
-        index = _part(part, "index")
-        call = self._calls.setdefault(index if type(index) is int else number, _Call())
-        function = _part(part, "function")
-        call.id = call.id or _text(part, "id")
-        call.name = call.name or _text(function, "name")
-        call.arguments += _text(function, "arguments")
-
-
-def _count(usage: JsonObject) -> Spent:
-    sent = _number(usage, "prompt_tokens")
-    cached = min(_number(_part(usage, "prompt_tokens_details"), "cached_tokens"), sent)
-    return Spent(sent - cached, _number(usage, "completion_tokens"), cache_read_tokens=cached)
 
 
 def _part(value: Json, name: str) -> Json:

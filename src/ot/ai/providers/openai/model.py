@@ -23,8 +23,6 @@ _LONGEST_REASON = 20_000  # bytes
 
 
 class OpenaiModel:
-    """One model of a server that speaks OpenAI's language."""
-
     provider = PROVIDER
 
     def __init__(self, settings: OpenaiSettings, *, api_key: str, timeout: float) -> None:
