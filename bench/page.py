@@ -12,8 +12,7 @@ import jinja2
 
 from bench.figures import Curve, Results, Row, Table
 from bench.grids import build_grid, word_figure, word_value
-from ot.stats.charts import Bar, draw_bars
-from ot.stats.report import TEMPLATES
+from ot.stats.report import TEMPLATES, Bar, draw_bars
 
 _COLOURS = "abc"
 _MOST_TICKS = 6

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ot.config.paths import FOLDER, state_folder
-from ot.trust.folder_files import read_folder
+from ot.trust.project_trust import read_folder
 from ot.trust.store import TrustStore
 
 

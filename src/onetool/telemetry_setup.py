@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from mcp_core.distribution import with_extra
 from ot.config.loader import LoadedConfig
 from ot.logs import write_log
-from ot.telemetry.meters import Meters
-from ot.telemetry.process_figures import add_process_figures
+from ot.telemetry.meters import Meters, add_process_figures
 from ot.telemetry.telemetry import Telemetry
 
 EXTRA = "telemetry"

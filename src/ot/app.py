@@ -28,16 +28,15 @@ from ot.parts.person_overlay import PersonOverlay, open_overlay
 from ot.parts.shared_parts import SharedBackend, SharedParts, open_shared_parts
 from ot.parts.stores import build_result_reader, build_results, store_of
 from ot.parts.tools import Tools, open_tools
-from ot.registry.registry import ToolRegistry
 from ot.results.kept_values import KeptValues
 from ot.run.kept_answers import KeptAnswers
 from ot.run.namespace import Namespace
 from ot.run.outcome import Keeping
 from ot.run.runner import Runner
 from ot.run.runs import open_runs
-from ot.shapes.shapes import SHAPES_FOLDER, Shapes, open_shapes
+from ot.shapes.shapes import SHAPES_FOLDER, open_shapes
 from ot.stats.recorder import open_recorder
-from ot.store.quotas import Quotas
+from ot.store.parts import Store
 
 if TYPE_CHECKING:
     from ot.ai import ToolLoop
@@ -87,93 +86,87 @@ async def open_app(  # noqa: PLR0913 - the one place where parts are built
         own = await open_overlay(loaded, shared.store)
         plain, loaded = loaded, await own.join(loaded)
         tools = await enter(open_tools(loaded, shared, own.store, packs, environ, clients, ahead=connect_ahead))
-        recorder = await enter(open_recorder(loaded, store))
-        audit = stack.enter_context(open_audit(loaded, store))
-        shapes = await enter(open_shapes(own.store.shelf.below(SHAPES_FOLDER)))
-        results, journal = build_results(loaded, store), open_journal(loaded, store)
-        executor = ToolExecutor(
-            tools.registry,
-            config=loaded.config,
-            secrets=loaded.secrets,
-            project=loaded.project,
-            redactor=loaded.redactor,
-            recorder=recorder,
-            results=results,
-            questions=state_folder(loaded.home) / QUESTIONS_FOLDER,
-            audit=audit,
-            shapes=shapes,
-            journal=journal,
-            limits=build_limits(loaded, shared.quotas),
-            telemetry=telemetry,
-        )
-        reader = build_result_reader(loaded, results, tools.isolates)
-        namespace = build_namespace(loaded, tools.registry, shapes)
-        runner = Runner(
-            tools.registry,
-            executor,
-            shared.supply,
-            namespace,
-            Keeping(results),
-            catch_up=tools.catch_up if own.alone else partial(catch_up, own, tools),
-            settings=run_settings(loaded),
-        )
-        answers = KeptAnswers(results, reader, store.kept_answers, project=loaded.project)
-        app = App(
-            started=loaded,
-            loaded=loaded,
-            tools=tools,
-            executor=executor,
-            supply=shared.supply,
-            namespace=namespace,
-            runner=runner,
-            runs=await enter(open_runs(runner, answers, elsewhere=shared.elsewhere)),
-            finder=Finder(tools.registry),
-            shapes=shapes,
-            journal=journal,
-            rate_limits=shared.rate_limits,
-            redactor=loaded.redactor,
-            folders=PackFolders(state_folder(loaded.home)),
-            watches=stack.enter_context(closing(FolderWatches())),
-            results=results,
-            reader=reader,
-            kept_values=KeptValues(results, reader, store.kept_values),
-            own=own,
-            own_definition=own_definition,
-        )
+        app = await _open_parts(stack, loaded, shared, store, own, tools, telemetry, own_definition)
         app.reload = Reload(plain, own.joining(app.follow), tools.registry, everywhere=reload_everywhere)
         own.follow_again = app.reload.follow_again
         app.lend_all()
         stack.callback(shared.definitions.save)  # a command is over before it is idle
-        for load in (load_compiler, shared.definitions.save):
-            stack.callback(load_when_idle(load).cancel)
+        loop = asyncio.get_running_loop()
+        for load in (load_compiler, shared.definitions.save):  # on a thread: neither the start nor the first call waits
+            stack.callback(loop.call_later(AFTER_START, loop.run_in_executor, None, load).cancel)
         if offer_run:
             from ot.run.run_tool import register_run  # only the assistant needs it
 
-            register_run(tools.registry, runner)
+            register_run(tools.registry, app.runner)
         yield app
 
 
-def build_limits(loaded: LoadedConfig, quotas: Quotas) -> PersonLimits | None:
-    """Build the limits of one of the people who share a server; a person's own server has none."""
-    return None if loaded.administrator is None else PersonLimits(loaded.principal, loaded.config.limits, quotas)
+async def _open_parts(
+    stack: AsyncExitStack,
+    loaded: LoadedConfig,
+    shared: SharedParts,
+    store: Store,
+    own: PersonOverlay,
+    tools: Tools,
+    telemetry: Telemetry | None,
+    own_definition: Callable[[], str],
+) -> App:
+    """Open what stands on the tools and the store; the stack closes it."""
+    recorder = await stack.enter_async_context(open_recorder(loaded, store))
+    audit = stack.enter_context(open_audit(loaded, store))
+    shapes = await stack.enter_async_context(open_shapes(own.store.shelf.below(SHAPES_FOLDER)))
+    results, journal = build_results(loaded, store), open_journal(loaded, store)
+    for_many, config = loaded.administrator is not None, loaded.config
+    executor = ToolExecutor(
+        tools.registry,
+        config=config,
+        secrets=loaded.secrets,
+        project=loaded.project,
+        redactor=loaded.redactor,
+        recorder=recorder,
+        results=results,
+        questions=state_folder(loaded.home) / QUESTIONS_FOLDER,
+        audit=audit,
+        shapes=shapes,
+        journal=journal,
+        limits=PersonLimits(loaded.principal, config.limits, shared.quotas) if for_many else None,
+        telemetry=telemetry,
+    )
+    reader = build_result_reader(loaded, results, tools.isolates)
+    modest = loaded.untrusted.aliases  # which give way to packs
+    namespace = Namespace(tools.registry, config.aliases, config.projects, shapes=shapes, modest=modest)
+    follow = tools.catch_up if own.alone else partial(_catch_up, own, tools)
+    parts = tools.registry, executor, shared.supply, namespace, Keeping(results)
+    runner = Runner(*parts, catch_up=follow, settings=run_settings(loaded))
+    answers = KeptAnswers(results, reader, store.kept_answers, project=loaded.project)
+    return App(
+        started=loaded,
+        loaded=loaded,
+        tools=tools,
+        executor=executor,
+        supply=shared.supply,
+        namespace=namespace,
+        runner=runner,
+        runs=await stack.enter_async_context(open_runs(runner, answers, elsewhere=shared.elsewhere)),
+        finder=Finder(tools.registry),
+        shapes=shapes,
+        journal=journal,
+        rate_limits=shared.rate_limits,
+        redactor=loaded.redactor,
+        folders=PackFolders(state_folder(loaded.home)),
+        watches=stack.enter_context(closing(FolderWatches())),
+        results=results,
+        reader=reader,
+        kept_values=KeptValues(results, reader, store.kept_values),
+        own=own,
+        own_definition=own_definition,
+    )
 
 
-def build_namespace(loaded: LoadedConfig, registry: ToolRegistry, shapes: Shapes) -> Namespace:
-    """Build what code finds by name; aliases of a project that nobody has trusted give way to packs."""
-    config, modest = loaded.config, loaded.untrusted.aliases
-    return Namespace(registry, config.aliases, config.projects, shapes=shapes, modest=modest)
-
-
-async def catch_up(own: PersonOverlay, tools: Tools, code: str) -> None:
+async def _catch_up(own: PersonOverlay, tools: Tools, code: str) -> None:
     """Let the engine see what has changed since the last run, and what this one needs."""
     await own.catch_up()
     await tools.catch_up(code)
-
-
-def load_when_idle(load: Callable[[], None]) -> asyncio.TimerHandle:
-    """Load something on a thread when the start is over, so that neither the start nor the first call waits for it."""
-    loop = asyncio.get_running_loop()
-    return loop.call_later(AFTER_START, loop.run_in_executor, None, load)
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ import yaml
 from mcp import Client
 from mcp_types import TextContent
 
-from ot.stats.report_file import MARK
+from ot.stats.report import MARK
 from tests.real_server import connect_server
 from tests.tokens import count_tokens
 

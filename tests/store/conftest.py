@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ot.clients.person import LOCAL
-from ot.store.embedded import EmbeddedBackend
-from ot.store.opening import Retention, Store, build_backend
+from ot.store.opening import EmbeddedBackend, Retention, Store, build_backend
 
 if TYPE_CHECKING:
     from ot.store.postgres.link import PostgresLink

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ot.clients.person import LOCAL
-from ot.store.embedded import EmbeddedBackend
-from ot.store.opening import Backend, PersonalStore, build_backend
+from ot.store.opening import Backend, EmbeddedBackend, PersonalStore, build_backend
 from ot.store.sealing import Sealer, new_key
 from tests.store.conftest import BOTH, EMBEDDED
 

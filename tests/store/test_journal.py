@@ -14,9 +14,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ot.store.journal_store import SPOILT, WHOLE, begin_line
 from ot.store.opening import Store
 from ot.store.owner import Owner
+from ot.store.parts import SPOILT, WHOLE, begin_line
 from tests.store.conftest import link_of
 
 pytestmark = pytest.mark.anyio

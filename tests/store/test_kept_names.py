@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ot.store.kept_names import MOST_NAMES, EmbeddedKeptNames, KeptEntry
 from ot.store.opening import Store
 from ot.store.owner import Owner
+from ot.store.results import MOST_NAMES, EmbeddedKeptNames, KeptEntry
 from tests.store.conftest import link_of
 
 NOW = 1_700_000_000.0

@@ -8,8 +8,8 @@ from contextlib import closing
 import pytest
 
 from ot.proxy.team_logins import TeamLogins
+from ot.store.logins import MemoryPendingLogins, PendingLogins
 from ot.store.opening import build_backend
-from ot.store.pending_logins import MemoryPendingLogins, PendingLogins
 from tests.store.conftest import BOTH, EMBEDDED
 
 pytestmark = pytest.mark.anyio

@@ -8,8 +8,7 @@ import pytest
 
 from ot.config.personal_secrets import PersonalSecrets
 from ot.store.opening import PersonalStore, build_backend
-from ot.store.resealing import Resealed, reseal_files
-from ot.store.sealing import Sealer, digest_of_person, new_key
+from ot.store.sealing import Resealed, Sealer, digest_of_person, new_key, reseal_files
 from tests.store.conftest import BOTH, EMBEDDED
 
 pytestmark = pytest.mark.anyio
@@ -34,7 +33,7 @@ class Place:
         self._backend.close()
 
     def reseal(self, *keys: str) -> Resealed:
-        from ot.store.postgres.resealing import reseal_rows
+        from ot.store.postgres.credentials import reseal_rows
 
         sealer = Sealer(keys)
         return self._backend.pick(lambda: reseal_files(self._people, sealer), lambda link: reseal_rows(link, sealer))

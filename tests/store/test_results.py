@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from ot.config.models import ResultSettings
 from ot.errors import ExpiredResultError, ResultNotKeptError, ToolError, UnknownResultError
+from ot.results.lines import StoredValue
 from ot.results.store import ResultStore
-from ot.results.stored_value import StoredValue
 from ot.store.opening import Store
 from ot.store.postgres.link import PostgresLink
 from ot.store.postgres.results import PostgresResults

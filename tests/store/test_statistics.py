@@ -11,14 +11,12 @@ import pytest
 
 from ot.errors import ToolError
 from ot.registry.registry import ToolRegistry
-from ot.stats.everybody import by_pack, by_person
-from ot.stats.figures import Summary
+from ot.stats.figures import Summary, by_pack, by_person
 from ot.stats.recorder import Recorder
 from ot.stats.summary import summarize
-from ot.store.embedded import EmbeddedBackend
-from ot.store.opening import Store
+from ot.store.opening import EmbeddedBackend, Store
+from ot.store.parts import STATS_FILE
 from ot.store.postgres.backend import PostgresBackend
-from ot.store.stat_rows import STATS_FILE
 from tests.packs.db.servers import RunningServer
 from tests.store.cable import lay_cable
 from tests.store.conftest import link_of, open_postgres

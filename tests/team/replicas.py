@@ -19,8 +19,8 @@ from mcp_types import CallToolResult, InputRequiredResult
 
 from mcp_core.json_types import JsonObject
 from ot.store.api_keys import new_key
-from ot.store.postgres.api_keys import PostgresApiKeys
 from ot.store.postgres.link import PostgresLink
+from ot.store.postgres.logins import PostgresApiKeys
 from ot.store.replicas import name_replica
 from ot.store.sealing import new_key as new_seal_key
 from tests.demo_pack import give_demo

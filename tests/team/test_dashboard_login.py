@@ -13,7 +13,7 @@ import pytest
 
 from onetool.dashboard.address import address_of
 from onetool.dashboard.tickets import LONGEST, Kind, SealedTickets
-from ot.store.ended_sessions import FileEndedSessions
+from ot.store.logins import FileEndedSessions
 from ot.store.sealing import Sealer
 from tests.apart import run_apart
 from tests.e2e.http_server import run_command

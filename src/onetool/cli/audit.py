@@ -22,8 +22,8 @@ from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.errors import ConfigError
 from ot.stats.wording import duration, precise
-from ot.store.audit_rows import AUDIT_FOLDER
 from ot.store.opening import POSTGRES
+from ot.store.parts import AUDIT_FOLDER
 
 EPILOG = (
     "Calls that only read are not logged. The newest call comes last. "

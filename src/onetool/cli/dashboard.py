@@ -12,7 +12,7 @@ from onetool.cli.printing import complain, say
 from onetool.cli.serve import serve_with_token
 from onetool.cli.start import load
 from onetool.control.asking import ControlReply, ask_running
-from onetool.http.listening_address import bind_address
+from onetool.http.listening import bind_address
 from ot.config.loader import LoadedConfig
 
 EPILOG = (

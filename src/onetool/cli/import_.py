@@ -23,7 +23,7 @@ from ot.config.paths import CONFIG_FILE, FOLDER, SECRETS_FILE, Places, find_plac
 from ot.config.project_trust import trust_around
 from ot.errors import ConfigError
 from ot.execution.wording import word_error
-from ot.trust.folder_files import read_folder
+from ot.trust.project_trust import read_folder
 
 EPILOG = (
     "Reads .mcp.json and the configuration of Claude Code, Claude Desktop, Cursor, VS Code, Windsurf, Zed, Codex and "

@@ -15,8 +15,7 @@ from ot.config.personal import PEOPLE_FOLDER
 from ot.config.seal_keys import keys_file, load_sealer, make_keys, read_keys, write_keys
 from ot.errors import ConfigError
 from ot.store.opening import build_backend
-from ot.store.resealing import Resealed, reseal_files
-from ot.store.sealing import Sealer, new_key
+from ot.store.sealing import Resealed, Sealer, new_key, reseal_files
 
 if TYPE_CHECKING:
     from ot.store.postgres.link import PostgresLink
@@ -88,6 +87,6 @@ def _reseal(loaded: LoadedConfig, sealer: Sealer) -> Resealed:
 
 
 def _reseal_rows(link: PostgresLink, sealer: Sealer) -> Resealed:
-    from ot.store.postgres.resealing import reseal_rows  # where a database is configured
+    from ot.store.postgres.credentials import reseal_rows  # where a database is configured
 
     return reseal_rows(link, sealer)

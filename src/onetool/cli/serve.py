@@ -12,9 +12,8 @@ from pathlib import Path
 from onetool.cli import OK, USAGE
 from onetool.cli.printing import add_json_argument, complain
 from onetool.cli.served import enter_folder, load_served, serve_stdio
-from onetool.http.listening_address import bind_address
+from onetool.http.listening import bind_address, listen_privately
 from onetool.http.token import TOKEN_FILE, read_token
-from onetool.http.unix_socket import listen_privately
 from ot.config.environment import TOKEN_VARIABLE
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder

@@ -21,8 +21,7 @@ from onetool.trust.report import describe
 from ot.config.paths import FOLDER, find_places, state_folder
 from ot.config.project_trust import project_trust
 from ot.errors import ConfigError
-from ot.trust.folder_files import FolderFiles, read_folder
-from ot.trust.project_trust import Comparison, ProjectTrust, compare
+from ot.trust.project_trust import Comparison, FolderFiles, ProjectTrust, compare, read_folder
 from ot.trust.store import TrustStore
 
 _PAUSE = 0.5  # seconds between two looks, with --follow

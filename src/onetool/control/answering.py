@@ -23,7 +23,7 @@ import anyio
 from mcp_core.atomic_write import open_folder
 from mcp_core.json_types import Json, JsonObject
 from onetool.control import DESCRIPTORS, ENDING, LONGEST_REQUEST, running_folder
-from onetool.http.unix_socket import listen_privately, user_of_peer
+from onetool.http.listening import listen_privately, user_of_peer
 from ot.app import App
 from ot.config.loader import LoadedConfig
 from ot.errors import ConfigError

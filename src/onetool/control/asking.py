@@ -16,7 +16,7 @@ from pathlib import Path
 from mcp_core.atomic_write import open_folder
 from mcp_core.json_types import Json
 from onetool.control import DESCRIPTORS, ENDING, running_folder
-from onetool.http.unix_socket import find_served
+from onetool.http.listening import find_served
 from ot.errors import ConfigError
 
 _PATIENCE = 30.0  # seconds for an answer: a busy server's turn, and a configuration that is read again

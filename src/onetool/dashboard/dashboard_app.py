@@ -15,8 +15,7 @@ from onetool.dashboard.logins import CALLBACK, RENEWED_AFTER, SESSION_SECONDS, L
 from onetool.dashboard.pages import HEADERS, Pages
 from onetool.dashboard.tickets import LONGEST, Tickets
 from onetool.dashboard.views import VIEWS
-from onetool.dashboard.visit import RefusedFormError, View, Visit
-from onetool.dashboard.visitor import Visitor
+from onetool.dashboard.visit import RefusedFormError, View, Visit, Visitor
 from onetool.front.late_app import ServedApps
 from onetool.http.connections import refuse_if_crowded
 from ot.config.team import AuthSettings

@@ -19,7 +19,7 @@ from mcp_core.json_types import Json, JsonObject
 from onetool.dashboard.address import Address
 from onetool.dashboard.logins import CALLBACK, LoginError
 from onetool.people.issuer_keys import ALGORITHMS, IssuerKeys, discover
-from onetool.people.refusal import RefusedError
+from onetool.people.person_of import RefusedError
 from onetool.people.tokens import read_person
 from ot.clients.person import Person
 from ot.config.team import AuthSettings, is_safe

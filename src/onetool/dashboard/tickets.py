@@ -16,7 +16,7 @@ from typing import NamedTuple, NotRequired, Protocol, TypedDict
 
 from mcp_core.json_types import Json
 from ot.clients.person import Person
-from ot.store.ended_sessions import EndedSessions
+from ot.store.logins import EndedSessions
 from ot.store.sealing import Sealer, SealError
 
 LONGEST = 3600.0  # seconds for which a sealed ticket is worth something

@@ -14,7 +14,7 @@ from mcp_core.distribution import DISTRIBUTION, with_extra
 from onetool.console.clean_text import count_of
 from onetool.doctor.finding import Finding, green, red, yellow
 from onetool.http.connections import bounds_within, count_open_files_allowed
-from onetool.http.listening_address import bind_address
+from onetool.http.listening import bind_address
 from onetool.telemetry_setup import EXTRA, wants_sending
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
@@ -91,7 +91,7 @@ def look_at_store(loaded: LoadedConfig) -> Iterator[Finding]:
     if find_spec("asyncpg") is None:
         yield red("store", "the library for PostgreSQL is not installed", _install("team"))
         return
-    from ot.store.postgres.looking import look_at_database  # noqa: PLC0415 - as above
+    from ot.store.postgres.backend import look_at_database  # noqa: PLC0415 - as above
 
     try:
         seen = anyio.run(look_at_database, loaded.config.store)

@@ -7,10 +7,10 @@
   of a request is awaited, never during an answer.
 - `sessionless` answers a request without a session in the task in which it came, if nothing is wrong with it. Every
   other one is the SDK's, so that refusals are worded in one place.
-- `writes` sends an answer's head and body in one packet; each would wake the client.
-- `log` passes one line of each kind per second for what strangers can cause.
-- `unix_socket` is bound, given its mode and listened to while its folder is locked, so that two servers cannot both
-  find it abandoned.
-- `sessions` live in one replica, whose name stands before their id (`onetool.replicas.session_names`).
+- `GatheringTransport` sends an answer's head and body in one packet; each would wake the client.
+- `OnceASecond` passes one log line of each kind per second for what strangers can cause.
+- A socket in the file system (`listening`) is bound, given its mode and listened to while its folder is locked, so
+  that two servers cannot both find it abandoned.
+- `sessions` live in one replica, whose name stands before their id (`SessionNames`).
 - `server.build_routes` is the one place for other routes, each with its own rule of who may come.
 """

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,27 +28,74 @@ from onetool.front.late_app import ServedApps
 from onetool.front.offer import Offer, open_offer
 from onetool.front.rendering import PlainResults
 from onetool.front.server import OneToolServer
-from onetool.http.connections import Bounds, HttpConnection, PlaceGate, Places, bounds_within, count_open_files_allowed
-from onetool.http.drain_gate import DrainGate
-from onetool.http.log import quiet_log
-from onetool.http.plain_requests import PlainRequests
-from onetool.http.sessionless import SessionlessRequests
-from onetool.http.sessions import LimitedSessions
+from onetool.http.connections import (
+    LOGGER,
+    Bounds,
+    HttpConnection,
+    PlaceGate,
+    Places,
+    bounds_within,
+    count_open_files_allowed,
+)
+from onetool.http.gates import DrainGate
+from onetool.http.sessionless import PlainRequests, SessionlessRequests
+from onetool.http.sessions import LimitedSessions, SessionNames
 from onetool.http.token import accepts
 from onetool.http.watch import Readiness, watch_routes
-from onetool.people.gate import PeopleGate, metadata_routes
+from onetool.people.gate import PeopleGate, ShareGate, metadata_routes
 from onetool.people.people import PATH, People
-from onetool.people.refusal import RefusedError
-from onetool.people.share_gate import ShareGate
+from onetool.people.person_of import RefusedError
 from onetool.replicas.draining import GRACE, Draining
-from onetool.replicas.session_names import SessionNames
 from ot.config.models import HttpSettings
 from ot.logs import write_log
 from ot.telemetry.meters import Meters
 from ot.telemetry.telemetry import Telemetry
 
-if TYPE_CHECKING:  # only those who have a database know of others
+if TYPE_CHECKING:
     from onetool.replicas.replicas import Replicas
+
+_PAUSE = 1.0  # seconds
+_MOST = 100  # kinds of lines to remember
+# asyncio tells of connections that it cannot accept, uvicorn of requests that are none.
+_LOGGERS = (LOGGER.name, "asyncio", "uvicorn.error")
+
+
+class OnceASecond(logging.Filter):
+    """Passes one line of each kind a second; the next one tells how many were left out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kinds: dict[tuple[object, ...], tuple[float, int]] = {}  # when one was passed, how many were not since
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = str(record.msg)
+        kind = (record.name, record.levelno, text.partition("\n")[0], record.exc_info[0] if record.exc_info else None)
+        now = time.monotonic()
+        passed, left_out = self._kinds.pop(kind, (-_PAUSE, 0))
+        if now - passed < _PAUSE:
+            self._kinds[kind] = passed, left_out + 1
+            return False
+        if len(self._kinds) >= _MOST:
+            del self._kinds[next(iter(self._kinds))]
+        self._kinds[kind] = now, 0
+        if left_out:
+            record.msg = f"{text} ({left_out} more like this were not logged)"
+        return True
+
+
+@contextmanager
+def quiet_log() -> Iterator[None]:
+    """Log what comes of strangers once a second, as long as this is open."""
+    once_a_second = OnceASecond()
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    for logger in loggers:
+        logger.addFilter(once_a_second)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(once_a_second)
+
 
 ANY_HOST = frozenset({"/healthz", "/readyz"})  # for those who look after replicas, by whatever address
 _PATIENCE = 1  # seconds for open connections when the server is told to end

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Awaitable, Callable
 
 import anyio
@@ -10,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from onetool.http.listening import is_loopback
 from ot.telemetry import prometheus
 from ot.telemetry.meters import Meters
 
@@ -70,15 +70,8 @@ def watch_routes(
 def is_on_this_machine(request: Request) -> bool:
     """True if whoever asks is on this machine; a balancer there asks for others, and a page may have made up a host."""
     peer = request.client
-    if peer is not None and not _is_loopback(peer.host):
+    if peer is not None and not is_loopback(peer.host):
         return False
     host = request.headers.get("host", "").rpartition(":")[0] or request.headers.get("host", "")
-    named_here = host in ("", "localhost") or _is_loopback(host.strip("[]"))
+    named_here = host in ("", "localhost") or is_loopback(host.strip("[]"))
     return named_here and not any(header in request.headers for header in _FORWARDED)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -6,5 +6,5 @@ and has one sentence for all refusals. The `Person` (issuer and subject) is put 
 (`ot.apps`).
 
 Keys of the issuer are fetched on a thread, kept when it is unreachable, and asked for again at most once in 10 s for
-an unknown key. `share_gate` keeps one person from holding more than half of the connections with open requests.
+an unknown key. `ShareGate` keeps one person from holding more than half of the connections with open requests.
 """

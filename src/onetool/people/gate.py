@@ -1,22 +1,23 @@
-"""Authentication in front of the MCP endpoint."""
+"""Authentication in front of the MCP endpoint, and a limit on each person's open requests."""
 
 from __future__ import annotations
 
 import json
 import logging
+from collections import Counter
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
 from pydantic import AnyHttpUrl
 from starlette.datastructures import Headers
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from onetool.console.clean_text import count_of
 from onetool.people.people import People
-from onetool.people.person_of import SCOPE_KEY
-from onetool.people.refusal import RefusedError, UnavailableError
+from onetool.people.person_of import SCOPE_KEY, RefusedError, UnavailableError
 from ot.clients.person import Person, serving
 
 LOGGER = logging.getLogger("onetool.http")
@@ -77,3 +78,33 @@ def metadata_routes(people: People) -> list[BaseRoute]:
         return []
     issuer = AnyHttpUrl(people.settings.issuer)
     return [*create_protected_resource_routes(AnyHttpUrl(people.resource), [issuer], resource_name="OneTool")]
+
+
+class ShareGate:
+    """Answers 503 to a person with too many open requests; it comes after authentication."""
+
+    def __init__(self, app: ASGIApp, *, requests: int) -> None:
+        self._app = app
+        self._most = requests
+        self._open: Counter[str] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        person: Person = scope[SCOPE_KEY]
+        who = person.principal
+        if self._open[who] >= self._most:
+            await self._refuse(scope, receive, send)
+            return
+        self._open[who] += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._open[who] -= 1
+            if not self._open[who]:
+                del self._open[who]
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        words = f"You have reached the limit of {count_of(self._most, 'open request')}. Close one first.\n"
+        await PlainTextResponse(words, 503, {"Retry-After": "1"})(scope, receive, send)

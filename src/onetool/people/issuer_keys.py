@@ -12,7 +12,7 @@ import httpx2
 import jwt
 
 from mcp_core.json_types import JsonObject
-from onetool.people.refusal import IssuerUnavailableError, RefusedError
+from onetool.people.person_of import IssuerUnavailableError, RefusedError
 from ot.config.team import is_safe
 from ot.services.trusted_roots import trusted_roots
 

@@ -1,4 +1,4 @@
-"""The person behind a request, as authentication has found them."""
+"""The person behind a request, as authentication has found them, and why it refuses credentials."""
 
 from __future__ import annotations
 
@@ -25,3 +25,32 @@ def person_in(request: Request | None) -> Person:
     """Return who is behind a request over HTTP."""
     person = None if request is None else request.scope.get(SCOPE_KEY)
     return person if isinstance(person, Person) else LOCAL_PERSON
+
+
+class RefusedError(Exception):
+    """Authentication failed; the text is for the client, and says nothing about the token itself."""
+
+    status = 401
+    error = "invalid_token"
+
+
+class NoCredentialsError(RefusedError):
+    """The request has no credentials; the protocol has no error code for that."""
+
+    error = ""
+
+
+class UnavailableError(RefusedError):
+    """Credentials cannot be checked now, and may be valid."""
+
+    status = 503
+    error = "temporarily_unavailable"
+    retry_after = 10  # seconds
+
+
+class IssuerUnavailableError(UnavailableError):
+    """The keys of the issuer cannot be fetched."""
+
+
+class KeysUnavailableError(UnavailableError):
+    """The API keys cannot be read."""

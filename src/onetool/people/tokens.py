@@ -6,7 +6,7 @@ import jwt
 
 from mcp_core.json_types import JsonObject
 from onetool.people.issuer_keys import ALGORITHMS, IssuerKeys
-from onetool.people.refusal import RefusedError
+from onetool.people.person_of import RefusedError
 from ot.clients.person import Person
 
 _LEEWAY = 30  # seconds by which clocks may differ

@@ -3,12 +3,12 @@
 Kernels are local: a run stays in the replica that began it, and whatever concerns it is brought there.
 
 - A replica has a `name` (machine and port, the same after a restart) and an `id` of its own process. It reports every
-  3 s (`presence`). One that is killed is gone at once, since the database knows its connections; one whose machine
+  3 s (`replicas`). One that is killed is gone at once, since the database knows its connections; one whose machine
   hangs after 15 s.
 - Messages are rows, and NOTIFY tells the receiver to fetch them. A `ReplicaChannel` (`channels`) is a pair of such
   streams.
 - The state that a client without a session sends back names replica, run and a word that works once. It is sealed for
-  this person and this command (`sealed_states`); `answers` brings the answer to the replica whose run waits. If that
+  this person and this command (`replicas`); `answers` brings the answer to the replica whose run waits. If that
   one has gone, the client is told which run to resume.
 - Detached runs are rows before their client hears of them; `ot.wait` and `ot.stop` reach them anywhere.
 - What a client without a session has read and agreed to is in the store too: recalled when a run begins, where there

@@ -9,8 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
 from mcp_core.json_types import Json, JsonObject
-from onetool.replicas.channels import ReplicaChannel, ReplicaChannels, ReplicaGoneError
-from onetool.replicas.progress import pass_on, progress_to
+from onetool.replicas.channels import ReplicaChannel, ReplicaChannels, ReplicaGoneError, pass_on, progress_to
 from ot.clients.caller import Progress
 from ot.run.answer import Answer
 from ot.run.waiting_runs import LostRunError, RunState, UnknownStateError, Waiting, WaitingRuns

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import logging
 import secrets
+import time
 import traceback
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import Protocol, TypeAlias
 
@@ -18,6 +19,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from mcp_core.json_types import Json, JsonObject
+from ot.clients.caller import Milestone, Progress
 from ot.logs import write_log
 from ot.tasks.owned_tasks import open_background_tasks
 
@@ -187,3 +189,27 @@ async def open_talks(
         tasks.start_soon(talks.listen)
         tasks.start_soon(talks.look)
         yield talks
+
+
+INTERVAL = 0.2  # seconds between two messages
+
+
+def progress_to(talk: ReplicaChannel, *, interval: float = INTERVAL) -> Progress:
+    """Send progress to the other end of a talk: the first and the last of a call, and some in between."""
+    last = float("-inf")
+
+    async def report(done: float, total: float | None, message: str) -> None:
+        nonlocal last
+        now, always = time.monotonic(), isinstance(message, Milestone)
+        if always or now - last >= interval:
+            last = now
+            await talk.send({"progress": [done, total, message], "milestone": always})
+
+    return report
+
+
+async def pass_on(told: Sequence[object], progress: Progress | None, *, milestone: bool) -> None:
+    """Give progress that has arrived to whoever wants to hear of it."""
+    match told:
+        case [int() | float() as done, int() | float() | None as total, str(message)] if progress is not None:
+            await progress(done, total, Milestone(message) if milestone else message)

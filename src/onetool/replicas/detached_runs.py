@@ -12,8 +12,7 @@ from typing import NamedTuple, Protocol, Self
 import anyio
 
 from mcp_core.json_types import Json, JsonObject
-from onetool.replicas.channels import ReplicaChannel, ReplicaChannels, ReplicaGoneError
-from onetool.replicas.progress import pass_on, progress_to
+from onetool.replicas.channels import ReplicaChannel, ReplicaChannels, ReplicaGoneError, pass_on, progress_to
 from ot.clients.caller import Caller
 from ot.clients.claims import Abilities
 from ot.clients.front import Front, FrontError

@@ -3,23 +3,79 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
-from mcp.server.request_state import RequestStateSecurity
+import anyio
+from mcp.server.context import ServerRequestContext
+from mcp.server.request_state import InvalidRequestState, RequestStateSecurity
 
 from mcp_core.distribution import VERSION
+from onetool.people.person_of import person_of
 from onetool.replicas.answers import SUBJECT, AnswersElsewhere, AnswersHere, Save
 from onetool.replicas.channels import Serve, open_talks
 from onetool.replicas.detached_runs import STOP, WAIT, DetachedElsewhere, DetachedHere, RunsOf
 from onetool.replicas.draining import Draining
-from onetool.replicas.presence import open_presence
-from onetool.replicas.sealed_states import seal_states
-from ot.run.waiting_runs import WaitingRuns
+from ot.run.waiting_runs import PATIENCE, WaitingRuns
 from ot.store.postgres.link import PostgresLink
 from ot.store.postgres.replicas import PostgresReplicas
-from ot.store.replicas import name_replica
-from ot.store.sealing import Sealer
+from ot.store.replicas import BEAT, name_replica
+from ot.store.sealing import Sealer, SealError
+from ot.tasks.owned_tasks import open_background_tasks
+
+_LEAVING = 3.0  # seconds
+_TIDYING = 100  # beats
+
+
+async def _tell(replicas: PostgresReplicas, draining: Draining, beat: float) -> None:
+    count = 0
+    while True:
+        with suppress(OSError):  # the link says so in the log, and is back when the database is
+            await replicas.beat(draining=draining.begun)
+            if count % _TIDYING == 0:
+                await replicas.forget_old()
+        count += 1
+        await anyio.sleep(beat)
+
+
+@asynccontextmanager
+async def open_presence(replicas: PostgresReplicas, draining: Draining, *, beat: float = BEAT) -> AsyncIterator[None]:
+    """Be there for other replicas for as long as this is open."""
+    with suppress(OSError):
+        await replicas.beat()
+    async with open_background_tasks() as tasks:
+        tasks.start_soon(_tell, replicas, draining, beat)
+        try:
+            yield
+        finally:
+            with anyio.move_on_after(_LEAVING, shield=True), suppress(OSError):
+                await replicas.leave()
+
+
+_PLACE = "request state"
+
+
+class _Codec:
+    def __init__(self, sealer: Sealer) -> None:
+        self._sealer = sealer
+
+    def seal(self, payload: bytes) -> str:
+        return self._sealer.seal(payload, place=_PLACE)
+
+    def unseal(self, token: str) -> bytes:
+        try:
+            return self._sealer.open(token, place=_PLACE)
+        except SealError as error:
+            raise InvalidRequestState(str(error)) from error
+
+
+def seal_states(sealer: Sealer) -> RequestStateSecurity:
+    """Build what seals states and opens them, in whichever replica; a state is as old as a run may wait."""
+    return RequestStateSecurity(codec=_Codec(sealer), ttl=PATIENCE, bind_principal=_principal_of)
+
+
+def _principal_of(ctx: ServerRequestContext[object]) -> str:
+    return person_of(ctx).principal
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,7 @@ from ot.config.variables import references
 from ot.errors import ConfigError, PackLoadError
 from ot.registry.from_source import parse_pack
 from ot.skills.skill_file import parse_skill
-from ot.trust.folder_files import FolderFiles
-from ot.trust.project_trust import Comparison
+from ot.trust.project_trust import Comparison, FolderFiles
 from ot.trust.store import TrustRecord
 from ot.workers.discovery import SUFFIX
 from ot.workers.locks import LockDamagedError, read_versions

@@ -26,9 +26,9 @@ from ot.clients.caller import Caller
 from ot.config.models import AuditSettings
 from ot.effects import Effect
 from ot.logs import write_log
-from ot.store.audit_rows import AuditRows
 from ot.store.forms import FORM
 from ot.store.owned_files import OwnedFile
+from ot.store.parts import AuditRows
 from ot.text.redaction import Redactor
 
 LOCAL = "local"  # the command line of this machine; clients have a connection as well

@@ -10,8 +10,8 @@ from ot.audit.log import AuditLog
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.config.personal import PEOPLE_FOLDER
-from ot.store.audit_rows import AUDIT_FOLDER
 from ot.store.opening import Backend, Store
+from ot.store.parts import AUDIT_FOLDER
 from ot.tasks.owned_tasks import soon
 
 

@@ -14,7 +14,7 @@ from ot.config.keys import ANY, INCLUDE, dotted, known_keys, matches, printable
 from ot.config.paths import absolute
 from ot.config.variables import Variables
 from ot.errors import ConfigError
-from ot.trust.untrusted import Untrusted
+from ot.trust.project_trust import Untrusted
 
 MAX_INCLUDE_DEPTH = 20
 

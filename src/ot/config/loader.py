@@ -32,7 +32,7 @@ from ot.config.tightening import Refusal, Tightening, guard_sections, guards_of,
 from ot.config.variables import Variables
 from ot.errors import ConfigError
 from ot.text.redaction import Redactor
-from ot.trust.untrusted import Untrusted
+from ot.trust.project_trust import Untrusted
 
 
 @dataclass(frozen=True, slots=True)

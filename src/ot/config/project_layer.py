@@ -17,9 +17,8 @@ from ot.config.paths import CONFIG_FILE, PROMPTS_FILE, SECRETS_FILE, absolute, p
 from ot.config.secrets import read_secrets
 from ot.config.variables import Variables
 from ot.errors import ConfigError
-from ot.trust.folder_files import read_inside, refuse_link
+from ot.trust.project_trust import Untrusted, read_inside, refuse_link
 from ot.trust.store import TrustRecord, TrustStore
-from ot.trust.untrusted import Untrusted
 
 _MOST_FILES = 50  # that are looked through for names
 _MOST_NAMES = 100  # of each kind in one of them

@@ -19,7 +19,7 @@ from ot.journal.recorded import CallOutcome, RecordedCall
 from ot.journal.replay import Replay
 from ot.journal.reuse import Reuse, Unknown
 from ot.journal.run_journal import RunJournal
-from ot.results.masking import mask
+from ot.results.store import mask
 from ot.tasks.large_values import LARGE_MESSAGE, FileValue, aside
 from ot.text.redaction import Redactor
 from ot.values import Arguments

@@ -45,8 +45,7 @@ from ot.execution.wording import word_error
 from ot.journal.journal import Journal
 from ot.limits import PersonLimits
 from ot.registry.registry import ToolRegistry
-from ot.results.preview import word_stored
-from ot.results.store import ResultStore
+from ot.results.store import ResultStore, word_stored
 from ot.shapes.shapes import Shapes
 from ot.stats.recorder import Recorder
 from ot.tasks.owned_tasks import ReusableScope

@@ -32,8 +32,8 @@ from ot.journal.replay import Replay
 from ot.journal.reuse import Reuse, Unknown
 from ot.journal.run_journal import LONGEST_ANSWER, Later, RunJournal
 from ot.store.forms import FORM
-from ot.store.journal_store import JournalStore, begin_line
 from ot.store.owner import Owner
+from ot.store.parts import JournalStore, begin_line
 from ot.text.redaction import Redactor
 from ot_kernel.values import Encoded
 

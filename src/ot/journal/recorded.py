@@ -12,7 +12,7 @@ from mcp_core.quick_dataclass import dataclass
 from ot.effects import Effect
 from ot.journal.equality import Equality
 from ot.store.forms import UnknownFormError, check_form
-from ot.store.journal_store import Place
+from ot.store.parts import Place
 from ot_kernel.values import Encoded
 
 START, RESUMED, ENDED = "start", "resume", "ended"

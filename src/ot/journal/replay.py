@@ -14,7 +14,7 @@ from dataclasses import field
 from mcp_core.quick_dataclass import dataclass
 from ot.journal.equality import canonical
 from ot.journal.recorded import RecordedCall
-from ot.store.journal_store import JournalStore
+from ot.store.parts import JournalStore
 from ot_kernel.values import Encoded
 
 

@@ -20,7 +20,7 @@ from ot.effects import Effect
 from ot.journal.recorded import CallOutcome, RecordedCall, describe
 from ot.journal.reuse import Reuse
 from ot.logs import write_log
-from ot.store.journal_store import WHOLE, JournalStore, Mark, Place
+from ot.store.parts import WHOLE, JournalStore, Mark, Place
 from ot.store.unavailable import StoreUnavailableError
 from ot.values import ToolValue
 from ot_kernel.wire import pack

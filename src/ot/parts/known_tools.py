@@ -32,8 +32,8 @@ from ot.registry.registry import AbsentPack, ToolRegistry
 from ot.registry.tool_loader import ToolLoader
 from ot.registry.tool_threads import ToolThreads
 from ot.skills.skill_loader import SkillLoader
+from ot.store.logins import PendingLogins
 from ot.store.parts import PersonalStore
-from ot.store.pending_logins import PendingLogins
 from ot.store.shelf import Shelf
 from ot.workers.discovery import ToolFolder
 from ot.workers.extension import WorkerHost

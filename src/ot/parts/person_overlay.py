@@ -15,8 +15,7 @@ from ot.config.personal_secrets import PersonalSecrets, with_own_secrets
 from ot.config.personal_settings import PersonalSettings, with_own_settings
 from ot.config.seal_keys import load_sealer
 from ot.logs import write_log
-from ot.store.embedded import EmbeddedBackend
-from ot.store.opening import Backend, PersonalStore
+from ot.store.opening import Backend, EmbeddedBackend, PersonalStore
 from ot.store.sealing import Sealer
 from ot.store.shelf import FolderShelf, Shelf
 

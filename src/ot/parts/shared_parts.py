@@ -15,8 +15,8 @@ from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
 from ot.registry.definition_cache import DEFINITIONS_FILE, DefinitionCache
 from ot.run.answer import RunsElsewhere
 from ot.services.rate_limits import RateLimits
+from ot.store.logins import MemoryPendingLogins, PendingLogins
 from ot.store.opening import Backend, open_backend
-from ot.store.pending_logins import MemoryPendingLogins, PendingLogins
 from ot.store.quotas import Quotas
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import dataclass
-from ot.store.pending_logins import PendingLogins
+from ot.store.logins import PendingLogins
 
 CALLBACK = "/oauth/callback"
 PATIENCE = 300.0  # seconds that a person has

@@ -23,11 +23,11 @@ from ot.errors import (
     ToolError,
     UnknownResultError,
 )
+from ot.results.lines import StoredValue, WrittenValue
 from ot.results.reader import ResultReader
 from ot.results.store import ResultStore, Stored
-from ot.results.stored_value import StoredValue, WrittenValue
-from ot.store.kept_names import KeptEntry, KeptNames
 from ot.store.owner import Owner
+from ot.store.results import KeptEntry, KeptNames
 from ot.values import ToolValue
 from ot_kernel.values import UnsupportedValueError
 

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
+from pathlib import Path
 
 from ot.errors import ToolError
 from ot.results.stored_file import BLOCK, StoredFile
+from ot.tasks.large_values import FileValue
 from ot.text.output import render_lines
 from ot.values import ToolValue
 from ot_kernel.stored_form import TEXT, read_form
@@ -96,3 +100,56 @@ def _render(opening: bytes, items: list[bytes], closing: bytes) -> list[str]:
 
 def _unreadable(error: ValueError) -> ToolError:
     return ToolError(f"the stored result cannot be read: {str(error)[:200]}")
+
+
+class StoredValue(FileValue):
+    """The value of `ot.load`. A run gets it as a file, so that the server never decodes it; others call `read`."""
+
+    __slots__ = ("_file",)
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def read(self) -> ToolValue:
+        with _readable(self._file) as stored:
+            return read_value(stored)
+
+    def size(self) -> int:
+        """Return the bytes of its stored form; blocking. Raises ToolError."""
+        with _readable(self._file) as stored:
+            return stored.facts.size
+
+    def copy_to(self, create: Callable[[], int]) -> str:
+        """Put the stored form into the file that is created, and tell which kind it is; blocking. Raises ToolError."""
+        with _readable(self._file) as stored:
+            copy = create()
+            try:
+                stored.copy_to(copy)
+            finally:
+                os.close(copy)
+            return stored.facts.kind
+
+
+class WrittenValue(FileValue):
+    """The argument of `ot.keep` where that is too large for a message; what its kernel says of it is not believed."""
+
+    __slots__ = ("kind", "opened", "what")
+
+    def __init__(self, opened: Callable[[], int], kind: str, what: str) -> None:
+        self.opened = opened  # opens the file; raises RunRefusedError
+        self.kind = kind  # of the stored form
+        self.what = what  # the Python type of the value
+
+    def __repr__(self) -> str:
+        return f"<a {self.what[:60]}, too large to show>"
+
+
+@contextmanager
+def _readable(file: Path) -> Iterator[StoredFile]:
+    try:
+        with StoredFile(file) as stored:
+            yield stored
+    except OSError as error:
+        raise ToolError(f"the stored result cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise ToolError(f"the stored result cannot be read: {error}") from OSError(str(error))

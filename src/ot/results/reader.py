@@ -14,10 +14,10 @@ from ot.config.models import ResultSettings
 from ot.context import current_or_none
 from ot.errors import ArgumentValueError, ExpiredResultError, ToolError, ToolFailedError
 from ot.logs import LogSpan
+from ot.results.lines import StoredValue
 from ot.results.page import Query
 from ot.results.store import ResultStore
 from ot.results.stored_file import Facts, StoredFile
-from ot.results.stored_value import StoredValue
 from ot.values import Arguments
 
 SEARCH_LIMIT = 20.0  # seconds

@@ -6,21 +6,59 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 import anyio.to_thread
 
+from mcp_core.known_secrets import MASK
 from mcp_core.quick_dataclass import dataclass
 from ot.config.models import ResultSettings
 from ot.errors import ResultNotKeptError, ToolError, UnknownResultError
 from ot.logs import LogSpan
-from ot.results.masking import mask
 from ot.results.stored_file import ContentWriter, Facts, read_header
 from ot.store.results import HANDLE, LAST_READERS, ResultFiles
+from ot.text.output import escape_surrogates, render, render_lines
 from ot.text.redaction import Redactor
 from ot.values import ToolValue
-from ot_kernel.stored_form import kind_of, write_form
+from ot_kernel.stored_form import TEXT, kind_of, write_form
 from ot_kernel.values import encode
+
+_MASK = MASK.encode()
+
+
+def mask(pieces: Iterable[bytes], secrets: Iterable[str]) -> Iterator[bytes]:
+    """The same bytes in other pieces, without secrets."""
+    wanted = sorted({secret.encode("utf-8", "surrogatepass") for secret in secrets}, key=len, reverse=True)
+    if not wanted:
+        yield from pieces
+        return
+    overlap = len(wanted[0]) - 1
+    held = b""
+    for piece in pieces:
+        data = held + piece
+        done, held = _mask_up_to(data, max(len(data) - overlap, 0), wanted)
+        yield done
+    yield _mask_up_to(held, len(held), wanted)[0]
+
+
+def _mask_up_to(data: bytes, end: int, wanted: list[bytes]) -> tuple[bytes, bytes]:
+    """Mask every secret that begins before `end`; gives that, and the rest. Of two that begin together, the longer."""
+    places = {secret: data.find(secret) for secret in wanted}
+    parts: list[bytes] = []
+    position = 0
+    while places:
+        for secret in [secret for secret, place in places.items() if place < position]:
+            places[secret] = data.find(secret, position)
+        places = {secret: place for secret, place in places.items() if 0 <= place < end}
+        if not places:
+            break
+        first = min(places, key=lambda secret: (places[secret], -len(secret)))
+        parts += [data[position : places[first]], _MASK]
+        position = places[first] + len(first)
+    parts.append(data[position:end])
+    return b"".join(parts), data[max(position, end) :]
+
 
 LARGEST = 256 * 1024 * 1024  # bytes of one result, whatever the store may hold
 _PIECE = 1024 * 1024
@@ -154,3 +192,59 @@ def _read_pieces(descriptor: int) -> Iterator[bytes]:
     while piece := os.pread(descriptor, _PIECE, position):
         position += len(piece)
         yield piece
+
+
+MOST_BYTES = 4_000  # of the whole text
+_FOR_WORDS = 700  # of them
+_MOST_LINES = 200
+
+
+def word_stored(stored: Stored, head: ToolValue, *, partial: bool = False) -> str:
+    """The text for a stored result; `head` is the value, or `partial`: as much of its beginning as is at hand."""
+    facts, handle = stored.facts, stored.handle
+    lines, whole = _take(head, MOST_BYTES - _FOR_WORDS, partial=partial)
+    first = {"handle": handle, "type": facts.what, "size": facts.size, "lines": facts.lines}
+    if whole:
+        shown = f"{'Line 1' if whole == 1 else f'Lines 1-{whole}'} of {facts.lines:,}"
+        read_on = f'ot.result(handle="{handle}", offset={whole + 1})'
+    else:
+        shown = f"The beginning of line 1 of {facts.lines:,}"
+        read_on = f'ot.result(handle="{handle}")'
+    more = "" if facts.kind == TEXT else ', path="..." selects a part'
+    note = (
+        f'[{shown}. Read on: {read_on}; search="regex" finds lines{more}. '
+        f'In code: ot.load(handle="{handle}"). Kept for {_duration(facts.expires - facts.created)}.]'
+    )
+    return "\n".join([render(first).text, *lines, note])
+
+
+def _take(head: ToolValue, room: int, *, partial: bool) -> tuple[list[str], int]:
+    """Lines from the beginning within so many bytes, and how many of them are whole; 0 for a part of the first.
+
+    Where something was left off, the last line may be half of one: it is shown only if there is no other.
+    """
+    found = [escape_surrogates(line) for line in islice(render_lines(head, limit=MOST_BYTES), _MOST_LINES + 1)]
+    left_off = partial or len(found) > _MOST_LINES or sum(map(len, found)) >= MOST_BYTES
+    sure = found[:-1] if left_off else found
+    taken: list[str] = []
+    for line in sure:
+        room -= len(line.encode()) + 1
+        if room < 0:
+            break
+        taken.append(line)
+    if taken or not found:
+        return taken, len(taken)
+    return [cut_bytes(found[0], MOST_BYTES - _FOR_WORDS) + "…"], 0
+
+
+def cut_bytes(text: str, size: int) -> str:
+    """The beginning of a text within so many bytes of UTF-8."""
+    return text.encode()[:size].decode("utf-8", "ignore")
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= size:
+            count = round(seconds / size, 1)
+            return f"{count:g} {unit}{'' if count == 1 else 's'}"
+    return f"{seconds:g} seconds"

@@ -19,8 +19,8 @@ from ot.results.reader import ResultReader
 from ot.results.store import ResultStore
 from ot.run.answer import Answer, RunAnswer
 from ot.run.live_run import ALPHABET
-from ot.store.kept_names import KeptEntry, KeptNames
 from ot.store.owner import Owner
+from ot.store.results import KeptEntry, KeptNames
 from ot.values import ToolValue
 from ot_kernel.values import Audio, Image, Resource
 

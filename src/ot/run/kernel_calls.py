@@ -17,7 +17,7 @@ from ot.journal.journalled_value import JournalledValue
 from ot.kernel.kernel import Kernel
 from ot.kernel.processors import part_from
 from ot.results.kept_values import KEEP
-from ot.results.stored_value import StoredValue, WrittenValue
+from ot.results.lines import StoredValue, WrittenValue
 from ot.run.kernel_questions import send_error
 from ot.run.made_calls import Lookalikes, MadeCalls
 from ot.run.outcome import MAX_NAME

@@ -13,7 +13,7 @@ from mcp_core.quick_dataclass import replace
 from ot.errors import OneToolError
 from ot.execution.wording import STARTS_FRESH, is_module, is_near, list_names, word_error
 from ot.registry.registry import ToolRegistry
-from ot.results.preview import word_stored
+from ot.results.store import word_stored
 from ot.run.answer import Answer, RunAnswer
 from ot.run.outcome import MAX_NAME, CodeError, Failure, Frame, Nothing, Outcome, Printed, Seen, Value
 from ot.text.output import Rendered, escape_surrogates, render

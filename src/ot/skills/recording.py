@@ -16,7 +16,7 @@ from mcp_core.atomic_write import write_file
 from mcp_core.json_types import JsonObject
 from ot.errors import NewSkillError
 from ot.journal.recorded import RecordedCall, describe, read_described
-from ot.store.journal_store import Place
+from ot.store.parts import Place
 
 _ENDING = ".calls.json"
 _VERSION = 1

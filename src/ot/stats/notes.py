@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ot.stats.tokens import Kind, classify_text, classify_wire
-from ot.store.stat_rows import Row, StatBatch
+from ot.store.parts import Row, StatBatch
 
 _LONGEST_NAME = 120
 _TURN = 32  # notes after which the thread lets others go on

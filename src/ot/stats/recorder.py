@@ -24,8 +24,7 @@ from ot.errors import DatabaseBusyError, DatabaseUnavailableError
 from ot.logs import write_log
 from ot.stats.notes import ModelNote, Note, RunNote, make_rows
 from ot.stats.tokens import SAMPLE, take_sample
-from ot.store.parts import Store
-from ot.store.stat_rows import StatRows
+from ot.store.parts import StatRows, Store
 
 if TYPE_CHECKING:
     import sqlite3

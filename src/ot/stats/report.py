@@ -2,18 +2,126 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
 import jinja2
 
+from mcp_core.atomic_write import write_in_folder
 from mcp_core.distribution import VERSION
-from ot.stats.charts import Bar, draw_bars, draw_columns, pick_labels, pick_top
+from mcp_core.quick_dataclass import dataclass
+from ot.errors import PathError, ReportWriteError
+from ot.files.allowed_files import AllowedFiles, open_here
 from ot.stats.figures import Moment, Savings, Summary, ToolFigures
-from ot.stats.report_file import MARK
 from ot.stats.wording import compact, duration, percent, precise, size
+
+_MOST_LABELS = 7
+_GAP = 0.22  # of the width of a column
+_THINNEST = 0.8  # percent; one call beside a thousand is still seen
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A horizontal bar, or one part of a stacked one."""
+
+    name: str
+    value: float
+    start: float
+    length: float
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of two parts, from the bottom: what went well, and what did not."""
+
+    start: float
+    width: float
+    good: float
+    bad: float
+
+
+def draw_bars(rows: Sequence[tuple[str, float]], *, most: float | None = None, stacked: bool = False) -> list[Bar]:
+    """Bars on one scale; stacked, each begins where the one before it ends."""
+    scale = 100 / (most or max((value for _, value in rows), default=0) or 1)
+    bars: list[Bar] = []
+    start = 0.0
+    for name, value in rows:
+        length = value * scale if stacked else max(value * scale, _THINNEST)
+        bars.append(Bar(name, value, round(start, 3), round(length, 3)))
+        start += length if stacked else 0.0
+    return bars
+
+
+def pick_top(most: int) -> int:
+    """Return the end of the scale of columns: a number that can be halved."""
+    return max(most + most % 2, 2)
+
+
+def draw_columns(counts: Sequence[tuple[int, int]], *, top: int) -> list[Column]:
+    """Columns beside each other, on a scale that ends at `top`."""
+    step = 100 / (len(counts) or 1)
+    return [
+        Column(
+            round(place * step + step * _GAP / 2, 3),
+            round(step * (1 - _GAP), 3),
+            _height(good, top),
+            _height(bad, top),
+        )
+        for place, (good, bad) in enumerate(counts)
+    ]
+
+
+def _height(count: int, top: int) -> float:
+    return round(max(100 * count / top, _THINNEST), 3) if count else 0.0
+
+
+def pick_labels(labels: Sequence[str]) -> list[str]:
+    """Choose as many labels as can be read side by side, evenly spread."""
+    if len(labels) <= _MOST_LABELS:
+        return list(labels)
+    step = (len(labels) - 1) / (_MOST_LABELS - 1)
+    return [labels[round(place * step)] for place in range(_MOST_LABELS)]
+
+
+MARK = "<!doctype html>\n<!-- OneTool report -->\n"
+_SUFFIXES = (".html", ".htm")
+
+
+def write_report(output: str, render: Callable[[], str], *, files: AllowedFiles) -> Path:
+    """Write what `render` gives to one of the allowed files.
+
+    Raises ReportWriteError, before anything is rendered where the path is not allowed.
+    """
+    if Path(output).suffix.lower() not in _SUFFIXES:
+        raise ReportWriteError(output, "the name of a report must end in .html")
+    try:
+        with files.reach(output, write=True, follow=False) as reached, open_here(reached.folder) as folder:
+            _refuse_other_files(folder, reached.name, output)
+            write_in_folder(folder, reached.name, render().encode("utf-8", "replace"), replace=True)
+            return reached.place
+    except PathError as error:
+        raise ReportWriteError(output, error.reason) from error
+    except OSError as error:
+        raise ReportWriteError(output, error.strerror or str(error)) from error
+
+
+def _refuse_other_files(descriptor: int, name: str, output: str) -> None:
+    try:
+        existing = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=descriptor)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise ReportWriteError(output, "a symbolic link has this name") from error
+        raise
+    with os.fdopen(existing, "rb") as file:
+        if file.read(len(MARK)) != MARK.encode():
+            raise ReportWriteError(output, "another file has this name, and it is not a report of OneTool")
+
 
 TEMPLATES = Path(__file__).parent
 """The folder of the report's templates: `figures.html.j2` is its middle, for other pages too."""

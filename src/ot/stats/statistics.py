@@ -23,7 +23,7 @@ from ot.registry.registry import ToolRegistry
 from ot.stats.recorder import Recorder
 from ot.stats.scope import PERIODS
 from ot.store.opening import Backend
-from ot.store.stat_rows import STATS_FILE, TeamSums
+from ot.store.parts import STATS_FILE, TeamSums
 
 if TYPE_CHECKING:
     from ot.stats.figures import Summary
@@ -82,8 +82,7 @@ class Statistics:
 
     def write_report(self, summary: Summary, output: str, *, files: AllowedFiles) -> Path:
         """Write the page to one of the allowed files. Raises ReportWriteError."""
-        from ot.stats.report import render_report  # noqa: PLC0415 - the template engine is needed for this alone
-        from ot.stats.report_file import write_report  # noqa: PLC0415
+        from ot.stats.report import render_report, write_report  # noqa: PLC0415 - a template engine for this alone
 
         return write_report(output, lambda: render_report(summary), files=files)
 

@@ -22,12 +22,8 @@ from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import dataclass
 from ot.logs import write_log
 from ot.store.forms import FORM, UnknownFormError, check_form
-from ot.store.sealing import Sealer, SealError, digest_of_person, place_of
+from ot.store.sealing import LOGIN, PATIENCE, Sealer, SealError, digest_of_person, place_of
 
-LOGIN = "login"
-"""The kind of what is sealed here."""
-
-PATIENCE = 60.0  # seconds to wait for another process that renews the tokens
 _FORM = 1
 _TURN = 0.05  # seconds
 

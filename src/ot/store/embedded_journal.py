@@ -18,7 +18,6 @@ from threading import Lock
 from typing import NamedTuple
 
 from mcp_core.atomic_write import write_private
-from ot.store.journal_store import SPOILT, WHOLE, FoundRun, Mark, Place, begin_line
 from ot.store.owned_files import (
     CHAIN,
     OwnedFile,
@@ -32,6 +31,7 @@ from ot.store.owned_files import (
     write_all,
 )
 from ot.store.owner import Owner
+from ot.store.parts import SPOILT, WHOLE, FoundRun, Mark, Place, begin_line
 
 JOURNAL_FOLDER = "journal"
 LARGEST_FILE = 4 * 1024**2  # bytes of lines

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from ot.store.databases import Migrations, means_damage, open_database, set_aside, transaction, worded
-from ot.store.stat_rows import CallSum, RunSum, StatBatch, TeamSums
+from ot.store.parts import CallSum, RunSum, StatBatch, TeamSums
 
 MOST_ROWS = 1_000_000  # of a table
 _PRUNE_CHUNK = 10_000  # rows of one transaction

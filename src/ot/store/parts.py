@@ -2,16 +2,165 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from mcp_core.quick_dataclass import dataclass
-from ot.store.audit_rows import AuditRows
 from ot.store.credentials import Credentials
-from ot.store.journal_store import JournalStore
-from ot.store.kept_names import KeptNames
-from ot.store.results import ResultFiles
+from ot.store.owner import Owner
+from ot.store.results import KeptNames, ResultFiles
 from ot.store.shelf import Shelf
-from ot.store.stat_rows import StatRows
+
+if TYPE_CHECKING:
+    import sqlite3
+
+STATS_FILE = "stats.db"
+Row: TypeAlias = tuple[object, ...]
+
+
+class StatBatch(NamedTuple):
+    """Rows by table, with their columns in the order of the tables of `embedded_statistics`."""
+
+    runs: Sequence[Row]
+    calls: Sequence[Row]
+    models: Sequence[Row]
+
+
+class RunSum(NamedTuple):
+    """The runs of one person."""
+
+    person: str
+    runs: int
+    failed: int
+
+
+class CallSum(NamedTuple):
+    """The calls of one person of one pack."""
+
+    person: str
+    pack: str
+    calls: int
+    failed: int
+    seconds: float
+
+
+class TeamSums(NamedTuple):
+    """Sums of what everybody has used."""
+
+    runs: Sequence[RunSum]
+    calls: Sequence[CallSum]
+
+
+class StatRows(Protocol):
+    """The rows of one principal. Every method blocks; it raises DatabaseUnavailableError for a file of this machine,
+    and OSError where the store that replicas share cannot be used."""
+
+    @property
+    def place(self) -> str:
+        """Where they lie, for people to read."""
+
+    def add(self, batch: StatBatch) -> None:
+        """Add rows: all of them, or none."""
+
+    def prune(self, before: float) -> None:
+        """Remove rows from before a moment."""
+
+    def look(self, since: float) -> AbstractContextManager[sqlite3.Connection]:
+        """Give a database with the rows since a moment, as they are now; raises CallError."""
+
+    def close(self) -> None:
+        """Let go of what is open."""
+
+
+AUDIT_FOLDER = "audit"
+
+
+class AuditRows(Protocol):
+    """The lines of one principal, as they stand in files."""
+
+    def add(self, file: str, offset: int, lines: bytes) -> None:
+        """Have lines kept that were written to a file of this machine."""
+
+    def prune(self, *, keep_for: float, most_bytes: int) -> None:
+        """Have whole files removed that are too old or too much."""
+
+    def copied(self) -> AbstractContextManager[Path]:
+        """Give a folder with all files. Blocking; raises OSError."""
+
+
+class EmbeddedAudit:
+    """The lines of a machine without replicas: the files that the log writes, and prunes, are all there is."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def add(self, file: str, offset: int, lines: bytes) -> None:
+        """Do nothing: they are in their file."""
+
+    def prune(self, *, keep_for: float, most_bytes: int) -> None:
+        """Do nothing: the log has done so."""
+
+    @contextmanager
+    def copied(self) -> Iterator[Path]:
+        """Give the folder itself."""
+        yield self._folder
+
+
+WHOLE, SPOILT = b'"whole":1', b'"whole":0'
+"""The mark in a run's first line that all its lines are there, and the one that replaces it once a line was lost."""
+
+Place: TypeAlias = tuple[str, int, int]
+"""The place of a value that lies beside the lines: a file, an offset, and how many bytes."""
+
+
+class Mark(NamedTuple):
+    """The place at which the first line of a run says that nothing of the run was lost."""
+
+    file: str
+    offset: int
+
+
+class FoundRun(NamedTuple):
+    """The lines of a run, and whether the process that wrote them still writes."""
+
+    lines: list[bytes]
+    in_use: bool
+
+
+class JournalStore(Protocol):
+    """Keeps the journal. Whatever cannot be written raises OSError; everything may block for a moment.
+
+    Where `waits` is true, lines are certain to be there once `settle` has been awaited; elsewhere they are at once.
+    """
+
+    @property
+    def waits(self) -> bool: ...
+    async def ready(self) -> None: ...
+    async def settle(self) -> None: ...
+    def begin(self, line: bytes) -> Mark: ...
+    def append(self, lines: bytes) -> None: ...
+    def spoil(self, mark: Mark) -> None: ...
+    def keep(self, beginning: bytes, data: bytes) -> Place: ...
+    def load_key(self) -> bytes: ...
+    def fetch(self, place: Place) -> bytes: ...
+    def read(self, owner: Owner, run: str) -> FoundRun | None: ...
+    def read_events(self, owner: Owner, events: tuple[str, ...]) -> Iterator[bytes]: ...
+    def close(self) -> None: ...
+
+
+def begin_line(owner: Owner, run: str = "") -> bytes:
+    """Return how each line of an owner begins, or each line of one of its runs."""
+    beginning = _begin_line(owner)
+    return b'%b"run":%b,' % (beginning, json.dumps(run).encode("ascii")) if run else beginning
+
+
+@lru_cache(maxsize=256)
+def _begin_line(owner: Owner) -> bytes:
+    return f'{{"principal":{json.dumps(owner.principal)},"project":{json.dumps(str(owner.project))},'.encode("ascii")
 
 
 @dataclass(frozen=True, slots=True)

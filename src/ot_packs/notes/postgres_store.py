@@ -74,10 +74,9 @@ class PostgresNotes:
     def content_of(self, note: Summary) -> object:
         """Return the content of a note, as it was given."""
         statement = "SELECT content, plain FROM notes WHERE principal = $1 AND id = $2"
-        row = self._link.run_now(lambda connection: connection.fetchrow(statement, self._principal, note.number))
-        if row is None:
-            raise ToolError(f"the note {note.title!r} has just been deleted")
-        return row["content"] if row["plain"] else json.loads(row["content"])
+        for content, plain in self._link.fetch_now(statement, self._principal, note.number):
+            return content if plain else json.loads(content)
+        raise ToolError(f"the note {note.title!r} has just been deleted")
 
     def list_page(self, choice: NoteFilter) -> tuple[list[Summary], int]:
         """Return one page of the notes, those changed last first, and how many there are."""
@@ -117,11 +116,11 @@ class PostgresNotes:
     def delete(self, note: Summary) -> None:
         """Forget a note; one that is gone already is no mistake."""
         statement = "DELETE FROM notes WHERE principal = $1 AND id = $2"
-        self._link.run_now(lambda connection: connection.execute(statement, self._principal, note.number))
+        self._link.fetch_now(statement, self._principal, note.number)
 
     def _select(self, condition: str, *values: object) -> list[Summary]:
         statement = f"SELECT {_SHOWN} FROM notes WHERE principal = $1 AND {condition}"
-        rows = self._link.run_now(lambda connection: connection.fetch(statement, self._principal, *values))
+        rows = self._link.fetch_now(statement, self._principal, *values)
         return [_summary(row) for row in rows]
 
 

@@ -14,7 +14,7 @@ from ot.audit.reading import Finding, find_chains, walk
 from ot.clients.caller import Caller
 from ot.config.models import AuditSettings
 from ot.effects import Effect
-from ot.store.audit_rows import EmbeddedAudit
+from ot.store.parts import EmbeddedAudit
 from ot.text.redaction import Redactor
 
 NOTHING = summarize({}, Redactor())

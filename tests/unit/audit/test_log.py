@@ -29,7 +29,7 @@ from ot.audit.retention import DAY, prune
 from ot.clients.caller import Caller
 from ot.clients.memory import ClientMemory
 from ot.config.models import AuditSettings
-from ot.store.audit_rows import EmbeddedAudit
+from ot.store.parts import EmbeddedAudit
 from ot.text.redaction import Redactor
 from tests.unit.audit.logs import (
     NOTHING,

@@ -37,8 +37,8 @@ from ot.limits import PersonLimits
 from ot.registry.definitions import Cancellation, LearntFrom
 from ot.registry.registry import RegisteredTool
 from ot.shapes.shapes import Shapes, open_shapes
-from ot.store.audit_rows import EmbeddedAudit
 from ot.store.embedded_journal import EmbeddedJournal
+from ot.store.parts import EmbeddedAudit
 from ot.store.quotas import EmbeddedQuotas
 from ot.store.shelf import FolderShelf
 from ot.telemetry.meters import Meters

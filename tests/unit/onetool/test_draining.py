@@ -12,9 +12,9 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from mcp_core.json_types import JsonObject
-from onetool.http.drain_gate import DrainGate
+from onetool.http.gates import DrainGate
+from onetool.http.sessions import SessionNames
 from onetool.replicas.draining import NO_NEW_RUNS, Draining
-from onetool.replicas.session_names import SessionNames
 
 RUN: JsonObject = {"method": "tools/call", "params": {"name": "run", "arguments": {"command": "1"}}}
 ANSWER: JsonObject = {"method": "tools/call", "params": {"name": "run", "requestState": "v1.x", "inputResponses": {}}}

@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from onetool.http.listening_address import bind_address
+from onetool.http.listening import bind_address
 
 pytestmark = pytest.mark.anyio
 

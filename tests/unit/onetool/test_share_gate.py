@@ -14,8 +14,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from onetool.http.sessions import LimitedSessions
+from onetool.people.gate import ShareGate
 from onetool.people.person_of import SCOPE_KEY
-from onetool.people.share_gate import ShareGate
 from ot.clients.person import Person
 
 pytestmark = pytest.mark.anyio

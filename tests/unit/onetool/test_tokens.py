@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from onetool.people.issuer_keys import IssuerKeys
-from onetool.people.refusal import IssuerUnavailableError, RefusedError
+from onetool.people.person_of import IssuerUnavailableError, RefusedError
 from onetool.people.tokens import TokenVerifier
 
 pytestmark = pytest.mark.anyio

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-import onetool.http.unix_socket
-from onetool.http.unix_socket import listen_privately, user_of_peer
+import onetool.http.listening
+from onetool.http.listening import listen_privately, user_of_peer
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_at_the_end_only_its_own_socket_is_removed(folder: Path) -> None:
 
 
 def test_a_folder_that_is_locked_for_long_is_an_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onetool.http.unix_socket, "_PATIENCE", 0.1)
+    monkeypatch.setattr(onetool.http.listening, "_PATIENCE", 0.1)
     opened = os.open(folder, os.O_RDONLY)
     fcntl.flock(opened, fcntl.LOCK_EX)
     try:

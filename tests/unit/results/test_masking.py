@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ot.results.masking import mask
+from ot.results.store import mask
 
 SECRETS = ["abcdef", "abcdefghij", "efgh-x", "aaaaaa"]
 

@@ -10,8 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ot.results.preview import MOST_BYTES, word_stored
-from ot.results.store import Stored
+from ot.results.store import MOST_BYTES, Stored, word_stored
 from ot.results.stored_file import Facts
 from tests.unit.results.stores import open_store
 

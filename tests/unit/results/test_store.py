@@ -15,8 +15,8 @@ import anyio
 import pytest
 
 from ot.errors import ExpiredResultError, ResultNotKeptError, UnknownResultError
+from ot.results.lines import StoredValue
 from ot.results.store import ResultStore
-from ot.results.stored_value import StoredValue
 from ot.store.results import MOST_GONE, STALE, EmbeddedResults
 from ot_kernel.stored_form import TEXT
 from tests.unit.results.stores import Clock, files_of, open_store

@@ -20,8 +20,7 @@ from ot.run.answer import Answer
 from ot.run.kept_answers import KeptAnswers
 from ot.run.live_run import Delivered
 from ot.run.runs import Runs, open_runs
-from ot.store.kept_names import EmbeddedKeptNames
-from ot.store.results import EmbeddedResults
+from ot.store.results import EmbeddedKeptNames, EmbeddedResults
 from ot.values import Arguments, ToolValue
 from tests.e2e.processes import wait_until_gone
 from tests.engine import open_engine

@@ -10,7 +10,7 @@ from ot.effects import Effect
 from ot.errors import NewSkillError
 from ot.journal.recorded import CallOutcome, RecordedCall
 from ot.skills.recording import Recording, read_recording, recording_of, write_recording
-from ot.store.journal_store import Place
+from ot.store.parts import Place
 
 LARGE = RecordedCall(
     1, "mail.list", Effect.READS, 5.0, "0f", {"box": "in"}, None, CallOutcome.VALUE, None, ("f", 0, 3), has_value=True

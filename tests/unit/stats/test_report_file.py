@@ -9,7 +9,7 @@ import pytest
 
 from ot.errors import ReportWriteError
 from ot.files.allowed_files import AllowedFiles
-from ot.stats.report_file import MARK, write_report
+from ot.stats.report import MARK, write_report
 
 PAGE = f"{MARK}<title>new</title>"
 

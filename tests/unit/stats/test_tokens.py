@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[3]
 CHANCE = Random(1)
 CONTENT: dict[Kind, Any] = {
     Kind.PROSE: (ROOT / "docs" / "extensions.md").read_text()[:5000],
-    Kind.CODE: (ROOT / "src" / "ot" / "stats" / "charts.py").read_text(),
+    Kind.CODE: (ROOT / "src" / "ot" / "stats" / "report.py").read_text(),
     Kind.DATA: [{"id": n, "name": f"item {n}", "done": n % 2 == 0, "tags": ["alpha", "beta"]} for n in range(80)],
     Kind.NUMBERS: [CHANCE.randrange(10**5) for _ in range(400)],
     Kind.OPAQUE: base64.b64encode(CHANCE.randbytes(2000)).decode(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ot.stats.charts import draw_bars, draw_columns, pick_labels, pick_top
+from ot.stats.report import draw_bars, draw_columns, pick_labels, pick_top
 from ot.stats.wording import compact, duration, percent, precise, size
 
 

@@ -23,9 +23,8 @@ from ot.results.stored_file import StoredFile
 from ot.shapes.pages import Learnt, Pages
 from ot.store.credentials import FileCredentials
 from ot.store.embedded_journal import EmbeddedJournal
-from ot.store.kept_names import EmbeddedKeptNames, KeptEntry
 from ot.store.owner import Owner
-from ot.store.results import HEADER
+from ot.store.results import HEADER, EmbeddedKeptNames, KeptEntry
 from ot.store.shelf import FolderShelf
 from ot.text.redaction import Redactor
 from ot.trust.store import TrustStore

@@ -11,11 +11,9 @@ from pathlib import Path
 import pytest
 
 from ot.errors import ConfigError
-from ot.trust import folder_files
-from ot.trust.folder_files import read_folder, read_inside
-from ot.trust.project_trust import ProjectTrust
-from ot.trust.store import TrustStore
-from ot.trust.worktrees import main_folder
+from ot.trust import project_trust
+from ot.trust.project_trust import ProjectTrust, read_folder, read_inside
+from ot.trust.store import TrustStore, main_folder
 
 
 class Project:
@@ -204,7 +202,7 @@ def test_a_folder_that_is_a_link_is_refused_as_a_whole(tmp_path: Path) -> None:
 
 
 def test_what_is_no_file_or_too_much_is_refused(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folder_files, "MOST_BYTES", 10)
+    monkeypatch.setattr(project_trust, "MOST_BYTES", 10)
     os.mkfifo(project.folder / "pipe")
     project.write("large", "x" * 11)
     project.write("small")
@@ -213,7 +211,7 @@ def test_what_is_no_file_or_too_much_is_refused(project: Project, monkeypatch: p
 
     assert set(files.contents) == {"small"}
     assert set(files.refused) == {"pipe", "large"}
-    monkeypatch.setattr(folder_files, "MOST_FILES", 2)
+    monkeypatch.setattr(project_trust, "MOST_FILES", 2)
     with pytest.raises(ConfigError, match="more than 2 files"):
         read_folder(project.folder)
 

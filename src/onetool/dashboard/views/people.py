@@ -9,13 +9,12 @@ import anyio.to_thread
 from starlette.responses import Response
 
 from onetool.dashboard.views.statistics import NAMES, read_period
-from onetool.dashboard.visit import Visit
-from onetool.dashboard.visitor import word_principal
+from onetool.dashboard.visit import Visit, word_principal
 from ot.app import App
 from ot.config.loader import LoadedConfig
 from ot.errors import ToolError
 from ot.parts.person_overlay import PersonOverlay
-from ot.stats.everybody import by_pack, by_person
+from ot.stats.figures import by_pack, by_person
 from ot.stats.scope import PERIODS
 from ot.stats.statistics import sum_everybody
 

@@ -8,8 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 import anyio.to_thread
 from starlette.responses import Response
 
-from onetool.dashboard.visit import Visit
-from onetool.dashboard.visitor import word_principal
+from onetool.dashboard.visit import Visit, word_principal
 from ot.audit.calls import AuditedCall, read_calls
 from ot.audit.opening import open_everybodys_audit
 from ot.audit.reading import Finding, find_chains

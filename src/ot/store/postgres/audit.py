@@ -65,7 +65,7 @@ class PostgresAuditRows:
     @contextmanager
     def copied(self) -> Iterator[Path]:
         """Give a folder with all files; those whose process still writes are claimed as it would. Blocking."""
-        found = self._link.run_now(lambda connection: connection.fetch(_READ, self._principal))
+        found = self._link.fetch_now(_READ, self._principal)
         with TemporaryDirectory(prefix="onetool-audit-") as name, ExitStack() as stack:
             _copy(found, Path(name), stack)
             yield Path(name)
@@ -77,7 +77,7 @@ def copy_of_everybody(link: PostgresLink, *, since: float, until: float, person:
 
     `person` is a part of the principals that are wanted.
     """
-    found = link.run_now(lambda connection: connection.fetch(_READ_ALL, since, until, person))
+    found = link.fetch_now(_READ_ALL, since, until, person)
     with TemporaryDirectory(prefix="onetool-audit-") as name, ExitStack() as stack:
         folders = []
         for number, (_, rows) in enumerate(groupby(found, key=lambda row: row["principal"])):

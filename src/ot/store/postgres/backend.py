@@ -1,4 +1,4 @@
-"""The store that replicas share, with every part in PostgreSQL."""
+"""The store that replicas share, with every part in PostgreSQL; and a look at its database that changes nothing."""
 
 from __future__ import annotations
 
@@ -10,25 +10,24 @@ from typing import TypeVar
 
 import anyio
 import anyio.to_thread
+import asyncpg
 
+from mcp_core.quick_dataclass import dataclass
 from ot.store.credentials import LoginSeal
-from ot.store.kept_names import ANSWERS_FOLDER, KEPT_FOLDER
-from ot.store.parts import PersonalStore, Retention, Store
-from ot.store.postgres.api_keys import PostgresApiKeys
+from ot.store.parts import PersonalStore, Retention, Store, TeamSums
 from ot.store.postgres.audit import PostgresAuditRows, copy_of_everybody
 from ot.store.postgres.credentials import PostgresCredentials
-from ot.store.postgres.ended_sessions import PostgresEndedSessions
 from ot.store.postgres.journal import PostgresJournal
-from ot.store.postgres.kept_names import PostgresKeptNames
-from ot.store.postgres.link import PostgresLink
-from ot.store.postgres.pending_logins import PostgresPendingLogins
+from ot.store.postgres.link import CONNECTING, LOST, PostgresLink, place_of
+from ot.store.postgres.logins import PostgresApiKeys, PostgresEndedSessions, PostgresPendingLogins
+from ot.store.postgres.migrations import SCHEMA, find_migrations
 from ot.store.postgres.quotas import PostgresQuotas, open_postgres_quotas
-from ot.store.postgres.results import PostgresResults
+from ot.store.postgres.results import PostgresKeptNames, PostgresResults
 from ot.store.postgres.shelf import PostgresShelf
 from ot.store.postgres.statistics import PostgresStatRows, sum_everybody
-from ot.store.results import RESULTS_FOLDER
+from ot.store.results import ANSWERS_FOLDER, KEPT_FOLDER, RESULTS_FOLDER
 from ot.store.sealing import Sealer
-from ot.store.stat_rows import TeamSums
+from ot.store.unavailable import StoreUnavailableError
 
 COPIES_FOLDER = "shelf"
 """The folder in which a machine has copies of documents."""
@@ -97,3 +96,41 @@ class PostgresBackend:
 
     def close(self) -> None:
         self.link.close()
+
+
+@dataclass(frozen=True, slots=True)
+class SeenDatabase:
+    """A database as it was found."""
+
+    place: str
+    version: str
+    missing: tuple[int, ...]  # migrations that the next start of a server applies
+    newer: tuple[int, ...]  # migrations of a newer OneTool
+    may_create: bool
+
+
+async def look_at_database(address: str) -> SeenDatabase:
+    """Look at a database; raises StoreUnavailableError where it cannot be reached."""
+    try:
+        connection = await asyncpg.connect(address, timeout=CONNECTING)
+        try:
+            return await _look(connection, place_of(address))
+        finally:
+            await connection.close(timeout=CONNECTING)
+    except (*LOST, ValueError) as error:
+        raise StoreUnavailableError(f"{place_of(address)}: {str(error) or type(error).__name__}") from error
+
+
+async def _look(connection: asyncpg.Connection[asyncpg.Record], place: str) -> SeenDatabase:
+    table = f"{SCHEMA}.migrations"
+    applied: set[int] = set()
+    if await connection.fetchval("SELECT to_regclass($1) IS NOT NULL", table):
+        applied = {row["number"] for row in await connection.fetch(f"SELECT number FROM {table}")}
+    known = find_migrations().keys()
+    return SeenDatabase(
+        place,
+        str(await connection.fetchval("SHOW server_version")),
+        tuple(sorted(known - applied)),
+        tuple(sorted(applied - known)),
+        bool(await connection.fetchval("SELECT has_database_privilege(current_database(), 'CREATE')")),
+    )

@@ -1,21 +1,27 @@
-"""The logins of one person in PostgreSQL, sealed; a replica that renews one holds its row meanwhile."""
+"""The logins of one person in PostgreSQL, sealed; a replica that renews one holds its row meanwhile.
+
+All logins and secrets are sealed again row by row, so that nobody waits for all of it.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 from collections.abc import AsyncIterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 import anyio
 import asyncpg
 
 from mcp_core.json_types import JsonObject
 from ot.logs import write_log
-from ot.store.credentials import PATIENCE, HeldLogin, LoginSeal
+from ot.store.credentials import HeldLogin, LoginSeal
 from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
+from ot.store.sealing import LOGIN, PATIENCE, SECRETS, SECRETS_DOCUMENT, Resealed, Sealer, digest_of_person, place_of
 from ot.store.unavailable import StoreUnavailableError
 
 _HELD = 60.0  # seconds for which a row may be held while its login is renewed
@@ -38,16 +44,15 @@ class PostgresCredentials:
 
     async def read(self, place: str) -> JsonObject | None:
         statement = "SELECT sealed FROM credentials WHERE principal = $1 AND place = $2"
-        found = await self._link.run(lambda connection: connection.fetchval(statement, self._principal, place))
-        return self._seal.read(place, found)
+        rows = await self._link.fetch(statement, self._principal, place)
+        return self._seal.read(place, rows[0]["sealed"] if rows else None)
 
     async def write(self, place: str, content: JsonObject) -> None:
-        text = self._seal.text(place, content)
-        await self._link.run(lambda connection: connection.execute(_KEEP, self._principal, place, text))
+        await self._link.fetch(_KEEP, self._principal, place, self._seal.text(place, content))
 
     async def forget(self, place: str) -> None:
         statement = "DELETE FROM credentials WHERE principal = $1 AND place = $2"
-        await self._link.run(lambda connection: connection.execute(statement, self._principal, place))
+        await self._link.fetch(statement, self._principal, place)
 
     @asynccontextmanager
     async def alone(self, place: str) -> AsyncIterator[HeldLogin]:
@@ -130,3 +135,36 @@ class _HeldRow:
             await asyncio.wrap_future(self._released)
             if self.fresh is not None:
                 await connection.execute(_KEEP, *row, self._seal.text(self.place, self.fresh))
+
+
+def reseal_rows(link: PostgresLink, sealer: Sealer) -> Resealed:
+    """Seal the logins and secrets of all people again; blocking. Raises StoreUnavailableError."""
+    found = Resealed()
+    for principal, place in link.fetch_now("SELECT principal, place FROM credentials WHERE sealed <> ''"):
+        link.run_now(partial(_login, sealer, found, principal, place))
+    for (principal,) in link.fetch_now("SELECT principal FROM shelf WHERE name = $1", SECRETS_DOCUMENT):
+        link.run_now(partial(_secrets, sealer, found, principal))
+    return found
+
+
+async def _login(sealer: Sealer, found: Resealed, principal: str, place: str, connection: Connection) -> None:
+    one, fresh = "principal = $1 AND place = $2", list[str]()
+    async with connection.transaction():
+        text = await connection.fetchval(f"SELECT sealed FROM credentials WHERE {one} FOR UPDATE", principal, place)
+        if text:
+            found.seal(sealer, text, place_of(LOGIN, digest_of_person(principal), place), fresh.append)
+        for sealed in fresh:
+            await connection.execute(f"UPDATE credentials SET sealed = $3 WHERE {one}", principal, place, sealed)
+
+
+async def _secrets(sealer: Sealer, found: Resealed, principal: str, connection: Connection) -> None:
+    one, fresh = "principal = $1 AND name = $2", list[str]()
+    row = principal, SECRETS_DOCUMENT
+    async with connection.transaction():
+        content = await connection.fetchval(f"SELECT content FROM shelf WHERE {one} FOR UPDATE", *row)
+        if content is not None:
+            found.seal(sealer, content.decode(), place_of(SECRETS, digest_of_person(principal)), fresh.append)
+        for sealed in fresh:
+            data = sealed.encode()
+            digest = hashlib.sha256(data).hexdigest()[:32]
+            await connection.execute(f"UPDATE shelf SET content = $3, digest = $4 WHERE {one}", *row, data, digest)

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ot.store.journal_store import SPOILT, WHOLE, FoundRun, Mark, Place
 from ot.store.owner import Owner, shared_project
+from ot.store.parts import SPOILT, WHOLE, FoundRun, Mark, Place
 from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
 from ot.store.unavailable import StoreUnavailableError
@@ -132,25 +132,22 @@ class PostgresJournal:
     def fetch(self, place: Place) -> bytes:
         """Return a value by its place; raises OSError where it has gone."""
         name, _, size = place
-        statement = "SELECT data FROM journal_values WHERE name = $1"
-        data = self._link.run_now(lambda connection: connection.fetchval(statement, name))
-        if not isinstance(data, bytes) or len(data) != size:
-            raise OSError(errno.ENODATA, "it is no longer kept")
-        return data
+        for (data,) in self._link.fetch_now("SELECT data FROM journal_values WHERE name = $1", name):
+            if isinstance(data, bytes) and len(data) == size:
+                return data
+        raise OSError(errno.ENODATA, "it is no longer kept")
 
     def read(self, owner: Owner, run: str) -> FoundRun | None:
         """Return the lines of a run of this owner, in their order; None where there are none."""
         if not (run.isascii() and run.isalnum()):
             return None  # nobody has such a name, and the database would not take it
-        place = owner.principal, shared_project(owner), run
-        rows = self._link.run_now(lambda connection: connection.fetch(_READ, *place))
+        rows = self._link.fetch_now(_READ, owner.principal, shared_project(owner), run)
         lines = [line for row in rows for line in row["lines"].splitlines(keepends=True)]
         return FoundRun(lines, any(row["in_use"] for row in rows)) if lines else None
 
     def read_events(self, owner: Owner, events: tuple[str, ...]) -> Iterator[bytes]:
         """Yield the lines of these events in all runs of this owner, the oldest first."""
-        place = owner.principal, shared_project(owner), list(events)
-        for row in self._link.run_now(lambda connection: connection.fetch(_READ_EVENTS, *place)):
+        for row in self._link.fetch_now(_READ_EVENTS, owner.principal, shared_project(owner), list(events)):
             yield row["lines"]
 
     # -- rows

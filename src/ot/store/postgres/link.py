@@ -98,6 +98,14 @@ class PostgresLink:
         """Do some work, and wait for it on a thread that may wait."""
         return self.submit(work).result()
 
+    async def fetch(self, statement: str, *values: object) -> list[asyncpg.Record]:
+        """Execute one statement and return its rows, if it has any."""
+        return await self.run(lambda connection: connection.fetch(statement, *values))
+
+    def fetch_now(self, statement: str, *values: object) -> list[asyncpg.Record]:
+        """Do the same on a thread that may wait."""
+        return self.run_now(lambda connection: connection.fetch(statement, *values))
+
     async def ready(self) -> None:
         """Wait until the tables are there; raises StoreUnavailableError where they cannot be used."""
         if self.problem:

@@ -8,7 +8,6 @@ from datetime import timedelta
 
 import anyio
 
-from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
 from ot.store.quotas import CALLS, Asked, Given
 from ot.tasks.owned_tasks import open_background_tasks
@@ -37,44 +36,30 @@ class PostgresQuotas:
         self._leases: set[tuple[str, str]] = set()  # of this process
 
     async def begin_run(self, principal: str, run: str, asked: Asked) -> Given:
-        """Count a run, unless a limit is reached."""
         given = (principal, run, asked.most_runs, asked.most_running, asked.most_calls, asked.calls, self._lease)
-        statement = "SELECT * FROM begin_run($1, $2, $3, $4, $5, $6, $7)"
-        row = await self._link.run(lambda connection: connection.fetchrow(statement, *given))
-        assert row is not None
+        [row] = await self._link.fetch("SELECT * FROM begin_run($1, $2, $3, $4, $5, $6, $7)", *given)
         if asked.most_running is not None and not row["refused"]:
             self._leases.add((principal, run))
         return Given(row["refused"], row["given"], row["free_in"])
 
     async def end_run(self, principal: str, run: str) -> None:
-        """Count a run no longer."""
         if (principal, run) not in self._leases:
             return
         self._leases.discard((principal, run))
-        statement = "DELETE FROM run_leases WHERE principal = $1 AND run = $2"
-        await self._link.run(lambda connection: connection.execute(statement, principal, run))
+        await self._link.fetch("DELETE FROM run_leases WHERE principal = $1 AND run = $2", principal, run)
 
     async def take_calls(self, principal: str, most: int, wanted: int) -> Given:
-        """Reserve some more calls for a person, unless a limit is reached."""
-        statement = "SELECT * FROM take_calls($1, $2, $3)"
-        row = await self._link.run(lambda connection: connection.fetchrow(statement, principal, most, wanted))
-        assert row is not None
+        [row] = await self._link.fetch("SELECT * FROM take_calls($1, $2, $3)", principal, most, wanted)
         return Given("" if row["given"] else CALLS, row["given"], row["free_in"])
 
     async def model_cost(self, principal: str) -> float:
-        """Return the cost of models for a person today, in US dollars."""
         statement = f"SELECT model_cost FROM quotas WHERE principal = $1 AND day = {_TODAY}"
-        found = await self._link.run(lambda connection: connection.fetchval(statement, principal))
-        return float(found or 0.0)
+        return sum(float(row["model_cost"]) for row in await self._link.fetch(statement, principal))
 
     def add_model_cost(self, principal: str, cost: float) -> None:
         """Count a request to a model; nobody waits for it."""
-
-        async def add(connection: Connection) -> None:
-            await connection.execute(_ADD_COST, principal, cost)
-
         with suppress(OSError):  # the link says so in the log
-            self._link.submit(add)
+            self._link.submit(lambda connection: connection.execute(_ADD_COST, principal, cost))
 
     async def renew(self) -> None:
         """Tell, for as long as this is not cancelled, that the runs of this process go on."""
@@ -82,12 +67,7 @@ class PostgresQuotas:
             await anyio.sleep(self._lease.total_seconds() / _RENEWALS)
             if self._leases:
                 with suppress(OSError):  # as above
-                    await self._link.run(self._renew_now)
-
-    async def _renew_now(self, connection: Connection) -> None:
-        leases = list(self._leases)
-        principals, runs = [principal for principal, _ in leases], [run for _, run in leases]
-        await connection.execute(_RENEW, principals, runs, self._lease)
+                    await self._link.fetch(_RENEW, *map(list, zip(*self._leases, strict=True)), self._lease)
 
 
 @asynccontextmanager

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Collection
-
-import asyncpg
+from contextlib import suppress
 
 from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
@@ -25,6 +24,7 @@ _FORGETTING = (
     "DELETE FROM detached_runs WHERE began < now() - interval '1 day'",
     "DELETE FROM client_memories WHERE seen < now() - interval '1 hour'",
 )
+_TAKE_MAIL = "DELETE FROM replica_mail WHERE receiver = $1 RETURNING id, body"
 _READ, _AGREED = "read", "agreed"
 _RECALL = """
 WITH seen AS (
@@ -58,25 +58,17 @@ class PostgresReplicas:
 
     async def beat(self, *, draining: bool = False) -> None:
         """Report that this replica is alive."""
+        statement = (
+            "INSERT INTO replicas (id, name, address, version, link, draining) VALUES ($1, $2, $3, $4, $5, $6)"
+            " ON CONFLICT (id) DO UPDATE SET seen = now(), draining = excluded.draining"
+        )
         this = self.this
-
-        async def tell(connection: Connection) -> None:
-            await connection.execute(
-                "INSERT INTO replicas (id, name, address, version, link, draining) VALUES ($1, $2, $3, $4, $5, $6)"
-                " ON CONFLICT (id) DO UPDATE SET seen = now(), draining = excluded.draining",
-                this.id, this.name, this.address, this.version, this.link, draining,
-            )  # fmt: skip
-
-        await self._link.run(tell)
+        await self._link.fetch(statement, this.id, this.name, this.address, this.version, this.link, draining)
 
     async def forget_old(self) -> None:
         """Remove what is left of replicas that have been gone for long."""
-
-        async def forget(connection: Connection) -> None:
-            for statement in _FORGETTING:
-                await connection.execute(statement)
-
-        await self._link.run(forget)
+        for statement in _FORGETTING:
+            await self._link.fetch(statement)
 
     async def leave(self) -> None:
         """Take this replica off the list."""
@@ -90,8 +82,7 @@ class PostgresReplicas:
 
     async def living(self) -> Collection[str]:
         """Return the replicas that are alive."""
-        rows = await self._link.run(lambda connection: connection.fetch("SELECT id FROM living_replicas"))
-        return {row["id"] for row in rows}
+        return {row["id"] for row in await self._link.fetch("SELECT id FROM living_replicas")}
 
     async def seen(self) -> list[SeenReplica]:
         """Return every replica that has been heard of within the last hour."""
@@ -100,7 +91,7 @@ class PostgresReplicas:
             " extract(epoch FROM seen)::float8 AS seen, draining, id IN (SELECT id FROM living_replicas) AS alive"
             " FROM replicas ORDER BY name, started"
         )
-        return [SeenReplica(**row) for row in await self._link.run(lambda connection: connection.fetch(statement))]
+        return [SeenReplica(**row) for row in await self._link.fetch(statement)]
 
     # -- messages
 
@@ -111,8 +102,7 @@ class PostgresReplicas:
             " SELECT id, $2 FROM living_replicas WHERE id = $1 RETURNING receiver)"
             " SELECT pg_notify($3, '') FROM sent"
         )
-        channel = channel_of(to)
-        return bool(await self._link.run(lambda connection: connection.fetch(statement, to, message, channel)))
+        return bool(await self._link.fetch(statement, to, message, channel_of(to)))
 
     async def receive(self) -> AsyncGenerator[bytes]:
         """Yield what is sent to this replica, for ever; through the database's absence too."""
@@ -136,41 +126,30 @@ class PostgresReplicas:
             try:
                 while not connection.is_closed():
                     told.clear()
-                    for body in await self._fetch(connection):
-                        loop.call_soon_threadsafe(arrived.put_nowait, body)
-                    try:
+                    for row in sorted(await connection.fetch(_TAKE_MAIL, self.replica), key=lambda row: row["id"]):
+                        loop.call_soon_threadsafe(arrived.put_nowait, row["body"])
+                    with suppress(TimeoutError):
                         await asyncio.wait_for(told.wait(), _LOOKING)
-                    except TimeoutError:
-                        pass
             finally:
                 if not connection.is_closed():
                     connection.remove_termination_listener(tell)
                     await connection.remove_listener(channel_of(self.replica), tell)
 
         while True:
-            try:
+            with suppress(StoreUnavailableError):
                 await self._link.run(fetch_on)
-            except StoreUnavailableError:
-                pass
             await asyncio.sleep(_AGAIN)
-
-    async def _fetch(self, connection: Connection) -> list[bytes]:
-        rows: list[asyncpg.Record] = await connection.fetch(
-            "DELETE FROM replica_mail WHERE receiver = $1 RETURNING id, body", self.replica
-        )
-        return [row["body"] for row in sorted(rows, key=lambda row: row["id"])]
 
     # -- runs that go on after their answer
 
     async def add_run(self, principal: str, run: str) -> None:
         """Note that a run goes on in this replica."""
         statement = "INSERT INTO detached_runs (principal, run, replica) VALUES ($1, $2, $3)"
-        await self._link.run(lambda connection: connection.execute(statement, principal, run, self.replica))
+        await self._link.fetch(statement, principal, run, self.replica)
 
     async def drop_run(self, principal: str, run: str) -> None:
         """Note that a run has ended, and its answer is kept."""
-        statement = "DELETE FROM detached_runs WHERE principal = $1 AND run = $2"
-        await self._link.run(lambda connection: connection.execute(statement, principal, run))
+        await self._link.fetch("DELETE FROM detached_runs WHERE principal = $1 AND run = $2", principal, run)
 
     async def runs_of(self, principal: str) -> list[DetachedRun]:
         """Return the runs of a person that go on, and those whose replica has died, the oldest first."""
@@ -178,14 +157,13 @@ class PostgresReplicas:
             "SELECT run, replica, replica IN (SELECT id FROM living_replicas) AS alive"
             " FROM detached_runs WHERE principal = $1 ORDER BY began, run"
         )
-        rows = await self._link.run(lambda connection: connection.fetch(statement, principal))
-        return [DetachedRun(**row) for row in rows]
+        return [DetachedRun(**row) for row in await self._link.fetch(statement, principal)]
 
     # -- what a person's client without a session has read and agreed to
 
     async def recall(self, principal: str) -> RememberedClient:
         """Return what is remembered of a person's client, which counts as seen by that."""
-        rows = await self._link.run(lambda connection: connection.fetch(_RECALL, principal))
+        rows = await self._link.fetch(_RECALL, principal)
         read = frozenset(row["name"] for row in rows if row["kind"] == _READ)
         agreed = frozenset((row["name"], row["reason"]) for row in rows if row["kind"] == _AGREED)
         return RememberedClient(read, agreed)

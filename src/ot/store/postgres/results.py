@@ -12,9 +12,20 @@ from functools import partial
 from pathlib import Path
 
 from ot.errors import ExpiredResultError, UnknownResultError
+from ot.store.owner import Owner, shared_project
 from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
-from ot.store.results import HEADER, LAST_READERS, MOST_GONE, UNFINISHED, EmbeddedResults, NewResult
+from ot.store.results import (
+    HEADER,
+    LAST_READERS,
+    MOST_GONE,
+    MOST_NAMES,
+    REMEMBERED,
+    UNFINISHED,
+    EmbeddedResults,
+    KeptEntry,
+    NewResult,
+)
 
 PIECE = 1024 * 1024  # bytes
 
@@ -81,7 +92,7 @@ class PostgresResults:
 
     def find(self, handle: str, *, now: float) -> Path:
         statement = "SELECT expires, gone FROM results WHERE principal = $1 AND handle = $2"
-        row = self._link.run_now(lambda connection: connection.fetchrow(statement, self._principal, handle))
+        row = next(iter(self._link.fetch_now(statement, self._principal, handle)), None)
         if row is None:
             raise UnknownResultError(handle)
         if row["gone"] or row["expires"] <= now:
@@ -93,13 +104,12 @@ class PostgresResults:
 
     def headers(self, *, now: float) -> list[tuple[str, bytes]]:
         statement = "SELECT handle, header FROM results WHERE principal = $1 AND NOT gone AND expires > $2"
-        rows = self._link.run_now(lambda connection: connection.fetch(statement, self._principal, now))
-        return [(row["handle"], row["header"]) for row in rows]
+        return [(row["handle"], row["header"]) for row in self._link.fetch_now(statement, self._principal, now)]
 
     def let_go(self, handle: str, *, end: float) -> None:
         statement = "UPDATE results SET expires = least(expires, $3) WHERE principal = $1 AND handle = $2"
         self._copies.let_go(handle, end=end)
-        self._link.run_now(lambda connection: connection.execute(statement, self._principal, handle, end))
+        self._link.fetch_now(statement, self._principal, handle, end)
 
     def _fetch(self, handle: str, descriptor: int) -> None:
         if not self._link.run_now(lambda connection: _fetch(connection, self._principal, handle, descriptor)):
@@ -123,3 +133,52 @@ def _pieces(descriptor: int) -> Iterator[tuple[int, bytes]]:
     while piece := os.pread(descriptor, PIECE, start):
         yield start, piece
         start += len(piece)
+
+
+_NAME_RESULT = """
+INSERT INTO kept_names (kind, principal, project, name, handle, expires) VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (kind, principal, project, name) DO UPDATE SET handle = excluded.handle, expires = excluded.expires
+"""
+_OWNED = "kind = $1 AND principal = $2 AND project = $3"
+
+
+class PostgresKeptNames:
+    """The names of one kind: of values, or of answers. Blocking."""
+
+    def __init__(self, link: PostgresLink, *, kind: str) -> None:
+        self._link = link
+        self._kind = kind
+
+    def put(self, owner: Owner, name: str, entry: KeptEntry, *, now: float) -> KeptEntry | None:
+        place = self._place(owner)
+
+        async def put(connection: Connection) -> tuple[int, KeptEntry | None]:
+            async with connection.transaction():
+                await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", " ".join(place))
+                await connection.execute(
+                    f"DELETE FROM kept_names WHERE {_OWNED} AND expires < $4", *place, now - REMEMBERED
+                )
+                found = await connection.fetchrow(
+                    f"SELECT handle, expires FROM kept_names WHERE {_OWNED} AND name = $4", *place, name
+                )
+                count = await connection.fetchval(f"SELECT count(*) FROM kept_names WHERE {_OWNED}", *place)
+                if found is None and count >= MOST_NAMES:
+                    return count, None
+                await connection.execute(_NAME_RESULT, *place, name, entry.handle, entry.expires)
+                return 0, None if found is None else KeptEntry(*found)
+
+        too_many, before = self._link.run_now(put)
+        if too_many:
+            raise OSError(errno.EDQUOT, f"there are {MOST_NAMES:,} kept values already")
+        return before
+
+    def get(self, owner: Owner, name: str) -> KeptEntry | None:
+        statement = f"SELECT handle, expires FROM kept_names WHERE {_OWNED} AND name = $4"
+        return next((KeptEntry(*row) for row in self._link.fetch_now(statement, *self._place(owner), name)), None)
+
+    def entries(self, owner: Owner) -> dict[str, KeptEntry]:
+        statement = f'SELECT name, handle, expires FROM kept_names WHERE {_OWNED} ORDER BY name COLLATE "C"'
+        return {name: KeptEntry(*entry) for name, *entry in self._link.fetch_now(statement, *self._place(owner))}
+
+    def _place(self, owner: Owner) -> tuple[str, str, str]:
+        return self._kind, owner.principal, shared_project(owner)

@@ -18,7 +18,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from mcp_core.quick_dataclass import dataclass
-from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
 from ot.store.shelf import PLAIN_NAME, Change, FolderShelf, check_document
 
@@ -69,8 +68,8 @@ class PostgresShelf:
             if not at_once and time.monotonic() - copies.looked < _RECENT:
                 return
             statement = "SELECT name, digest FROM shelf WHERE principal = $1"
-            rows = self._link.run_now(lambda connection: connection.fetch(statement, self._principal))
-            wanted = {row["name"]: row["digest"] for row in rows if PLAIN_NAME.fullmatch(row["name"])}
+            rows = self._link.fetch_now(statement, self._principal)
+            wanted = {name: digest for name, digest in rows if PLAIN_NAME.fullmatch(name)}
             whole = FolderShelf(copies.folder)
             held = {name: _digest_in(whole, name) for name in _list(copies.folder)}
             for name in held.keys() - wanted.keys():
@@ -87,8 +86,7 @@ class PostgresShelf:
         statement = "SELECT name, content FROM shelf WHERE principal = $1 AND name = ANY($2)"
         if not names:
             return []
-        rows = self._link.run_now(lambda connection: connection.fetch(statement, self._principal, names))
-        return [(row["name"], row["content"]) for row in rows]
+        return [(name, content) for name, content in self._link.fetch_now(statement, self._principal, names)]
 
     # -- writing rows, and then copies
 
@@ -99,7 +97,7 @@ class PostgresShelf:
             f" ON CONFLICT (principal, name) {conflict if replace else 'DO NOTHING'} RETURNING true"
         )
         with self._copies.lock:
-            if not self._link.run_now(lambda connection: connection.fetchval(statement, *row)):
+            if not self._link.fetch_now(statement, *row):
                 self._copy([row[1]])
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
             self._near.write(name, data)
@@ -117,20 +115,12 @@ class PostgresShelf:
     def remove(self, name: str) -> None:
         statement = "DELETE FROM shelf WHERE principal = $1 AND name = $2"
         with self._copies.lock:
-            row = (self._principal, self._prefix + name)
-            self._link.run_now(lambda connection: connection.execute(statement, *row))
+            self._link.fetch_now(statement, self._principal, self._prefix + name)
             self._near.remove(name)
 
     def forget_unused(self, pattern: str, *, seconds: float) -> None:
-        async def find(connection: Connection) -> list[str]:
-            rows = await connection.fetch(
-                "SELECT name FROM shelf WHERE principal = $1 AND changed < now() - make_interval(secs => $2)",
-                self._principal,
-                seconds,
-            )
-            return [str(row["name"]) for row in rows]
-
-        for name in self._link.run_now(find):
+        old = "SELECT name FROM shelf WHERE principal = $1 AND changed < now() - make_interval(secs => $2)"
+        for (name,) in self._link.fetch_now(old, self._principal, seconds):
             if name.startswith(self._prefix) and fnmatchcase(name.removeprefix(self._prefix), pattern):
                 self.remove(name.removeprefix(self._prefix))
 
@@ -148,9 +138,7 @@ class PostgresShelf:
                 " WHERE principal = $1 AND name = $2 AND digest = $5"
             )
             known = (_digest(before),)
-        return bool(
-            self._link.run_now(lambda connection: connection.fetchval(f"{statement} RETURNING true", *row, *known))
-        )
+        return bool(self._link.fetch_now(f"{statement} RETURNING true", *row, *known))
 
     def _row(self, name: str, data: bytes) -> tuple[str, str, str, bytes]:
         check_document(name, data)

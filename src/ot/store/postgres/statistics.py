@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 from ot.errors import ToolError
 from ot.store.embedded_statistics import open_copy
+from ot.store.parts import CallSum, Row, RunSum, StatBatch, TeamSums
 from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
-from ot.store.stat_rows import CallSum, Row, RunSum, StatBatch, TeamSums
 
 _TABLES = {
     "stat_runs": (

@@ -1,15 +1,43 @@
-"""The door of a server that drains: what would begin something is left to another one."""
+"""Bodies of requests that are looked at before somebody else reads them, and the gate of a server that drains."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mcp_core.line_pipes import MAX_LINE
-from onetool.http.bodies import join_body, read_messages, receive_again
 from onetool.replicas.draining import NO_NEW_RUNS, Draining
+
+
+async def read_messages(receive: Receive, most: int) -> list[Message]:
+    """Receive what belongs to one body, up to a message past `most` bytes; what follows is left."""
+    messages = [await receive()]
+    size = len(messages[0].get("body", b""))
+    while messages[-1].get("more_body") and size <= most:
+        messages.append(await receive())
+        size += len(messages[-1].get("body", b""))
+    return messages
+
+
+def join_body(messages: Sequence[Message]) -> bytes:
+    """Put a body together."""
+    if len(messages) == 1:
+        return bytes(messages[0].get("body", b""))
+    return b"".join(message.get("body", b"") for message in messages)
+
+
+def receive_again(messages: Sequence[Message], receive: Receive) -> Receive:
+    """Give what was received once more, then what comes."""
+    left = iter(messages)
+
+    async def give() -> Message:
+        return next(left, None) or await receive()
+
+    return give
+
 
 _SESSION = b"mcp-session-id"
 
