@@ -98,7 +98,6 @@ class Apps:
 
     @property
     def config(self) -> LoadedConfig:
-        """The configuration that all have in common."""
         return self._team
 
     @asynccontextmanager

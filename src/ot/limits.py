@@ -92,7 +92,6 @@ class PersonLimits:
             raise ModelRefusedError(provider, f"{limit}; it resets in {_word_wait(DAY - time.time() % DAY)}")
 
     def add_model_cost(self, cost: float) -> None:
-        """Add the cost of a request to a model."""
         if self._settings.model_cost_per_day is not None:
             self._quotas.add_model_cost(self._principal, cost)
 
@@ -119,6 +118,5 @@ def _at_once(settings: LimitSettings) -> int:
 
 
 def _word_wait(seconds: float) -> str:
-    """Word a waiting time."""
     whole = max(1, round(seconds))
     return f"{whole} s" if whole < 120 else f"{whole // 60} min" if whole < 7200 else f"{whole // 3600} h"

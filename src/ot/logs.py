@@ -85,7 +85,6 @@ class LogSpan:
         self._level = max(self._level, level)
 
     def elapsed(self) -> float:
-        """Return the seconds since the span began."""
         return self._clock() - self._start
 
     def __enter__(self) -> Self:

@@ -18,8 +18,7 @@ from ot.ai.opening import ModelAccess, record_into
 from ot.config.secrets import Secrets
 from ot.context import current
 from ot.errors import CallError, ModelRefusedError
-from ot.telemetry import prometheus
-from ot.telemetry.meters import MOST_SERIES, Meters
+from ot.telemetry.meters import MOST_SERIES, Meters, render_prometheus
 from ot.telemetry.telemetry import Telemetry
 from ot.text.redaction import Redactor
 from tests.opened_executor import Opened, add_tool, open_executor
@@ -96,7 +95,7 @@ async def test_a_call_that_fails_or_is_cancelled_says_so_by_type(
     assert (failed["onetool.outcome"], failed["error.type"]) == ("error", "Exception")
     assert (cancelled["onetool.outcome"], cancelled["error.type"]) == ("error", "CancelledError")
     assert telemetry.meters is not None
-    text = prometheus.render(telemetry.meters)
+    text = render_prometheus(telemetry.meters)
     assert (
         'onetool_call_duration_seconds_count{onetool_pack="x",onetool_effect="unknown",error_type="Exception"} 1'
         in text
@@ -152,7 +151,7 @@ async def test_a_request_to_a_model_is_a_span_with_its_tokens(
     }
     assert attributes_of(refused)["error.type"] == "ModelRefusedError"
     assert telemetry.meters is not None
-    assert 'gen_ai_token_type="input"} 120.0' in prometheus.render(telemetry.meters)
+    assert 'gen_ai_token_type="input"} 120.0' in render_prometheus(telemetry.meters)
 
 
 def test_labels_that_never_end_are_counted_together() -> None:
@@ -161,7 +160,7 @@ def test_labels_that_never_end_are_counted_together() -> None:
     for number in range(MOST_SERIES + 10):
         meters.calls.record(1.0, (f"pack{number}", "reads", ""))
 
-    text = prometheus.render(meters)
+    text = render_prometheus(meters)
     assert text.count("onetool_call_duration_seconds_count{") == MOST_SERIES + 1
     assert (
         'onetool_call_duration_seconds_count{onetool_pack="_OTHER",onetool_effect="_OTHER",error_type="_OTHER"} 10'
@@ -175,7 +174,7 @@ def test_figures_are_written_as_prometheus_reads_them() -> None:
     meters.add_gauge("process.cpu.time", "s", "Processor time", lambda: 1.5, total=True)
     meters.runs.record(0.003, ('a "quoted\\ word"\n',))
 
-    lines = prometheus.render(meters).splitlines()
+    lines = render_prometheus(meters).splitlines()
 
     label = 'error_type="a \\"quoted\\\\ word\\"\\n"'
     assert f'onetool_run_duration_seconds_bucket{{{label},le="0.0025"}} 0' in lines

@@ -39,7 +39,6 @@ class Address:
         )
 
     def drop_cookie(self, response: Response, use: str) -> None:
-        """Tell the browser to delete a cookie."""
         response.delete_cookie(self.cookie_name(use), secure=self.secure, httponly=True, samesite="lax")
 
     def read_cookie(self, header: str, use: str) -> str:

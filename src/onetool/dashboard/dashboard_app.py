@@ -63,18 +63,16 @@ class DashboardApp:
     async def _answer(self, request: Request) -> Response:
         path = request.url.path
         if path.startswith("/static/"):
-            return self._pages.asset(path.removeprefix("/static/")) or self._nowhere()
+            asset = self._pages.asset(path.removeprefix("/static/"))
+            return asset or PlainTextResponse("There is no such file.\n", status_code=404, headers=HEADERS)
         if path in ("/login", CALLBACK):
             return await self._log_in(request)
         session = await self._logins.find(request)
         if session is None:
             return await self._log_in_first(request)
-        crowded = refuse_if_crowded(request.scope)
-        if crowded is not None:
-            return crowded
-        renewing = await self._renew(session, request)
-        if renewing is not None:
-            return renewing
+        other = refuse_if_crowded(request.scope) or await self._renew(session, request)
+        if other is not None:
+            return other
         person = session.person
         async with self._apps.use(person) as app:
             visitor = Visitor(person, bool(self._admins & person.groups), session.name, app)
@@ -105,10 +103,8 @@ class DashboardApp:
         if self._openid is not None:
             return await self._log_in_with(self._openid, request)
         ticket = request.query_params.get("ticket", "")
-        if request.method == "GET" and ticket:
-            opened = await self._logins.redeem(ticket)
-            if opened is not None:
-                return opened
+        if request.method == "GET" and ticket and (opened := await self._logins.redeem(ticket)) is not None:
+            return opened
         return self._ask_who("This link has already been used, or has expired." if ticket else "", status=401)
 
     async def _log_in_with(self, openid: OpenIdLogin, request: Request) -> Response:
@@ -166,9 +162,6 @@ class DashboardApp:
                 return view, found["path_params"], True
             allowed = allowed or match is Match.PARTIAL
         return None, {}, allowed
-
-    def _nowhere(self) -> Response:
-        return PlainTextResponse("There is no such file.\n", status_code=404, headers=HEADERS)
 
 
 async def _nothing(_: Request) -> Response:

@@ -71,7 +71,6 @@ class Logins:
         return None if found is None else {name: str(value) for name, value in found.facts.items()}
 
     async def find(self, request: Request) -> Session | None:
-        """Return the session of a request."""
         ticket = self._cookie(request)
         found = await self._tickets.find(Kind.SESSION, ticket) if ticket else None
         return None if found is None else Session(found.name, read_person(found.facts), found.age)

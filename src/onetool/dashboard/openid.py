@@ -113,17 +113,13 @@ class OpenIdLogin:
             now = self._clock()
             if now - self._asked > (_FRESH if self._metadata else _PAUSE):
                 self._asked = now
-                await self._ask_issuer()
+                try:  # the old ones stay if that fails
+                    self._metadata = await anyio.to_thread.run_sync(self._look_up, self.issuer, limiter=self._threads)
+                except (httpx2.HTTPError, ValueError) as error:
+                    self._problem = str(error) or type(error).__name__
         if not self._metadata:
             raise LoginError(f"{self.issuer} cannot be reached: {self._problem}")
         return self._metadata
-
-    async def _ask_issuer(self) -> None:
-        """Fetch the metadata again; the old ones stay if that fails."""
-        try:
-            self._metadata = await anyio.to_thread.run_sync(self._look_up, self.issuer, limiter=self._threads)
-        except (httpx2.HTTPError, ValueError) as error:
-            self._problem = str(error) or type(error).__name__
 
     def _redeem(self, metadata: JsonObject, code: str, verifier: str) -> JsonObject:
         asked = {

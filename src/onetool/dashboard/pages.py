@@ -52,7 +52,6 @@ class Pages:
         self._environment.globals |= {"version": VERSION, "assets": named}
 
     def page(self, template: str, context: Mapping[str, object], *, status: int = 200) -> Response:
-        """Return a whole page."""
         nonce = secrets.token_urlsafe(16)
         html = self._environment.get_template(template).render({**context, "nonce": nonce})
         policy = (

@@ -5,7 +5,6 @@ Whoever has a ticket has what it stands for, so only its digest is kept.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import secrets
 import time
@@ -17,7 +16,7 @@ from typing import NamedTuple, NotRequired, Protocol, TypedDict
 from mcp_core.json_types import Json
 from ot.clients.person import Person
 from ot.store.logins import EndedSessions
-from ot.store.sealing import Sealer, SealError
+from ot.store.sealing import Sealer, SealError, digest_of
 
 LONGEST = 3600.0  # seconds for which a sealed ticket is worth something
 _MOST = 10_000  # of one kind; the oldest go first
@@ -133,17 +132,10 @@ def _place(kind: Kind) -> str:
 
 
 def new_ticket() -> str:
-    """Return a random token."""
     return secrets.token_urlsafe(32)
 
 
-def digest_of(ticket: str) -> str:
-    """Return what is kept of a ticket."""
-    return hashlib.sha256(ticket.encode(errors="surrogatepass")).hexdigest()
-
-
 def describe_person(person: Person) -> Facts:
-    """Describe a person for a ticket."""
     return {
         "issuer": person.issuer,
         "subject": person.subject,
@@ -153,7 +145,6 @@ def describe_person(person: Person) -> Facts:
 
 
 def read_person(facts: Facts) -> Person:
-    """Read a person from a ticket."""
     issuer, subject, name = (str(facts[key]) for key in ("issuer", "subject", "name"))
     groups = facts["groups"]
     return Person(issuer, subject, name, frozenset(map(str, groups if isinstance(groups, list) else ())))

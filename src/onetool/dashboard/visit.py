@@ -23,6 +23,31 @@ CLIENT = "dashboard"
 """The name under which calls from here are recorded."""
 
 Part = TypeVar("Part")
+_LARGEST_FORM = 256 * 1024  # bytes
+_MOST_FIELDS = 100
+_FORM = "application/x-www-form-urlencoded"
+SECTIONS = (
+    ("/", "Live"),
+    ("/servers", "Servers"),
+    ("/extensions", "Extensions"),
+    ("/results", "Results"),
+    ("/statistics", "Statistics"),
+    ("/errors", "Errors"),
+    ("/audit", "Audit"),
+)
+FOR_MANY = (("/settings", "Settings"),)
+FOR_ADMINS = (("/people", "People"),)
+
+DONE = {
+    "accepted": "What the server offers now is accepted.",
+    "connected": "The server is connected.",
+    "kept": "The secret is saved. Your next run can use it.",
+    "removed": "The secret is removed.",
+    "returned": "You are logged in to the server. You can close this page.",
+    "saved": "Your settings are saved. They apply to your next run.",
+    "stopped": "The run has been told to stop.",
+}
+"""Messages after a form; the address of a page can select one of these, and nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,25 +88,7 @@ def word_principal(principal: str) -> str:
 
 
 def shown_name(person: Person) -> str:
-    """Return what a person is called on a page."""
     return person.name or person.subject
-
-
-_LARGEST_FORM = 256 * 1024  # bytes
-_MOST_FIELDS = 100
-_FORM = "application/x-www-form-urlencoded"
-
-SECTIONS = (
-    ("/", "Live"),
-    ("/servers", "Servers"),
-    ("/extensions", "Extensions"),
-    ("/results", "Results"),
-    ("/statistics", "Statistics"),
-    ("/errors", "Errors"),
-    ("/audit", "Audit"),
-)
-FOR_MANY = (("/settings", "Settings"),)
-FOR_ADMINS = (("/people", "People"),)
 
 
 class RefusedFormError(Exception):
@@ -103,15 +110,12 @@ class Visit:
         return dict(self.request.query_params)
 
     def show(self, template: str, **context: object) -> Response:
-        """Return a page."""
         return self.render(template, context)
 
     def render(self, template: str, context: dict[str, object], *, status: int = 200) -> Response:
-        """Return a page with a status."""
         return self.pages.page(template, self._surroundings() | context, status=status)
 
     def show_failure(self, status: int, heading: str, reason: str) -> Response:
-        """Return a page that says what did not work."""
         return self.render("failed.html.j2", {"heading": heading, "reason": reason}, status=status)
 
     def show_no_page(self) -> Response:
@@ -140,7 +144,6 @@ class Visit:
         }
 
     def go_to(self, path: str) -> Response:
-        """Send the browser to another page, after a form."""
         return RedirectResponse(path, status_code=303, headers=HEADERS)
 
     async def form(self) -> dict[str, str]:
@@ -151,17 +154,6 @@ class Visit:
             raise RefusedFormError("This form belongs to another session, or has expired.")
         return fields
 
-
-DONE = {
-    "accepted": "What the server offers now is accepted.",
-    "connected": "The server is connected.",
-    "kept": "The secret is saved. Your next run can use it.",
-    "removed": "The secret is removed.",
-    "returned": "You are logged in to the server. You can close this page.",
-    "saved": "Your settings are saved. They apply to your next run.",
-    "stopped": "The run has been told to stop.",
-}
-"""Messages after a form; the address of a page can select one of these, and nothing else."""
 
 View = Callable[[Visit], Awaitable[Response]]
 

@@ -20,6 +20,8 @@ from onetool.http.listening import user_of_peer
 from ot.config.models import HttpSettings
 
 _LARGE = 64 * 1024  # bytes that are not copied to save a system call
+LOGGER = logging.getLogger("onetool.http")
+_STATE = "onetool.connection"
 
 
 class GatheringTransport(asyncio.Transport):
@@ -79,10 +81,6 @@ class GatheringTransport(asyncio.Transport):
 
     def resume_reading(self) -> None:
         self._transport.resume_reading()
-
-
-LOGGER = logging.getLogger("onetool.http")
-_STATE = "onetool.connection"
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,11 +215,9 @@ class HttpConnection(H11Protocol):
         """True between two requests."""
         return self._has_answered and self.conn.their_state is h11.IDLE and not self.conn.trailing_data[0]
 
-    def _is_arriving(self) -> bool:
-        return self.conn.their_state is h11.SEND_BODY or (self.conn.their_state is h11.IDLE and not self.idle)
-
     def _watch_arrival(self) -> None:
-        if not self._is_arriving():
+        state = self.conn.their_state
+        if state is not h11.SEND_BODY and (state is not h11.IDLE or self.idle):
             self._end_deadline()
         elif self._deadline is None:
             self._deadline = self.loop.call_later(self.places.bounds.request_timeout, self._give_up)
@@ -262,7 +258,6 @@ class PlaceGate:
 
 
 def connection_of(scope: Scope) -> HttpConnection:
-    """Return the connection by which a request came."""
     connection: HttpConnection = scope["state"][_STATE]
     return connection
 

@@ -11,6 +11,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mcp_core.line_pipes import MAX_LINE
 from onetool.replicas.draining import NO_NEW_RUNS, Draining
 
+_SESSION = b"mcp-session-id"
+
 
 async def read_messages(receive: Receive, most: int) -> list[Message]:
     """Receive what belongs to one body, up to a message past `most` bytes; what follows is left."""
@@ -23,7 +25,6 @@ async def read_messages(receive: Receive, most: int) -> list[Message]:
 
 
 def join_body(messages: Sequence[Message]) -> bytes:
-    """Put a body together."""
     if len(messages) == 1:
         return bytes(messages[0].get("body", b""))
     return b"".join(message.get("body", b"") for message in messages)
@@ -39,9 +40,6 @@ def receive_again(messages: Sequence[Message], receive: Receive) -> Receive:
     return give
 
 
-_SESSION = b"mcp-session-id"
-
-
 class DrainGate:
     """Answers 503 to whatever would begin a run or a session once this server drains: a balancer asks the next one.
 
@@ -53,7 +51,8 @@ class DrainGate:
         self._draining = draining
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._draining.begun and scope["type"] == "http" and scope["method"] == "POST" and not _has_session(scope):
+        posted = self._draining.begun and scope["type"] == "http" and scope["method"] == "POST"
+        if posted and all(name != _SESSION for name, _ in scope["headers"]):
             messages = await read_messages(receive, MAX_LINE)
             if _begins_something(join_body(messages)):
                 refusal = PlainTextResponse(
@@ -63,10 +62,6 @@ class DrainGate:
                 return
             receive = receive_again(messages, receive)
         await self._app(scope, receive, send)
-
-
-def _has_session(scope: Scope) -> bool:
-    return any(name == _SESSION for name, _ in scope["headers"])
 
 
 def _begins_something(body: bytes) -> bool:

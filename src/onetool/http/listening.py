@@ -16,6 +16,8 @@ from mcp_core.file_lock import lock
 _PATIENCE = 5.0  # seconds for another server that is about to listen there, or to end
 _CREDENTIALS = struct.Struct("3i")  # process, user, group
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_HIGHEST_PORT = 65535
+_SILENCE = 1  # seconds after which a client that sends nothing is accepted all the same
 
 
 @contextmanager
@@ -58,7 +60,6 @@ def find_served(folder: Path, ending: str) -> list[Path]:
 
 
 def user_of_peer(connection: socket.socket) -> int:
-    """Return the user who opened a connection."""
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     user: int = _CREDENTIALS.unpack(credentials)[1]
     return user
@@ -105,10 +106,6 @@ def _is_served(path: Path) -> bool:
         except BlockingIOError:  # it has more to do than it can take
             pass
         return True
-
-
-_HIGHEST_PORT = 65535
-_SILENCE = 1  # seconds after which a client that sends nothing is accepted all the same
 
 
 def bind_address(address: str, *, beyond: bool = False) -> socket.socket:

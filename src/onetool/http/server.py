@@ -41,7 +41,7 @@ from onetool.http.gates import DrainGate
 from onetool.http.sessionless import PlainRequests, SessionlessRequests
 from onetool.http.sessions import LimitedSessions, SessionNames
 from onetool.http.token import accepts
-from onetool.http.watch import Readiness, watch_routes
+from onetool.http.watch import Check, watch_routes
 from onetool.people.gate import PeopleGate, ShareGate, metadata_routes
 from onetool.people.people import PATH, People
 from onetool.people.person_of import RefusedError
@@ -58,6 +58,9 @@ _PAUSE = 1.0  # seconds
 _MOST = 100  # kinds of lines to remember
 # asyncio tells of connections that it cannot accept, uvicorn of requests that are none.
 _LOGGERS = (LOGGER.name, "asyncio", "uvicorn.error")
+ANY_HOST = frozenset({"/healthz", "/readyz"})  # for those who look after replicas, by whatever address
+_PATIENCE = 1  # seconds for open connections when the server is told to end
+_QUEUE = 1024  # connections that wait to be accepted: a client behind a crowd waits for its turn, not a second try
 
 
 class OnceASecond(logging.Filter):
@@ -95,13 +98,6 @@ def quiet_log() -> Iterator[None]:
     finally:
         for logger in loggers:
             logger.removeFilter(once_a_second)
-
-
-ANY_HOST = frozenset({"/healthz", "/readyz"})  # for those who look after replicas, by whatever address
-_PATIENCE = 1  # seconds for open connections when the server is told to end
-_QUEUE = (
-    1024  # connections that may wait to be accepted: a client behind a crowd waits for its turn, not for a second try
-)
 
 
 class BearerGate:
@@ -215,11 +211,9 @@ def find_address(listener: socket.socket) -> tuple[str, set[str]]:
 
 def build_routes(site: Site) -> list[BaseRoute]:
     """Build what is served beside MCP; each route has its own rule of who may come."""
-    readiness = Readiness()
-    readiness.add("engine", site.apps.why_not_ready)
-    readiness.add("draining", site.draining.why_not_ready)
+    checks: dict[str, Check] = {"engine": site.apps.why_not_ready, "draining": site.draining.why_not_ready}
     if site.replicas is not None:
-        readiness.add("store", site.replicas.why_not_ready)
+        checks["store"] = site.replicas.store.why_not_ready
 
     async def is_administrator(request: Request) -> bool:
         if site.people is None:
@@ -229,7 +223,7 @@ def build_routes(site: Site) -> list[BaseRoute]:
         except RefusedError:
             return False
 
-    routes: list[BaseRoute] = [*watch_routes(readiness, site.telemetry.meters or Meters(), is_administrator)]
+    routes: list[BaseRoute] = [*watch_routes(checks, site.telemetry.meters or Meters(), is_administrator)]
     if site.people is not None:
         routes += metadata_routes(site.people)
     if site.dashboard is not None:

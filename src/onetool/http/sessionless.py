@@ -52,10 +52,20 @@ from ot.run.answer import Answer
 from ot.telemetry.telemetry import Telemetry
 
 Report: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
+PING_INTERVAL = 15.0  # seconds without a word after which a proxy could take a stream for dead
+_STREAM = "subscriptions/listen"
+_OK = 200
+_LONGEST_ACCEPT = 1000
+_EVENTS = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"connection", b"keep-alive"),
+    (b"x-accel-buffering", b"no"),
+]
 
 
 class PlainRequests:
-    """Reads and answers the requests that need nothing of the SDK."""
+    """Reads and answers the requests that need nothing of the SDK, as the front does at stdin."""
 
     def __init__(self, commands: Commands, offer: Offer, results: PlainResults, telemetry: Telemetry) -> None:
         self._commands = commands
@@ -86,7 +96,6 @@ class PlainRequests:
         )
 
     async def answer(self, request: Request, person: Person, report: Report) -> JsonObject:
-        """Return the result of a plain request."""
         with timed_operation(self._telemetry, request.method) as operation:
             if request.method == DISCOVER:
                 self._commands.apps.clients_of(person).note(Abilities.read(request.capabilities))
@@ -105,18 +114,6 @@ class PlainRequests:
         outcome = await self._commands.run(read_command(request, self._tool) or "", client)
         assert isinstance(outcome, Answer), "a client that cannot be asked is asked nothing"
         return outcome
-
-
-PING_INTERVAL = 15.0  # seconds without a word after which a proxy could take a stream for dead
-_STREAM = "subscriptions/listen"
-_OK = 200
-_LONGEST_ACCEPT = 1000
-_EVENTS = [
-    (b"content-type", b"text/event-stream"),
-    (b"cache-control", b"no-cache, no-transform"),
-    (b"connection", b"keep-alive"),
-    (b"x-accel-buffering", b"no"),
-]
 
 
 class SessionlessRequests:
@@ -186,7 +183,8 @@ class SessionlessRequests:
             and (not headers.get("origin") or headers["origin"] in self._origins)
             and headers.get("content-type", "").lower().startswith("application/json")
             and _is_short(headers.get("content-length", ""))
-            and _accepts_both(headers.get("accept", ""))
+            and len(accept := headers.get("accept", "")) <= _LONGEST_ACCEPT
+            and _accepts_both(accept)
         )
         return headers if proper else None
 
@@ -206,12 +204,8 @@ def _is_short(length: str) -> bool:
     return length.isascii() and length.isdigit() and int(length) <= MAX_LINE
 
 
-def _accepts_both(accept: str) -> bool:
-    return len(accept) <= _LONGEST_ACCEPT and _find_accepted(accept)
-
-
 @lru_cache(maxsize=32)
-def _find_accepted(accept: str) -> bool:
+def _accepts_both(accept: str) -> bool:
     return all(check_accept_headers(HttpRequest({"type": "http", "headers": [(b"accept", accept.encode("latin-1"))]})))
 
 
@@ -254,7 +248,6 @@ class _Answer:
             await self.notify("notifications/progress", params)
 
     async def finish(self, answer: JsonObject, status: int = _OK) -> None:
-        """Send the answer itself."""
         self.end()
         async with self._sending:
             if self._streams:

@@ -16,6 +16,7 @@ _IDLE = 1800.0  # seconds after which the server itself closes a session
 _SESSION = "mcp-session-id"
 _NOT_OF_ANOTHER = (b"content-length", b"content-type", _SESSION.encode())  # headers of one request alone
 _GONE = 404
+_HEADER = _SESSION.encode()
 
 
 class LimitedSessions:
@@ -73,11 +74,11 @@ async def _nobody(_: Message) -> None:
     """Send nothing: nobody has asked."""
 
 
-_HEADER = b"mcp-session-id"
-
-
 class SessionNames:
-    """Puts the name of this replica before the ids of sessions, and takes it off again."""
+    """Puts the name of this replica before the ids of sessions, and takes it off again.
+
+    A session lives in the replica that opened it, and a balancer tells by `NAME.` where its requests belong.
+    """
 
     def __init__(self, app: ASGIApp, name: str) -> None:
         self._app = app

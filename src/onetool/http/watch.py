@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 import anyio
 from starlette.requests import Request
@@ -10,8 +10,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from onetool.http.listening import is_loopback
-from ot.telemetry import prometheus
-from ot.telemetry.meters import Meters
+from ot.telemetry.meters import PROMETHEUS, Meters, render_prometheus
 
 PATIENCE = 2.0  # seconds that a part may take to say that it is there
 # Headers with which a balancer says that it passes on the request of another machine.
@@ -21,22 +20,6 @@ Check = Callable[[], Awaitable[str]]
 """Says why requests should go elsewhere for now; an empty text if they may come."""
 
 
-class Readiness:
-    """Whether requests should come here: every part that has a say is asked."""
-
-    def __init__(self) -> None:
-        self._checks: dict[str, Check] = {}
-
-    def add(self, name: str, check: Check) -> None:
-        """Ask this part too."""
-        self._checks[name] = check
-
-    async def problems(self) -> dict[str, str]:
-        """Return what speaks against it, by the name of the part."""
-        found = {name: await _ask(check) for name, check in self._checks.items()}
-        return {name: reason for name, reason in found.items() if reason}
-
-
 async def _ask(check: Check) -> str:
     with anyio.move_on_after(PATIENCE):
         return await check()
@@ -44,21 +27,25 @@ async def _ask(check: Check) -> str:
 
 
 def watch_routes(
-    readiness: Readiness, meters: Meters, is_administrator: Callable[[Request], Awaitable[bool]]
+    checks: Mapping[str, Check], meters: Meters, is_administrator: Callable[[Request], Awaitable[bool]]
 ) -> list[Route]:
-    """Build the routes; the figures are for this machine and for administrators, the rest is for everybody."""
+    """Build the routes; the figures are for this machine and for administrators, the rest is for everybody.
+
+    `checks` are asked, by the name of a part, whether requests should come here.
+    """
 
     async def healthz(_: Request) -> Response:
         return PlainTextResponse("ok\n")
 
     async def readyz(_: Request) -> Response:
-        problems = await readiness.problems()
+        found = {name: await _ask(check) for name, check in checks.items()}
+        problems = {name: reason for name, reason in found.items() if reason}
         return JSONResponse({"ready": not problems, "problems": problems}, status_code=503 if problems else 200)
 
     async def metrics(request: Request) -> Response:
         if not is_on_this_machine(request) and not await is_administrator(request):
             return PlainTextResponse("The figures are for administrators and for this machine itself.\n", 403)
-        return Response(prometheus.render(meters), media_type=prometheus.CONTENT_TYPE)
+        return Response(render_prometheus(meters), media_type=PROMETHEUS)
 
     return [
         Route("/healthz", healthz, methods=["GET"]),

@@ -35,17 +35,14 @@ class PeopleGate:
             await self._app(scope, receive, send)
             return
         try:
-            person = await self._people.recognise(_only(Headers(scope=scope).getlist("authorization")))
+            given = Headers(scope=scope).getlist("authorization")
+            person = await self._people.recognise(given[0] if len(given) == 1 else None)
         except RefusedError as error:
             LOGGER.warning("refused a request: %s", error)
             await refuse(error, self._people)(scope, receive, send)
             return
         with serving(person):
             await self._app({**scope, SCOPE_KEY: person, "user": _user_of(person)}, receive, send)
-
-
-def _only(headers: list[str]) -> str | None:
-    return headers[0] if len(headers) == 1 else None
 
 
 def _user_of(person: Person) -> AuthenticatedUser:
@@ -95,7 +92,8 @@ class ShareGate:
         person: Person = scope[SCOPE_KEY]
         who = person.principal
         if self._open[who] >= self._most:
-            await self._refuse(scope, receive, send)
+            words = f"You have reached the limit of {count_of(self._most, 'open request')}. Close one first.\n"
+            await PlainTextResponse(words, 503, {"Retry-After": "1"})(scope, receive, send)
             return
         self._open[who] += 1
         try:
@@ -104,7 +102,3 @@ class ShareGate:
             self._open[who] -= 1
             if not self._open[who]:
                 del self._open[who]
-
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        words = f"You have reached the limit of {count_of(self._most, 'open request')}. Close one first.\n"
-        await PlainTextResponse(words, 503, {"Retry-After": "1"})(scope, receive, send)

@@ -12,7 +12,7 @@ import httpx2
 import jwt
 
 from mcp_core.json_types import JsonObject
-from onetool.people.person_of import IssuerUnavailableError, RefusedError
+from onetool.people.person_of import RefusedError, UnavailableError
 from ot.config.team import is_safe
 from ot.services.trusted_roots import trusted_roots
 
@@ -60,7 +60,7 @@ class IssuerKeys:
         if key is not None:
             return key
         if not self._keys:
-            raise IssuerUnavailableError(
+            raise UnavailableError(
                 f"The keys of {self._issuer} cannot be fetched ({self._problem}), so tokens cannot be verified."
             )
         raise RefusedError(f"{self._issuer} does not publish the key that signed this token.")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from onetool.people.person_of import KeysUnavailableError, NoCredentialsError, RefusedError
+from onetool.people.person_of import NoCredentialsError, RefusedError, UnavailableError
 from ot.clients.person import KEYS_ISSUER, Person
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
@@ -21,10 +21,12 @@ _WRONG = (
     "This API key is not valid: it was revoked, has expired, or never existed. Ask the server's operator for a new one."
 )
 _NOBODY = ApiKey("", "", (), digest_of(""), 0.0, 0.0)  # compared with where there is no such key, which takes as long
+PATH = "/mcp"
+_PORTS = {"http": 80, "https": 443}
 
 
 class ApiKeyVerifier:
-    """Authenticates machines by their keys."""
+    """Authenticates machines by their keys; each is a person of the issuer `onetool`."""
 
     def __init__(self, keys: ApiKeys, *, clock: Callable[[], float] = time.time) -> None:
         self._keys = keys
@@ -36,14 +38,10 @@ class ApiKeyVerifier:
         try:
             key = await self._keys.find(key_id) or _NOBODY
         except OSError as error:
-            raise KeysUnavailableError(f"API keys cannot be checked at present: {error.strerror}.") from error
+            raise UnavailableError(f"API keys cannot be checked at present: {error.strerror}.") from error
         if not key.opens_with(secret, now=self._clock()):
             raise RefusedError(_WRONG)
         return Person(KEYS_ISSUER, key.name, key.name, frozenset(key.groups))
-
-
-PATH = "/mcp"
-_PORTS = {"http": 80, "https": 443}
 
 
 class Verifier(Protocol):
@@ -95,7 +93,6 @@ class People:
         return await self._tokens.verify(token)
 
     def is_admin(self, person: Person) -> bool:
-        """True for administrators of the server."""
         return not person.groups.isdisjoint(self.settings.admins)
 
 

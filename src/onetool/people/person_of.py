@@ -22,7 +22,6 @@ def person_of(ctx: Context[State] | ServerRequestContext[State]) -> Person:
 
 
 def person_in(request: Request | None) -> Person:
-    """Return who is behind a request over HTTP."""
     person = None if request is None else request.scope.get(SCOPE_KEY)
     return person if isinstance(person, Person) else LOCAL_PERSON
 
@@ -46,11 +45,3 @@ class UnavailableError(RefusedError):
     status = 503
     error = "temporarily_unavailable"
     retry_after = 10  # seconds
-
-
-class IssuerUnavailableError(UnavailableError):
-    """The keys of the issuer cannot be fetched."""
-
-
-class KeysUnavailableError(UnavailableError):
-    """The API keys cannot be read."""

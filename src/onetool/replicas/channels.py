@@ -24,6 +24,7 @@ from ot.logs import write_log
 from ot.tasks.owned_tasks import open_background_tasks
 
 LOOKING = 3.0  # seconds between two looks at who is still there, while there are talks
+INTERVAL = 0.2  # seconds between two messages
 
 
 class ReplicaMail(Protocol):
@@ -80,7 +81,6 @@ class ReplicaChannel:
             raise ReplicaGoneError(self.peer)
 
     def take(self, message: JsonObject) -> None:
-        """Take what has arrived from the other end."""
         if "body" in message:
             self._arrived.append(message["body"])
         if message.get("end"):
@@ -189,9 +189,6 @@ async def open_talks(
         tasks.start_soon(talks.listen)
         tasks.start_soon(talks.look)
         yield talks
-
-
-INTERVAL = 0.2  # seconds between two messages
 
 
 def progress_to(talk: ReplicaChannel, *, interval: float = INTERVAL) -> Progress:

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 import anyio
-from mcp.server.context import ServerRequestContext
 from mcp.server.request_state import InvalidRequestState, RequestStateSecurity
 
 from mcp_core.distribution import VERSION
@@ -25,6 +24,7 @@ from ot.tasks.owned_tasks import open_background_tasks
 
 _LEAVING = 3.0  # seconds
 _TIDYING = 100  # beats
+_PLACE = "request state"
 
 
 async def _tell(replicas: PostgresReplicas, draining: Draining, beat: float) -> None:
@@ -52,9 +52,6 @@ async def open_presence(replicas: PostgresReplicas, draining: Draining, *, beat:
                 await replicas.leave()
 
 
-_PLACE = "request state"
-
-
 class _Codec:
     def __init__(self, sealer: Sealer) -> None:
         self._sealer = sealer
@@ -67,15 +64,6 @@ class _Codec:
             return self._sealer.open(token, place=_PLACE)
         except SealError as error:
             raise InvalidRequestState(str(error)) from error
-
-
-def seal_states(sealer: Sealer) -> RequestStateSecurity:
-    """Build what seals states and opens them, in whichever replica; a state is as old as a run may wait."""
-    return RequestStateSecurity(codec=_Codec(sealer), ttl=PATIENCE, bind_principal=_principal_of)
-
-
-def _principal_of(ctx: ServerRequestContext[object]) -> str:
-    return person_of(ctx).principal
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +84,6 @@ class Replicas:
     def name(self) -> str:
         return self.store.this.name
 
-    async def why_not_ready(self) -> str:
-        """Say why requests should go elsewhere; an empty text while the store is there."""
-        return await self.store.why_not_ready()
-
     def serve_answers(self, runs: WaitingRuns, save: Save) -> None:
         """Take answers to questions of runs that wait here."""
         self._served[SUBJECT] = AnswersHere(runs, save).serve
@@ -118,4 +102,8 @@ async def open_replicas(
     store = PostgresReplicas(link, name_replica(address, version=VERSION, link=link.name))
     served: dict[str, Serve] = {}
     async with open_presence(store, draining), open_talks(store, served) as talks:
-        yield Replicas(store, seal_states(sealer), AnswersElsewhere(talks), DetachedElsewhere(store, talks), served)
+        # A state is opened in whichever replica, and is as old as a run may wait.
+        states = RequestStateSecurity(
+            codec=_Codec(sealer), ttl=PATIENCE, bind_principal=lambda ctx: person_of(ctx).principal
+        )
+        yield Replicas(store, states, AnswersElsewhere(talks), DetachedElsewhere(store, talks), served)

@@ -47,17 +47,10 @@ async def open_shared_parts(
 ) -> AsyncIterator[SharedParts]:
     """Open them on the configuration of the server; `launched` is a zygote that is already starting."""
     async with (
-        open_backing(loaded) if backing is None else nullcontext(backing) as behind,
+        open_backend(loaded.config.store) if backing is None else nullcontext(backing.store) as store,
         open_supply(launched or launch_zygote(loaded.config.execution), group=find_own_group()) as supply,
-        behind.store.open_quotas(state_folder(loaded.machine_home)) as quotas,
+        store.open_quotas(state_folder(loaded.machine_home)) as quotas,
     ):
         definitions = DefinitionCache(state_folder(loaded.machine_home) / DEFINITIONS_FILE)
-        logins = behind.store.build_pending_logins()
-        yield SharedParts(behind.store, supply, definitions, quotas, logins, elsewhere=behind.elsewhere)
-
-
-@asynccontextmanager
-async def open_backing(loaded: LoadedConfig) -> AsyncIterator[SharedBackend]:
-    """Open what a process needs that knows of no replicas."""
-    async with open_backend(loaded.config.store) as store:
-        yield SharedBackend(store)
+        elsewhere = None if backing is None else backing.elsewhere
+        yield SharedParts(store, supply, definitions, quotas, store.build_pending_logins(), elsewhere=elsewhere)

@@ -84,7 +84,6 @@ class KeptValues:
             raise ToolError(f"{reason}; compute it and keep it again") from KeyError()
 
     async def describe_all(self, context: CallContext) -> list[JsonObject]:
-        """Describe every kept value that is there, by name."""
         found: list[JsonObject] = []
         entries = await anyio.to_thread.run_sync(self._names.entries, _owner_of(context))
         for name, entry in entries.items():

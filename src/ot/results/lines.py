@@ -1,4 +1,4 @@
-"""A stored result as lines: those of a text, or one for each item of a value, decoded only where it is looked at.
+"""Stored results as lines, of a text or for each item of a value, decoded only where they are looked at; and as values.
 
 What is stored is hostile: it came from a run's code. Whatever cannot be read is a ToolError.
 """

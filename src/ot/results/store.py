@@ -1,4 +1,8 @@
-"""ResultStore: results under handles, redacted, with their facts, and gone after a while."""
+"""ResultStore: results under handles, redacted, with their facts, and gone after a while; and the text in their place.
+
+Known secret values become `***` in bytes that pass by. Searching bytes for a fixed text is fast and lets others run
+between pieces; a regular expression over ten megabytes would stop the server for half a second.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +29,15 @@ from ot_kernel.stored_form import TEXT, kind_of, write_form
 from ot_kernel.values import encode
 
 _MASK = MASK.encode()
+LARGEST = 256 * 1024 * 1024  # bytes of one result, whatever the store may hold
+_PIECE = 1024 * 1024
+MOST_BYTES = 4_000  # of the text in place of a result
+_FOR_WORDS = 700  # of them
+_MOST_LINES = 200
 
 
 def mask(pieces: Iterable[bytes], secrets: Iterable[str]) -> Iterator[bytes]:
-    """The same bytes in other pieces, without secrets."""
+    """The same bytes in other pieces, without secrets, also where a piece ends in the middle of one."""
     wanted = sorted({secret.encode("utf-8", "surrogatepass") for secret in secrets}, key=len, reverse=True)
     if not wanted:
         yield from pieces
@@ -58,10 +67,6 @@ def _mask_up_to(data: bytes, end: int, wanted: list[bytes]) -> tuple[bytes, byte
         position = places[first] + len(first)
     parts.append(data[position:end])
     return b"".join(parts), data[max(position, end) :]
-
-
-LARGEST = 256 * 1024 * 1024  # bytes of one result, whatever the store may hold
-_PIECE = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,11 +199,6 @@ def _read_pieces(descriptor: int) -> Iterator[bytes]:
         yield piece
 
 
-MOST_BYTES = 4_000  # of the whole text
-_FOR_WORDS = 700  # of them
-_MOST_LINES = 200
-
-
 def word_stored(stored: Stored, head: ToolValue, *, partial: bool = False) -> str:
     """The text for a stored result; `head` is the value, or `partial`: as much of its beginning as is at hand."""
     facts, handle = stored.facts, stored.handle
@@ -234,12 +234,7 @@ def _take(head: ToolValue, room: int, *, partial: bool) -> tuple[list[str], int]
         taken.append(line)
     if taken or not found:
         return taken, len(taken)
-    return [cut_bytes(found[0], MOST_BYTES - _FOR_WORDS) + "…"], 0
-
-
-def cut_bytes(text: str, size: int) -> str:
-    """The beginning of a text within so many bytes of UTF-8."""
-    return text.encode()[:size].decode("utf-8", "ignore")
+    return [found[0].encode()[: MOST_BYTES - _FOR_WORDS].decode("utf-8", "ignore") + "…"], 0
 
 
 def _duration(seconds: float) -> str:

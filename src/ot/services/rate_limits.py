@@ -76,7 +76,6 @@ class RateLimit:
         return max(wait, self._next - now)
 
     def go_on(self) -> None:
-        """Note that a request was not too much."""
         self._refusals = 0
 
 

@@ -1,4 +1,7 @@
-"""The figures of statistics as values: read by `summary`, shown by `ot.stats`, the report and the command."""
+"""The figures of statistics as values: read by `summary`, shown by `ot.stats`, the report and the command.
+
+Those of everybody at a team's server are by person and by pack, without tools, clients or contents.
+"""
 
 from __future__ import annotations
 

@@ -162,7 +162,6 @@ class Recorder:
 
     @property
     def place(self) -> str:
-        """Where everything is written."""
         return self._rows.place
 
     def look(self, since: float) -> AbstractContextManager[sqlite3.Connection]:

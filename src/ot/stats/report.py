@@ -1,4 +1,8 @@
-"""The report: one HTML page that needs nothing else, with everything that came from outside escaped."""
+"""The report: one HTML page that needs nothing else, with everything that came from outside escaped.
+
+A model names the path, so nothing of a person's may be lost by it: only inside the allowed folders, only a name that
+ends in .html, and never over a file that is not a report.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +20,21 @@ from mcp_core.distribution import VERSION
 from mcp_core.quick_dataclass import dataclass
 from ot.errors import PathError, ReportWriteError
 from ot.files.allowed_files import AllowedFiles, open_here
-from ot.stats.figures import Moment, Savings, Summary, ToolFigures
+from ot.stats.figures import Moment, Savings, Summary
 from ot.stats.wording import compact, duration, percent, precise, size
 
 _MOST_LABELS = 7
 _GAP = 0.22  # of the width of a column
 _THINNEST = 0.8  # percent; one call beside a thousand is still seen
+MARK = "<!doctype html>\n<!-- OneTool report -->\n"
+_SUFFIXES = (".html", ".htm")
+
+TEMPLATES = Path(__file__).parent
+"""The folder of the report's templates: `figures.html.j2` is its middle, for other pages too."""
+
+_MOST_SLOW = 8
+_HOUR, _DAY = 3600, 86400
+_PERIODS = {"day": "the last 24 hours", "week": "the last 7 days", "month": "the last 30 days", "all": "all time"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +100,6 @@ def pick_labels(labels: Sequence[str]) -> list[str]:
     return [labels[round(place * step)] for place in range(_MOST_LABELS)]
 
 
-MARK = "<!doctype html>\n<!-- OneTool report -->\n"
-_SUFFIXES = (".html", ".htm")
-
-
 def write_report(output: str, render: Callable[[], str], *, files: AllowedFiles) -> Path:
     """Write what `render` gives to one of the allowed files.
 
@@ -123,14 +132,6 @@ def _refuse_other_files(descriptor: int, name: str, output: str) -> None:
             raise ReportWriteError(output, "another file has this name, and it is not a report of OneTool")
 
 
-TEMPLATES = Path(__file__).parent
-"""The folder of the report's templates: `figures.html.j2` is its middle, for other pages too."""
-
-_MOST_SLOW = 8
-_HOUR, _DAY = 3600, 86400
-_PERIODS = {"day": "the last 24 hours", "week": "the last 7 days", "month": "the last 30 days", "all": "all time"}
-
-
 def render_report(summary: Summary) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -155,6 +156,7 @@ def draw(summary: Summary) -> dict[str, object]:
     """Draw the figures: everything that `figures.html.j2` shows."""
     busiest = max((moment.calls for moment in summary.moments), default=0)
     top = pick_top(busiest)
+    slowest = sorted(summary.tools, key=lambda tool: -tool.p95_ms)[:_MOST_SLOW]
     return {
         "summary": summary,
         "columns": draw_columns([(moment.calls - moment.errors, moment.errors) for moment in summary.moments], top=top),
@@ -163,16 +165,11 @@ def draw(summary: Summary) -> dict[str, object]:
         "busiest": busiest,
         "top": top,
         "bucket": {_HOUR: "hour", _DAY: "day"}.get(summary.bucket_seconds, "week"),
-        "slow": _draw_slowest(summary.tools),
+        "slow": draw_bars([(tool.tool, tool.p95_ms) for tool in slowest]),
         "ways": _draw_ways(summary.savings),
         "errors": draw_bars([(kind, count) for kind, count in summary.errors]),
         "clients": draw_bars([(client.client or "command line", client.runs) for client in summary.clients]),
     }
-
-
-def _draw_slowest(tools: Sequence[ToolFigures]) -> list[Bar]:
-    slowest = sorted(tools, key=lambda tool: -tool.p95_ms)[:_MOST_SLOW]
-    return draw_bars([(tool.tool, tool.p95_ms) for tool in slowest])
 
 
 def _draw_ways(savings: Savings) -> list[tuple[str, int, list[Bar]]]:

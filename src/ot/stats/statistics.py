@@ -115,7 +115,6 @@ def sum_everybody(loaded: LoadedConfig, backend: Backend, people: Iterable[str],
 
 
 def describe(summary: Summary) -> JsonObject:
-    """The figures as the plain values that code and models read."""
     savings, saved = summary.savings, summary.time
     described: JsonObject = {"period": summary.period}
     if summary.tool:

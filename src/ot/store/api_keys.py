@@ -74,11 +74,9 @@ class EmbeddedApiKeys:
         self._read: tuple[tuple[int, ...], dict[str, ApiKey]] = (), {}
 
     async def find(self, key_id: str) -> ApiKey | None:
-        """Return the key of this id."""
         return self._load().get(key_id)
 
     def add(self, key: ApiKey) -> None:
-        """Remember a key."""
         with self._locked():
             self._write({**self._load(), key.id: key})
 

@@ -1,4 +1,9 @@
-"""x"""
+"""Logins under way, with what a person's browser has brought for them, and sessions that have ended before their time.
+
+The browser may return to any replica, and the one that waits for it finds what was brought in the store. Whoever began
+a login is the only one who can complete it: what another person's browser brings would be a stranger's token. That a
+session has ended is what replicas cannot see in a sealed session itself.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +20,7 @@ from mcp_core.quick_dataclass import dataclass
 from ot.store.sealing import digest_of
 
 _MOST = 10_000  # the oldest go first
+ENDED_FOLDER = "ended-sessions"
 
 
 class PendingLogins(Protocol):
@@ -66,9 +72,6 @@ class MemoryPendingLogins:
             return None
         del self._pending[digest_of(state)]
         return found.answer
-
-
-ENDED_FOLDER = "ended-sessions"
 
 
 class EndedSessions(Protocol):

@@ -30,6 +30,13 @@ from ot.store.shelf import FolderShelf
 if TYPE_CHECKING:
     from ot.store.postgres.link import PostgresLink
 
+__all__ = ["POSTGRES", "Backend", "PersonalStore", "Retention", "Store", "build_backend", "open_backend"]
+
+POSTGRES = ("postgresql://", "postgres://")
+"""The beginnings of an address of PostgreSQL."""
+
+Picked = TypeVar("Picked")
+
 
 class EmbeddedBackend:
     """Everything lies in files; nothing is made or read before it is used."""
@@ -90,14 +97,6 @@ def _open_statistics(file: Path) -> StatRows:
     from ot.store.embedded_statistics import EmbeddedStatRows  # noqa: PLC0415 - 10 ms that no start waits for
 
     return EmbeddedStatRows(file)
-
-
-__all__ = ["POSTGRES", "Backend", "PersonalStore", "Retention", "Store", "build_backend", "open_backend"]
-
-POSTGRES = ("postgresql://", "postgres://")
-"""The beginnings of an address of PostgreSQL."""
-
-Picked = TypeVar("Picked")
 
 
 class Backend(Protocol):

@@ -42,7 +42,6 @@ class OwnedFile:
     """The file that this process appends to: the latest of its chain. Nothing is made before it is opened."""
 
     def __init__(self, folder: Path, ending: str) -> None:
-        self.name = ""  # without its folder
         self.chain = ""  # the name that all files of this process begin with
         self.part = 0  # counts them
         self.descriptor: int | None = None
@@ -57,20 +56,16 @@ class OwnedFile:
         """Make the next file, and let go of the one before; raises OSError."""
         if not self.chain:
             self.chain = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.getpid()}-{secrets.token_hex(4)}"
-        name = name_file(self.chain, self.part + 1, self._ending)
-        path = self._folder / name
+        path = self._folder / name_file(self.chain, self.part + 1, self._ending)
         descriptor = create_claimed(path)
         self.close()
-        self.name = name
         self.descriptor, self.size, self.part = descriptor, 0, self.part + 1
         self.name, self._path, self._inode = path.name, str(path), os.fstat(descriptor).st_ino
 
     def append(self, data: bytes) -> None:
         """Write at the end, all of it or nothing; raises OSError."""
         assert self.descriptor is not None
-        if os.pwrite(self.descriptor, data, self.size) != len(data):
-            os.ftruncate(self.descriptor, self.size)  # half a line would go on in the next one
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        append_whole(self.descriptor, data, self.size)
         self.size += len(data)
 
     def is_gone(self) -> bool:
@@ -89,14 +84,12 @@ class OwnedFile:
         os.unlink(self._path)  # noqa: PTH108 - as above
 
     def close(self) -> None:
-        """Let go of the file."""
         if self.descriptor is not None:
             os.close(self.descriptor)
         self.descriptor = None
 
 
 def name_file(chain: str, part: int, ending: str) -> str:
-    """Return the name of one of the files of a chain."""
     return f"{chain}.{part:04}{ending}"
 
 
@@ -111,7 +104,6 @@ def create_claimed(file: Path) -> int:
 
 
 def is_in_use(file: Path) -> bool:
-    """True if a process writes to this file."""
     try:
         with open_plain(file) as descriptor:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -149,7 +141,6 @@ def write_all(descriptor: int, data: bytes, offset: int) -> None:
 
 
 def read_whole(file: Path) -> bytes:
-    """Read a plain file; raises OSError."""
     with open_plain(file) as descriptor:
         return read_all(descriptor, 0, os.fstat(descriptor).st_size)
 

@@ -1,4 +1,8 @@
-"""The parts of a store, each behind a protocol of its own."""
+"""The parts of a store, each behind a protocol of its own.
+
+A line of the journal begins with its owner and its run, so that nothing is found by anybody else. The lines of the
+audit log are for all replicas, beside the files that each writes.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +24,14 @@ if TYPE_CHECKING:
 
 STATS_FILE = "stats.db"
 Row: TypeAlias = tuple[object, ...]
+AUDIT_FOLDER = "audit"
+
+WHOLE, SPOILT = b'"whole":1', b'"whole":0'
+"""The mark in a run's first line that all its lines are there, and the one that replaces it once a line was lost."""
+
+
+Place: TypeAlias = tuple[str, int, int]
+"""The place of a value that lies beside the lines: a file, an offset, and how many bytes."""
 
 
 class StatBatch(NamedTuple):
@@ -76,9 +88,6 @@ class StatRows(Protocol):
         """Let go of what is open."""
 
 
-AUDIT_FOLDER = "audit"
-
-
 class AuditRows(Protocol):
     """The lines of one principal, as they stand in files."""
 
@@ -108,13 +117,6 @@ class EmbeddedAudit:
     def copied(self) -> Iterator[Path]:
         """Give the folder itself."""
         yield self._folder
-
-
-WHOLE, SPOILT = b'"whole":1', b'"whole":0'
-"""The mark in a run's first line that all its lines are there, and the one that replaces it once a line was lost."""
-
-Place: TypeAlias = tuple[str, int, int]
-"""The place of a value that lies beside the lines: a file, an offset, and how many bytes."""
 
 
 class Mark(NamedTuple):

@@ -85,7 +85,6 @@ class EmbeddedQuotas:
         return Given("", calls, free_in)
 
     async def end_run(self, principal: str, run: str) -> None:
-        """Count a run no longer."""
         self._used[principal].running.discard(run)
 
     async def take_calls(self, principal: str, most: int, wanted: int) -> Given:
@@ -99,7 +98,6 @@ class EmbeddedQuotas:
         return self._todays()[1].get(principal, 0.0)
 
     def add_model_cost(self, principal: str, cost: float) -> None:
-        """Count a request to a model."""
         day, costs = self._todays()
         costs[principal] = costs.get(principal, 0.0) + cost
         write_private(self._file, json.dumps({FORM: _FORM, "day": day, "costs": costs}))
@@ -124,10 +122,8 @@ class EmbeddedQuotas:
             found = check_form(json.loads(self._file.read_bytes()), _FORM)
             costs = read_mapping(found["costs"])
             return int(read_number(found["day"])), {name: float(read_number(cost)) for name, cost in costs.items()}
-        except FileNotFoundError:
-            return 0, {}
-        except (ValueError, LookupError, TypeError, RecursionError):
-            return 0, {}  # it was not written by us
+        except (FileNotFoundError, ValueError, LookupError, TypeError, RecursionError):
+            return 0, {}  # there is none, or it was not written by us
 
 
 def _take(used: _Used, most: int, wanted: int) -> int:

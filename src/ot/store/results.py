@@ -1,4 +1,4 @@
-"""The files of results, by their handles.
+"""The files of results, by their handles, and the names of kept values, which refer to results.
 
 A file is written beside under another name and then renamed, so whatever has a handle is whole; what a crash leaves is
 swept. A file's own modification time says when it expires. What expired leaves an empty file behind for a while, so
@@ -34,6 +34,13 @@ RESULT, GONE, UNFINISHED = ".result", ".gone", ".tmp"
 STALE = 600.0  # seconds after which an unfinished file belongs to nobody
 SWEEP_INTERVAL = 60.0  # seconds
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+KEPT_FOLDER, ANSWERS_FOLDER = "kept", "answers"
+MOST_NAMES = 1000  # of one owner
+_FORM = 1
+_ENDING = ".json"
+_LOCK = "lock"
+_PATIENCE = 10.0  # seconds for another process that writes here
+REMEMBERED = 86400.0  # seconds for which a name is known after its value has gone
 
 
 class NewResult(NamedTuple):
@@ -200,15 +207,6 @@ def _remove(file: Path) -> None:
         file.unlink()
 
 
-KEPT_FOLDER, ANSWERS_FOLDER = "kept", "answers"
-MOST_NAMES = 1000  # of one owner
-_FORM = 1
-_ENDING = ".json"
-_LOCK = "lock"
-_PATIENCE = 10.0  # seconds for another process that writes here
-REMEMBERED = 86400.0  # seconds for which a name is known after its value has gone
-
-
 class KeptEntry(NamedTuple):
     """The stored result behind a name, and when it goes."""
 
@@ -253,7 +251,6 @@ class EmbeddedKeptNames:
         return _read(_file_in(self._folder_of(owner), name))
 
     def entries(self, owner: Owner) -> dict[str, KeptEntry]:
-        """Return the results of all names, in alphabetical order."""
         found: dict[str, KeptEntry] = {}
         for file in sorted(self._folder_of(owner).glob(f"[!.]*{_ENDING}")):
             entry = _read(file)

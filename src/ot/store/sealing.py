@@ -163,7 +163,10 @@ class Resealed:
 
 
 def reseal_files(people: Path, sealer: Sealer) -> Resealed:
-    """Seal everything in people's folders again; each folder is named by a digest of its person. Raises OSError."""
+    """Seal everything in people's folders again, so that older keys can be removed. Raises OSError.
+
+    Each folder is named by a digest of its person.
+    """
     found = Resealed()
     for file, place in _find_sealed(people):
         with file.with_suffix(".lock").open("ab") as held:

@@ -30,7 +30,10 @@ class FolderFiles:
 
 
 def read_folder(folder: Path) -> FolderFiles:
-    """Read a project's `.onetool` folder; raises ConfigError where it is no folder of this project."""
+    """Read a project's `.onetool` folder, once: what is read is shown, trusted and compared.
+
+    Raises ConfigError where it is no folder of this project.
+    """
     refuse_link(folder)
     contents: dict[str, bytes] = {}
     refused: dict[str, str] = {}
@@ -133,11 +136,9 @@ class ProjectTrust:
         return self.folder.parent
 
     def state(self) -> tuple[int, ...]:
-        """Return a state that changes with what was trusted."""
         return self.store.state(self.project)
 
     def record(self) -> TrustRecord:
-        """Return what was trusted."""
         return self.store.record(self.project)
 
     def accept(self, files: Iterable[Path]) -> None:
@@ -157,7 +158,6 @@ class ProjectTrust:
             raise ConfigError(reason, file=self.folder, fix=f"look at them first: {trust_command(self.project)}")
 
     def compare(self) -> Comparison:
-        """Compare the folder as it is with what was trusted; one that cannot be read is refused as a whole."""
         if not self.folder.exists():
             return Comparison()
         try:
@@ -190,7 +190,6 @@ class TrustedFiles:
 
 
 def compare(files: FolderFiles, record: TrustRecord) -> Comparison:
-    """Compare files with what was trusted."""
     known = record.digests
     changed = [name for name, content in files.contents.items() if name in known and not record.holds(name, content)]
     return Comparison(

@@ -19,6 +19,10 @@ from ot.store.forms import FORM, check_form, read_mapping
 from ot.store.owned_files import state_of
 
 _MOST = 4096  # bytes of such a file
+_FORM = 1
+_RECORD = "record.json"
+_COPIES = "files"
+_PATIENCE = 30.0  # seconds for another process that writes here
 
 
 def main_folder(project: Path) -> Path:
@@ -55,12 +59,6 @@ def _read(file: Path) -> str:
         return ""
 
 
-_FORM = 1
-_RECORD = "record.json"
-_COPIES = "files"
-_PATIENCE = 30.0  # seconds for another process that writes here
-
-
 @dataclass(frozen=True, slots=True)
 class TrustRecord:
     """Digests by the path below `.onetool`; `copies` is the folder that holds the files as they were trusted.
@@ -87,7 +85,6 @@ class TrustRecord:
         return content if self.holds(name, content) else None
 
     def place(self, name: str) -> Path:
-        """Return where the copy of a file lies."""
         return self.copies / name
 
 
@@ -148,7 +145,6 @@ class TrustStore:
         return found
 
     def place(self, project: Path) -> Path:
-        """Return the folder for what was trusted of a project; it need not exist."""
         return self._folder / hashlib.sha256(os.fsencode(main_folder(project))).hexdigest()[:32]
 
     def _read(self, place: Path) -> Mapping[str, str]:

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from onetool.people.issuer_keys import IssuerKeys
-from onetool.people.person_of import IssuerUnavailableError, RefusedError
+from onetool.people.person_of import RefusedError, UnavailableError
 from onetool.people.tokens import TokenVerifier
 
 pytestmark = pytest.mark.anyio
@@ -169,5 +169,5 @@ async def test_without_keys_nobody_can_tell_so_the_token_is_not_called_wrong(
 ) -> None:
     issuer.gone = True
 
-    with pytest.raises(IssuerUnavailableError, match="nobody answers"):
+    with pytest.raises(UnavailableError, match="nobody answers"):
         await verifier.verify(signed())

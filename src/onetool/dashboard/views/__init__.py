@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from onetool.dashboard.views import (
-    audit,
-    errors,
-    extensions,
-    live,
-    people,
-    results,
-    servers,
-    settings,
-    statistics,
-    team_audit,
-)
+from onetool.dashboard.views import audit, errors, extensions, live, people, results, servers, settings, statistics
 from onetool.dashboard.visit import View
 from ot.proxy.team_logins import CALLBACK
 
@@ -40,5 +29,5 @@ VIEWS: tuple[tuple[str, str, View], ...] = (
     ("POST", "/settings/secrets/remove", settings.remove_secret),
     ("GET", "/people", people.list_people),
     ("GET", "/people/statistics", people.show_team_statistics),
-    ("GET", "/people/audit", team_audit.show_team_audit),
+    ("GET", "/people/audit", audit.show_team_audit),
 )

@@ -35,7 +35,6 @@ async def list_extensions(visit: Visit) -> Response:
 
 
 async def show_pack(visit: Visit) -> Response:
-    """Show a pack with its tools."""
     app, name = visit.who.app, visit.request.path_params["pack"]
     packs = {pack.name: pack for pack in app.registry.packs()}
     if name not in packs:

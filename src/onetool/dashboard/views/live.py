@@ -25,6 +25,10 @@ Value = TypeVar("Value")
 _SHORTEST = 0.5  # seconds that a value is kept at least
 _SHARE = 10  # how many times longer than its computation a value is kept
 _MOST = 256
+_MOST_RECENT = 30
+_MOST_UNFINISHED = 20
+_MOST_CALLS = 12  # of a run in progress
+_LONGEST_VALUE = 2000  # characters
 
 
 class _Entry(Generic[Value]):
@@ -54,12 +58,6 @@ class ShortCache(Generic[Value]):
                 took = self._clock() - began
                 entry.expires = began + took + max(_SHORTEST, took * _SHARE)
             return entry.value
-
-
-_MOST_RECENT = 30
-_MOST_UNFINISHED = 20
-_MOST_CALLS = 12  # of a run in progress
-_LONGEST_VALUE = 2000  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +108,6 @@ async def _today(visit: Visit) -> Summary | None:
 
 
 async def show_run(visit: Visit) -> Response:
-    """Show one run, whole."""
     journal, name = visit.who.part(Journal), visit.request.path_params["run"]
     run = await anyio.to_thread.run_sync(lambda: journal.find(visit.who.person.principal, name, ended=False))
     running = not run.outcome and bool(await anyio.to_thread.run_sync(journal.going_on, [run]))
@@ -140,7 +137,6 @@ def word_call(call: RecordedCall) -> str:
 
 
 def word_value(call: RecordedCall) -> str:
-    """Word how a call ended."""
     match call.outcome:
         case CallOutcome.ERROR:
             return call.error

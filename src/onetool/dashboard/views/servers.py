@@ -25,7 +25,7 @@ _PATIENCE = 40.0  # seconds until a server has said where to log in
 
 
 class _Browser:
-    """Takes the address of the page to which the person is sent."""
+    """The client that can open pages: takes the address of the one to which the person is sent."""
 
     def __init__(self) -> None:
         self.address = ""
@@ -64,14 +64,12 @@ async def ask_for_login(server: ProxiedServer, visitor: Visitor) -> str | None:
 
 
 async def list_servers(visit: Visit) -> Response:
-    """List the servers, and their state."""
     return visit.show_live(
         "servers.html.j2", "parts/servers.html.j2", servers=visit.who.app.servers.status(), changes_of=changes_of
     )
 
 
 async def show_server(visit: Visit) -> Response:
-    """Show one server: its state, what it has changed, its tools."""
     status = _status_of(visit)
     settings = visit.who.app.executor.settings.servers[status.name]
     differences: Sequence[Difference] = ()

@@ -50,7 +50,6 @@ async def put_secret(visit: Visit) -> Response:
 
 
 async def remove_secret(visit: Visit) -> Response:
-    """Remove a secret."""
     form = await visit.form()
     name = form.get("name", "")
     problem = await _change(visit, "remove", name, partial(_own(visit).remove, name))

@@ -23,6 +23,5 @@ async def show_statistics(visit: Visit) -> Response:
 
 
 def read_period(visit: Visit) -> str:
-    """Return the period that a page is asked for."""
     period = visit.query.get("period", "week")
     return period if period in PERIODS else "week"

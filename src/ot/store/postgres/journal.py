@@ -79,7 +79,6 @@ class PostgresJournal:
     # -- writing; nothing here blocks
 
     def begin(self, line: bytes) -> Mark:
-        """Add the first line of a run."""
         beginning = line[: line.index(_NUMBER)]
         run = _run_of(beginning)
         self._add(run, _START, line)
@@ -87,7 +86,6 @@ class PostgresJournal:
         return Mark(beginning.decode("ascii"), line.index(WHOLE))
 
     def append(self, lines: bytes) -> None:
-        """Add lines of one run."""
         run = _run_of(lines[: lines.index(_NUMBER)])
         if not any(event in lines for event in _OWN_ROW):
             self._add(run, "", lines)
@@ -102,7 +100,6 @@ class PostgresJournal:
         self._link.commits.add(_SPOIL, *_run_of(mark.file.encode("ascii")), SPOILT, mark.offset + 1)
 
     def keep(self, beginning: bytes, data: bytes) -> Place:
-        """Add a value of a run and return its place."""
         if len(data) > self._max_size // _PARTS:
             raise OSError(errno.EFBIG, f"a value of {len(data) // 1024**2} MB is too large for the journal")
         self._check()
@@ -130,7 +127,6 @@ class PostgresJournal:
         return self._link.derive_key("journal")
 
     def fetch(self, place: Place) -> bytes:
-        """Return a value by its place; raises OSError where it has gone."""
         name, _, size = place
         for (data,) in self._link.fetch_now("SELECT data FROM journal_values WHERE name = $1", name):
             if isinstance(data, bytes) and len(data) == size:
@@ -138,7 +134,6 @@ class PostgresJournal:
         raise OSError(errno.ENODATA, "it is no longer kept")
 
     def read(self, owner: Owner, run: str) -> FoundRun | None:
-        """Return the lines of a run of this owner, in their order; None where there are none."""
         if not (run.isascii() and run.isalnum()):
             return None  # nobody has such a name, and the database would not take it
         rows = self._link.fetch_now(_READ, owner.principal, shared_project(owner), run)
@@ -146,7 +141,6 @@ class PostgresJournal:
         return FoundRun(lines, any(row["in_use"] for row in rows)) if lines else None
 
     def read_events(self, owner: Owner, events: tuple[str, ...]) -> Iterator[bytes]:
-        """Yield the lines of these events in all runs of this owner, the oldest first."""
         for row in self._link.fetch_now(_READ_EVENTS, owner.principal, shared_project(owner), list(events)):
             yield row["lines"]
 

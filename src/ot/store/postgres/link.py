@@ -95,7 +95,6 @@ class PostgresLink:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(held(), loop))
 
     def run_now(self, work: Work[Given]) -> Given:
-        """Do some work, and wait for it on a thread that may wait."""
         return self.submit(work).result()
 
     async def fetch(self, statement: str, *values: object) -> list[asyncpg.Record]:

@@ -14,6 +14,10 @@ from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
 from ot.store.sealing import digest_of
 
+_FIELDS = "id, name, groups, digest, created, expires"
+_REMEMBERED = 5.0  # seconds after which a key that was removed opens nothing at any replica
+_MOST_REMEMBERED = 1000
+
 
 class PostgresPendingLogins:
     """Rows by the digest of their state; raises StoreUnavailableError.
@@ -69,11 +73,6 @@ class PostgresEndedSessions:
 
     async def has_ended(self, session: str) -> bool:
         return bool(await self._link.fetch("SELECT 1 FROM ended_sessions WHERE session = $1", digest_of(session)))
-
-
-_FIELDS = "id, name, groups, digest, created, expires"
-_REMEMBERED = 5.0  # seconds after which a key that was removed opens nothing at any replica
-_MOST_REMEMBERED = 1000
 
 
 class PostgresApiKeys:

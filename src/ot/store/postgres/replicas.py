@@ -57,7 +57,6 @@ class PostgresReplicas:
     # -- who is there
 
     async def beat(self, *, draining: bool = False) -> None:
-        """Report that this replica is alive."""
         statement = (
             "INSERT INTO replicas (id, name, address, version, link, draining) VALUES ($1, $2, $3, $4, $5, $6)"
             " ON CONFLICT (id) DO UPDATE SET seen = now(), draining = excluded.draining"
@@ -71,8 +70,6 @@ class PostgresReplicas:
             await self._link.fetch(statement)
 
     async def leave(self) -> None:
-        """Take this replica off the list."""
-
         async def leave(connection: Connection) -> None:
             async with connection.transaction():
                 await connection.execute("DELETE FROM replica_mail WHERE receiver = $1", self.replica)
@@ -81,7 +78,6 @@ class PostgresReplicas:
         await self._link.run(leave)
 
     async def living(self) -> Collection[str]:
-        """Return the replicas that are alive."""
         return {row["id"] for row in await self._link.fetch("SELECT id FROM living_replicas")}
 
     async def seen(self) -> list[SeenReplica]:
@@ -143,7 +139,6 @@ class PostgresReplicas:
     # -- runs that go on after their answer
 
     async def add_run(self, principal: str, run: str) -> None:
-        """Note that a run goes on in this replica."""
         statement = "INSERT INTO detached_runs (principal, run, replica) VALUES ($1, $2, $3)"
         await self._link.fetch(statement, principal, run, self.replica)
 

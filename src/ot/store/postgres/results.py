@@ -50,6 +50,13 @@ DELETE FROM results WHERE principal = $1 AND gone AND handle IN (
 )
 """
 
+_NAME_RESULT = """
+INSERT INTO kept_names (kind, principal, project, name, handle, expires) VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (kind, principal, project, name) DO UPDATE SET handle = excluded.handle, expires = excluded.expires
+"""
+
+_OWNED = "kind = $1 AND principal = $2 AND project = $3"
+
 
 class PostgresResults:
     """The results of one principal; the files of this machine are copies, which are fetched when they are needed."""
@@ -67,7 +74,6 @@ class PostgresResults:
         return self._copies.begin()
 
     def finish(self, handle: str, *, created: float, expires: float, max_size: int) -> None:
-        """Add a result from its file; raises OSError."""
         place, file = (self._principal, handle), self._copies.file_of(handle, UNFINISHED)
 
         async def put(connection: Connection) -> bool:
@@ -133,13 +139,6 @@ def _pieces(descriptor: int) -> Iterator[tuple[int, bytes]]:
     while piece := os.pread(descriptor, PIECE, start):
         yield start, piece
         start += len(piece)
-
-
-_NAME_RESULT = """
-INSERT INTO kept_names (kind, principal, project, name, handle, expires) VALUES ($1, $2, $3, $4, $5, $6)
-ON CONFLICT (kind, principal, project, name) DO UPDATE SET handle = excluded.handle, expires = excluded.expires
-"""
-_OWNED = "kind = $1 AND principal = $2 AND project = $3"
 
 
 class PostgresKeptNames:

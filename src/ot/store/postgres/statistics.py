@@ -38,11 +38,9 @@ class PostgresStatRows:
 
     @property
     def place(self) -> str:
-        """Where they lie."""
         return self._link.place
 
     def add(self, batch: StatBatch) -> None:
-        """Add rows: all of them, or none."""
         calls = [row[1:] for row in batch.calls]  # without the numbers that SQLite gives
         models = [row[1:] for row in batch.models]
 
@@ -55,8 +53,6 @@ class PostgresStatRows:
         self._link.run_now(add)
 
     def prune(self, before: float) -> None:
-        """Remove rows from before a moment."""
-
         async def prune(connection: Connection) -> None:
             for table in _TABLES:
                 await connection.execute(
