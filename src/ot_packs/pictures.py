@@ -57,28 +57,18 @@ _PACKAGES = (
 
 def require_fonts(texts: Iterable[str]) -> None:
     """Raise ToolError if a text has letters that no installed font can draw, naming fonts that could."""
-    missing = sorted(_unusual(texts) - _covered_of(frozenset(_unusual(texts))))
+    letters = {ord(letter) for text in texts if not text.isascii() for letter in text}
+    missing = {letter for letter in letters if letter >= _FAMILIAR and letter not in _IGNORED}
+    for font in _font_files() if missing else ():
+        missing = missing - _letters_of(font)
+        if not missing:
+            break
     if missing:
         packages = sorted({_package_for(letter) for letter in missing})
         raise ToolError(
-            f"no installed font has {_word(missing)}: boxes would be drawn instead. Install a font, on Debian with "
-            f"`apt install {' '.join(packages)}`, or pass allow_boxes=True"
+            f"no installed font has {_word(sorted(missing))}: boxes would be drawn instead. Install a font, on Debian "
+            f"with `apt install {' '.join(packages)}`, or pass allow_boxes=True"
         )
-
-
-def _unusual(texts: Iterable[str]) -> set[int]:
-    letters = {ord(letter) for text in texts if not text.isascii() for letter in text}
-    return {letter for letter in letters if letter >= _FAMILIAR and letter not in _IGNORED}
-
-
-def _covered_of(letters: frozenset[int]) -> set[int]:
-    """Those of the letters that some font has; fonts are opened one after the other until all are found."""
-    covered: set[int] = set()
-    for font in _font_files() if letters else ():
-        if letters <= covered:
-            break
-        covered |= letters & _letters_of(font)
-    return covered
 
 
 def _word(letters: list[int]) -> str:

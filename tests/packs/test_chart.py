@@ -120,6 +120,10 @@ async def test_letters_that_no_font_has_are_named(studio: Studio) -> None:
     await studio.draw(f'chart.draw(spec={spec}, rows=[{{"a": "\\U000FFF42"}}], allow_boxes=True)')
 
 
+async def test_letters_that_a_font_has_are_drawn(studio: Studio) -> None:
+    await studio.draw('chart.bar(rows=[{"a": "\\u03a9", "n": 1}], x="a", y="n")')
+
+
 @pytest.mark.parametrize(
     "spec",
     [
