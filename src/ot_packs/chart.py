@@ -117,7 +117,10 @@ def _check_fields(spec: Mapping[str, object]) -> None:
     columns = _columns(rows)
     for place, part in parts:
         field = part.get("field")
-        if isinstance(field, str) and _unescape(field) not in columns and _first_step(field) not in columns:
+        if not isinstance(field, str):
+            continue
+        first_step = field.replace("[", ".").split(".")[0]
+        if field.replace("\\", "") not in columns and first_step not in columns:
             raise ToolError(
                 f"{place}.field: no row has {field!r}{_meant(field, columns)}; the rows have {', '.join(columns)}"
             )
@@ -164,14 +167,6 @@ def _plain(value: object) -> Json:
 def _escape(field: str) -> str:
     """A field's name as Vega takes it, to which dots and brackets are steps into objects."""
     return "".join(f"\\{letter}" if letter in "\\.[]'\"" else letter for letter in field)
-
-
-def _unescape(field: str) -> str:
-    return field.replace("\\", "")
-
-
-def _first_step(field: str) -> str:
-    return field.replace("[", ".").split(".")[0]
 
 
 def _meant(name: str, names: Sequence[str]) -> str:

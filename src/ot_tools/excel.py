@@ -197,8 +197,9 @@ def search(*, path: str, query: str, sheet: str | int | None = None, limit: int 
     Example:
         excel.search(path="sales.xlsx", query="north")
     """
-    found, total = workbooks.find_text(workbooks.Workbook(Path(path)), query, sheet, limit)
-    return {"matches": found, "total": total, "more": total > len(found)}
+    found, total = workbooks.page(workbooks.find_text(workbooks.Workbook(Path(path)), query, sheet), limit)
+    matches: list[MatchingCell] = [{"sheet": name, "cell": cell, "value": value} for name, cell, value in found]
+    return {"matches": matches, "total": total, "more": total > len(found)}
 
 
 @isolated(reads=["{path}"])
@@ -222,14 +223,12 @@ def formulas(
         excel.formulas(path="sales.xlsx", sheet="Sales")
     """
     workbooks.check_page(limit, offset)
-    found: list[Formula] = []
-    total = text = 0
-    for each in workbooks.find_formulas(workbooks.Workbook(Path(path)), sheet, range):
-        if offset <= total < offset + limit and text < workbooks.MAX_TEXT:
-            found.append(each)
-            text += len(each["formula"]) + len(str(each["value"]))
-        total += 1
-    return {"formulas": found, "total": total, "more": total > offset + len(found)}
+    cells = workbooks.find_formulas(workbooks.Workbook(Path(path)), sheet, range)
+    found, total = workbooks.page(cells, limit, offset)
+    shown: list[Formula] = [
+        {"sheet": name, "cell": cell, "formula": formula, "value": value} for name, cell, formula, value in found
+    ]
+    return {"formulas": shown, "total": total, "more": total > offset + len(found)}
 
 
 @isolated(reads=["{path}"], outputs=["{path}"])
@@ -296,4 +295,14 @@ def create(*, path: str, sheets: list[dict[str, Any]], formulas: bool = False) -
             ],
         )
     """
-    return {"path": path, "sheets": workbooks.create_workbook(current().output("path"), sheets, formulas=formulas)}
+    made: list[MadeSheet] = [
+        {
+            "name": plan.name,
+            "rows": len(plan.rows),
+            "columns": plan.width,
+            "formulas": count,
+            "charts": len(plan.charts),
+        }
+        for plan, count in workbooks.create_workbook(current().output("path"), sheets, formulas=formulas)
+    ]
+    return {"path": path, "sheets": made}

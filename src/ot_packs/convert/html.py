@@ -6,24 +6,21 @@ One pass over the text, with what is open on stacks of its own: neither depth no
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from html.parser import HTMLParser
-from typing import TypeAlias
 
 from ot_packs.convert.parts import cell_text, markdown_table
 
 _SPACES = re.compile(r"\s+")
 _SILENT = {"script", "style", "template", "noscript", "svg", "math", "iframe", "object", "select", "button"}
+_HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _BLOCKS = {
     *("p", "div", "section", "article", "header", "footer", "main", "aside", "nav", "figure", "figcaption", "address"),
     *("form", "fieldset", "details", "summary", "dl", "dt", "dd", "body", "html"),
+    *("ul", "ol", "li", "blockquote", "pre"),
+    *_HEADINGS,
 }
-_HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _MARKS = {"strong": "**", "b": "**", "em": "*", "i": "*", "code": "`", "del": "~~", "s": "~~"}
 _SAFE = re.compile(r"(?:https?:|mailto:|#|[^:]*$)", re.IGNORECASE)
-
-
-_Attributes: TypeAlias = list[tuple[str, str | None]]
 
 
 class HtmlReader(HTMLParser):
@@ -44,29 +41,6 @@ class HtmlReader(HTMLParser):
         self._rows: list[list[str]] | None = None  # of the table that is open
         self._nested = 0  # tables in that one, whose text is taken and whose cells are not
         self._spans: list[int] = []
-        self._starts: dict[str, Callable[[str, _Attributes], None]] = {
-            "title": self._start_title,
-            **dict.fromkeys(("table", "tr", "td", "th", "caption"), self._start_table_part),
-            **dict.fromkeys(("ul", "ol"), self._start_list),
-            "li": self._start_item,
-            **dict.fromkeys(_HEADINGS, self._start_heading),
-            **dict.fromkeys(self._open, self._start_nested),
-            **dict.fromkeys(_MARKS, self._start_mark),
-            **dict.fromkeys(_BLOCKS, self._start_block),
-            "br": self._break_line,
-            "hr": self._draw_line,
-            "a": self._start_link,
-            "img": self._show_picture,
-        }
-        self._ends: dict[str, Callable[[str], None]] = {
-            "title": self._end_title,
-            "table": self._end_table,
-            **dict.fromkeys(("ul", "ol"), self._end_list),
-            **dict.fromkeys(("li", *_HEADINGS, *_BLOCKS), self._end_block),
-            **dict.fromkeys(self._open, self._end_nested),
-            **dict.fromkeys(_MARKS, self._end_mark),
-            "a": self._end_link,
-        }
 
     def read(self, text: str) -> str:
         """Take a whole page; returns it as Markdown."""
@@ -78,18 +52,46 @@ class HtmlReader(HTMLParser):
 
     # -- Events
 
-    def handle_starttag(self, tag: str, attrs: _Attributes) -> None:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in _SILENT:
             self._silent.append(tag)
-        elif not self._silent and tag in self._starts:
-            self._starts[tag](tag, attrs)
+        if self._silent:
+            return
+        match tag:
+            case "title":
+                self._in_title = True
+            case "br":
+                self._inline.append("\n" if self._rows is None else " ")
+            case "a":
+                self._links.append((len(self._inline), dict(attrs).get("href") or ""))
+            case "img":
+                self._show_picture(dict(attrs))
+            case "table" | "tr" | "td" | "th" | "caption":
+                self._start_table_part(tag, dict(attrs).get("colspan") or "1")
+            case _ if tag in _MARKS and not self._open["pre"]:
+                self._inline.append(_MARKS[tag])
+            case _ if tag in _BLOCKS or tag == "hr":
+                self._end_block()
+                self._start_block(tag)
 
     def handle_endtag(self, tag: str) -> None:
         if self._silent:
             if tag == self._silent[-1]:
                 self._silent.pop()
-        elif tag in self._ends:
-            self._ends[tag](tag)
+        elif tag == "title":
+            self._in_title = False
+        elif tag == "a":
+            self._end_link()
+        elif tag == "table":
+            self._end_table()
+        elif tag in _MARKS and not self._open["pre"]:
+            self._end_mark(_MARKS[tag])
+        elif tag in _BLOCKS:
+            self._end_block()
+            if tag in self._open:
+                self._open[tag] = max(self._open[tag] - 1, 0)
+            elif tag in ("ul", "ol") and self._lists:
+                self._lists.pop()
 
     def handle_data(self, data: str) -> None:
         if self._in_title:
@@ -99,32 +101,14 @@ class HtmlReader(HTMLParser):
 
     # -- Pieces of a line
 
-    def _start_title(self, tag: str, attributes: _Attributes) -> None:
-        self._in_title = True
-
-    def _end_title(self, tag: str) -> None:
-        self._in_title = False
-
-    def _start_mark(self, tag: str, attributes: _Attributes) -> None:
-        if not self._open["pre"]:
-            self._inline.append(_MARKS[tag])
-
-    def _end_mark(self, tag: str) -> None:
+    def _end_mark(self, mark: str) -> None:
         """Close emphasis; around nothing it would be a line of stars."""
-        if self._open["pre"]:
-            return
-        if self._inline and self._inline[-1] == _MARKS[tag]:
+        if self._inline and self._inline[-1] == mark:
             self._inline.pop()
         else:
-            self._inline.append(_MARKS[tag])
+            self._inline.append(mark)
 
-    def _break_line(self, tag: str, attributes: _Attributes) -> None:
-        self._inline.append("\n" if self._rows is None else " ")
-
-    def _start_link(self, tag: str, attributes: _Attributes) -> None:
-        self._links.append((len(self._inline), dict(attributes).get("href") or ""))
-
-    def _end_link(self, tag: str) -> None:
+    def _end_link(self) -> None:
         if not self._links:
             return
         start, address = self._links.pop()
@@ -134,53 +118,31 @@ class HtmlReader(HTMLParser):
             text = f"[{text}]({address})"
         self._inline.append(text)
 
-    def _show_picture(self, tag: str, attributes: _Attributes) -> None:
-        source = dict(attributes).get("src") or ""
-        alternative = _SPACES.sub(" ", dict(attributes).get("alt") or "")
+    def _show_picture(self, attributes: dict[str, str | None]) -> None:
+        source = attributes.get("src") or ""
+        alternative = _SPACES.sub(" ", attributes.get("alt") or "")
         shown = source if _SAFE.match(source) else ""
         if alternative or shown:
             self._inline.append(f"![{alternative}]({shown})" if shown else f"![{alternative}]")
 
     # -- Blocks
 
-    def _start_block(self, tag: str, attributes: _Attributes) -> None:
-        self._end_block()
+    def _start_block(self, tag: str) -> None:
+        match tag:
+            case "hr":
+                self.blocks.append("---")
+            case "blockquote" | "pre":
+                self._open[tag] += 1
+            case "ul" | "ol":
+                self._lists.append(0 if tag == "ol" else None)
+            case "li":
+                number = self._lists.pop() if self._lists else None
+                self._lists.append(None if number is None else number + 1)
+                self._prefix = "- " if number is None else f"{number + 1}. "
+            case _ if tag in _HEADINGS:
+                self._prefix = _HEADINGS[tag]
 
-    def _start_heading(self, tag: str, attributes: _Attributes) -> None:
-        self._end_block()
-        self._prefix = _HEADINGS[tag]
-
-    def _draw_line(self, tag: str, attributes: _Attributes) -> None:
-        self._end_block()
-        self.blocks.append("---")
-
-    def _start_nested(self, tag: str, attributes: _Attributes) -> None:
-        self._end_block()
-        self._open[tag] += 1
-
-    def _end_nested(self, tag: str) -> None:
-        self._end_block()
-        self._open[tag] = max(self._open[tag] - 1, 0)
-
-    def _start_list(self, tag: str, attributes: _Attributes) -> None:
-        self._end_block()
-        self._lists.append(0 if tag == "ol" else None)
-
-    def _end_list(self, tag: str) -> None:
-        self._end_block()
-        if self._lists:
-            self._lists.pop()
-
-    def _start_item(self, tag: str, attributes: _Attributes) -> None:
-        self._end_block()
-        if not self._lists:
-            self._lists.append(None)
-        number = self._lists[-1]
-        if number is not None:
-            self._lists[-1] = number + 1
-        self._prefix = "- " if number is None else f"{number + 1}. "
-
-    def _end_block(self, tag: str = "") -> None:
+    def _end_block(self) -> None:
         """Write what has come since the last block as one."""
         if self._rows is not None:
             self._inline.append(" ")
@@ -220,7 +182,7 @@ class HtmlReader(HTMLParser):
 
     # -- Tables
 
-    def _start_table_part(self, tag: str, attributes: _Attributes) -> None:
+    def _start_table_part(self, tag: str, span: str) -> None:
         if tag == "table":
             if self._rows is not None:
                 self._nested += 1
@@ -236,7 +198,6 @@ class HtmlReader(HTMLParser):
             self._end_cell()
             if not self._rows:
                 self._rows.append([])
-            span = dict(attributes).get("colspan") or "1"
             self._spans.append(min(int(span), 1000) if span.isdecimal() else 1)
 
     def _end_cell(self) -> None:
@@ -246,7 +207,7 @@ class HtmlReader(HTMLParser):
         if self._rows and self._spans:
             self._rows[-1] += [text, *[""] * (self._spans.pop() - 1)]
 
-    def _end_table(self, tag: str = "") -> None:
+    def _end_table(self) -> None:
         if self._rows is None:
             return
         if self._nested:

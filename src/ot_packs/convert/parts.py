@@ -15,14 +15,9 @@ from ot_packs.documents.kinds import reading
 
 MAX_PICTURE = 16 * 1024 * 1024  # bytes
 _TYPES = {
-    ".png": "image/png",
+    **{f".{name}": f"image/{name}" for name in ("png", "jpeg", "gif", "bmp", "tiff", "webp")},
     ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".gif": "image/gif",
-    ".bmp": "image/bmp",
     ".tif": "image/tiff",
-    ".tiff": "image/tiff",
-    ".webp": "image/webp",
     ".svg": "image/svg+xml",
 }
 _PIECE = re.compile(r"(\d{1,9})?(\s*-\s*)?(\d{1,9})?")
@@ -116,12 +111,9 @@ def markdown_table(rows: Sequence[Sequence[object]]) -> str:
     width = max(map(len, rows), default=0)
     if not width:
         return ""
-    lines = [_line([*row, *[None] * (width - len(row))]) for row in rows]
+    texts = [["" if cell is None else cell_text(str(cell)) for cell in row] for row in rows]
+    lines = [f"| {' | '.join([*row, *[''] * (width - len(row))])} |" for row in texts]
     return "\n".join([lines[0], "|" + " --- |" * width, *lines[1:]])
-
-
-def _line(cells: Sequence[object]) -> str:
-    return "| " + " | ".join("" if cell is None else cell_text(str(cell)) for cell in cells) + " |"
 
 
 def cell_text(text: str) -> str:

@@ -100,11 +100,8 @@ def _grids(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage) -> list[Grid]:
 
 
 def _cells(text: pypdfium2.PdfTextPage, grid: Grid) -> list[list[str]]:
-    return [[_cell(text, box) if box is not None else "" for box in row] for row in grid.rows]
-
-
-def _cell(text: pypdfium2.PdfTextPage, box: Box) -> str:
-    return " ".join(_plain(_text_in(text, box)).split())
+    texts = [["" if box is None else _plain(_text_in(text, box)) for box in row] for row in grid.rows]
+    return [[" ".join(cell.split()) for cell in row] for row in texts]
 
 
 def _text_in(text: pypdfium2.PdfTextPage, box: Box) -> str:

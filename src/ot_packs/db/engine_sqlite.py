@@ -15,17 +15,7 @@ from urllib.parse import quote as url_quote
 from uuid import UUID
 
 from ot.errors import ToolError
-from ot_packs.db.session import (
-    Column,
-    Limits,
-    Row,
-    Session,
-    StatementRows,
-    Table,
-    collected,
-    group_columns,
-    group_keys,
-)
+from ot_packs.db.session import Column, Limits, Row, Session, StatementRows, Table, collected, group_columns, group_keys
 from ot_packs.db.statements import Engine, Params, Statement
 
 _READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
@@ -183,24 +173,22 @@ def _text(data: bytes) -> str | bytes:
 
 
 def _authorize_reading(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    if action in _READING:
-        return sqlite3.SQLITE_OK
-    if action == sqlite3.SQLITE_FUNCTION:
-        return sqlite3.SQLITE_DENY if _DENIED_FUNCTIONS.fullmatch(second or "") else sqlite3.SQLITE_OK
-    if action == sqlite3.SQLITE_PRAGMA and (first or "").lower() in _READING_PRAGMAS:
-        return sqlite3.SQLITE_OK
-    # How a virtual table is declared when it is first read; a statement that says so is stopped by the file's mode.
-    if action == sqlite3.SQLITE_UPDATE and first == "sqlite_master":
-        return sqlite3.SQLITE_OK
-    return sqlite3.SQLITE_DENY
+    match action:
+        case sqlite3.SQLITE_FUNCTION:
+            allowed = not _DENIED_FUNCTIONS.fullmatch(second or "")
+        case sqlite3.SQLITE_PRAGMA:
+            allowed = (first or "").lower() in _READING_PRAGMAS
+        case sqlite3.SQLITE_UPDATE:
+            # How a virtual table is declared when it is first read; the file's mode stops a statement that says so.
+            allowed = first == "sqlite_master"
+        case _:
+            allowed = action in _READING
+    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
 
 def _authorize_writing(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    if action in _NEVER:
-        return sqlite3.SQLITE_DENY
-    if action == sqlite3.SQLITE_FUNCTION and _DENIED_FUNCTIONS.fullmatch(second or ""):
-        return sqlite3.SQLITE_DENY
-    return sqlite3.SQLITE_OK
+    denied = action == sqlite3.SQLITE_FUNCTION and _DENIED_FUNCTIONS.fullmatch(second or "")
+    return sqlite3.SQLITE_DENY if denied or action in _NEVER else sqlite3.SQLITE_OK
 
 
 def _worded(error: sqlite3.Error) -> str:

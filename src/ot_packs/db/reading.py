@@ -45,7 +45,7 @@ _CLAUSES = frozenset(
 )  # fmt: skip
 
 # Functions that reach files, programs, other servers, locks, settings or statements given as text, by engine.
-_DENIED = {
+_DENIED: dict[str, str] = {
     Engine.SQLITE: r"load_extension|readfile|writefile|edit|fts3_tokenizer|zipfile\w*|fsdir|sqlite_dbpage",
     Engine.DUCKDB: (
         r"read_\w+|\w+_scan\w*|glob|sniff_csv|parquet_\w+|query|query_table|json_execute_\w+|json_serialize_\w+|"
@@ -92,10 +92,12 @@ def require_reading(statement: Statement) -> None:
     tree = _parse(statement)
     roots = _STATEMENTS + (_ALSO_IN_DUCKDB if statement.dialect == Engine.DUCKDB else ())
     if not isinstance(tree, roots):
-        raise NotReadableError(f"{_first_word(statement)} does more than read, or is not understood; {WAY_OUT}")
+        first = statement.words[0].raw[:40].upper()
+        raise NotReadableError(f"{first} does more than read, or is not understood; {WAY_OUT}")
     for node in tree.walk():
         if not (isinstance(node, (*_CONDITIONS, *roots)) or type(node).__name__ in _CLAUSES):
-            raise NotReadableError(f"{_shown(node)} is not part of a statement that only reads; {WAY_OUT}")
+            clause = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
+            raise NotReadableError(f"{clause} is not part of a statement that only reads; {WAY_OUT}")
     refuse_denied_functions(statement)
     if statement.dialect not in set(Engine):
         _refuse_unknown_functions(statement, tree)
@@ -105,7 +107,7 @@ def require_reading(statement: Statement) -> None:
 
 def refuse_denied_functions(statement: Statement) -> None:
     """Raise NotReadableError for a function that leaves the tables; the words tell, whatever the tree says."""
-    denied = _denied_names(statement.dialect)
+    denied = _DENIED_NAMES.get(statement.dialect, _ANY_DENIED)
     for word, following in zip(statement.words, statement.words[1:], strict=False):
         if following.raw == "(" and denied.fullmatch(word.text):
             raise NotReadableError(
@@ -114,16 +116,11 @@ def refuse_denied_functions(statement: Statement) -> None:
             )
 
 
-def _denied_names(dialect: str) -> re.Pattern[str]:
-    return next((names for engine, names in _DENIED_NAMES.items() if engine == dialect), _ANY_DENIED)
-
-
 def _parse(statement: Statement) -> exp.Expr:
     try:
         trees = sqlglot.parse(statement.text, dialect=statement.dialect)
     except SqlglotError as error:
-        reason = first_line(error)
-        raise NotReadableError(f"the statement is not understood ({reason}); {WAY_OUT}") from None
+        raise NotReadableError(f"the statement is not understood ({first_line(error)}); {WAY_OUT}") from None
     except RecursionError:
         raise NotReadableError("the statement is nested too deeply") from None
     if len(trees) != 1 or trees[0] is None:
@@ -152,11 +149,3 @@ def _refuse_unknown_functions(statement: Statement, tree: exp.Expr) -> None:
         raise NotReadableError(
             f"{function.name or 'NEXT VALUE FOR'} is not known to only read on this kind of database; {WAY_OUT}"
         )
-
-
-def _first_word(statement: Statement) -> str:
-    return statement.words[0].raw[:40].upper()
-
-
-def _shown(node: exp.Expr) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()

@@ -18,19 +18,10 @@ from sqlglot.tokenizer_core import Token, TokenType
 from ot.errors import ToolError
 
 LONGEST = 200_000  # characters
-_QUOTED = frozenset(
-    {
-        TokenType.STRING,
-        TokenType.IDENTIFIER,
-        TokenType.HEREDOC_STRING,
-        TokenType.BYTE_STRING,
-        TokenType.HEX_STRING,
-        TokenType.BIT_STRING,
-        TokenType.NATIONAL_STRING,
-        TokenType.RAW_STRING,
-        TokenType.UNICODE_STRING,
-    }
-)
+_QUOTED = {
+    *(TokenType.STRING, TokenType.IDENTIFIER, TokenType.HEREDOC_STRING, TokenType.BYTE_STRING, TokenType.HEX_STRING),
+    *(TokenType.BIT_STRING, TokenType.NATIONAL_STRING, TokenType.RAW_STRING, TokenType.UNICODE_STRING),
+}
 _COMMANDS = frozenset({TokenType.COMMAND, TokenType.EXECUTE, TokenType.FETCH, TokenType.SHOW, TokenType.RENAME})
 _COMMENTS = ("--", "#", "/*")
 _DOLLAR_QUOTE = re.compile(r"\$([^\W\d]\w*)?\$")

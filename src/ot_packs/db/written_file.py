@@ -19,6 +19,7 @@ from ot.registry.definitions import Touches
 from ot_confinement.namespaces import allows_own_mounts
 
 _WAL_MODE = b"\x02\x02"  # two bytes of SQLite's header
+_has_own_mounts = functools.cache(allows_own_mounts)
 _RESERVED = 0x40000001  # the byte of a SQLite file that its one writer locks
 READ_BY_DUCKDB = ("/proc/self/cgroup",)
 """It counts its processors by it, and crashes where it may not."""
@@ -106,8 +107,3 @@ class WrittenFile:
                 f"{self._path}.wal contains changes that are not yet in the database: close it in the program that "
                 "made them, or open and close it once"
             )
-
-
-@functools.cache
-def _has_own_mounts() -> bool:
-    return allows_own_mounts()

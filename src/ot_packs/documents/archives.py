@@ -12,6 +12,7 @@ import re
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from xml.parsers import expat
 
 from ot.errors import ToolError
 from ot_packs.documents.kinds import BAD_ZIP, damaged
@@ -76,6 +77,16 @@ def read_member(archive: zipfile.ZipFile, name: str, *, limit: int = MAX_PART) -
         raise ToolError(f"{name} in it has {member.file_size >> 20} MB, more than {limit >> 20} MB")
     with archive.open(member) as file:
         return file.read(limit)
+
+
+def parse_member(archive: zipfile.ZipFile, name: str, **handlers: Callable[..., None]) -> None:
+    """Parse the XML of one member, in an archive that has been checked, with the handlers that expat calls so."""
+    parser = expat.ParserCreate()
+    for handler, function in handlers.items():
+        setattr(parser, handler, function)
+    with archive.open(name) as file:
+        while block := file.read(_BLOCK):
+            parser.Parse(block, False)
 
 
 def check_xml(path: Path, name: str, data: bytes) -> bytes:

@@ -20,15 +20,7 @@ _HEAD = 4096  # bytes that are enough to tell
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PACKAGE = "EncryptedPackage".encode("utf-16-le")  # what Office calls a workbook or document behind a password
 _BLOCK = 1 << 20
-_PICTURES = (
-    b"\x89PNG\r\n\x1a\n",
-    b"\xff\xd8\xff",
-    b"GIF87a",
-    b"GIF89a",
-    b"BM",
-    b"II*\x00",
-    b"MM\x00*",
-)
+_PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"BM", b"II*\x00", b"MM\x00*")
 BAD_ZIP = (
     *(zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError, RuntimeError, OSError, ValueError, EOFError),
     KeyError,

@@ -2,67 +2,27 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn, TypedDict
 
 import xlsxwriter
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from ot.errors import ToolError
-from ot_packs.excel.cells import (
-    MAX_COLUMNS,
-    MAX_ROWS,
-    Cell,
-    Form,
-    cell_for,
-    cell_name,
-    column_name,
-    column_number,
-    format_of,
-)
-from ot_packs.excel.charts import ChartPlan, add_chart
+from ot_packs.excel.cells import Cell, Form, cell_for, cell_name, column_name, format_of
+from ot_packs.excel.plans import ChartPlan, SheetPlan, read_plans
 
 _WIDEST = 60  # characters that a column is made wide for by itself
-_BAD_NAME = re.compile(r"[\[\]:*?/\\]")
-_PARTS = {"name", "rows", "header", "table", "formulas", "formats", "widths", "charts", "freeze"}
-_LETTERS = re.compile(r"[A-Za-z]{1,3}")
+_CHART_HEIGHT = 16  # rows that a chart covers
 
 
-@dataclass(frozen=True, slots=True)
-class SheetPlan:
-    """A sheet to be made, checked."""
+def create_workbook(target: Path, sheets: Sequence[object], *, formulas: bool) -> list[tuple[SheetPlan, int]]:
+    """Write a new workbook, and return its sheets with their numbers of formulas.
 
-    name: str
-    header: list[str]
-    rows: list[list[object]]
-    table: bool
-    formulas: bool
-    freeze: bool
-    formats: dict[int, str]
-    widths: dict[int, float]
-    charts: list[ChartPlan]
-
-
-class MadeSheet(TypedDict):
-    """A sheet of the new workbook."""
-
-    name: str
-    rows: int
-    columns: int
-    formulas: int
-    charts: int
-
-
-def create_workbook(target: Path, sheets: Sequence[object], *, formulas: bool) -> list[MadeSheet]:
-    """Write a new workbook; raises ToolError, before anything is written, for a plan that makes no sense."""
-    if not sheets:
-        raise ToolError('sheets is empty: pass at least one, such as {"name": "Data", "rows": [...]}')
-    plans = [_plan(sheet, number, formulas=formulas) for number, sheet in enumerate(sheets, start=1)]
-    _refuse_twins([plan.name for plan in plans])
+    Raises ToolError, before anything is written, for a plan that makes no sense.
+    """
+    plans = read_plans(sheets, formulas=formulas)
     # Nothing is guessed from what a text looks like: neither formulas, nor links, nor numbers.
     options = {
         "in_memory": True,
@@ -72,105 +32,9 @@ def create_workbook(target: Path, sheets: Sequence[object], *, formulas: bool) -
         "use_future_functions": True,
     }
     book = xlsxwriter.Workbook(str(target), options)
-    made = [_SheetWriter(book, plan).write() for plan in plans]
+    made = [(plan, _SheetWriter(book, plan).write()) for plan in plans]
     book.close()
     return made
-
-
-# -- Plans
-
-
-def _plan(sheet: object, number: int, *, formulas: bool) -> SheetPlan:
-    if not isinstance(sheet, Mapping):
-        raise ToolError(f'sheet {number} is not a dict such as {{"name": "Data", "rows": [...]}}')
-    name = str(sheet.get("name") or f"Sheet{number}")
-    _check_name(name)
-    if unknown := sorted(set(map(str, sheet)) - _PARTS):
-        raise ToolError(f"sheet {name}: {unknown[0]!r} is unknown; the keys are {', '.join(sorted(_PARTS))}")
-    header, rows = _table(sheet.get("rows") or [], sheet.get("header"), name)
-    width = max([len(header), *map(len, rows)], default=0)
-    if len(rows) + bool(header) > MAX_ROWS or width > MAX_COLUMNS:
-        raise ToolError(f"sheet {name}: {len(rows)} rows of {width} columns are more than a sheet can have")
-
-    def column(key: object) -> int:
-        return find_column(str(key), header, width, name)
-
-    return SheetPlan(
-        name=name,
-        header=header,
-        rows=rows,
-        table=bool(sheet.get("table")),
-        formulas=bool(sheet.get("formulas", formulas)),
-        freeze=bool(sheet.get("freeze", header)),
-        formats={column(key): str(value) for key, value in _dict(sheet, "formats", name).items()},
-        widths={column(key): _width(value, name) for key, value in _dict(sheet, "widths", name).items()},
-        charts=[ChartPlan.read(chart, column, name) for chart in _list(sheet, "charts", name)],
-    )
-
-
-def _table(rows: object, header: object, name: str) -> tuple[list[str], list[list[object]]]:
-    """Take rows that are lists, or dicts whose keys, in the order in which they turn up, are the header."""
-    if not isinstance(rows, Sequence) or isinstance(rows, str):
-        raise ToolError(f"sheet {name}: rows is a list of lists, or of dicts")
-    if header is not None and (not isinstance(header, Sequence) or isinstance(header, str)):
-        raise ToolError(f"sheet {name}: header is a list of names")
-    if rows and all(isinstance(row, Mapping) for row in rows):
-        keys = list(header or dict.fromkeys(key for row in rows for key in row))
-        return list(map(str, keys)), [[row.get(key) for key in keys] for row in rows]
-    lists = []
-    for number, row in enumerate(rows, start=1):
-        if not isinstance(row, Sequence) or isinstance(row, str):
-            raise ToolError(f"sheet {name}: row {number} is a {type(row).__name__}; rows are all lists, or all dicts")
-        lists.append(list(row))
-    return [str(title) for title in header or ()], lists
-
-
-def find_column(key: str, header: Sequence[str], width: int, sheet: str) -> int:
-    """Find a column by its title, or by its letters."""
-    if key in header:
-        return list(header).index(key)
-    if _LETTERS.fullmatch(key) and column_number(key) < width:
-        return column_number(key)
-    known = ", ".join(header) if header else f"A to {column_name(max(width - 1, 0))}"
-    raise ToolError(f"sheet {sheet}: there is no column {key!r}; the columns are {known}")
-
-
-def _width(value: object, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 255:
-        raise ToolError(f"sheet {name}: a width is a number of characters up to 255, not {value!r}")
-    return float(value)
-
-
-def _dict(sheet: Mapping[str, object], key: str, name: str) -> Mapping[object, object]:
-    value = sheet.get(key) or {}
-    return value if isinstance(value, Mapping) else _wrong(name, key, "a dict of columns")
-
-
-def _list(sheet: Mapping[str, object], key: str, name: str) -> Sequence[object]:
-    value = sheet.get(key) or []
-    return value if isinstance(value, Sequence) and not isinstance(value, str) else _wrong(name, key, "a list of dicts")
-
-
-def _wrong(name: str, key: str, meant: str) -> NoReturn:
-    raise ToolError(f"sheet {name}: {key} is {meant}")
-
-
-def _check_name(name: str) -> None:
-    if not name.strip() or len(name) > 31 or _BAD_NAME.search(name) or name[0] == "'" or name[-1] == "'":
-        raise ToolError(
-            f"{name[:60]!r} is not a sheet name: use 1 to 31 characters, none of []:*?/\\, no quote at either end"
-        )
-
-
-def _refuse_twins(names: Sequence[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name.casefold() in seen:
-            raise ToolError(f"two sheets are named {name!r}; names must differ, ignoring case")
-        seen.add(name.casefold())
-
-
-# -- Writing
 
 
 class _SheetWriter:
@@ -184,7 +48,8 @@ class _SheetWriter:
         self._widths: dict[int, int] = {}
         self._formulas = 0
 
-    def write(self) -> MadeSheet:
+    def write(self) -> int:
+        """Write everything; returns the number of formulas."""
         plan = self._plan
         top = 1 if plan.header else 0
         bold = self._book.add_format({"bold": True})
@@ -195,30 +60,15 @@ class _SheetWriter:
                 where = f"{plan.name}!{cell_name(row, column)}"
                 cell = cell_for(value, where, formulas=plan.formulas)
                 self._put(row, column, cell, self._format_for(column, cell))
-        width = max([len(plan.header), *map(len, plan.rows)], default=0)
-        self._set_widths(width)
+        for column in range(plan.width):
+            self._sheet.set_column(column, column, plan.widths.get(column, self._widths.get(column, 8) + 2))
         if plan.table and plan.rows and plan.header:
-            self._add_table(width)
+            self._add_table()
         if plan.freeze and plan.header:
             self._sheet.freeze_panes(1, 0)
         for number, chart in enumerate(plan.charts):
-            add_chart(
-                self._book,
-                self._sheet,
-                plan.name,
-                chart,
-                header=plan.header,
-                rows=len(plan.rows),
-                beside=width,
-                number=number,
-            )
-        return {
-            "name": plan.name,
-            "rows": len(plan.rows),
-            "columns": width,
-            "formulas": self._formulas,
-            "charts": len(plan.charts),
-        }
+            self._add_chart(chart, number)
+        return self._formulas
 
     def _put(self, row: int, column: int, cell: Cell, style: Format | None) -> None:
         sheet, content = self._sheet, cell.content
@@ -253,15 +103,33 @@ class _SheetWriter:
             self._formats[text] = self._book.add_format({"num_format": text})
         return self._formats[text]
 
-    def _set_widths(self, width: int) -> None:
-        for column in range(width):
-            chosen = self._plan.widths.get(column, self._widths.get(column, 8) + 2)
-            self._sheet.set_column(column, column, chosen)
-
-    def _add_table(self, width: int) -> None:
+    def _add_table(self) -> None:
         plan = self._plan
-        titles = plan.header + [column_name(column) for column in range(len(plan.header), width)]
+        titles = plan.header + [column_name(column) for column in range(len(plan.header), plan.width)]
         if len({title.casefold() for title in titles}) < len(titles) or not all(title.strip() for title in titles):
             raise ToolError(f"sheet {plan.name}: the columns of a table need names that differ")
         columns = [{"header": title} for title in titles]
-        self._sheet.add_table(0, 0, len(plan.rows), width - 1, {"columns": columns})
+        self._sheet.add_table(0, 0, len(plan.rows), plan.width - 1, {"columns": columns})
+
+    def _add_chart(self, plan: ChartPlan, number: int) -> None:
+        """Draw a chart over the rows; by default right of them, below the charts before it."""
+        name, header, rows = self._plan.name, self._plan.header, len(self._plan.rows)
+        if not rows:
+            raise ToolError(f"sheet {name}: a chart needs rows to show")
+        first = 1 if header else 0
+        last = first + rows - 1
+        chart = self._book.add_chart({"type": plan.kind, **({"subtype": "stacked"} if plan.stacked else {})})
+        for column in plan.y:
+            title = [name, 0, column] if column < len(header) else column_name(column)
+            series = {"name": title, "values": [name, first, column, last, column]}
+            if plan.x is not None:
+                series["categories"] = [name, first, plan.x, last, plan.x]
+            chart.add_series(series)
+        if plan.title:
+            chart.set_title({"name": plan.title})
+        if plan.kind not in ("pie", "doughnut"):
+            x_title = header[plan.x] if plan.x is not None and plan.x < len(header) else ""
+            chart.set_x_axis({"name": plan.x_title or x_title})
+            chart.set_y_axis({"name": plan.y_title})
+        place = plan.at or (number * _CHART_HEIGHT + 1, self._plan.width + 1)
+        self._sheet.insert_chart(cell_name(*place), chart)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,17 +143,12 @@ def _put(sheet: Worksheet, row: int, column: int, cell: Cell) -> None:
         raise ToolError(
             f"{sheet.title}!{place.coordinate} is inside of the merged cells {merged}: write to their first cell"
         )
-    match cell.form:
-        case Form.TEXT:
-            place.value = ILLEGAL_CHARACTERS_RE.sub(_escape, str(cell.content))
-            # The library takes what begins with = for a formula, and #N/A for an error.
-            place.data_type = "s"
-        case _:
-            place.value = cell.content
+    if cell.form is Form.TEXT:
+        # Characters that XML has no place for are written as the format does.
+        place.value = ILLEGAL_CHARACTERS_RE.sub(lambda found: f"_x{ord(found[0]):04X}_", str(cell.content))
+        # The library takes what begins with = for a formula, and #N/A for an error.
+        place.data_type = "s"
+    else:
+        place.value = cell.content
     if cell.form is Form.MOMENT and place.number_format == _GENERAL:
         place.number_format = format_of(cell.content)
-
-
-def _escape(character: re.Match[str]) -> str:
-    """Write a character that XML has no place for as the format does."""
-    return f"_x{ord(character[0]):04X}_"

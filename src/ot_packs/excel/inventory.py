@@ -10,9 +10,9 @@ import re
 import zipfile
 from collections import Counter
 from pathlib import Path
-from xml.parsers import expat
 
-_BLOCK = 1 << 20
+from ot_packs.documents.archives import parse_member
+
 # Written again by every program as it likes, or of no consequence.
 _HARMLESS_PARTS = re.compile(
     r"\[Content_Types\]\.xml|.*\.rels|docProps/.*|xl/(workbook|styles|sharedStrings|calcChain)\.xml|xl/theme/.*|"
@@ -64,19 +64,11 @@ _IN_SHEETS = {
 _OF_CHART = " of a chart"
 # Of a sheet: content, which is compared by nobody here, and what programs write again as they like.
 _CELLS = {"worksheet", "sheetData", "row", "c", "v", "f", "is", "t", "r", "cols", "col", "dimension", "sheetCalcPr"}
-_HARMLESS_IN_SHEETS = _CELLS | {
-    "ignoredErrors",
-    "ignoredError",
-    "phoneticPr",
-    "extLst",
-    "ext",
-    "AlternateContent",
-    "Choice",
-    "Fallback",
-}
-_HARMLESS_IN_CHARTS = {
-    *("extLst", "ext", "AlternateContent", "Choice", "Fallback", "style", "printSettings", "headerFooter"),
-    *("pageMargins", "pageSetup", "date1904", "lang", "roundedCorners", "uniqueId", "uniqueID", "autoUpdate"),
+_EXTENDED = {"extLst", "ext", "AlternateContent", "Choice", "Fallback"}
+_HARMLESS_IN_SHEETS = _CELLS | _EXTENDED | {"ignoredErrors", "ignoredError", "phoneticPr"}
+_HARMLESS_IN_CHARTS = _EXTENDED | {
+    *("style", "printSettings", "headerFooter", "pageMargins", "pageSetup", "date1904", "lang", "roundedCorners"),
+    *("uniqueId", "uniqueID", "autoUpdate"),
     *("strCache", "numCache", "ptCount", "pt", "v", "formatCode"),  # computed when it is opened
 }
 
@@ -154,10 +146,5 @@ def _elements(archive: zipfile.ZipFile, name: str) -> tuple[Counter[str], Counte
         nonlocal depth_of_extension
         depth_of_extension = max(depth_of_extension - 1, 0)
 
-    parser = expat.ParserCreate()
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    with archive.open(name) as file:
-        while block := file.read(_BLOCK):
-            parser.Parse(block, False)
+    parse_member(archive, name, StartElementHandler=start, EndElementHandler=end)
     return tags, extensions

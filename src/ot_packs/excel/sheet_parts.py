@@ -12,15 +12,13 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree
-from xml.parsers import expat
 
-from ot_packs.documents.archives import check_archive, check_xml, read_member
+from ot_packs.documents.archives import check_archive, check_xml, parse_member, read_member
 from ot_packs.documents.kinds import BAD_ZIP, damaged
 from ot_packs.excel.cells import Area, column_number, parse_cell
 
 MAX_LAID_OUT = 6_000_000  # cells of a rectangle that fit into a helper's memory: 32 bytes each, and their text
 _ROOT = re.compile(rb"<(\w+:)?worksheet[\s>]")
-_BLOCK = 1 << 20
 
 
 class SheetPart:
@@ -145,11 +143,10 @@ def find_errors(path: Path, member: str, within: Area) -> dict[int, dict[int, st
             if within.top <= row <= within.bottom and within.left <= column <= within.right:
                 errors.setdefault(row, {})[column] = "".join(text)
 
-    parser = expat.ParserCreate()
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = lambda data: text.append(data) if place is not None else None
-    with zipfile.ZipFile(path) as archive, archive.open(member) as file:
-        while block := file.read(_BLOCK):
-            parser.Parse(block, False)
+    def add(data: str) -> None:
+        if place is not None:
+            text.append(data)
+
+    with zipfile.ZipFile(path) as archive:
+        parse_member(archive, member, StartElementHandler=start, EndElementHandler=end, CharacterDataHandler=add)
     return errors

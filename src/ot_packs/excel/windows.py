@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TypedDict
+from typing import TypedDict, TypeVar
 
 from ot.errors import ToolError
 from ot_packs.documents.kinds import Kind, reading
@@ -13,6 +13,8 @@ from ot_packs.excel.workbook import Sheet, Value, Workbook
 
 MAX_VALUES = 400_000  # of one answer; the next window has the others
 MAX_TEXT = 16 * 1024 * 1024  # characters
+
+Found = TypeVar("Found", bound=tuple[object, ...])
 
 
 class Window(TypedDict):
@@ -25,23 +27,6 @@ class Window(TypedDict):
     total: int  # rows there are, without the header
     more: bool
     merged: list[str]
-
-
-class MatchingCell(TypedDict):
-    """A cell that contains the text that was searched for."""
-
-    sheet: str
-    cell: str
-    value: Value
-
-
-class Formula(TypedDict):
-    """A formula in its cell, and its last computed value."""
-
-    sheet: str
-    cell: str
-    formula: str
-    value: Value
 
 
 def read_window(sheet: Sheet, place: str | None, *, header: bool, limit: int, offset: int) -> Window:
@@ -78,27 +63,36 @@ def check_page(limit: int, offset: int) -> None:
         raise ToolError("limit and offset must not be negative")
 
 
-def find_text(book: Workbook, query: str, sheet: str | int | None, limit: int) -> tuple[list[MatchingCell], int]:
-    """Find the cells whose text contains the query, ignoring case; returns the first ones, and how many there are."""
+def page(cells: Iterable[Found], limit: int, offset: int = 0) -> tuple[list[Found], int]:
+    """Return some of the cells that were found, no more than an answer should carry, and how many there are."""
+    found: list[Found] = []
+    total = text = 0
+    for each in cells:
+        if offset <= total < offset + limit and text < MAX_TEXT:
+            found.append(each)
+            text += sum(len(str(part)) for part in each[2:])
+        total += 1
+    return found, total
+
+
+def find_text(book: Workbook, query: str, sheet: str | int | None) -> Iterator[tuple[str, str, Value]]:
+    """Yield sheet, cell and value where the text of a cell contains the query, ignoring case."""
     if not query:
         raise ToolError("query is empty: say what to look for")
     wanted = query.casefold()
-    found: list[MatchingCell] = []
-    total = text = 0
     for each in book.sheets if sheet is None else [book.sheet(sheet)]:
         area = each.area
         for row, left, values in each.lines(area) if area else ():
             for column, value in enumerate(values, start=left):
                 if value is not None and wanted in str(value).casefold():
-                    total += 1
-                    if len(found) < limit and text < MAX_TEXT:
-                        found.append({"sheet": each.name, "cell": cell_name(row, column), "value": value})
-                        text += len(str(value))
-    return found, total
+                    yield each.name, cell_name(row, column), value
 
 
-def find_formulas(book: Workbook, sheet: str | int | None, place: str | None) -> Iterator[Formula]:
-    """Yield all formulas of a workbook, of a sheet, or of a range in one; a shared one for each of its cells."""
+def find_formulas(book: Workbook, sheet: str | int | None, place: str | None) -> Iterator[tuple[str, str, str, Value]]:
+    """Yield sheet, cell, formula and its last computed value, in a workbook, a sheet or a range in one.
+
+    A formula that cells share is written out for each of them.
+    """
     if book.kind not in (Kind.XLSX, Kind.XLSM):
         raise ToolError(f"the formulas of a .{book.kind} file cannot be read: save it as .xlsx first")
     if place is not None and sheet is None:
@@ -111,7 +105,7 @@ def find_formulas(book: Workbook, sheet: str | int | None, place: str | None) ->
             yield from _formulas_of(book.path, each, area)
 
 
-def _formulas_of(path: Path, sheet: Sheet, area: Area) -> Iterator[Formula]:
+def _formulas_of(path: Path, sheet: Sheet, area: Area) -> Iterator[tuple[str, str, str, Value]]:
     import openpyxl  # it takes ten times as long to load as the rest
 
     with reading(path), path.open("rb") as file:
@@ -122,8 +116,7 @@ def _formulas_of(path: Path, sheet: Sheet, area: Area) -> Iterator[Formula]:
         for row, (number, left, values) in zip(rows, sheet.lines(area), strict=False):
             for column, value in enumerate(values[: max(len(row) - left, 0)], start=left):
                 if row[column].data_type == "f":
-                    cell, formula = cell_name(number, column), _formula_text(row[column].value)
-                    yield {"sheet": sheet.name, "cell": cell, "formula": formula, "value": value}
+                    yield sheet.name, cell_name(number, column), _formula_text(row[column].value), value
 
 
 def _formula_text(formula: object) -> str:
