@@ -12,7 +12,7 @@ from ot_kernel import values
 from scripts.reference.tables import render_table
 
 _MB = 1024**2
-_GROUP = re.compile(r"^    # (.+)$|^    \"(\w+)\": \(", re.MULTILINE)
+_GROUP = re.compile(r"^    # (.+)$|\"(\w+)\": \(", re.MULTILINE)
 
 
 def render_limits() -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from ot_sdk.effects import idempotent, reads
+from ot_sdk import idempotent, reads
 
 __all__ = ["Effect", "idempotent", "reads"]
 

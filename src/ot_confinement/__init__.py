@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import sys
 
-from ot_confinement.allowance import Allowance
+from ot_confinement.confine import Allowance
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
 if TYPE_CHECKING:

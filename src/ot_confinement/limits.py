@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import resource
 
-from ot_confinement.allowance import Allowance
+from ot_confinement.confine import Allowance
 
 
 class Limits:

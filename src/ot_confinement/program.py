@@ -8,8 +8,7 @@ import resource
 import sys
 
 from ot_confinement import landlock, namespaces, privileges, seccomp
-from ot_confinement.allowance import Allowance
-from ot_confinement.confine import Confine, RefusedError
+from ot_confinement.confine import Allowance, Confine, RefusedError
 from ot_confinement.places import leave_out_led, lies_within
 from ot_confinement.program_filter import build_program_filter
 

@@ -13,10 +13,9 @@ guardian is started instead.
 
 from __future__ import annotations
 
-from ot_guardian.folders import clear_folder
 from ot_guardian.guardian import divide, guarded
 from ot_guardian.ledger import VARIABLE, Ledger, inherit_ledger
-from ot_guardian.processes import adopt_orphans, end_children, end_with_parent
+from ot_guardian.processes import adopt_orphans, clear_folder, end_children, end_with_parent
 
 __all__ = [
     "VARIABLE",

@@ -9,9 +9,8 @@ import os
 import warnings  # noqa: F401 - os.execvp loads it, when the child may no longer read it
 
 from ot_confinement.confine import Confine, RefusedError
-from ot_guardian.folders import clear_folder
 from ot_guardian.ledger import Ledger
-from ot_guardian.processes import children_of, end_with_parent, let_go_of
+from ot_guardian.processes import children_of, clear_folder, end_with_parent, let_go_of
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Control of a process over its children, its parent and its streams."""
+"""What a process does with others: its children, its parent, its streams, and what programs get of its environment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Container
+    from collections.abc import Container, Mapping
 else:
     import _signal as signal  # its enumerations take as long to build as an interpreter to start
 
@@ -72,3 +72,50 @@ def _prctl(option: int, value: int) -> None:
     import ctypes  # noqa: PLC0415 - here the worker is already on its way
 
     ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def clear_folder(place: str | os.PathLike[str]) -> None:
+    """Remove a folder and everything in it; what cannot be removed is left.
+
+    Folders inside are moved to the top before they are emptied: nested ten thousand deep, no path would lead to the
+    last, and no recursion either.
+    """
+    folder = os.fspath(place)
+    token, count, waiting = os.urandom(8).hex(), 0, [folder]
+    while waiting:
+        current = waiting.pop()
+        try:
+            os.chmod(current, 0o700)  # code may have made one that nobody can enter
+            for entry in list(os.scandir(current)):
+                if not entry.is_dir(follow_symlinks=False):
+                    os.unlink(entry.path)
+                    continue
+                os.chmod(entry.path, 0o700)
+                count += 1
+                waiting.append(os.path.join(folder, f".{token}-{count}"))
+                os.rename(entry.path, waiting[-1])
+            if current != folder:
+                os.rmdir(current)
+        except OSError:
+            continue
+    try:
+        os.rmdir(folder)
+    except OSError:
+        pass
+
+
+_PASSED = frozenset({
+    "HOME", "USER", "LOGNAME", "PATH", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+    "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+})  # fmt: skip
+_PASSED_FAMILIES = ("LC_", "XDG_")
+
+
+def plain_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return home, language, certificates and proxies; no keys, no settings of the server."""
+    return {name: value for name, value in environ.items() if _passes(name.upper())}
+
+
+def _passes(name: str) -> bool:
+    return name in _PASSED or name.startswith(_PASSED_FAMILIES)

@@ -15,11 +15,10 @@ from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, TextIO
 
 from ot_confinement import Confinement
-from ot_kernel.attributes import OwnFiles
 from ot_kernel.indentation import FILENAME
 from ot_kernel.pack_proxy import Tools
 from ot_kernel.program_run import INTERRUPT, ProgramRun, interrupt
-from ot_kernel.refusals import explain_refusals, send_without_refusal
+from ot_kernel.refusals import OwnFiles, explain_refusals, send_without_refusal
 from ot_kernel.scratch_folders import ScratchFolder
 from ot_kernel.wire import Channel, Message, frame, pack
 

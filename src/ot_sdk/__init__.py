@@ -16,47 +16,47 @@ import importlib
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:
     from logging import Logger
+    from typing import TypeVar
 
     from ot_kernel.values import Audio, Image, Resource
-    from ot_sdk.asking import call, progress
-    from ot_sdk.context import config, secret
-    from ot_sdk.effects import idempotent, reads
-    from ot_sdk.errors import CallCancelled, ToolError
+    from ot_sdk.host import call, config, progress, secret
     from ot_sdk.server import serve
 
+    Function = TypeVar("Function")
     log: Logger
 
 __all__ = [
-    "Audio",
-    "CallCancelled",
-    "Image",
-    "Resource",
-    "ToolError",
-    "call",
-    "config",
-    "idempotent",
-    "log",
-    "progress",
-    "reads",
-    "secret",
-    "serve",
-]
+    "Audio", "CallCancelled", "Image", "Resource", "ToolError", "call", "config", "idempotent", "log", "progress",
+    "reads", "secret", "serve",
+]  # fmt: skip
 
 _HOMES = {
-    "Audio": "ot_kernel.values",
-    "Image": "ot_kernel.values",
-    "Resource": "ot_kernel.values",
-    "CallCancelled": "ot_sdk.errors",
-    "ToolError": "ot_sdk.errors",
-    "call": "ot_sdk.asking",
-    "config": "ot_sdk.context",
-    "idempotent": "ot_sdk.effects",
+    **dict.fromkeys(("Audio", "Image", "Resource"), "ot_kernel.values"),
+    **dict.fromkeys(("call", "config", "progress", "secret"), "ot_sdk.host"),
     "log": "ot_sdk.logs",
-    "progress": "ot_sdk.asking",
-    "reads": "ot_sdk.effects",
-    "secret": "ot_sdk.context",
     "serve": "ot_sdk.server",
 }
+
+
+class ToolError(Exception):
+    """A message for the caller: `raise ToolError("no such city: Atlantis")`. The caller sees only its text."""
+
+
+class CallCancelled(BaseException):
+    """Raised inside a call that has been cancelled; let it pass.
+
+    Not an Exception, so that `except Exception` does not go on with a call that nobody waits for.
+    """
+
+
+def reads(function: Function) -> Function:
+    """Declare that a tool changes nothing. OneTool reads this from the source; at run time it does nothing."""
+    return function
+
+
+def idempotent(function: Function) -> Function:
+    """Declare that calling a tool twice with the same arguments changes no more than calling it once."""
+    return function
 
 
 def __getattr__(name: str) -> object:

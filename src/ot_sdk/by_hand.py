@@ -10,10 +10,10 @@ import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
 
+from ot_sdk import ToolError
 from ot_sdk.calls import call_by_name, drain, list_tools, needs_loop
-from ot_sdk.errors import ToolError
 from ot_sdk.event_loop import value_of
-from ot_sdk.values import NoValueError, encode, is_plain
+from ot_sdk.protocol import NoValueError, encode, is_plain
 
 
 def run_command(module: ModuleType, words: list[str]) -> int:

@@ -7,10 +7,9 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from itertools import islice
 
-from ot_sdk import protocol
-from ot_sdk.errors import CallCancelled, ToolError
+from ot_sdk import CallCancelled, ToolError, protocol
 from ot_sdk.failures import builtin_name, innermost, is_network_failure, message_of
-from ot_sdk.values import NoValueError
+from ot_sdk.protocol import NoValueError
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:

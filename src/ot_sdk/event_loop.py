@@ -7,7 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from ot_sdk.calls import MAX_DRAINED, Call, refuse_too_many
-from ot_sdk.context import CURRENT
+from ot_sdk.host import CURRENT
 
 Finish = Callable[[Call, object, "BaseException | None"], None]
 

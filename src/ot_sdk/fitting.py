@@ -10,7 +10,7 @@ import sys
 import typing
 from collections.abc import Mapping
 
-from ot_sdk.errors import ToolError
+from ot_sdk import ToolError
 
 if typing.TYPE_CHECKING:
     from collections.abc import Callable

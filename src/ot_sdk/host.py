@@ -1,13 +1,16 @@
-"""The server, seen from a worker: requests to it, and who waits for their answers."""
+"""The server, seen from a worker: what it has given to the tools of the file, and what they ask of it in a call."""
 
 from __future__ import annotations
 
 import itertools
+import os
 import sys
 import threading
+from collections.abc import Mapping
+from contextvars import ContextVar
 
-from ot_sdk import protocol
-from ot_sdk.errors import CallCancelled, ToolError
+from ot_sdk import CallCancelled, ToolError, protocol
+from ot_sdk.protocol import encode
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:
@@ -15,7 +18,43 @@ if TYPE_CHECKING:
     from typing import Any, Callable
 
     from ot_sdk.calls import Call
-    from ot_sdk.json_types import Message
+    from ot_sdk.json_types import Json, Message
+
+
+class ProcessContext:
+    """Everything this process was given; a worker serves one extension, so there is only one."""
+
+    def __init__(self) -> None:
+        self.host: Host | None = None  # None: run by hand
+        self.pack = ""
+        self.config: Mapping[str, Json] = {}
+        self.secrets: Mapping[str, str | None] = {}  # those the file declares; None: declared, but not set
+        self.log_level = 20
+
+
+PROCESS = ProcessContext()
+CURRENT: ContextVar[Call] = ContextVar("ot_sdk_call")
+
+
+def config() -> Mapping[str, Json]:
+    """Return the pack's own keys, `packs.<pack>` of the configuration; empty if the file is run by hand."""
+    return PROCESS.config
+
+
+def secret(name: str) -> str:
+    """Return a secret that the file declares (`secrets = ("NAME",)`); by hand, the environment variable of that name.
+
+    Raises ToolError if it is not declared or not set.
+    """
+    if PROCESS.host is None:
+        value = os.environ.get(name)
+    elif name in PROCESS.secrets:
+        value = PROCESS.secrets[name]
+    else:
+        raise ToolError(f'the extension does not declare the secret {name}: add secrets = ("{name}",) to its file')
+    if not value:
+        raise ToolError(f"the secret {name} is not set; put it in secrets.yaml")
+    return value
 
 
 class _Wait:
@@ -112,3 +151,35 @@ def _running_loop() -> AbstractEventLoop | None:
     except RuntimeError:
         return None
     return loop
+
+
+def call(tool: str, /, **arguments: object) -> Any:
+    """Call another tool, `call("file.read", path="notes.txt")`, within the time left to this call.
+
+    In an `async def` tool it must be awaited. Raises ToolError if that tool fails.
+    """
+    host, current = _inside_a_call(f"call {tool}")
+    params = {"within": current.number, "tool": tool, "arguments": arguments}
+    for name, value in arguments.items():
+        encode(value, f"the argument {name} of {tool}")
+    return host.ask("call", params, current)
+
+
+def progress(done: float, total: float | None = None, message: str = "") -> None:
+    """Report how far this call has come; returns at once, in an `async def` tool too."""
+    if PROCESS.host is None:
+        return
+    host, current = _inside_a_call("report progress")
+    params = {"within": current.number, "done": done, "total": total, "message": str(message)}
+    host.send(protocol.write_notification("progress", params))
+
+
+def _inside_a_call(what: str) -> tuple[Host, Call]:
+    host, current = PROCESS.host, CURRENT.get(None)
+    if host is None:
+        raise ToolError(f"cannot {what}: the file was started by hand, without a server")
+    if current is None:
+        raise RuntimeError(f"cannot {what} outside a call; start your own threads with contextvars.copy_context().run")
+    if current.cancelled:
+        raise CallCancelled
+    return host, current

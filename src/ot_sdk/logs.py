@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from ot_sdk import protocol
-from ot_sdk.context import PROCESS
+from ot_sdk.host import PROCESS
 
 
 class _ServerHandler(logging.Handler):

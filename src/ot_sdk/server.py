@@ -18,11 +18,9 @@ from types import ModuleType
 from ot_guardian import VARIABLE, Ledger, inherit_ledger
 from ot_sdk import protocol
 from ot_sdk.calls import Call, answer_with, answer_with_error, is_async, list_tools, needs_loop
-from ot_sdk.channel import Channel, take_channel
-from ot_sdk.context import CURRENT, PROCESS
-from ot_sdk.host import Host
+from ot_sdk.channel import Channel, Turns, take_channel
+from ot_sdk.host import CURRENT, PROCESS, Host
 from ot_sdk.protocol import ProtocolError
-from ot_sdk.turns import Turns
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:

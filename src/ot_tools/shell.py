@@ -19,7 +19,7 @@ from ot.execution.shown_arguments import visible
 from ot.files.allowed_files import AllowedFiles, allowed_files
 from ot.processes.run_program import Finished, run_program
 from ot.processes.standby import Standby
-from ot_guardian.plain_environment import plain_environment
+from ot_guardian.processes import plain_environment
 from ot_packs.program_output import Captured
 from ot_packs.shell.allowed_programs import AllowedPrograms, read_rules
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from ot_confinement.bpf import ARCHITECTURES
 from ot_confinement.confine import Confine
 from ot_confinement.own_files import executables_of, files_of_python
-from ot_confinement.refused_calls import ALWAYS
+from ot_confinement.program_filter import ALWAYS
+from ot_confinement.seccomp import ARCHITECTURES
 from ot_guardian import VARIABLE, Ledger, guarded
 from tests.confine.pages import pages
 

@@ -9,8 +9,8 @@ import errno
 import os
 import sys
 
-from ot_confinement.bpf import ALLOW, ARCHITECTURES, RETURN, begin_program, decide_calls, op, refuse
-from ot_confinement.refused_calls import ALWAYS
+from ot_confinement.seccomp import ALLOW, ARCHITECTURES, RETURN, begin_program, decide_calls, op, refuse
+from ot_confinement.program_filter import ALWAYS
 from ot_confinement.seccomp import Filter
 
 NOBODY = 65534

@@ -31,7 +31,7 @@ from ot.registry.definitions import Libraries
 from ot_confinement.confine import Confine
 from ot_guardian.bounds import new_folder_name
 from ot_guardian.guardian import STANDBY
-from ot_guardian.plain_environment import plain_environment
+from ot_guardian.processes import plain_environment
 from ot_kernel import values
 
 _MAIN = str(Path(__file__).with_name("__main__.py"))

@@ -23,7 +23,7 @@ from ot.workers.uv_program import PreparationError, Tell, required_uv
 from ot.workers.worker import Worker
 from ot_confinement.own_files import files_of_python
 from ot_guardian import guarded
-from ot_guardian.plain_environment import plain_environment
+from ot_guardian.processes import plain_environment
 
 
 @dataclass(frozen=True, slots=True)

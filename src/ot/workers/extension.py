@@ -11,7 +11,7 @@ from pathlib import Path
 from mcp_core.quick_dataclass import dataclass
 from ot.errors import CallError
 from ot.workers.pep723 import ScriptHeader, asks_for_ray
-from ot_guardian.plain_environment import plain_environment
+from ot_guardian.processes import plain_environment
 
 _OF_LOCKS = frozenset({"UV_FROZEN", "UV_LOCKED"})  # we say ourselves when uv goes by a lock
 _OF_UV = ("UV_", "NETRC", "GIT_SSL_", "SSH_AUTH_SOCK")  # where packages come from, which may be a private index

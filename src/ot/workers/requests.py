@@ -17,7 +17,7 @@ from ot.tasks.owned_tasks import OwnedTasks
 from ot.values import ToolValue
 from ot.workers.extension import WorkerHost
 from ot_sdk import protocol
-from ot_sdk.values import NoValueError, decode
+from ot_sdk.protocol import NoValueError, decode
 
 
 class CallRequests:

@@ -18,8 +18,7 @@ from ot.processes.guarded_process import ignore
 from ot.workers.extension import Extension, WorkerHost
 from ot.workers.requests import CallRequests, error_from, open_value
 from ot_sdk import protocol
-from ot_sdk.protocol import Lines, ProtocolError
-from ot_sdk.values import TAG, NoValueError, encode
+from ot_sdk.protocol import TAG, Lines, NoValueError, ProtocolError, encode
 
 if TYPE_CHECKING:
     from ot_sdk.json_types import Message

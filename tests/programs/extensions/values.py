@@ -7,7 +7,7 @@ import pathlib
 from dataclasses import dataclass
 
 import ot_sdk
-from ot_sdk.context import CURRENT
+from ot_sdk.host import CURRENT
 
 
 @dataclass

@@ -6,7 +6,8 @@ import errno
 
 import pytest
 
-from ot_confinement import refused_calls as refused
+from ot_confinement import program_filter as refused
+from ot_confinement import syscalls
 from ot_confinement.program_filter import build_program_filter
 from tests.filter_machine import ARCHITECTURES, ARM, I386, KILL, TABLES, X32, X32_WITHOUT_BIT, decide, read_table
 
@@ -14,15 +15,15 @@ ALLOWED = 0x7FFF0000
 NUMBERS: dict[str, tuple[int | None, int | None]] = {
     **refused.ALWAYS,
     **refused.UNKNOWN,
-    **refused.NETWORK,
+    **syscalls.CONNECTIONS,
     **refused.METADATA,
     **refused.HIDDEN_MEMORY,
     **{name: numbers for name, (numbers, _) in refused.ABOUT_ITSELF.items()},
-    "clone": refused.CLONE,
-    "ioctl": refused.IOCTL,
-    "mmap": refused.MMAP,
-    "socket": refused.SOCKET,
-    "socketpair": refused.SOCKETPAIR,
+    "clone": syscalls.CLONE,
+    "ioctl": syscalls.IOCTL,
+    "mmap": syscalls.MMAP,
+    "socket": syscalls.NETWORK["socket"],
+    "socketpair": syscalls.SOCKETPAIR,
 }
 
 
@@ -55,7 +56,7 @@ def test_every_number_is_the_one_that_the_kernel_gives_to_that_name(column: int,
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_what_leads_out_is_refused(machine: str) -> None:
     column = ARCHITECTURES[machine][0]
-    tables = (refused.ALWAYS, refused.UNKNOWN, refused.NETWORK, refused.METADATA, refused.HIDDEN_MEMORY)
+    tables = (refused.ALWAYS, refused.UNKNOWN, syscalls.CONNECTIONS, refused.METADATA, refused.HIDDEN_MEMORY)
     names = [name for table in tables for name, numbers in table.items() if numbers[column] is not None]
 
     assert [name for name in names if answer(machine, (name,)) == ALLOWED] == []

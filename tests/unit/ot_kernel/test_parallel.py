@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ot_kernel.parallel import MAX_PARALLEL, parallel
+from ot_kernel.pack_proxy import MAX_PARALLEL, parallel
 
 
 def test_values_come_in_the_order_of_the_calls() -> None:

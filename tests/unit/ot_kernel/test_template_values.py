@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ot_kernel.template_values import as_literal
+from ot_kernel.compiler import as_literal
 from tests.properties import unhurried
 from tests.unit.ot_kernel.program import failure_of, value_of
 

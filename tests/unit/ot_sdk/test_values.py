@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ot_kernel.values import MAX_DEPTH, MAX_NUMBER, Image, Record, Resource
-from ot_sdk.values import NoValueError, decode, encode, is_plain
+from ot_sdk.protocol import NoValueError, decode, encode, is_plain
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ot.config.models import SnippetSettings
 from ot.errors import SnippetError, UnknownSnippetError
 from ot.run.snippets import Expanded, Snippets
-from ot_kernel.template_values import insert_values
+from ot_kernel.compiler import insert_values
 from tests.properties import unhurried
 
 PARAMS = {"q1": {"description": "First"}, "q2": {}, "p": {"default": "Compare both"}}

@@ -18,7 +18,7 @@ from ot.errors import WorkerStartError
 from ot.workers.environment import Command, prepare
 from ot.workers.extension import find_uv, uv_environment
 from ot.workers.uv_program import PreparationError
-from ot_guardian.plain_environment import plain_environment
+from ot_guardian.processes import plain_environment
 from tests.worker_pool import host_of, open_engine, open_pool, write_extension
 
 pytestmark = pytest.mark.anyio

@@ -18,8 +18,7 @@ from ot.workers.pool import open_worker_pool
 from ot.workers.ray.driver_process import start_driver
 from ot.workers.ray.orders import make_order, needs_of, write_bundle
 from ot.workers.uv_program import PreparationError
-from ot_ray.frames import Frames, Kind, write_frame
-from ot_ray.orders import read_order
+from ot_ray.frames import Frames, Kind, read_order, write_frame
 from tests.ray.engines import write_heavy
 from tests.worker_pool import host_of, open_pool
 

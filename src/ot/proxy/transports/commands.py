@@ -11,7 +11,7 @@ from ot.config.models import ServerSettings
 from ot.proxy.definitions.identity import working_folder
 from ot_confinement.own_files import files_of_command
 from ot_guardian import guarded
-from ot_guardian.plain_environment import plain_environment
+from ot_guardian.processes import plain_environment
 
 
 @dataclass(frozen=True, slots=True)

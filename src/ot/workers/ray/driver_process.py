@@ -16,7 +16,7 @@ from ot.logs import write_log
 from ot.processes.guarded_process import GuardedProcess, ignore, start_guarded
 from ot.workers.uv_program import PreparationError, Tell
 from ot_guardian import guarded
-from ot_guardian.plain_environment import plain_environment
+from ot_guardian.processes import plain_environment
 from ot_ray import driver_file
 from ot_ray.frames import Frames, Kind, write_frame
 

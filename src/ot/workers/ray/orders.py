@@ -22,7 +22,7 @@ from ot.workers.header_options import CONFINE, Placement, read_options, read_pla
 from ot.workers.installing import Installer
 from ot.workers.pep723 import read_header
 from ot.workers.uv_program import PreparationError, Tell
-from ot_ray.orders import Bounds, Order
+from ot_ray.frames import Bounds, Order
 
 
 async def make_order(extension: Extension, host: WorkerHost, tell: Tell) -> tuple[Placement, Order]:
