@@ -322,10 +322,7 @@ _PLAIN_BASES: dict[type, Callable[[Any], _Tagged]] = {
     Record: lambda v: ("record", [v.record_name, dict(v)]),
     Image: lambda v: ("image", [_text64(v.data), v.mime_type]),
     Audio: lambda v: ("audio", [_text64(v.data), v.mime_type]),
-    Resource: lambda v: (
-        "resource",
-        [v.uri, v.text, None if v.data is None else _text64(v.data), v.mime_type, v.name],
-    ),
+    Resource: lambda v: ("resource", [v.uri, v.text, None if v.data is None else _text64(v.data), v.mime_type, v.name]),
 }
 
 _ENCODERS: dict[tuple[str, str], Callable[[Any], _Tagged]] = {

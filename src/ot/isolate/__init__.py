@@ -35,11 +35,7 @@ def isolated(function: Callable[P, T], /) -> Callable[P, T]: ...
 
 @overload
 def isolated(
-    *,
-    reads: Sequence[str] = (),
-    writes: Sequence[str] = (),
-    outputs: Sequence[str] = (),
-    hosts: Sequence[str] = (),
+    *, reads: Sequence[str] = (), writes: Sequence[str] = (), outputs: Sequence[str] = (), hosts: Sequence[str] = ()
 ) -> Callable[[Callable[P, T]], Callable[P, T]]: ...
 
 

@@ -234,11 +234,7 @@ def _is_module(name: object, trusted: set[str]) -> bool:
 
 async def _fork(known: _Started, memory: str, bounds: str, handed: Sequence[int]) -> GuardedProcess:
     return await known.standby.start(
-        [memory, bounds],
-        environ=helper_environment(),
-        cwd=Path.cwd(),
-        pass_fds=handed,
-        loaded=frozenset(known.modules),
+        [memory, bounds], environ=helper_environment(), cwd=Path.cwd(), pass_fds=handed, loaded=frozenset(known.modules)
     )
 
 

@@ -178,11 +178,7 @@ class OwnedTasks:
         self._ended = False
 
     def start(
-        self,
-        function: Callable[[Argument], Awaitable[None]],
-        argument: Argument,
-        *,
-        context: Context | None = None,
+        self, function: Callable[[Argument], Awaitable[None]], argument: Argument, *, context: Context | None = None
     ) -> bool:
         """Begin something; False if the owner has ended and nothing is begun any more.
 

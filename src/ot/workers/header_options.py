@@ -39,12 +39,7 @@ def check_resource(name: str) -> str:
     return name
 
 
-Amount = Annotated[
-    float,
-    Before(read_number),
-    Bounds(ge=0, le=100_000),
-    After(check_amount),
-]
+Amount = Annotated[float, Before(read_number), Bounds(ge=0, le=100_000), After(check_amount)]
 
 
 class Placement(Section):
