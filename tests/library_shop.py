@@ -31,7 +31,7 @@ PACK = """
     from typing import TypedDict
     from ot.context import current
     from ot.isolate import isolated
-    from ot.workers.pack_program import pack_program
+    from ot.workers.pool import pack_program
 
     needs = {"thing": "thing>=1", "other_thing": "other-thing", "bin/thing": "thing>=1"}
 

@@ -1,12 +1,17 @@
-"""What a process may touch, as values: the allowance of one that we fork, and the bounds of a program that we start."""
+"""What a process may touch, as values: the allowance of one that we fork, and the bounds of a program that we start.
+
+And paths as the system follows them: through which names one leads, and whether somebody could have changed those.
+"""
 
 from __future__ import annotations
 
+import os
 from collections import namedtuple
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
 
 _make: Callable[..., type] = namedtuple  # noqa: PYI024 - that is the point
 
@@ -33,6 +38,7 @@ else:
         """The base of a class whose annotations are the fields of a tuple, and whose values are their defaults."""
 
 
+_LISTS = ("readable", "writable", "hosts", "files", "inodes", "programs", "closed", "written", "mounted")
 _PART, _ITEM = "\x1e", "\x1f"  # what separates the parts, and what begins each item of a list
 _WRITTEN = {"%": "%25", _PART: "%1e", _ITEM: "%1f"}
 
@@ -64,34 +70,18 @@ class Confine(NamedTuple):
 
     def to_text(self) -> str:
         """Write it as one word of a command line."""
-        parts = [self.folder, "" if self.memory is None else str(self.memory), "" if self.programs is None else "only"]
-        inodes = tuple(map(str, self.inodes))
-        lists = (
-            *(self.readable, self.writable, self.hosts, self.files, inodes),
-            *(self.programs or (), self.closed, self.written, self.mounted),
-        )
-        return _PART.join([*map(_write, parts), *("".join(_ITEM + _write(item) for item in items) for items in lists)])
+        memory, only = "" if self.memory is None else str(self.memory), "" if self.programs is None else "only"
+        lists = ("".join(_ITEM + _write(str(item)) for item in getattr(self, name) or ()) for name in _LISTS)
+        return _PART.join((_write(self.folder), memory, only, *lists))
 
 
 def confine_from(text: str) -> Confine:
     """Read what `to_text` wrote."""
-    folder, memory, only, *lists = text.split(_PART)
-    readable, writable, hosts, files, inodes, programs, closed, written, mounted = (
-        tuple(map(_read, part.split(_ITEM)[1:])) for part in lists
-    )
-    return Confine(
-        readable,
-        writable,
-        hosts,
-        int(memory) if memory else None,
-        files,
-        tuple(map(int, inodes)),
-        _read(folder),
-        programs if only else None,
-        closed,
-        written,
-        mounted,
-    )
+    folder, memory, only, *parts = text.split(_PART)
+    lists: dict[str, Any] = {name: tuple(map(_read, part.split(_ITEM)[1:])) for name, part in zip(_LISTS, parts)}
+    lists["inodes"] = tuple(map(int, lists["inodes"]))
+    lists["programs"] = lists["programs"] if only else None
+    return Confine(memory=int(memory) if memory else None, folder=_read(folder), **lists)
 
 
 def _write(text: str) -> str:
@@ -130,3 +120,43 @@ class Allowance(NamedTuple):
     programs: tuple[str, ...] | None = None
     closed: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
+
+
+_MOST_LINKS = 40
+
+
+def lies_within(path: str, places: Iterable[str]) -> bool:
+    """True if a path is one of these places, or in one of them, by its name."""
+    return any(os.path.commonpath((place, path)) == place for place in places)
+
+
+def leave_out_led(paths: Iterable[str], writable: Iterable[str]) -> tuple[str, ...]:
+    """Return the paths that do not lead through a name in a writable place.
+
+    Whoever may write there could have led that name elsewhere, for the next start. What really lies there is open
+    together with that place.
+    """
+    places = {os.path.realpath(path) for path in writable}
+    return tuple(
+        path for path in paths if not any(step not in places and lies_within(step, places) for step in follow(path))
+    )
+
+
+def follow(path: str) -> Iterator[str]:
+    """Yield the name of every step on the way to what a path means, links followed."""
+    here, waiting, links = "/", _parts(path), 0
+    while waiting and links <= _MOST_LINKS:
+        step = os.path.normpath(os.path.join(here, waiting.pop()))
+        yield step
+        try:
+            target = os.readlink(step)
+        except OSError:
+            here = step  # no link, or nothing at all
+            continue
+        links += 1
+        here = "/" if os.path.isabs(target) else here
+        waiting += _parts(target)
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in reversed(path.split("/")) if part]

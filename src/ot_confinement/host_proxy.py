@@ -20,29 +20,12 @@ _CONNECT_LIMIT = 20.0  # seconds
 _IDLE_LIMIT = 900.0  # seconds
 _CHUNK = 64 * 1024
 _PER_CONNECTION = (
-    "connection",
-    "keep-alive",
-    "proxy-connection",
-    "proxy-authorization",
-    "te",
-    "trailer",
-    "upgrade",
-    "host",
-)
+    "connection", "keep-alive", "proxy-connection", "proxy-authorization", "te", "trailer", "upgrade", "host",
+)  # fmt: skip
 
 
 class _BadRequestError(Exception):
     """Something that is not a request to a proxy."""
-
-
-def open_listener() -> socket.socket:
-    """Listen where the program will look for its proxy; inside its network namespace."""
-    return socket.create_server(("127.0.0.1", 0), backlog=_MOST_CONNECTIONS)
-
-
-def send_listener(channel: socket.socket, listener: socket.socket) -> None:
-    """Hand the listening socket to the proxy outside, which serves it once this has returned."""
-    socket.send_fds(channel, [b"."], [listener.fileno()])
 
 
 def serve_hosts(channel: socket.socket, hosts: tuple[str, ...]) -> None:

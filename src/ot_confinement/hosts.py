@@ -14,7 +14,6 @@ Resolve = Callable[..., "list[tuple[Any, Any, Any, Any, Any]]"]
 """`socket.getaddrinfo`."""
 
 WEB_PORTS = (80, 443)
-_LOCALHOST = "localhost"
 _NAME = re.compile(
     r"(?:\*|(?:\*\.)?(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*)"
 )
@@ -28,10 +27,6 @@ class Host(NamedTuple):
     name: str
     network: Network | None
     port: int | None
-
-    def fits_port(self, port: int) -> bool:
-        """True if this entry opens that port."""
-        return port in WEB_PORTS if self.port is None else port == self.port
 
 
 class RefusedHostError(Exception):
@@ -91,7 +86,7 @@ class HostRules:
     def find_addresses(self, name: str, port: int) -> list[str]:
         """Return the addresses at which a program may reach a host; raises RefusedHostError, and OSError."""
         name = name.lower().rstrip(".")
-        fitting = [host for host in self._hosts if host.fits_port(port)]
+        fitting = [host for host in self._hosts if port in (WEB_PORTS if host.port is None else (host.port,))]
         network = _read_network(name)
         if network is not None and network.num_addresses == 1 and "/" not in name:
             literal = network.network_address
@@ -106,12 +101,11 @@ class HostRules:
         """Resolve the name once, so that the address that was checked is the one connected to."""
         found = self._resolve_name(name, port, type=socket.SOCK_STREAM)
         addresses = [str(entry[4][0]) for entry in found]
-        local = name == _LOCALHOST
         allowed = [
             text
             for text in dict.fromkeys(addresses)
             if (address := _read_address(text)) is not None
-            and (self._may_reach(address, fitting, public=True) or (local and address.is_loopback))
+            and (self._may_reach(address, fitting, public=True) or (name == "localhost" and address.is_loopback))
         ]
         if not allowed:
             raise RefusedHostError(f"{name} is {addresses[0]}, a private address that is not one of its allowed hosts")

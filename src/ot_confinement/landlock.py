@@ -9,8 +9,7 @@ import ctypes
 import os
 import stat
 
-from ot_confinement.confine import Allowance
-from ot_confinement.places import lies_within
+from ot_confinement.confine import Allowance, lies_within
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _RULE_PATH_BENEATH = 1

@@ -25,7 +25,7 @@ class Limits:
             (resource.RLIMIT_FSIZE, self._allowance.file_size),
             (resource.RLIMIT_NOFILE, self._allowance.open_files),
         ):
-            _limit(kind, value)
+            limit(kind, value)
 
     def size_folder(self, folder: str) -> bool:
         return False
@@ -47,7 +47,8 @@ class Limits:
         pass
 
 
-def _limit(kind: int, value: int) -> None:
+def limit(kind: int, value: int) -> None:
+    """Limit what this process may have of a resource, for good; an existing limit is not raised."""
     hard = resource.getrlimit(kind)[1]
     if hard != resource.RLIM_INFINITY:
         value = min(value, hard)

@@ -23,12 +23,7 @@ _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 
 
 class _MountAttributes(ctypes.Structure):
-    _fields_ = (
-        ("set", ctypes.c_uint64),
-        ("clear", ctypes.c_uint64),
-        ("propagation", ctypes.c_uint64),
-        ("user_namespace", ctypes.c_uint64),
-    )
+    _fields_ = tuple((name, ctypes.c_uint64) for name in ("set", "clear", "propagation", "user_namespace"))
 
 
 def enter_namespaces(libc: ctypes.CDLL, *, network: bool) -> None:
@@ -121,7 +116,8 @@ def make_read_only(libc: ctypes.CDLL, *, writable: tuple[str, ...], closed: tupl
     Landlock says nothing about modes, owners, times and attributes of files: this holds those too. The namespace is
     private because what others mount later would be writable; so what they unmount stays until the program ends.
     """
-    kept = [path for path in sorted(writable) if os.path.exists(path) and not _is_read_only(path)]
+    there = filter(os.path.exists, sorted(writable))
+    kept = [path for path in there if not os.statvfs(path).f_flag & os.ST_RDONLY]
     inner = _writable_mounts(kept, closed)
     for path in (*kept, *(path for path in closed if os.path.exists(path))):
         bind(libc, path, path)
@@ -170,10 +166,6 @@ def bring_loopback_up() -> None:
         request = struct.pack("16sh14x", b"lo", 0)
         flags = struct.unpack_from("h", fcntl.ioctl(any_socket, _SIOCGIFFLAGS, request), 16)[0]
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | _IFF_UP))
-
-
-def _is_read_only(path: str) -> bool:
-    return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
 
 
 def _set_attributes(libc: ctypes.CDLL, path: bytes, flags: int, attributes: _MountAttributes) -> None:

@@ -16,7 +16,7 @@ import sysconfig
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ot_confinement.places import leave_out_led, lies_within
+from ot_confinement.confine import leave_out_led, lies_within
 
 _SCRIPT = re.compile(r".+\.(?:py|pyz|[cm]?js|ts|rb|pl|php|sh|lua|jar)")
 _LIBRARIES = ("bin", "lib", "lib32", "lib64", "libexec")

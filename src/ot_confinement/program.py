@@ -8,8 +8,8 @@ import resource
 import sys
 
 from ot_confinement import landlock, namespaces, privileges, seccomp
-from ot_confinement.confine import Allowance, Confine, RefusedError
-from ot_confinement.places import leave_out_led, lies_within
+from ot_confinement.confine import Allowance, Confine, RefusedError, leave_out_led, lies_within
+from ot_confinement.limits import limit
 from ot_confinement.program_filter import build_program_filter
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
@@ -49,7 +49,9 @@ def confine_program(confine: Confine, folder: str, *, parent: int, channel: sock
         if not read_only and version < landlock.GUARDS_TRUNCATION:
             raise RefusedError("its Landlock does not cover truncation (Linux 6.2 does), and namespaces are refused")
         _settle_environment(confine, folder, _open_way_out(confine, channel))
-        _limit(confine)
+        limit(resource.RLIMIT_CORE, 0)
+        if confine.memory is not None:
+            limit(resource.RLIMIT_DATA, confine.memory)
         privileges.give_up_privileges(libc)
         privileges.end_with_parent(libc, parent)
         rules = landlock.PathRules(libc, _allowance(confine), version)
@@ -69,27 +71,26 @@ def _take_namespaces(libc: ctypes.CDLL, confine: Confine, folder: str) -> bool:
         if confine.hosts:
             namespaces.bring_loopback_up()
     except OSError as error:
-        if not confine.hosts:
-            _require_no_mounts(confine, error)
-            return False
-        raise RefusedError(
-            f"`hosts` needs a network namespace, and this system refuses one ({error.strerror}): allow user "
-            "namespaces, or leave out `hosts` and with it the network"
-        ) from error
+        if confine.hosts:
+            raise RefusedError(
+                f"`hosts` needs a network namespace, and this system refuses one ({error.strerror}): allow user "
+                "namespaces, or leave out `hosts` and with it the network"
+            ) from error
+        return _do_without_mounts(confine, error)
     try:
         namespaces.make_private(libc)
         writable = (*leave_out_led(confine.writable, confine.writable), *confine.written, folder)
         mounted = _mount_files(libc, confine.mounted, folder)
         namespaces.make_read_only(libc, writable=(*writable, *mounted), closed=confine.closed)
     except OSError as error:
-        _require_no_mounts(confine, error)
-        return False
+        return _do_without_mounts(confine, error)
     return True
 
 
-def _require_no_mounts(confine: Confine, error: OSError) -> None:
+def _do_without_mounts(confine: Confine, error: OSError) -> bool:
     if confine.mounted:
         raise RefusedError(f"it needs mounts of its own, and this system refuses them ({error.strerror})") from error
+    return False
 
 
 def _mount_files(libc: ctypes.CDLL, files: tuple[str, ...], folder: str) -> list[str]:
@@ -111,10 +112,10 @@ def _open_way_out(confine: Confine, channel: socket.socket | None) -> str | None
     """Return the address of the proxy, which is told to serve it."""
     if not confine.hosts or channel is None:
         return None
-    from ot_confinement import host_proxy  # noqa: PLC0415 - 20 ms, which most programs do without
+    import socket  # noqa: PLC0415 - most programs have no network
 
-    with host_proxy.open_listener() as listener, channel:
-        host_proxy.send_listener(channel, listener)
+    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener, channel:
+        socket.send_fds(channel, [b"."], [listener.fileno()])  # to the proxy outside (`host_proxy`)
         return f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
@@ -141,14 +142,6 @@ def _settle_environment(confine: Confine, folder: str, proxy: str | None) -> Non
 
 def _is_open(places: list[str], path: str) -> bool:
     return bool(path) and lies_within(os.path.realpath(path), places)
-
-
-def _limit(confine: Confine) -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if confine.memory is not None:
-        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-        most = confine.memory if hard == resource.RLIM_INFINITY else min(confine.memory, hard)
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 def _allowance(confine: Confine) -> Allowance:

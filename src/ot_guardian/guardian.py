@@ -33,7 +33,6 @@ _SIGNALS = (signal.SIGTERM, signal.SIGCHLD)
 _MAIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
 STANDBY = "standby"
 _LEDGER_SHARED = "shared"
-_LEDGER_KEPT = "kept"
 
 
 def guarded(
@@ -45,12 +44,9 @@ def guarded(
     any kind. The program inherits nothing of the guardian's, unless it is to write into the ledger too, and what is
     set for Python in its environment does not reach the guardian.
     """
-    options = [
-        _LEDGER_SHARED if share_ledger else _LEDGER_KEPT,
-        str(stdin),
-        confine.to_text() if confine is not None else "",
-    ]
-    return [sys.executable, "-I", "-S", _MAIN, *options, *command]
+    ledger = _LEDGER_SHARED if share_ledger else "kept"
+    bounds = confine.to_text() if confine is not None else ""
+    return [sys.executable, "-I", "-S", _MAIN, ledger, str(stdin), bounds, *command]
 
 
 def standby_words(control: int) -> list[str]:
@@ -141,7 +137,10 @@ class _Guard:
         deadline: float | None = None
         while True:
             events = poll.poll(self._patience(deadline))
-            if self._exceeds() or (deadline is not None and time.monotonic() >= deadline):
+            if deadline is not None and time.monotonic() >= deadline:
+                return
+            if self._bounds is not None and (excess := self._bounds.excess()):
+                self._ledger.explain(excess)
                 return
             for descriptor, _ in events:
                 if descriptor == 0:
@@ -159,13 +158,6 @@ class _Guard:
         if self._bounds is not None and self._bounds.memory is not None:
             limits.append(self._bounds.interval)
         return min(limits) * 1000 if limits else None
-
-    def _exceeds(self) -> bool:
-        """True, with a note of the reason, if the child holds more memory than it may."""
-        excess = "" if self._bounds is None else self._bounds.excess()
-        if excess:
-            self._ledger.explain(excess)
-        return bool(excess)
 
     def _reap(self, options: int) -> bool:
         """Collect children that have ended; False if there are none left."""

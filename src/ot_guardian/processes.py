@@ -109,13 +109,9 @@ _PASSED = frozenset({
     "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
     "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
 })  # fmt: skip
-_PASSED_FAMILIES = ("LC_", "XDG_")
 
 
 def plain_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return home, language, certificates and proxies; no keys, no settings of the server."""
-    return {name: value for name, value in environ.items() if _passes(name.upper())}
-
-
-def _passes(name: str) -> bool:
-    return name in _PASSED or name.startswith(_PASSED_FAMILIES)
+    names = [name for name in environ if name.upper() in _PASSED or name.upper().startswith(("LC_", "XDG_"))]
+    return {name: environ[name] for name in names}

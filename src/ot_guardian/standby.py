@@ -69,7 +69,10 @@ class Standby:
             return False
         try:
             if message == LOAD:
-                self._load_all(_read_order(descriptors[0])[1])
+                for name in _read_order(descriptors[0])[1]:
+                    self._load(name)
+                gc.collect()
+                gc.freeze()
                 self._answer(0)
             else:
                 self._begin(descriptors)
@@ -78,17 +81,10 @@ class Standby:
                 os.close(descriptor)
         return True
 
-    def _load_all(self, names: list[str]) -> None:
-        for name in names:
-            self._load(name)
-        gc.collect()
-        gc.freeze()
-
     def _begin(self, descriptors: list[int]) -> None:
-        if len(descriptors) < _GIVEN or len(os.listdir("/proc/self/task")) > 1:
-            self._answer(0)
-            return
         try:
+            if len(descriptors) < _GIVEN or len(os.listdir("/proc/self/task")) > 1:
+                raise OSError
             pid = os.fork()
         except OSError:
             self._answer(0)

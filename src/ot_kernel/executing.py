@@ -21,9 +21,8 @@ Scope = dict[str, object]  # the globals of the code
 class RunInterrupted(BaseException):
     """The time limit is over. Not an Exception: it must pass every `except Exception` of the code."""
 
-    waiting: list[tuple[int, str]] | None = (
-        None  # where coroutines waited, if it reached an event loop with nothing to do
-    )
+    # where coroutines waited, if it reached an event loop with nothing to do
+    waiting: list[tuple[int, str]] | None = None
 
 
 def fill_scope(scope: Scope, program: Program, packs: dict[str, PackProxy], file: str = FILENAME) -> None:
@@ -62,11 +61,8 @@ def execute(program: Program, scope: Scope, source: str) -> object:
 
 async def _await_value(value: Any) -> object:
     """Await anything: a plain value comes back as it is."""
-    return await value if hasattr(type(value), "__await__") or _is_awaitable_generator(value) else value
-
-
-def _is_awaitable_generator(value: object) -> bool:
-    return bool(getattr(getattr(value, "gi_code", None), "co_flags", 0) & 0x100)  # inspect.CO_ITERABLE_COROUTINE
+    is_awaitable_generator = getattr(getattr(value, "gi_code", None), "co_flags", 0) & 0x100  # CO_ITERABLE_COROUTINE
+    return await value if hasattr(type(value), "__await__") or is_awaitable_generator else value
 
 
 async def _run_each(codes: list[CodeType], scope: Scope) -> object:

@@ -25,9 +25,8 @@ def parse(source: str) -> ast.Module:
         return _parse_tabs(text, error) if isinstance(error, TabError) else _parse_shifted(text, error)
     except UnicodeEncodeError as error:
         line = source.count("\n", 0, error.start) + 1
-        message = (
-            f"the character {source[error.start]!r} cannot be used in code; inside a string, write it as an escape"
-        )
+        character = repr(source[error.start])
+        message = f"the character {character} cannot be used in code; inside a string, write it as an escape"
         raise SyntaxError(message, (FILENAME, line, None, None)) from None
     except ValueError as error:  # a null byte, which newer Pythons call a SyntaxError themselves
         line = source[: source.find("\0")].count("\n") + 1

@@ -167,11 +167,9 @@ class Tools:
         return answer
 
     def _read(self, answer: Message) -> Value:
-        return self._stored(answer) if "file" in answer else decode(answer.get("value"))
-
-    def _stored(self, answer: Message) -> Value:
-        """Read a value that came as a file, written by another run."""
-        try:
+        if "file" not in answer:
+            return decode(answer.get("value"))
+        try:  # written by another run
             return read_form(self._channel.read_file(answer["file"]), answer["kind"])
         except (OSError, ValueError) as error:
             raise build_error("ValueError", f"the stored result cannot be read: {error}") from None

@@ -13,7 +13,7 @@ _BINDERS = {"exec", "eval", "globals", "locals", "vars", "setattr", "builtins", 
 
 _NAMELESS = frozenset({"ctx", "op", "ops"})  # fields of nodes, with nothing below them
 
-_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_Named = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler | ast.MatchAs | ast.MatchStar
 
 
 class Reference(TypedDict):
@@ -66,16 +66,13 @@ class Bindings(ast.NodeVisitor):
         if node.name != "*":
             self.bound.add(node.asname or node.name.partition(".")[0])
 
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
-        self._bind(node, node.name)
-
     def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
         self._bind(node, node.rest)
 
-    def _visit_capture(self, node: ast.MatchAs | ast.MatchStar) -> None:
+    def visit_named(self, node: _Named) -> None:
         self._bind(node, node.name)
 
-    visit_MatchAs = visit_MatchStar = _visit_capture
+    visit_ExceptHandler = visit_MatchAs = visit_MatchStar = visit_named
 
     def _bind(self, node: ast.AST, name: str | None) -> None:
         if name:
@@ -120,11 +117,8 @@ class Survey(Bindings):
     def visit_Name(self, node: ast.Name) -> None:
         (self.used if isinstance(node.ctx, ast.Load) else self.bound).add(node.id)
 
-    def _visit_definition(self, node: _Definition) -> None:
-        self._bind(node, node.name)
-
-    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = _visit_definition
-    visit_TypeVar = visit_ParamSpec = visit_TypeVarTuple = _visit_definition
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = Bindings.visit_named
+    visit_TypeVar = visit_ParamSpec = visit_TypeVarTuple = Bindings.visit_named
 
     def visit_arg(self, node: ast.arg) -> None:
         self._bind(node, node.arg)

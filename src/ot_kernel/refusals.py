@@ -92,7 +92,6 @@ class OwnFiles:
         self._scratch = scratch
 
     def chmod(self, path: Any, mode: int, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> None:
-        """Change the mode of a file."""
         if isinstance(path, int) or dir_fd is not None:
             self._chmod(path, mode, dir_fd=dir_fd)
         else:
@@ -116,7 +115,6 @@ class OwnFiles:
         self._change(path, {"op": "attributes", "times": [int(ns[0]), int(ns[1])]}, follow_symlinks)
 
     def listxattr(self, path: Any = None, *, follow_symlinks: bool = True) -> list[str]:
-        """Return nothing."""
         return []
 
     def _change(self, path: _Path, change: Message, follow_symlinks: bool) -> None:  # noqa: FBT001 - own use

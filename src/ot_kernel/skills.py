@@ -53,7 +53,9 @@ def run_skill(
 ) -> object:
     """Execute a skill with arguments that fit it, and return its value; what its code raises comes out of here."""
     name, file, source = skill["name"], skill["file"], skill["source"]
-    _refuse_depth(name)
+    if len(_running.names) >= MOST_NESTED:
+        way = " > ".join((*_running.names, name)[-4:])
+        raise RecursionError(f"skills call skills more than {MOST_NESTED} deep: ... > {way}")
     ready = _compiled.get((file, source))
     if ready is None:
         linecache.cache[file] = (len(source), None, io.StringIO(source, newline=None).readlines(), file)
@@ -64,12 +66,6 @@ def run_skill(
     fill_scope(scope, ready.program, packs, file)
     scope.update({**ready.defaults, **dict(zip(ready.parameters, args, strict=False)), **kwargs})
     return _out_of_loop(lambda: _execute(name, ready.program, scope, source))
-
-
-def _refuse_depth(name: str) -> None:
-    if len(_running.names) >= MOST_NESTED:
-        way = " > ".join((*_running.names, name)[-4:])
-        raise RecursionError(f"skills call skills more than {MOST_NESTED} deep: ... > {way}")
 
 
 def _compile(source: str, file: str, packs: dict[str, PackProxy], aliases: dict[str, str]) -> _Compiled:

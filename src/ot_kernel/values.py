@@ -407,16 +407,14 @@ def _from_iso(name: str) -> Callable[[object], Value]:
     return lambda text: getattr(importlib.import_module("datetime"), name).fromisoformat(text)
 
 
-def _decode_int(text: str) -> int:
-    if len(text) > MAX_NUMBER:
-        raise ValueError(f"not a tagged value: a number of more than {MAX_NUMBER:,} digits")
-    return int(text, 16)
-
-
-def _decode_decimal(text: object) -> Decimal:
+def _digits(text: object) -> str:
     if len(_text(text)) > MAX_NUMBER:
         raise ValueError(f"not a tagged value: a number of more than {MAX_NUMBER:,} digits")
-    return _bounded(importlib.import_module("decimal").Decimal(text))
+    return str(text)
+
+
+def _decode_int(text: object) -> int:
+    return int(_digits(text), 16)
 
 
 def _decode_fraction(content: Iterable[str]) -> Fraction:
@@ -471,7 +469,7 @@ _DECODERS: dict[str, Callable[[Any], Value]] = {
     "date": _from_iso("date"),
     "time": _from_iso("time"),
     "timedelta": lambda v: importlib.import_module("datetime").timedelta(*v),
-    "decimal": _decode_decimal,
+    "decimal": lambda v: _bounded(importlib.import_module("decimal").Decimal(_digits(v))),
     "fraction": _decode_fraction,
     "uuid": _library_type("uuid", "UUID"),
     "path": _library_type("pathlib", "Path"),

@@ -26,9 +26,8 @@ MAX_FRAME = 1024 * 1024
 HEADER = struct.Struct("!I")
 SPILL_PREFIX = ".message-"
 _READ_AHEAD = 65536
-_SPIN_TIME = (
-    0.0003  # seconds; most answers come sooner, also the first ones, and to wake a processor takes half of a call
-)
+# Most answers come sooner, also the first ones, and to wake a processor takes half of a call.
+_SPIN_TIME = 0.0003  # seconds
 _MOST_SKIPPED = 63  # answers
 
 

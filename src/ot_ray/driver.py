@@ -53,7 +53,7 @@ class Actor:
                 if not self._sdk.exists():  # another actor may have been faster
                     unpacked.rename(self._sdk)
         sys.path.append(str(self._sdk))
-        self._hosting: Hosting | None = None
+        self._hosting: Hosting  # from `start` on, which the driver waits for
 
     async def start(self, number: int, order: bytes) -> None:
         """Begin to host a worker."""
@@ -69,22 +69,16 @@ class Actor:
 
     async def read(self) -> bytes:
         """Wait for frames of the worker; none after its end."""
-        return await self._hosting.read() if self._hosting is not None else b""
+        return await self._hosting.read()
 
     async def write(self, data: bytes) -> None:
-        """Pass bytes to the worker."""
-        if self._hosting is not None:
-            await self._hosting.write(data)
+        await self._hosting.write(data)
 
     async def close_input(self) -> None:
-        """Let the worker end by itself."""
-        if self._hosting is not None:
-            self._hosting.close_input()
+        self._hosting.close_input()
 
     async def kill(self) -> None:
-        """End the worker."""
-        if self._hosting is not None:
-            self._hosting.kill()
+        self._hosting.kill()
 
 
 class PlacedWorker:
@@ -240,11 +234,6 @@ def _word_waiting(needs: dict[str, object], nodes: list[dict[str, float]]) -> st
     return f"waiting for a node with {words}; the cluster has none"
 
 
-def _describe_cluster() -> dict[str, object]:
-    nodes = [node for node in ray.nodes() if node["Alive"]]
-    return {"ray": ray.__version__, "nodes": len(nodes), "resources": ray.cluster_resources()}
-
-
 async def _serve(output: int, bundle: bytes, address: str) -> None:
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
@@ -253,7 +242,8 @@ async def _serve(output: int, bundle: bytes, address: str) -> None:
     writer = asyncio.StreamWriter(transport, protocol, None, loop)
     try:
         ray.init(address=address, namespace="onetool", log_to_driver=False, logging_level=logging.WARNING)
-        facts = _describe_cluster()
+        nodes = [node for node in ray.nodes() if node["Alive"]]
+        facts = {"ray": ray.__version__, "nodes": len(nodes), "resources": ray.cluster_resources()}
     except (RuntimeError, ValueError, OSError, RayError) as error:
         writer.write(write_frame(Kind.REFUSED, 0, " ".join(str(error).split()).encode()))
         await writer.drain()

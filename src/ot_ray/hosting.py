@@ -8,9 +8,8 @@ import os
 from collections import deque
 from pathlib import Path
 
-from ot_ray.environments import NotPreparedError, prepare
+from ot_ray.environments import GuardedProgram, NotPreparedError, prepare
 from ot_ray.frames import MOST, Kind, read_order, write_frame
-from ot_ray.programs import GuardedProgram
 
 _MOST_WAITING = 1024 * 1024  # bytes of output that nobody has fetched; the worker waits then
 

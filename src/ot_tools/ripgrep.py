@@ -12,7 +12,7 @@ from ot.effects import reads
 from ot.errors import ToolError
 from ot.files.allowed_files import allowed_files
 from ot.processes.run_program import Take
-from ot.workers.pack_program import pack_program
+from ot.workers.pool import pack_program
 from ot_packs.ripgrep.output import CountReader, FileReader, MatchReader
 from ot_packs.ripgrep.program import find_searched, run_ripgrep
 

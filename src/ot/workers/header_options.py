@@ -12,7 +12,7 @@ from ot.config.section import Bytes, Name, Section
 from ot.config.settings import setting
 from ot.config.values import mistake, read_number
 from ot.workers.pep723 import ScriptHeader
-from ot_confinement.places import lies_within
+from ot_confinement.confine import lies_within
 
 CONFINE = "confine"
 PLACEMENT = ("engine", "cpus", "gpus", "memory", "resources")

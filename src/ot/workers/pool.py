@@ -12,11 +12,13 @@ from anyio.abc import TaskGroup
 
 from mcp_core.json_types import JsonObject
 from ot.config.models import WorkerSettings
+from ot.context import current
+from ot.errors import ToolError
 from ot.registry.registry import ToolFunction
 from ot.tasks.owned_tasks import open_background_tasks
 from ot.workers.extension import WorkerHost
 
-if TYPE_CHECKING:  # Most runs call no extension: every engine has a pool, and few have workers in it.
+if TYPE_CHECKING:
     from ot.context import CallContext
     from ot.registry.definitions import Libraries
     from ot.workers.extension import Extension
@@ -130,3 +132,18 @@ async def open_worker_pool(settings: WorkerSettings, *, host: WorkerHost) -> Asy
             yield pool
         finally:
             pool.close()
+
+
+async def pack_program(name: str) -> Path:
+    """Return the program that the pack of the current call declares as `"bin/NAME"` in `needs`, installed if need be.
+
+    Raises PackNotReadyError.
+    """
+    from ot.workers.pack_environment import own_programs  # noqa: PLC0415 - as above
+
+    context = current()
+    libraries = context.registry.pack(context.tool.partition(".")[0]).libraries
+    if libraries is None or f"bin/{name}" not in libraries.modules:
+        raise ToolError(f"the pack of {context.tool} does not declare the program bin/{name} in `needs`")
+    python = await context.part(WorkerPool).python_of(libraries)
+    return (own_programs() if python is None else python.parent) / name
