@@ -10,7 +10,7 @@ from typing import BinaryIO, TypedDict
 
 from ot.context import current
 from ot.errors import ToolError
-from ot.isolate.font_folders import font_folders
+from ot.isolate import font_folders
 
 _SAME = {"jpg": "jpeg", "gv": "dot"}
 

@@ -7,7 +7,7 @@ import inspect
 import json
 import pprint
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import ModuleType
 
 from ot_sdk import ToolError
@@ -26,17 +26,19 @@ def run_command(module: ModuleType, words: list[str]) -> int:
         return 2
     try:
         arguments = dict(map(_read_argument, pairs))
-        value = _call(getattr(module, tool), arguments)
+        value = call_by_name(getattr(module, tool), arguments)
+        if needs_loop(value):
+            value = asyncio.run(value_of(value))
+        if isinstance(value, Iterator):
+            value = drain(value)
         encode(value)
     except (ToolError, NoValueError) as error:
         print(error, file=sys.stderr)
         return 1
-    print(value if isinstance(value, str) else _show(value))
+    if not isinstance(value, str):
+        value = json.dumps(value, indent=2, ensure_ascii=False) if is_plain(value) else pprint.pformat(value)
+    print(value)
     return 0
-
-
-def _show(value: object) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) if is_plain(value) else pprint.pformat(value)
 
 
 def _show_tools(module: ModuleType) -> int:
@@ -56,10 +58,3 @@ def _read_argument(word: str) -> tuple[str, object]:
         return name, json.loads(text)
     except ValueError:
         return name, text
-
-
-def _call(function: Callable[..., object], arguments: dict[str, object]) -> object:
-    value = call_by_name(function, arguments)
-    if needs_loop(value):
-        value = asyncio.run(value_of(value))
-    return drain(value) if isinstance(value, Iterator) else value

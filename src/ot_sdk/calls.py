@@ -75,14 +75,9 @@ def _variadic(function: Callable[..., object]) -> str | None:
 
 def list_tools(module: ModuleType) -> list[str]:
     """Return the names of the public functions that the file itself defines."""
-    return [
-        name for name, value in vars(module).items() if not name.startswith("_") and _is_own_function(module, value)
-    ]
-
-
-def _is_own_function(module: ModuleType, value: object) -> bool:
-    own = getattr(value, "__module__", None) == module.__name__
-    return own and callable(value) and not isinstance(value, type)
+    public = [(name, value) for name, value in vars(module).items() if not name.startswith("_")]
+    own = [(name, value) for name, value in public if getattr(value, "__module__", None) == module.__name__]
+    return [name for name, value in own if callable(value) and not isinstance(value, type)]
 
 
 def is_async(function: Callable[..., object]) -> bool:

@@ -109,7 +109,10 @@ class Turns:
         """Carry out a call and keep the turn, for a moment; to be followed by `resume`."""
         self._kept = call  # before the watch is looked at, which looks the other way round
         if not self._watching.is_set():
-            self._rouse_watch()
+            self._watching.set()
+            if self._watch is None:
+                self._watch = threading.Thread(target=self._keep_watch, name="ot_sdk watch", daemon=True)
+                self._watch.start()
 
     def resume(self, call: Call) -> bool:
         """True if this thread still has the turn."""
@@ -145,12 +148,6 @@ class Turns:
         self._threads += 1
         threading.Thread(target=self._work, name="ot_sdk calls", daemon=True).start()
         return True
-
-    def _rouse_watch(self) -> None:
-        self._watching.set()
-        if self._watch is None:
-            self._watch = threading.Thread(target=self._keep_watch, name="ot_sdk watch", daemon=True)
-            self._watch.start()
 
     def _keep_watch(self) -> None:
         """Look every moment, and rest when nothing has been seen for long, until a call is kept again."""

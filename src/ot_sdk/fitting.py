@@ -27,7 +27,9 @@ _WRAPPERS = frozenset({"Annotated", "Required", "NotRequired", "ReadOnly", "Fina
 
 def fit_arguments(function: Callable[..., object], variadic: str | None, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call with its dataclasses built; raises ToolError where one cannot be."""
-    inner = _innermost(function)
+    inner: Any = function  # below its decorators: annotations are resolved where it was written
+    while hasattr(inner, "__wrapped__"):
+        inner = inner.__wrapped__
     scope, hints = _scope_of(inner), _annotations_of(inner)
     fitted = dict(arguments)
     for name in arguments.keys() & hints.keys():
@@ -36,13 +38,6 @@ def fit_arguments(function: Callable[..., object], variadic: str | None, argumen
         else:
             fitted[name] = _fit(arguments[name], hints[name], scope, name)
     return fitted
-
-
-def _innermost(function: Any) -> Any:
-    """Return the function below its decorators, whose annotations are resolved where it was written."""
-    while hasattr(function, "__wrapped__"):
-        function = function.__wrapped__
-    return function
 
 
 def _annotations_of(owner: Any) -> dict[str, Hint]:
@@ -111,21 +106,24 @@ def _fit_object(value: Mapping[str, object], hint: Any, inner: tuple[Hint, ...],
     if _is_dataclass(hint):
         return _build(hint, value, where)
     if _is_typed_dict(hint):
-        hints = _hints_of(hint)
-        return {key: _fit(item, *hints.get(key, (None, {})), f"{where}.{key}") for key, item in value.items()}
+        return _fit_fields(hint, value, where)
     if _name_of(hint) in ("dict", "Mapping", "MutableMapping") and len(inner) == 2:
         return {key: _fit(item, inner[1], scope, f"{where}[{key!r}]") for key, item in value.items()}
     return value
 
 
 def _build(hint: type, value: Mapping[str, object], where: str) -> object:
-    hints = _hints_of(hint)
-    fields = {key: _fit(item, *hints.get(key, (None, {})), f"{where}.{key}") for key, item in value.items()}
+    fields = _fit_fields(hint, value, where)
     try:
         built: object = hint(**fields)
     except TypeError as error:
         raise ToolError(f"{where} is not a valid {hint.__name__}: {error}") from error
     return built
+
+
+def _fit_fields(hint: type, value: Mapping[str, object], where: str) -> dict[str, object]:
+    hints = _hints_of(hint)
+    return {key: _fit(item, *hints.get(key, (None, {})), f"{where}.{key}") for key, item in value.items()}
 
 
 def _hints_of(owner: type) -> dict[str, tuple[Hint, Scope]]:
@@ -143,21 +141,15 @@ def _suits(value: object, hint: Hint, scope: Scope) -> bool:
     if isinstance(value, Mapping):
         if _is_dataclass(arm):
             fields = [field for field in dataclasses.fields(arm) if field.init]
-            return _has_keys(value, {f.name for f in fields if _is_required(f)}, {f.name for f in fields})
+            missing = dataclasses.MISSING
+            required = {f.name for f in fields if f.default is missing and f.default_factory is missing}
+            return required <= value.keys() <= {f.name for f in fields}
         if _is_typed_dict(arm):
-            return _has_keys(value, arm.__required_keys__, _hints_of(arm).keys())
+            return bool(arm.__required_keys__ <= value.keys() <= _hints_of(arm).keys())
         return arm is dict or _name_of(arm) in ("dict", "Mapping", "MutableMapping")
     if isinstance(value, (list, tuple)):
         return _name_of(arm) in (*_ITEMS, *_MEMBERS, "tuple")
     return False
-
-
-def _has_keys(value: Mapping[str, object], required: typing.AbstractSet[str], known: typing.AbstractSet[str]) -> bool:
-    return required <= value.keys() <= known
-
-
-def _is_required(field: dataclasses.Field[object]) -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 def _is_dataclass(hint: Hint) -> bool:

@@ -49,13 +49,13 @@ async def extension(*, name: str) -> dict[str, str]:
         question = f"Write a new extension {name!r} into {context.project / FOLDER}, and trust it?"
         agreed = await _ask(context, question, own=trust is None)
         write = partial(write_extension, tools, name, project=context.project, taken=taken)
-        written = await anyio.to_thread.run_sync(write)
+        file, test = await anyio.to_thread.run_sync(write)
     except NewExtensionError as error:
         raise ToolError(word_error(error)) from error
     if agreed and trust is not None:
-        await anyio.to_thread.run_sync(trust.accept, [written.file, written.test])
+        await anyio.to_thread.run_sync(trust.accept, [file, test])
     await extensions.catch_up(at_once=True)
-    files = {"file": str(written.file), "test": str(written.test)}
+    files = {"file": str(file), "test": str(test)}
     if agreed:
         return {**files, "try": f"{name}.hello(name='Ada')"}
     return {**files, "waits_for": f"a person who looks at it and types: {trust_command(context.project)}"}

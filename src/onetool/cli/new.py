@@ -78,8 +78,7 @@ def _write(loaded: LoadedConfig, name: str, made: PackSource | None) -> list[Pat
     taken = [pack.name for pack in read_registry(loaded).packs()]
     if made is not None:
         return [write_pack(folder, name, made.text, project=loaded.project, taken=taken)]
-    written = write_extension(folder, name, project=loaded.project, taken=taken)
-    return [written.file, written.test]
+    return [*write_extension(folder, name, project=loaded.project, taken=taken)]
 
 
 def _advise(name: str, made: PackSource | None) -> Iterator[str]:

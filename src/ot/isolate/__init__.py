@@ -8,7 +8,7 @@ before the answer is given. Otherwise it waits for the next call of its module w
   argument names is located by the server, and opened for the helper by its real path.
 - `outputs` lie in the helper's own folder until the server has found a plain file there and moved it into place.
 - The first helper of a module is an interpreter of its own; later ones are forked from a standby of that module
-  (`helper`, `preloaded`). It imports only our packs and the libraries in `needs`, since a helper may have been taken
+  (`helper`, `child`). It imports only our packs and the libraries in `needs`, since a helper may have been taken
   over by its file, and never sees a call. Where a library starts threads when it is imported, nothing is forked.
 - A helper that speaks to a server is given one open `connection`, a socket to a place that the person has configured.
 """
@@ -16,6 +16,7 @@ before the answer is given. Otherwise it waits for the next call of its module w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, overload
 
 from mcp_core.lazy_names import lazy_names
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from ot.isolate.host import IsolateHost
 else:  # helper processes, and the packs in them, have no use for it
     __getattr__ = lazy_names(__name__)
+
+_FONTS = ("/usr/share/fonts", "/usr/local/share/fonts", "/etc/fonts", "~/.fonts", "~/.local/share/fonts")
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -62,3 +65,8 @@ def isolated(
     - `hosts`: as `confine.hosts` takes them.
     """
     return function if function is not None else lambda marked: marked
+
+
+def font_folders() -> list[Path]:
+    """Return the folders with fonts, and with what says which one stands for which, that there are."""
+    return [folder for text in _FONTS if (folder := Path(text).expanduser()).is_dir()]

@@ -15,7 +15,7 @@ if __name__ == "__main__":
     from ot_guardian.guardian import STANDBY, divide  # not on every path before this
 
     if first == STANDBY:
-        from ot.isolate.preloaded import stand_by
+        from ot.isolate.child import stand_by
 
         stand_by(int(second))
         sys.exit()

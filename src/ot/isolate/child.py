@@ -1,7 +1,10 @@
-"""The helper process: reads one call after the other, carries it out on its main thread, answers.
+"""The helper process: reads one call after the other, carries it out on its main thread, answers. And its standby.
 
 It keeps the pipe that was its stdout for itself and points descriptor 1 at stderr, so a chatty library is harmless.
 Its guardian ends it when the server is gone, also in the middle of a call.
+
+The standby forks helpers of one module, and has imported that and the libraries of its calls. It never sees a call:
+neither arguments nor files. What it forks takes its bounds on before it hears of anything.
 """
 
 from __future__ import annotations
@@ -17,10 +20,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from ot.context import CallContext, Part, set_current
 from ot.errors import ToolError
-from ot.isolate.frames import mark, read_frame, write_frame
+from ot.isolate.frames import CONNECTION_VARIABLE, mark, read_frame, write_frame
 from ot.registry.pack_module import import_module
 from ot.values import Arguments, ToolValue
-from ot_guardian import Ledger, adopt_orphans, end_with_parent
+from ot_guardian import Ledger, adopt_orphans, divide, end_with_parent
 from ot_kernel.values import UnsupportedValueError
 from ot_sdk.failures import builtin_name, innermost, is_network_failure, message_of
 
@@ -166,3 +169,33 @@ def _carry_out(call: HelperCall) -> object:
     import asyncio  # noqa: PLC0415 - most helpers have no need of it
 
     return asyncio.run(value)
+
+
+def stand_by(control: int) -> None:
+    """Fork helpers until the server goes away."""
+    from ot_guardian.standby import Standby  # noqa: PLC0415 - a helper of its own needs none
+
+    os.environ["HOME"] = "/nonexistent"  # a library that is imported here is not to look at the person's own files
+    for name in [name for name in os.environ if name.startswith("XDG_")]:
+        del os.environ[name]
+    Standby(control, _live, _load).serve()
+
+
+def _live(words: list[str], ledger: Ledger, others: list[int]) -> None:
+    memory, confine = words
+    if others:
+        os.environ[CONNECTION_VARIABLE] = str(others[0])
+    # At once: what a helper does is of no use to anybody when its server is gone.
+    guarded = divide(ledger, grace=0.0, confine=confine)
+    main(int(memory), ledger, guarded)
+
+
+def _load(module: str) -> None:
+    try:
+        import_module(module)
+    except BaseException:  # noqa: BLE001 - the call that imports it itself tells what is wrong with it
+        pass
+    sys.stdout.flush()  # what it has printed is not to come out of every helper
+    tempfile = sys.modules.get("tempfile")
+    if tempfile is not None:
+        vars(tempfile)["tempdir"] = None  # each helper has a folder of its own

@@ -11,7 +11,7 @@ from ot.config.paths import closed_places
 from ot.context import current_or_none
 from ot.errors import PathError
 from ot.files.allowed_files import AllowedFiles
-from ot.isolate.font_folders import font_folders
+from ot.isolate import font_folders
 from ot.registry.definitions import FONTS, PROJECT, STATE, Touches
 from ot_confinement.confine import Confine
 from ot_confinement.own_files import files_of_python, files_of_this_python

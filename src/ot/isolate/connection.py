@@ -14,9 +14,7 @@ import anyio
 
 from mcp_core.quick_dataclass import dataclass
 from ot.errors import ServiceUnavailableError
-
-VARIABLE = "OT_HELPER_CONNECTION"
-"""The environment variable that names the descriptor."""
+from ot.isolate.frames import CONNECTION_VARIABLE
 
 _PATIENCE = 10.0  # seconds
 
@@ -77,7 +75,7 @@ async def _connect_to(family: int, address: str | tuple[object, ...]) -> socket.
 
 def take_connection() -> socket.socket:
     """Return the connection that this helper process was started with; raises ConnectionError if it was taken."""
-    descriptor = os.environ.pop(VARIABLE, None)
+    descriptor = os.environ.pop(CONNECTION_VARIABLE, None)
     if descriptor is None:
         raise ConnectionError("this process has no connection, or has used it up")
     os.set_inheritable(int(descriptor), False)

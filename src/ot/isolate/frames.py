@@ -10,6 +10,8 @@ from ot_kernel import values
 
 _HEADER = struct.Struct("!?I")
 MAX_FRAME = 256 * 1024 * 1024
+CONNECTION_VARIABLE = "OT_HELPER_CONNECTION"
+"""The environment variable that names the descriptor of a connection which a helper was given."""
 
 
 class FrameError(Exception):

@@ -1,6 +1,6 @@
 """Helper processes, seen from the server: one call at a time, killed with everything that they started.
 
-The first helper of a module has an interpreter of its own, later ones are forked from a standby (`preloaded.py`), which
+The first helper of a module has an interpreter of its own, later ones are forked from a standby (`child.py`), which
 imports what the calls of the module have imported so far. So a helper for other files, or for a call at the same time,
 takes milliseconds instead of tenths of a second.
 """
@@ -22,9 +22,8 @@ from typing import Any
 from anyio import to_thread
 
 from mcp_core.quick_dataclass import dataclass
-from ot.isolate.connection import VARIABLE as CONNECTION_VARIABLE
 from ot.isolate.connection import ConnectionTarget, open_connection
-from ot.isolate.frames import CallRequest, Frame, FrameBuffer, FrameError, write_frame
+from ot.isolate.frames import CONNECTION_VARIABLE, CallRequest, Frame, FrameBuffer, FrameError, write_frame
 from ot.processes.guarded_process import GuardedProcess, start_guarded
 from ot.processes.standby import CannotForkError, Standby
 from ot.registry.definitions import Libraries

@@ -9,7 +9,6 @@ import shutil
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from mcp_core.quick_dataclass import dataclass
 from ot.errors import NewExtensionError
 from ot.registry.names import PROTECTED, is_of_python
 
@@ -72,23 +71,15 @@ def test_hello_refuses_to_greet_less_than_once() -> None:
 '''
 
 
-@dataclass(frozen=True, slots=True)
-class NewExtension:
-    """The files that were written."""
-
-    file: Path
-    test: Path
-
-
-def write_extension(folder: Path, name: str, *, project: Path, taken: Collection[str]) -> NewExtension:
+def write_extension(folder: Path, name: str, *, project: Path, taken: Collection[str]) -> tuple[Path, Path]:
     """Write an extension to start from, and its test, below `folder`, which is the project's folder for tools.
 
-    `taken` are the packs there are. Raises NewExtensionError.
+    Returns both files; `taken` are the packs there are. Raises NewExtensionError.
     """
     test = f"test_{name}.py"
     source, check = (text.replace("PACK", name) for text in (_EXTENSION, _TEST))
     file = write_pack(folder, name, source, project=project, taken=taken, others={test: check})
-    return NewExtension(file, file.with_name(test))
+    return file, file.with_name(test)
 
 
 def write_pack(

@@ -21,7 +21,8 @@ from sqlalchemy import exc
 from sqlalchemy.pool import StaticPool
 
 from ot.errors import ToolError
-from ot.isolate.connection import VARIABLE, take_connection
+from ot.isolate.connection import take_connection
+from ot.isolate.frames import CONNECTION_VARIABLE
 from ot_packs.db.session import Column, ForeignKey, Limits, Row, ServerSession, StatementRows, Table, collect
 from ot_packs.db.statements import Params, Statement
 
@@ -60,7 +61,7 @@ _PLAIN = (type(None), bool, int, float, str, bytes, date, time, timedelta, Decim
 
 def connect_other(url: str, password: str | None, dialect: str) -> OtherSession:
     """Log in; raises ToolError, or OSError where the server went away."""
-    if VARIABLE in os.environ:
+    if CONNECTION_VARIABLE in os.environ:
         use_line()
     try:
         address = sqlalchemy.make_url(url)

@@ -9,23 +9,23 @@ import pytest
 from ot.errors import NewExtensionError
 from ot.registry.from_source import read_pack
 from ot.workers.discovery import ToolFolder, list_folder
-from ot.workers.new_extension import NewExtension, write_extension
+from ot.workers.new_extension import write_extension
 
 
-def write(project: Path, name: str = "weather", taken: tuple[str, ...] = ()) -> NewExtension:
+def write(project: Path, name: str = "weather", taken: tuple[str, ...] = ()) -> tuple[Path, Path]:
     return write_extension(project / ".onetool" / "tools", name, project=project, taken=taken)
 
 
 def test_it_lies_where_extensions_are_found(tmp_path: Path) -> None:
-    written = write(tmp_path)
+    file, test = write(tmp_path)
 
     [found] = list_folder(ToolFolder(tmp_path / ".onetool" / "tools")).found
-    assert (found.name, found.file) == ("weather", written.file)
-    assert written.test == written.file.with_name("test_weather.py")
+    assert (found.name, found.file) == ("weather", file)
+    assert test == file.with_name("test_weather.py")
 
 
 def test_its_definition_is_whole(tmp_path: Path) -> None:
-    pack = read_pack(write(tmp_path).file, name="other")
+    pack = read_pack(write(tmp_path)[0], name="other")
 
     hello = pack.tools["hello"]
     assert (pack.name, bool(pack.description)) == ("weather", True)
