@@ -29,44 +29,9 @@ from ot_confinement.confine import Allowance
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
 if TYPE_CHECKING:
-    from typing import Protocol
-else:
-    Protocol = object
+    from ot_confinement.limits import Confinement
 
-__all__ = ["Allowance", "Confinement", "NoConfinementError", "build_confinement", "require_confinement"]
-
-
-class Confinement(Protocol):
-    """`layers` are in force once it is sealed, `missing` ones this system lacks, `failed` ones could not be applied.
-
-    `guards_calls` is true where some system calls will be refused.
-    """
-
-    layers: list[str]
-    missing: list[str]
-    failed: list[str]
-    guards_calls: bool
-
-    def share(self) -> None:
-        """Take on, before the fork, what all processes share. Raises OSError."""
-
-    def size_folder(self, folder: str) -> bool:
-        """Make a file system of an empty folder, of the size that its process may fill; False where that cannot be."""
-
-    def release_folder(self, folder: str) -> None:
-        """Make it a plain folder again, which can be removed."""
-
-    def build_rules(self, folder: str) -> int:
-        """Build the rules for a process with this folder; returns a descriptor, or -1 where nothing is restricted."""
-
-    def fork(self) -> int:
-        """Fork a process that this confinement is for. Raises OSError."""
-
-    def apply(self, rules: int, parent: int) -> None:
-        """Confine the calling process by these rules for good, and end it with its parent. Raises OSError."""
-
-    def seal(self) -> None:
-        """Take on the last layer, under which no descriptor can be passed on any more."""
+__all__ = ["Allowance", "NoConfinementError", "build_confinement", "require_confinement"]
 
 
 class NoConfinementError(Exception):
@@ -90,6 +55,6 @@ def build_confinement(allowance: Allowance, *, off: bool, system: str = sys.plat
         from ot_confinement.linux import LinuxConfinement  # noqa: PLC0415 - only where it applies
 
         return LinuxConfinement(allowance, off=off)
-    from ot_confinement.limits import Limits  # noqa: PLC0415
+    from ot_confinement.limits import Confinement  # noqa: PLC0415
 
-    return Limits(allowance)
+    return Confinement(allowance)

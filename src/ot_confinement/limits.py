@@ -8,8 +8,12 @@ import resource
 from ot_confinement.confine import Allowance
 
 
-class Limits:
-    """A confinement without layers: memory, file size and open files end, and nothing else does."""
+class Confinement:
+    """One without layers: memory, file size and open files end, and nothing else does.
+
+    `layers` are in force once it is sealed, `missing` ones this system lacks, `failed` ones could not be applied.
+    `guards_calls` is true where some system calls will be refused.
+    """
 
     def __init__(self, allowance: Allowance) -> None:
         self._allowance = allowance
@@ -19,6 +23,7 @@ class Limits:
         self.guards_calls = False
 
     def share(self) -> None:
+        """Take on, before the fork, what all processes share. Raises OSError."""
         for kind, value in (
             (resource.RLIMIT_CORE, 1),  # less than any core, and what a program that collects cores is not given either
             (resource.RLIMIT_DATA, self._allowance.memory),
@@ -28,23 +33,27 @@ class Limits:
             limit(kind, value)
 
     def size_folder(self, folder: str) -> bool:
+        """Make a file system of an empty folder, of the size that its process may fill; False where that cannot be."""
         return False
 
     def release_folder(self, folder: str) -> None:
-        pass
+        """Make it a plain folder again, which can be removed."""
 
     def build_rules(self, folder: str) -> int:
+        """Build the rules for a process with this folder; returns a descriptor, or -1 where nothing is restricted."""
         return -1
 
     def fork(self) -> int:
+        """Fork a process that this confinement is for. Raises OSError."""
         return os.fork()
 
     def apply(self, rules: int, parent: int) -> None:
+        """Confine the calling process by these rules for good, and end it with its parent. Raises OSError."""
         if os.getppid() != parent:
             os._exit(1)  # it died between the fork and this line
 
     def seal(self) -> None:
-        pass
+        """Take on the last layer, under which no descriptor can be passed on any more."""
 
 
 def limit(kind: int, value: int) -> None:

@@ -7,7 +7,7 @@ import os
 
 from ot_confinement import landlock, namespaces, privileges, seccomp
 from ot_confinement.confine import Allowance
-from ot_confinement.limits import Limits
+from ot_confinement.limits import Confinement
 
 _FIRST = b"1000"
 
@@ -49,7 +49,7 @@ class OomPriority:
             pass
 
 
-class LinuxConfinement(Limits):
+class LinuxConfinement(Confinement):
     """With `off`, neither files nor system calls are restricted; rights and limits are."""
 
     def __init__(self, allowance: Allowance, *, off: bool, landlock_version: int | None = None) -> None:

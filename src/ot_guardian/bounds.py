@@ -52,7 +52,14 @@ class Bounds:
             self._channel = ours
             return
         ours.close()
-        _become_proxy(theirs, self._confine.hosts)
+        from ot_confinement.host_proxy import serve_hosts  # noqa: PLC0415 - only where hosts are named
+
+        let_go_of(0, 1, 2)
+        end_with_parent()
+        try:
+            serve_hosts(theirs, self._confine.hosts)
+        finally:
+            os._exit(0)
 
     # -- the child
 
@@ -89,17 +96,6 @@ class Bounds:
     def clear(self) -> None:
         """Remove its folder, whatever it has made of the rights in there; once all processes are gone."""
         clear_folder(self._folder)
-
-
-def _become_proxy(channel: socket.socket, hosts: tuple[str, ...]) -> None:
-    from ot_confinement.host_proxy import serve_hosts  # noqa: PLC0415 - only where hosts are named
-
-    let_go_of(0, 1, 2)
-    end_with_parent()
-    try:
-        serve_hosts(channel, hosts)
-    finally:
-        os._exit(0)
 
 
 def _memory_of(pid: int) -> int:

@@ -37,7 +37,6 @@ class Ledger:
         return [number for (number,) in _ENTRY.iter_unpack(entries[: len(entries) // _ENTRY.size * _ENTRY.size])]
 
     def end(self, status: int) -> None:
-        """Note how the process ended."""
         os.pwrite(self.descriptor, _ENTRY.pack(status + 1), 0)
 
     def status(self) -> int | None:

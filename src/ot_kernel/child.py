@@ -14,7 +14,6 @@ import sys
 from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, TextIO
 
-from ot_confinement import Confinement
 from ot_kernel.indentation import FILENAME
 from ot_kernel.pack_proxy import Tools
 from ot_kernel.program_run import INTERRUPT, ProgramRun, interrupt
@@ -24,6 +23,8 @@ from ot_kernel.wire import Channel, Message, frame, pack
 
 if TYPE_CHECKING:
     import signal
+
+    from ot_confinement.limits import Confinement
 else:
     import _signal as signal  # the enumerations around it cost a kernel ten times as much as the calls themselves
 

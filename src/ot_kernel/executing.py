@@ -7,10 +7,9 @@ from collections.abc import Callable, Coroutine
 from types import CodeType
 from typing import Any
 
-from ot_kernel.compiler import AWAIT, Program
+from ot_kernel.compiler import AWAIT, ENTRY, IMPORT_STAR, Program
 from ot_kernel.indentation import FILENAME
 from ot_kernel.pack_proxy import PackProxy, know_tool, name_tools
-from ot_kernel.top_level_return import ENTRY, IMPORT_STAR
 
 NOTHING = object()
 _INSPECT_COROUTINE = 0x80  # inspect.CO_COROUTINE

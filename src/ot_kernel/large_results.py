@@ -147,9 +147,7 @@ def put_aside(message: Message, value: object, write_file: Callable[[Iterable[by
     """Write a large value to a file that the message names in its place, and return that name. Raises OSError."""
     args, kwargs = message["args"], message["kwargs"]
     by_name = _VALUE in kwargs
-    if not by_name and len(args) < 2:
-        return None
-    encoded = kwargs[_VALUE] if by_name else args[1]
+    encoded = kwargs[_VALUE] if by_name else args[1] if len(args) > 1 else None
     if fits(encoded, _MOST_IN_MESSAGE):
         return None
     what = value.record_name if isinstance(value, Record) else type(value).__name__

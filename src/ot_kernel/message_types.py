@@ -113,8 +113,6 @@ class ZygoteReport(TypedDict, total=False):
 
 
 class ZygoteSettings(TypedDict):
-    """How a zygote makes its kernels."""
-
     scratch: str
     path: list[str]
     preload: list[str]

@@ -151,7 +151,6 @@ class Tools:
         return self._value({"op": "attribute", "pack": pack, "name": name})
 
     def describe(self, name: str) -> Description:
-        """Return the documentation of a pack or of a tool."""
         described: Any = self._value({"op": "describe", "name": name})
         description: Description = described
         return description

@@ -11,12 +11,11 @@ import sys
 from types import FrameType, ModuleType, TracebackType
 from typing import TYPE_CHECKING
 
-from ot_kernel.compiler import AliasCycle, compile_program
+from ot_kernel.compiler import ENTRY, AliasCycle, compile_program
 from ot_kernel.executing import NOTHING, RunInterrupted, execute, fill_scope
 from ot_kernel.indentation import FILENAME
 from ot_kernel.large_results import ORDINARY, set_apart
 from ot_kernel.pack_proxy import PackProxy, ToolError, build_packs
-from ot_kernel.top_level_return import ENTRY
 from ot_kernel.values import UnsupportedValueError, encode
 from ot_kernel.wire import Channel, Message
 

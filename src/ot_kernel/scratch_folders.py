@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ot_confinement import Confinement
+if TYPE_CHECKING:
+    from ot_confinement.limits import Confinement
+
 
 _MOST_KEPT = 32  # each takes a descriptor, of which the zygote has no more than a kernel
 

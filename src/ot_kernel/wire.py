@@ -62,7 +62,6 @@ def pack_text(number: int, text: str) -> bytes:
 
 
 def frame(payload: bytes) -> bytes:
-    """Put its length in front of a payload."""
     return HEADER.pack(len(payload)) + payload
 
 

@@ -21,13 +21,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
-from ot_confinement import Allowance, Confinement, build_confinement
+from ot_confinement import Allowance, build_confinement
 from ot_kernel import child
 from ot_kernel.pinned_pages import PinnedPages, copy_tables, open_pages
 from ot_kernel.scratch_folders import ScratchFolder, ScratchFolders
 from ot_kernel.values import accept_rows
 
 if TYPE_CHECKING:
+    from ot_confinement.limits import Confinement
     from ot_kernel.message_types import ZygoteReport, ZygoteRequest, ZygoteSettings
 
 MAX_REQUEST = 64 * 1024

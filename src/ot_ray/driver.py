@@ -56,7 +56,6 @@ class Actor:
         self._hosting: Hosting  # from `start` on, which the driver waits for
 
     async def start(self, number: int, order: bytes) -> None:
-        """Begin to host a worker."""
         import platform
 
         import ray
@@ -115,7 +114,6 @@ class PlacedWorker:
                 ray.kill(self._actor)
 
     def write(self, data: bytes) -> None:
-        """Have bytes passed to the worker."""
         self._waiting += data
         self._wanted.set()
 

@@ -90,7 +90,6 @@ class GuardedProgram:
             self._process.stdin.close()
 
     def kill(self) -> None:
-        """End it and all that it started."""
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGTERM)
@@ -148,8 +147,6 @@ class NotPreparedError(Exception):
 
 @dataclass(frozen=True)
 class Command:
-    """The command that starts a worker."""
-
     words: tuple[str, ...]
     environ: dict[str, str]
     cwd: Path

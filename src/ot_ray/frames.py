@@ -79,7 +79,6 @@ class Order:
     bounds: Bounds | None = None
 
     def to_json(self) -> bytes:
-        """Return it as it travels."""
         facts = asdict(self)
         for key in ("source", "header", "lock"):
             facts[key] = base64.b64encode(facts[key]).decode()
@@ -87,7 +86,6 @@ class Order:
 
 
 def read_order(text: bytes) -> Order:
-    """Return an order that has arrived."""
     facts = json.loads(text)
     for key in ("source", "header", "lock"):
         facts[key] = base64.b64decode(facts[key])

@@ -53,7 +53,6 @@ class Hosting:
         return b"".join(told)
 
     async def write(self, data: bytes) -> None:
-        """Pass bytes to its stdin."""
         if self._program is not None:
             await self._program.write(data)
 
@@ -77,7 +76,14 @@ class Hosting:
             await self._program.start()
             self._tell(Kind.PLACED, self._node.encode())
             await self._program.run(self._on_output)
-            facts = _describe_end(self._program)
+            ledger = self._program.ledger
+            facts = {
+                "begun": ledger.begun(),
+                "status": ledger.status(),
+                "explanation": ledger.explanation(),
+                "exit_code": self._program.exit_code,
+                "tail": self._program.tail,
+            }
         except (NotPreparedError, OSError) as error:
             facts = {"failure": str(error)}
         finally:
@@ -96,14 +102,3 @@ class Hosting:
         self._frames.append(frame)
         self._size += len(frame)
         self._changed.set()
-
-
-def _describe_end(program: GuardedProgram) -> dict[str, object]:
-    ledger = program.ledger
-    return {
-        "begun": ledger.begun(),
-        "status": ledger.status(),
-        "explanation": ledger.explanation(),
-        "exit_code": program.exit_code,
-        "tail": program.tail,
-    }

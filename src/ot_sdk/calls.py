@@ -118,7 +118,6 @@ def refuse_too_many(items: list[object]) -> None:
 
 
 def answer_with_error(call: Call, error: BaseException) -> bytes:
-    """Write the answer of a call that raised."""
     if call.cancelled:
         return protocol.write_error(call.number, protocol.CANCELLED, "cancelled")
     cause = innermost(error)

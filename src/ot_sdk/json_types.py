@@ -11,8 +11,6 @@ JsonObject = dict[str, Json]
 
 
 class ErrorObject(TypedDict, total=False):
-    """The error of an answer."""
-
     code: int
     message: str
     data: dict[str, object]

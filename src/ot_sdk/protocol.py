@@ -54,7 +54,6 @@ def decode(value: object) -> Any:
 
 
 def is_plain(value: object) -> bool:
-    """True if a value is plain JSON."""
     try:
         return _is_plain(value)
     except RecursionError:
@@ -163,7 +162,6 @@ def write_result(number: int, value: object, name: str = "the result") -> bytes:
 
 
 def write_error(number: int, code: int, message: str, **data: object) -> bytes:
-    """Write the answer to a request that failed."""
     error = {"code": code, "message": message, "data": data}
     return _line({"jsonrpc": "2.0", "id": number, "error": error})
 

@@ -21,8 +21,6 @@ _PACKAGES = Path(__file__).parent.parent.parent
 
 @dataclass(frozen=True, slots=True)
 class ConfinedCall:
-    """One call within its bounds."""
-
     arguments: Mapping[str, object]  # files to be read are named by their real paths
     confine: Confine
     outputs: Mapping[str, str]  # parameters whose files the call makes, to where those belong

@@ -45,8 +45,6 @@ class HelperCall(CallRequest):
 
 
 class Frame(NamedTuple):
-    """A message that has arrived."""
-
     marked: bool  # the call it answers left processes behind
     payload: bytes
 

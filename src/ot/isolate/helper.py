@@ -222,7 +222,6 @@ class HelperStarter:
             await known.standby.close()
 
     def standby_pids(self) -> list[int]:
-        """The processes that wait to fork."""
         return [pid for known in self._started.values() if (pid := known.standby.pid) is not None]
 
 

@@ -129,7 +129,6 @@ class IsolateHost:
         return [helper.pid for helpers in self._idle.values() for helper in helpers]
 
     def standby_pids(self) -> list[int]:
-        """Return the processes that wait to fork helpers."""
         return self._starter.standby_pids() if self._starter is not None else []
 
     def _load(self) -> HelperStarter:

@@ -63,22 +63,19 @@ class _Process:
         """Give an order and return the answer, a number and descriptors; raises OSError. One at a time."""
         self._asked = True
         try:
-            return await self._ask(kind, order, descriptors)
+            with os.fdopen(os.memfd_create("onetool-order"), "wb") as file:
+                file.write(order)
+                file.flush()
+                socket.send_fds(self._control, [kind], [file.fileno(), *descriptors])
+            await anyio.wait_readable(self._control)
+            answer, handed = receive(self._control, ANSWER.size, most=1)
+            if len(answer) != ANSWER.size:
+                raise ConnectionError("the standby has ended")
+            return ANSWER.unpack(answer)[0], handed
         finally:
             self._asked = False
             if self._given_up:
                 self._control.close()
-
-    async def _ask(self, kind: bytes, order: bytes, descriptors: Iterable[int]) -> tuple[int, list[int]]:
-        with os.fdopen(os.memfd_create("onetool-order"), "wb") as file:
-            file.write(order)
-            file.flush()
-            socket.send_fds(self._control, [kind], [file.fileno(), *descriptors])
-        await anyio.wait_readable(self._control)
-        answer, handed = receive(self._control, ANSWER.size, most=1)
-        if len(answer) != ANSWER.size:
-            raise ConnectionError("the standby has ended")
-        return ANSWER.unpack(answer)[0], handed
 
     def close(self) -> None:
         """Give it no more orders: it ends with its last guardian, or at once if it does not answer one."""

@@ -28,8 +28,6 @@ from ot_guardian.processes import plain_environment
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """The command that starts a worker, and its environment."""
-
     words: tuple[str, ...]
     environ: dict[str, str]
 

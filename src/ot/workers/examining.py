@@ -26,23 +26,18 @@ _REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """One module that a file imports, by its first name, and where."""
+def find_imports(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield each module that the file needs, by its first name, and the line of its first import.
 
-    module: str
-    line: int
-
-
-def find_imports(tree: ast.Module) -> Iterator[Imported]:
-    """Yield each module that the file needs, once; what only a type checker sees, or may be missing, is left out."""
+    What only a type checker sees, or may be missing, is left out.
+    """
     seen: set[str] = set()
     for node in _walk(tree):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
         for module in (name.partition(".")[0] for name in names if not getattr(node, "level", 0)):
             if module not in seen:
                 seen.add(module)
-                yield Imported(module, node.lineno)
+                yield module, node.lineno
 
 
 def _walk(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
@@ -99,30 +94,30 @@ _VALUES = frozenset(
     }
 )
 """Types that are not checked before a call, and cross as what they are."""
+_KINDS = "use builtin types, Literal, unions, containers, or a TypedDict or dataclass of the file"
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownAnnotation:
-    """One annotation that is not understood; `undefined` is the name in it that the file does not define."""
+def judge_annotations(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield what is wrong with annotations of public functions, and its lines.
 
-    tool: str
-    parameter: str  # empty: of what the tool returns
-    text: str
-    line: int
-    undefined: str = ""
-
-
-def find_unknown_annotations(tree: ast.Module) -> Iterator[UnknownAnnotation]:
-    """Yield the annotations of public functions that nothing can be checked by, and those with a name nobody knows."""
+    Those that nothing can be checked by, and those with a name that the file neither defines nor imports.
+    """
     known, whole = {*_names_of(tree), *dir(builtins)}, AnnotationReader(tree)
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
             for parameter, annotation in _annotations(node):
-                undefined = _first_undefined(annotation, known)
+                place = f"the parameter {parameter} of {node.name}" if parameter else f"the result of {node.name}"
+                names = (each.id for each in ast.walk(annotation) if isinstance(each, ast.Name))
+                undefined = next((name for name in names if name not in known), "")
                 unknown = _unknown_in(whole, annotation) if parameter else ""
-                if undefined or unknown:
-                    text = unknown or ast.unparse(annotation)
-                    yield UnknownAnnotation(node.name, parameter, text, annotation.lineno, undefined)
+                if undefined:
+                    text = f"{place} is annotated with {undefined}, which the file neither defines nor imports"
+                    yield annotation.lineno, text
+                elif unknown:
+                    text = (
+                        f"{place} is annotated with {unknown}, which cannot be checked, so any value passes and arrives"
+                    )
+                    yield annotation.lineno, f"{text} and arrives as it is: {_KINDS}"
 
 
 def _annotations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, ast.expr]]:
@@ -140,12 +135,6 @@ def _unknown_in(whole: AnnotationReader, annotation: ast.expr) -> str:
     return next((text for text in reader.unknown if text.rpartition(".")[2] not in _VALUES), "")
 
 
-def _first_undefined(annotation: ast.expr, known: set[str]) -> str:
-    """Return the first name in an annotation that the file neither defines nor imports."""
-    names = (node.id for node in ast.walk(annotation) if isinstance(node, ast.Name))
-    return next((name for name in names if name not in known), "")
-
-
 def _names_of(tree: ast.Module) -> Iterator[str]:
     """Yield what a file defines or imports, wherever: a name inside a function harms less than a false alarm."""
     for node in ast.walk(tree):
@@ -158,14 +147,9 @@ def _names_of(tree: ast.Module) -> Iterator[str]:
 
 
 _PACKAGES = {
-    "PIL": "pillow",
-    "bs4": "beautifulsoup4",
-    "cv2": "opencv-python",
-    "dateutil": "python-dateutil",
-    "dotenv": "python-dotenv",
-    "sklearn": "scikit-learn",
-    "yaml": "pyyaml",
-}
+    "PIL": "pillow", "bs4": "beautifulsoup4", "cv2": "opencv-python", "dateutil": "python-dateutil",
+    "dotenv": "python-dotenv", "sklearn": "scikit-learn", "yaml": "pyyaml",
+}  # fmt: skip
 """Packages whose name is not that of their module."""
 
 
@@ -195,14 +179,13 @@ async def examine(extension: Extension, host: WorkerHost) -> list[Mistake]:
         said = " ".join(str(error).split()).rstrip(".")
         text = f"{said}. Correct dependencies or requires-python in its header"
         return [Mistake(file, _header_line(content.decode(errors="replace"), str(error)), text)]
-    mistakes = [Mistake(file, each.line, _judge_import(each, extension, packages)) for each in find_imports(tree)]
-    mistakes += [Mistake(file, each.line, _word_annotation(each)) for each in find_unknown_annotations(tree)]
+    mistakes = [Mistake(file, line, _judge_import(name, extension, packages)) for name, line in find_imports(tree)]
+    mistakes += [Mistake(file, line, text) for line, text in judge_annotations(tree)]
     return sorted((mistake for mistake in mistakes if mistake.text), key=lambda mistake: mistake.line)
 
 
-def _judge_import(imported: Imported, extension: Extension, packages: dict[str, list[Distribution]]) -> str:
+def _judge_import(module: str, extension: Extension, packages: dict[str, list[Distribution]]) -> str:
     """Say what is wrong with an import, empty if nothing is."""
-    module = imported.module
     folder = extension.file.parent
     if is_of_python(module) or (folder / f"{module}.py").is_file() or (folder / module).is_dir():
         return ""
@@ -231,17 +214,6 @@ def _who_brings(name: str, packages: dict[str, list[Distribution]], declared: se
     for own, package in sorted(every.items()):
         if normal_name(own) in declared and normal_name(name) in map(normal_name, package.requires or ()):
             yield own
-
-
-def _word_annotation(unknown: UnknownAnnotation) -> str:
-    place = f"the parameter {unknown.parameter}" if unknown.parameter else "the result"
-    place = f"{place} of {unknown.tool}"
-    if unknown.undefined:
-        return f"{place} is annotated with {unknown.undefined}, which the file neither defines nor imports"
-    return (
-        f"{place} is annotated with {unknown.text}, which cannot be checked, so any value passes and arrives as it is: "
-        "use builtin types, Literal, unions, containers, or a TypedDict or dataclass of the file"
-    )
 
 
 def _header_line(text: str, said: str) -> int:

@@ -61,7 +61,6 @@ class Extension:
 
     @property
     def asks_for_ray(self) -> bool:
-        """True if its header asks for a cluster."""
         return asks_for_ray(self.header)
 
 

@@ -58,10 +58,6 @@ class Look:
     def files(self) -> set[Path]:
         return {found.file for found in self.readings}
 
-    def layers(self) -> list[list[Reading]]:
-        """The files read in each folder, nearest folder first."""
-        return [[self.readings[found] for found in folder.found] for folder in self.contents]
-
 
 class ExtensionLoader:
     """Registers extensions; without `places`, beside the packs that the registry holds when this is made."""
@@ -138,7 +134,7 @@ class ExtensionLoader:
         with LogSpan("extensions.load", files=len(look.readings)) as span:
             layers = [
                 [OfferedPack(reading.pack, partial(self._register, reading)) for reading in layer if reading.pack]
-                for layer in look.layers()
+                for layer in ([look.readings[found] for found in folder.found] for folder in look.contents)
             ]
             problems = [*look.problems(), *self._places.offer("extensions", layers)]
             self._replace_problems(problems)
@@ -156,7 +152,6 @@ class ExtensionLoader:
         self._registry.register_pack(pack, {tool: self._function_of(extension, tool) for tool in pack.tools})
 
     def _untrusted(self, look: Look) -> dict[str, AbsentPack]:
-        """Return the packs that nobody has trusted, by name."""
         absent: dict[str, AbsentPack] = {}
         for found, reading in look.readings.items():
             trust = self._folder_of(found.file).trust

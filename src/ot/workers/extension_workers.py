@@ -45,7 +45,6 @@ class Starting(Attempt):
         return self.worker.failure if self.worker is not None else None
 
     def settle(self, outcome: Worker | StartFailedError) -> None:
-        """Note the worker, or why there is none."""
         if isinstance(outcome, Worker):
             self.worker = outcome
             if self._retired:
@@ -272,7 +271,7 @@ class ExtensionWorkers:
                 break
             with anyio.move_on_at(idle_at):
                 await worker.retired.wait()
-        await worker.finish()
+        await worker.finished.wait()
 
 
 def _facts_for(pack: str, context: CallContext | None) -> dict[str, object]:

@@ -38,8 +38,6 @@ _DAY = 24 * 3600  # seconds
 
 
 class LibraryState(StrEnum):
-    """The state of a pack's libraries."""
-
     INSTALLED = "installed"  # this interpreter has them
     PREPARED = "prepared"  # its environment is ready
     MISSING = "not fetched"  # the first call that needs them installs them

@@ -22,8 +22,6 @@ from ot.workers.uv_program import PreparationError
 
 
 class _Making(Attempt):
-    """One environment that is being made."""
-
     def __init__(self, pack: str) -> None:
         super().__init__("installing its libraries", prefix=f"{pack}: ")
         self.failure: str | None = None

@@ -53,7 +53,6 @@ class WorkerPool:
         return await self._load_environments().python_of(libraries)
 
     def function_of(self, extension: Extension, tool: str) -> ToolFunction:
-        """Return the function that calls one tool of an extension."""
         return partial(self.call, extension, tool)
 
     def apply(self, settings: WorkerSettings, *, renew: Callable[[str], bool]) -> None:

@@ -100,7 +100,7 @@ class Worker:
         self.last_used = anyio.current_time()
         self._process = process
         self._host = host
-        self._finished = asyncio.Event()  # retired, and nothing in flight
+        self.finished = asyncio.Event()  # retired, and nothing in flight; or it has ended
         self._lines = Lines()
         self._loop = asyncio.get_running_loop()
         self._started: asyncio.Future[Message] = self._loop.create_future()
@@ -151,10 +151,6 @@ class Worker:
         self.retired.set()
         self._note_finish()
 
-    async def finish(self) -> None:
-        """Wait until a retired worker has no call in flight, or has ended."""
-        await self._finished.wait()
-
     async def close(self) -> None:
         """Let it end by itself if it has nothing to do; it has ended when this returns."""
         self.retire()
@@ -164,7 +160,7 @@ class Worker:
 
     def _note_finish(self) -> None:
         if self.retired.is_set() and not self._flights:
-            self._finished.set()
+            self.finished.set()
 
     def _on_end(self) -> None:
         told = self.failure is not None
@@ -185,7 +181,7 @@ class Worker:
             if not flight.answer.done():
                 flight.answer.set_exception(self._failure_of(flight, None if told else status))
                 flight.answer.exception()
-        self._finished.set()
+        self.finished.set()
 
     def _failure_of(self, flight: _Flight, status: int | None) -> Exception:
         reason = self.failure or "its worker was closed"
@@ -351,7 +347,6 @@ def _read_progress(params: Mapping[str, object]) -> tuple[float, float | None, s
 
 
 def _name_argument(arguments: Mapping[str, object]) -> str | None:
-    """Name the argument that cannot cross."""
     for name, value in arguments.items():
         try:
             encode(value, f"the argument {name}")

@@ -16,7 +16,7 @@ from ot.kernel import limits
 from ot.kernel.scratch import measure_scratch
 from ot.kernel.supply import KernelSupply
 from ot_confinement import Allowance
-from ot_confinement.limits import Limits
+from ot_confinement.limits import Confinement
 from ot_guardian import clear_folder
 from ot_kernel.scratch_folders import ScratchFolders
 from tests.unit.kernel.kernels import kernels, run, run_in, scratch_of, until
@@ -125,7 +125,7 @@ async def test_where_no_folder_can_be_made_runs_are_refused_and_others_go_on() -
 
 
 def test_a_folder_that_no_rules_go_with_serves_once(tmp_path: Path) -> None:
-    class WithoutRules(Limits):
+    class WithoutRules(Confinement):
         def size_folder(self, folder: str) -> bool:
             return True
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from anyio import fail_after, to_thread
 
-from ot.workers.ray.orders import make_order, write_bundle
+from ot.workers.ray.engine import make_order, write_bundle
 from ot_ray.frames import Frames, Kind
 from ot_ray.hosting import Hosting
 from ot_sdk import protocol

@@ -16,7 +16,7 @@ from ot.workers.header_options import HeaderMistakeError, read_placement
 from ot.workers.pep723 import parse_header
 from ot.workers.pool import open_worker_pool
 from ot.workers.ray.driver_process import start_driver
-from ot.workers.ray.orders import make_order, needs_of, write_bundle
+from ot.workers.ray.engine import make_order, needs_of, write_bundle
 from ot.workers.uv_program import PreparationError
 from ot_ray.frames import Frames, Kind, read_order, write_frame
 from tests.ray.engines import write_heavy

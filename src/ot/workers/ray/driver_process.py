@@ -147,7 +147,6 @@ class DriverProcess:
 
     @property
     def busy(self) -> bool:
-        """True if it has a worker."""
         return bool(self._workers)
 
     @property

@@ -1,27 +1,114 @@
-"""Workers on a Ray cluster: actors that the driver places by what extensions need, as many as calls keep busy."""
+"""Workers on a Ray cluster: actors that the driver places by what extensions need, and what travels to their nodes."""
 
 from __future__ import annotations
 
+import hashlib
+import io
 import logging
 import sys
+import zipfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import anyio
 from anyio.abc import TaskGroup
 
+import ot_confinement
+import ot_guardian
+import ot_kernel
+import ot_ray
+import ot_sdk
+from mcp_core.atomic_write import write_file
 from mcp_core.json_types import JsonObject
 from ot.config.models import WorkerSettings
 from ot.errors import PackNotReadyError
-from ot.logs import LogSpan
+from ot.logs import LogSpan, write_log
 from ot.registry.definitions import Libraries
+from ot.workers.environment import confinement_of
 from ot.workers.extension import Extension, WorkerHost
-from ot.workers.header_options import EngineName
+from ot.workers.header_options import CONFINE, EngineName, Placement, read_options, read_placement
+from ot.workers.installing import Installer
 from ot.workers.pack_environments import PackEnvironments
+from ot.workers.pep723 import read_header
 from ot.workers.ray.driver_process import DriverProcess, start_driver
-from ot.workers.ray.orders import make_order, needs_of, write_bundle
 from ot.workers.uv_program import PreparationError, Tell
 from ot.workers.worker import Worker
+from ot_ray.frames import Bounds, Order
+
+
+async def make_order(extension: Extension, host: WorkerHost, tell: Tell) -> tuple[Placement, Order]:
+    """Read an extension, and resolve its dependencies if there is no lock yet; raises PreparationError and OSError."""
+    file = extension.source
+    header, warning = read_header(file)
+    if header is None:
+        raise PreparationError(warning or "its header is gone, so where it should run is unknown")
+    if warning is not None:
+        write_log(logging.WARNING, "worker.header", file=file, problem=warning)
+    confine = confinement_of(file, header, host)
+    _check_paths(read_options(header).get(CONFINE))
+    bounds = None
+    if confine is not None:
+        read, write = (tuple(map(str, places)) for places in (confine.read, confine.write))
+        bounds = Bounds(read, write, confine.hosts, confine.memory)
+    installer = Installer(file, header, host, tell)
+    lock = await installer.locked()
+    order = Order(
+        name=file.name,
+        source=file.read_bytes(),
+        header=header.as_comments().encode(),
+        lock=lock,
+        checked=installer.lock.kind == "shipped",
+        bounds=bounds,
+    )
+    return read_placement(header), order
+
+
+def needs_of(placement: Placement) -> dict[str, object]:
+    return {
+        "num_cpus": placement.cpus,
+        "num_gpus": placement.gpus,
+        "memory": placement.memory,
+        "resources": dict(placement.resources),
+    }
+
+
+def _check_paths(confine: object) -> None:
+    """Accept whole paths only, since a node has neither this project nor the home of this person."""
+    places = [*confine.get("read", ()), *confine.get("write", ())] if isinstance(confine, dict) else []
+    for place in places:
+        if not str(place).startswith("/"):
+            raise PreparationError(
+                f"confine in its header names {place!r}, which a node of the cluster does not have; "
+                'with engine = "ray", write absolute paths as they are on the nodes'
+            )
+
+
+_PACKAGES = (ot_ray, ot_sdk, ot_kernel, ot_guardian, ot_confinement)
+_DATE = (1980, 1, 1, 0, 0, 0)  # the same content gives the same bytes
+
+
+def write_bundle(state: Path) -> Path:
+    """Return the file, written below `state` if it is not there; raises OSError."""
+    content = _build()
+    file = state / "ray" / f"{hashlib.sha256(content).hexdigest()[:16]}.zip"
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_file(file, content, mode=0o600)
+    return file
+
+
+@cache
+def _build() -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for package in _PACKAGES:
+            folder = Path(str(package.__file__)).parent
+            for file in sorted(folder.rglob("*.py")):
+                name = file.relative_to(folder.parent).as_posix()
+                bundle.writestr(zipfile.ZipInfo(name, _DATE), file.read_bytes(), zipfile.ZIP_DEFLATED)
+    return packed.getvalue()
+
 
 _PINNED = Path(__file__).with_name("requirements.txt")
 LIBRARIES = Libraries("ray", ("ray",), ("ray",), _PINNED)
