@@ -22,8 +22,7 @@ from bench.labelled_sets import LabelledSet, Tool, ndcg, read_sets
 from bench.report import Line
 from bench.servers import Servers
 from ot.config.models import Config
-from ot.introspect.catalogue import Catalogue
-from ot.introspect.help import Help
+from ot.introspect.help import Catalogue, Help
 from ot.registry.from_schema import define_pack
 from ot.registry.ranking.index import ToolIndex
 from ot.registry.registry import ToolRegistry

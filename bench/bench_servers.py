@@ -19,8 +19,7 @@ from mcp import Client, StdioServerParameters
 from bench.bench_calls import marginal_call
 from bench.report import Line
 from bench.servers import RUN, Servers, run, warm_up
-from ot.registry.identifiers import identifier
-from ot.registry.names import is_of_python
+from ot.registry.names import identifier, is_of_python
 from tests.reference_servers.servers import NAMES, ServerCommand, reference_server
 from tests.tokens import count_tokens
 

@@ -14,7 +14,7 @@ import anyio
 
 from bench.report import Line
 from bench.servers import Servers
-from ot.config.models import VadSettings
+from ot.config.assistant import VadSettings
 from ot.isolate import IsolateHost
 from ot_voice.audio import Utterance
 from ot_voice.ear import Ear, SileroDetector

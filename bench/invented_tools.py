@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from bench.labelled_sets import Tool
-from ot.registry.ranking.thesaurus import SYNONYMS
+from ot.registry.ranking.words import SYNONYMS
 
 
 def invent_tool(chance: random.Random, number: int) -> Tool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import anyio
 
 from bench.bench_voice import COMMANDS, DEVICES, OTHER, TOOLS
-from ot.config.models import VadSettings
+from ot.config.assistant import VadSettings
 from ot.isolate import IsolateHost
 from ot_voice.audio import Utterance
 from ot_voice.ear import Ear, SileroDetector

@@ -12,8 +12,7 @@ from anyio.abc import TaskGroup
 from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import replace
 from ot.clients.caller import NOBODY, Caller, Progress
-from ot.clients.claims import Abilities
-from ot.clients.front import ELICIT, Front
+from ot.clients.front import ELICIT, Abilities, Front
 from ot.run.answer import Answer
 from ot.run.client_requests import Questions
 from ot.run.live_run import LiveRun, Patience

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ot.config.keys import INCLUDE, INCLUDE_WORDS, Key, known_keys
-from ot.config.settings import AT_ONCE, REQUIRED
-from ot.config.value_words import with_range, word_value
+from ot.config.section import AT_ONCE, REQUIRED
+from ot.config.template import with_range, word_value
 from scripts.reference.tables import render_table
 
 

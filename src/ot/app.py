@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from ot.audit.opening import open_audit
 from ot.clients.caller import NOBODY, Caller
-from ot.clients.claims import KnownClients
+from ot.clients.front import KnownClients
+from ot.config.assistant import AiSettings
 from ot.config.loader import LoadedConfig
-from ot.config.models import AiSettings
 from ot.config.paths import PackFolders, state_folder
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.validation import load_compiler
-from ot.files.watches import FolderWatches
+from ot.files.folder_watch import FolderWatches
 from ot.introspect import Finder, Reload
 from ot.journal.opening import open_journal
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote

@@ -20,7 +20,7 @@ from anyio.abc import TaskGroup
 
 from mcp_core.quick_dataclass import dataclass
 from ot.app import App, open_app
-from ot.clients.claims import KnownClients
+from ot.clients.front import KnownClients
 from ot.clients.person import Person
 from ot.config.loader import LoadedConfig
 from ot.config.personal import for_person, groups_that_count, is_administrator

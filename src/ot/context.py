@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import anyio
 
 from ot.clients.caller import NOBODY, Caller, Milestone
-from ot.clients.claims import Claims
 from ot.effects import Effect
 from ot.tasks.owned_tasks import ReusableScope
 from ot.values import Arguments, ToolValue
@@ -61,7 +60,6 @@ class CallContext:
         "_left",
         "_scope",
         "caller",
-        "claims",
         "depth",
         "effect",
         "entry",
@@ -87,7 +85,6 @@ class CallContext:
         self.depth = depth  # the number of calls around this one
         self.effect = effect  # what the call does outside
         self.entry = entry  # the number of its line in the audit log; 0 if it has none
-        self.claims: Claims | None = None  # what its server is told that the client can do
         self.startup = 0.0  # seconds for which it waited while a worker or a server was started
         self.reports = 0  # of its progress
         self._latest: tuple[float, float | None, str] = (0.0, None, "")  # of its reports

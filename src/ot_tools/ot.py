@@ -35,7 +35,7 @@ from ot.journal.listing import describe_run
 from ot.journal.reuse import Unknown
 from ot.notify import append_message, find_topic
 from ot.proxy import Servers, fill_prompt, list_prompts, list_resources, read_resource
-from ot.registry.marks import in_kernel
+from ot.registry.definitions import in_kernel
 from ot.results.kept_values import KeptValues
 from ot.results.page import Query
 from ot.results.reader import ResultReader

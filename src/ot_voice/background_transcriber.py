@@ -17,7 +17,7 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from ot.ai import Event, Finished, TextDelta
-from ot.config.models import VoiceSettings
+from ot.config.assistant import VoiceSettings
 from ot.errors import OneToolError
 from ot.execution.wording import word_error
 from ot.logs import LogSpan, write_log

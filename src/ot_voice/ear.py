@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 
 from mcp_core.quick_dataclass import dataclass
-from ot.config.models import VadSettings
+from ot.config.assistant import VadSettings
 from ot.errors import VoiceError
 from ot_voice.audio import BLOCK, Utterance, load_library, seconds_of
 

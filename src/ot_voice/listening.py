@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from ot.config.models import VoiceSettings
+from ot.config.assistant import VoiceSettings
 from ot.errors import CallError
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import word_error

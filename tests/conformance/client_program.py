@@ -17,16 +17,14 @@ import anyio
 import httpx2
 
 from ot.clients.caller import Caller
-from ot.clients.claims import Abilities
-from ot.clients.front import Front
+from ot.clients.front import Abilities, Front
 from ot.config.models import Config
 from ot.config.secrets import Secrets
 from ot.errors import CallError
 from ot.execution.tool_executor import ToolExecutor
 from ot.parts.known_tools import load_connection_builder
 from ot.proxy.host import ProxyHost
-from ot.proxy.prompts import fill_prompt, list_prompts
-from ot.proxy.resources import list_resources, read_resource
+from ot.proxy.resources import fill_prompt, list_prompts, list_resources, read_resource
 from ot.proxy.server import ProxiedServer
 from ot.proxy.servers import Servers, open_servers
 from ot.registry.places import PackPlaces

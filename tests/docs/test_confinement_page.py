@@ -7,8 +7,8 @@ from pathlib import Path
 
 import yaml
 
-from ot.config.confine import ConfineSettings
 from ot.config.models import Config
+from ot.config.server_settings import ConfineSettings
 from ot.workers.header_options import read_confine
 from ot.workers.pep723 import parse_header
 from ot_confinement.hosts import parse_host

@@ -10,8 +10,7 @@ import yaml
 
 from onetool.foreign.clients import CLIENTS
 from ot.registry.from_schema import define_pack
-from ot.registry.identifiers import identifier
-from ot.registry.names import is_of_python
+from ot.registry.names import identifier, is_of_python
 from tests.page_shell import run_commands, write_programs
 from tests.reference_servers.servers import reference_server
 

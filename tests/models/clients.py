@@ -11,7 +11,7 @@ from ot.ai.failover import Backoff
 from ot.ai.messages import AssistantMessage, Event, Model, TextDelta, ToolMessage, UserMessage
 from ot.ai.opening import build_model
 from ot.ai.tool_loop import ToolLoop
-from ot.config.models import AiSettings
+from ot.config.assistant import AiSettings
 from ot.execution.tool_executor import ToolExecutor
 
 AT_ONCE = Backoff(retries=2, first=0.01, chance=lambda: 0.0)

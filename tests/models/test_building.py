@@ -97,7 +97,7 @@ async def test_without_a_key_for_the_model_that_stands_in_the_setting_that_wants
 
 def test_building_a_client_loads_neither_sdk() -> None:
     code = (
-        "import sys; from ot.ai.opening import build_model; from ot.config.models import AiSettings; "
+        "import sys; from ot.ai.opening import build_model; from ot.config.assistant import AiSettings; "
         "build_model(AiSettings(), 'ollama'); build_model(AiSettings(), 'anthropic', api_key='k'); "
         "sys.exit(bool({'anthropic', 'ollama', 'httpx', 'httpx2'} & set(sys.modules)))"
     )

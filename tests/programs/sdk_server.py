@@ -13,7 +13,7 @@ from onetool.front.late_app import open_late_app
 from onetool.front.offer import open_offer
 from onetool.front.server import OneToolServer
 from onetool.telemetry_setup import build_telemetry
-from ot.clients.claims import KnownClients
+from ot.clients.front import KnownClients
 from ot.kernel.zygote_process import end_zygote, launch_zygote
 
 

@@ -15,8 +15,7 @@ from ot.config.models import Config
 from ot.config.secrets import Secrets
 from ot.errors import CallError, ToolError
 from ot.execution.tool_executor import ToolExecutor
-from ot.proxy.prompts import fill_prompt, list_prompts
-from ot.proxy.resources import list_resources, read_resource
+from ot.proxy.resources import fill_prompt, list_prompts, list_resources, read_resource
 from ot.registry.registry import ToolRegistry
 from ot.shapes.shapes import Shapes, open_shapes
 from ot.store.shelf import FolderShelf

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from ot.proxy.team_logins import TeamLogins
+from ot.proxy.plan import TeamLogins
 from ot.store.logins import MemoryPendingLogins, PendingLogins
 from ot.store.opening import build_backend
 from tests.store.conftest import BOTH, EMBEDDED

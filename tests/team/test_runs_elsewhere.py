@@ -15,11 +15,8 @@ import pytest
 from onetool.replicas.channels import open_talks
 from onetool.replicas.detached_runs import STOP, WAIT, DetachedElsewhere, DetachedHere
 from ot.app import App
-from ot.clients.caller import Caller, Choice
-from ot.clients.claims import Abilities
-from ot.clients.front import Front
-from ot.clients.mcp_client import caller_of
-from ot.clients.memory import ClientMemory
+from ot.clients.caller import Caller, Choice, ClientMemory, caller_of
+from ot.clients.front import Abilities, Front
 from ot.errors import NoDetachedRunError, ToolError
 from ot.run.runs import Runs, open_runs
 from ot.store.postgres.link import PostgresLink

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import anyio
 
 from ot.ai.messages import Event, Finished, TextDelta
-from ot.config.models import VadSettings, VoiceSettings
+from ot.config.assistant import VadSettings, VoiceSettings
 from ot_voice.audio import BLOCK
 from ot_voice.background_transcriber import BackgroundTranscriber
 from ot_voice.ear import Ear

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from ot.ai.messages import ToolEnded
-from ot.config.models import VoiceSettings
+from ot.config.assistant import VoiceSettings
 from ot_voice.events import AnswerEnded, Answering, Heard, Interrupted, Spoken
 from ot_voice.listening import open_listening
 from ot_voice.players import FolderPlayer

@@ -12,7 +12,7 @@ import pytest
 
 from ot.ai.messages import Event, Finished
 from ot.clients.caller import Caller, Choice
-from ot.config.models import VoiceSettings
+from ot.config.assistant import VoiceSettings
 from ot.execution.tool_executor import ToolExecutor
 from ot_voice.consent import SpokenConsent, read_aloud
 from ot_voice.events import Answered, AnswerEnded, Asked, Asking, Heard, Spoken

@@ -6,7 +6,7 @@ from typing import Any
 
 import anyio
 
-from ot.config.models import VoiceSettings
+from ot.config.assistant import VoiceSettings
 from ot_voice.grammar import Names
 from ot_voice.listening import LiveNames
 from tests.opened_executor import add_tool, open_executor

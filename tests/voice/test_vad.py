@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy
 import pytest
 
-from ot.config.models import VadSettings
+from ot.config.assistant import VadSettings
 from ot_voice.audio import BLOCK, Utterance, seconds_of
 from ot_voice.ear import Ear, Segmenter, SileroDetector, SpeechBegan
 from tests.voice.spoken_audio import VOICES, cut_blocks, in_a_room, silence, speak, to_bytes

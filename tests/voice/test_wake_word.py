@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ot.config.models import VadSettings
+from ot.config.assistant import VadSettings
 from ot.errors import VoiceError
 from ot.execution.wording import word_error
 from ot_voice.audio import Utterance

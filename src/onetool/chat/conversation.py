@@ -16,8 +16,8 @@ from onetool.console.engine_events import EngineEvents, ExitRequested, Question
 from ot.ai import Event, ToolLoop, Totals
 from ot.app import open_app, open_assistant
 from ot.clients.caller import Caller
+from ot.config.assistant import AiSettings
 from ot.config.loader import LoadedConfig
-from ot.config.models import AiSettings
 from ot.kernel.zygote_process import ZygoteProcess
 
 CLIENT = "onetool chat"

@@ -11,10 +11,10 @@ from mcp_core.json_types import JsonObject
 from ot.ai.memory import Exchange
 from ot.ai.messages import AssistantMessage, ToolMessage
 from ot.ai.stored import Lines, Restored, restore
-from ot.clients.memory import ClientMemory
+from ot.clients.caller import ClientMemory
 from ot.clients.person import LOCAL
+from ot.config.assistant import AiSettings
 from ot.config.loader import LoadedConfig
-from ot.config.models import AiSettings
 from ot.config.paths import state_folder
 from ot.errors import ConfigError
 from ot.store.conversations import CONVERSATIONS_FOLDER, Conversations, OpenConversation

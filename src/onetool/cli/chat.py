@@ -19,8 +19,8 @@ from onetool.console.clean_text import count_of, one_line
 from onetool.console.engine_events import ExitRequested, Question
 from ot.ai import ToolLoop
 from ot.app import launch
+from ot.config.assistant import AiSettings
 from ot.config.loader import LoadedConfig
-from ot.config.models import AiSettings
 from ot.config.paths import state_folder
 from ot.config.providers import find_providers
 from ot.errors import MissingExtraError, ModelError

@@ -21,7 +21,7 @@ from onetool.foreign.connecting import (
     show_entry,
     survey_connections,
 )
-from ot.config.environment import CONFIG_VARIABLE
+from ot.config.layers import CONFIG_VARIABLE
 from ot.config.paths import CONFIG_FILE, Places, absolute, find_places
 from ot.config.project_trust import project_trust
 

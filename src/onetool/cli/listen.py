@@ -18,8 +18,8 @@ from onetool.cli.start import load
 from onetool.console.caller import make_caller
 from onetool.console.clean_text import clean, show_seconds
 from ot.app import launch, open_app, open_assistant
+from ot.config.assistant import VoiceSettings
 from ot.config.loader import LoadedConfig
-from ot.config.models import VoiceSettings
 from ot.config.providers import find_providers
 from ot.errors import ModelError, VoiceError
 from ot.execution.wording import word_error

@@ -12,7 +12,7 @@ from onetool.cli.start import load
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.config.personal import PEOPLE_FOLDER
-from ot.config.seal_keys import keys_file, load_sealer, make_keys, read_keys, write_keys
+from ot.config.personal_secrets import keys_file, load_sealer, make_keys, read_keys, write_keys
 from ot.errors import ConfigError
 from ot.store.opening import build_backend
 from ot.store.sealing import Resealed, Sealer, new_key, reseal_files

@@ -14,7 +14,7 @@ from onetool.cli.printing import add_json_argument, complain
 from onetool.cli.served import enter_folder, load_served, serve_stdio
 from onetool.http.listening import bind_address, listen_privately
 from onetool.http.token import TOKEN_FILE, read_token
-from ot.config.environment import TOKEN_VARIABLE
+from ot.config.layers import TOKEN_VARIABLE
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.config.personal import for_team

@@ -22,10 +22,10 @@ from onetool.http.server import Site, find_address, serve_http
 from onetool.people.people import build_people
 from onetool.replicas.draining import Draining
 from onetool.telemetry_setup import build_telemetry, sending_telemetry
-from ot.clients.claims import KnownClients
+from ot.clients.front import KnownClients
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
-from ot.config.seal_keys import load_sealer
+from ot.config.personal_secrets import load_sealer
 from ot.kernel.zygote_process import ZygoteProcess
 from ot.parts.shared_parts import SharedBackend
 from ot.store.opening import Backend, open_backend

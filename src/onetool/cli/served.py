@@ -17,7 +17,7 @@ from onetool.cli import OK, USAGE
 from onetool.cli.printing import complain
 from onetool.cli.start import load
 from onetool.front.definition import own_definition
-from ot.clients.claims import KnownClients
+from ot.clients.front import KnownClients
 from ot.config.loader import LoadedConfig
 from ot.errors import ConfigError
 from ot.kernel.zygote_process import ZygoteProcess, end_zygote, launch_zygote

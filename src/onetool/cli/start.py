@@ -10,8 +10,9 @@ from pathlib import Path
 
 from onetool.cli.printing import complain
 from ot.config.loader import LoadedConfig, load_config
-from ot.config.models import LogSettings, ServerSettings
+from ot.config.models import LogSettings
 from ot.config.paths import kept_log
+from ot.config.server_settings import ServerSettings
 from ot.errors import ConfigError
 from ot.logs import LEVELS, configure_logging
 

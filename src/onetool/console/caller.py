@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ot.clients.caller import Ask, Caller, Notes, Progress
-from ot.clients.memory import ClientMemory
+from ot.clients.caller import Ask, Caller, ClientMemory, Notes, Progress
 from ot.clients.person import LOCAL
 
 

@@ -23,7 +23,7 @@ from ot.errors import CallError, UnknownResultError, UnknownRunError
 from ot.execution.failing import call_error_from
 from ot.execution.wording import word_error
 from ot.logs import write_log
-from ot.proxy.team_logins import CALLBACK as FROM_SERVER
+from ot.proxy.plan import CALLBACK as FROM_SERVER
 from ot.store.unavailable import StoreUnavailableError
 
 if TYPE_CHECKING:  # it needs the libraries of the extra `team`

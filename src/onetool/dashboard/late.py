@@ -15,7 +15,7 @@ from onetool.front.late_app import ServedApps
 from ot.clients.person import LOCAL_PERSON
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
-from ot.config.seal_keys import load_sealer
+from ot.config.personal_secrets import load_sealer
 from ot.store.opening import Backend
 
 if TYPE_CHECKING:

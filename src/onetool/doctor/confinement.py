@@ -9,9 +9,9 @@ from pathlib import Path
 import anyio
 
 from onetool.doctor.finding import Finding, edit, green, red, yellow
-from ot.config.confine import ConfineSettings
 from ot.config.loader import LoadedConfig
 from ot.config.models import ExecutionSettings
+from ot.config.server_settings import ConfineSettings
 from ot.errors import RunError, SandboxError
 from ot.execution.wording import word_error
 from ot.kernel.groups import find_own_group

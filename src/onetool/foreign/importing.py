@@ -12,10 +12,10 @@ from onetool.foreign.secret_values import Vault
 from onetool.foreign.text_files import TextFile, read_text_file, replace_text_file
 from onetool.foreign.yaml_edit import add_entries
 from ot.config.documents import read_document
-from ot.config.models import ServerSettings
 from ot.config.paths import SECRETS_FILE
 from ot.config.reading import SettingsError
 from ot.config.secrets import read_secrets
+from ot.config.server_settings import ServerSettings
 from ot.registry.names import PROTECTED
 
 NEW = "new"

@@ -14,7 +14,7 @@ from mcp.server.mcpserver import Context
 from mcp_core.quick_dataclass import dataclass
 from mcp_official import is_sessionless
 from onetool.people.person_of import person_of
-from ot.clients.memory import IDLE, ClientMemory
+from ot.clients.caller import IDLE, ClientMemory
 from ot.store.replicas import RememberedClient
 
 State = TypeVar("State")

@@ -13,10 +13,8 @@ from mcp_core.quick_dataclass import dataclass
 from onetool.front.clients import Clients
 from onetool.front.late_app import ServedApps
 from onetool.replicas.draining import NO_NEW_RUNS, Draining, word_stopped
-from ot.clients.caller import Progress
+from ot.clients.caller import ClientMemory, Progress, caller_of
 from ot.clients.front import Front
-from ot.clients.mcp_client import caller_of
-from ot.clients.memory import ClientMemory
 from ot.clients.person import Person
 from ot.errors import StoreGoneError
 from ot.run.answer import Answer

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from mcp_core.distribution import VERSION
 from mcp_core.json_types import JsonObject
-from ot.config.entries import Mistake
 from ot.run.answer import DESCRIPTION
 
 if TYPE_CHECKING:
     from ot.app import App
+    from ot.config.mistakes import Mistake
 
 NAME = "onetool"
 INSTRUCTIONS = "One tool, `run`, reaches every tool of this person from Python. Start with `ot.help()`."

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 import anyio
 
 from onetool.stalls import name_stalls
-from ot.clients.claims import KnownClients
+from ot.clients.front import KnownClients
 from ot.clients.person import LOCAL, Person
-from ot.config.entries import Mistake
 
 if TYPE_CHECKING:
     from ot.app import App
     from ot.apps import Apps
+    from ot.config.mistakes import Mistake
 
 Engine = TypeVar("Engine")
 

@@ -49,11 +49,8 @@ from onetool.front.messages import (
 )
 from onetool.front.offer import Offer
 from onetool.front.rendering import PlainResults, ProgressReport, render_answer
-from ot.clients.caller import Caller
-from ot.clients.claims import Abilities
-from ot.clients.front import Front, FrontError
-from ot.clients.mcp_client import caller_of
-from ot.clients.memory import ClientMemory
+from ot.clients.caller import Caller, ClientMemory, caller_of
+from ot.clients.front import Abilities, Front, FrontError
 from ot.clients.person import LOCAL_PERSON
 from ot.logs import write_log
 from ot.run.answer import Answer

@@ -35,8 +35,8 @@ from onetool.front.operations import watching_operations
 from onetool.front.tool_run import LogLevels, ServerState
 from onetool.people.person_of import person_of
 from onetool.replicas.draining import Draining
-from ot.clients.claims import Abilities
-from ot.clients.memory import ClientMemory
+from ot.clients.caller import ClientMemory
+from ot.clients.front import Abilities
 from ot.clients.person import LOCAL_PERSON, Person
 from ot.run.waiting_runs import WaitingRuns
 from ot.telemetry.telemetry import Telemetry

@@ -36,9 +36,8 @@ from onetool.front.commands import Client, Commands
 from onetool.front.messages import LEVELS
 from onetool.front.rendering import ProgressReport, render_answer
 from onetool.people.person_of import person_of
-from ot.clients.claims import Abilities
-from ot.clients.front import Front, FrontError
-from ot.clients.memory import ClientMemory
+from ot.clients.caller import ClientMemory
+from ot.clients.front import Abilities, Front, FrontError
 from ot.run.answer import Answer
 from ot.run.client_requests import Questions
 from ot.run.waiting_runs import LostRunError, UnknownStateError, Waiting

@@ -45,8 +45,7 @@ from onetool.front.server import OneToolServer
 from onetool.http.connections import connection_of
 from onetool.http.gates import join_body, read_messages, receive_again
 from onetool.people.person_of import person_in
-from ot.clients.claims import Abilities
-from ot.clients.front import Front
+from ot.clients.front import Abilities, Front
 from ot.clients.person import Person
 from ot.run.answer import Answer
 from ot.telemetry.telemetry import Telemetry

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mcp_core.atomic_write import write_private
-from ot.config.environment import TOKEN_VARIABLE
+from ot.config.layers import TOKEN_VARIABLE
 from ot.errors import ConfigError
 
 TOKEN_FILE = "http-token"

@@ -13,11 +13,8 @@ import anyio
 
 from mcp_core.json_types import Json, JsonObject
 from onetool.replicas.channels import ReplicaChannel, ReplicaChannels, ReplicaGoneError, pass_on, progress_to
-from ot.clients.caller import Caller
-from ot.clients.claims import Abilities
-from ot.clients.front import Front, FrontError
-from ot.clients.mcp_client import caller_of
-from ot.clients.memory import ClientMemory
+from ot.clients.caller import Caller, ClientMemory, caller_of
+from ot.clients.front import Abilities, Front, FrontError
 from ot.errors import NoDetachedRunError, ToolError
 from ot.execution.consent import held
 from ot.run.answer import Answer, RunAnswer

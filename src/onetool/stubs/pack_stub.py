@@ -23,7 +23,7 @@ from ot.proxy import Servers
 from ot.registry.annotations import AnnotationReader
 from ot.registry.definitions import PROXY, PackDefinition, ToolDefinition
 from ot.registry.from_source import Parameter, list_parameters, parse_source
-from ot.registry.wrapped_results import result_schema
+from ot.registry.open_results import result_schema
 from ot.shapes.shape import Shape
 from ot.shapes.shapes import Shapes
 

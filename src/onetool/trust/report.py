@@ -13,8 +13,8 @@ from pathlib import Path
 from ot.config.documents import parse_document
 from ot.config.keys import INCLUDE
 from ot.config.paths import PROMPTS_FILE, SECRETS_FILE, SKILLS, TOOLS
+from ot.config.secrets import references
 from ot.config.tightening import Tightening
-from ot.config.variables import references
 from ot.errors import ConfigError, PackLoadError
 from ot.registry.from_source import parse_pack
 from ot.skills.skill_file import parse_skill

@@ -8,7 +8,7 @@ from ot.ai.messages import Model
 from ot.ai.opening import ModelAccess, build_model, record_into
 from ot.ai.tool_loop import ToolLoop
 from ot.clients.caller import NOBODY, Caller
-from ot.config.models import AiSettings
+from ot.config.assistant import AiSettings
 from ot.config.providers import find_providers
 from ot.config.secrets import Secrets
 from ot.execution.tool_executor import ToolExecutor

@@ -30,7 +30,7 @@ from ot.ai.messages import (
     ToolCall,
     Usage,
 )
-from ot.config.models import PriceSettings
+from ot.config.assistant import PriceSettings
 from ot.errors import ModelRefusedError, ModelUnavailableError
 from ot.logs import write_log
 

@@ -22,7 +22,7 @@ from ot.ai.messages import (
     ToolResult,
     UserMessage,
 )
-from ot.config.models import MemorySettings
+from ot.config.assistant import MemorySettings
 
 STOPPED = "[The answer was stopped here.]"
 NOTHING = "[no words]"

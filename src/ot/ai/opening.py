@@ -13,7 +13,7 @@ import anyio.to_thread
 from mcp_core.quick_dataclass import dataclass
 from ot.ai.failover import Record
 from ot.ai.messages import Model, Piece, Request, Usage
-from ot.config.models import AiSettings
+from ot.config.assistant import AiSettings
 from ot.config.providers import Provider, find_providers
 from ot.config.secrets import Secrets
 from ot.errors import ConfigError, MissingExtraError

@@ -30,7 +30,7 @@ from ot.ai.messages import (
 )
 from ot.ai.offered_tools import OfferedTools, find_chosen, offer_tools
 from ot.clients.caller import NOBODY, Caller
-from ot.config.models import AiSettings
+from ot.config.assistant import AiSettings
 from ot.execution.tool_executor import ToolExecutor
 from ot.tasks.owned_tasks import OwnedTasks
 from ot.values import Image

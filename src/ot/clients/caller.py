@@ -1,20 +1,42 @@
-"""The caller of a tool: how long it can wait, and how it is told and asked."""
+"""The caller of a tool: how long it can wait, how it is told and asked, and the memory of its run and its client.
+
+A caller is made of an MCP client's front here, and nowhere else.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from mcp_core.quick_dataclass import dataclass
-from ot.clients.front import Front
-from ot.clients.memory import ClientMemory
+from mcp_core.json_types import Json, JsonObject
+from mcp_core.quick_dataclass import dataclass, field
+from ot.clients.front import ELICIT, Front, FrontError
 from ot.clients.person import LOCAL
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
+
+IDLE = 3600.0  # seconds after which a client without a connection is forgotten
+MOST_NAMES = 1000
+EVERYTHING = "*"
+"""Stands for all names, once a client has read more than can be remembered one by one."""
+
+
+@dataclass(eq=False)
+class ClientMemory:
+    """Remembers for as long as a run, or the client that starts runs, lasts."""
+
+    connection: int = 0  # its number in this process; 0 for whoever has none
+    agreed: set[tuple[str, str]] = field(default_factory=set)  # tools, and why a person was asked about each
+    read: set[str] = field(default_factory=set)  # names of tools and resources, if a flow rule guards what they give
+
+    def note(self, names: Iterable[str]) -> None:
+        """Remember that something was read, under these names."""
+        self.read.update(names)
+        if len(self.read) > MOST_NAMES:
+            self.read = {EVERYTHING}
 
 
 class Choice(StrEnum):
@@ -84,3 +106,67 @@ class Caller:
 
 NOBODY = Caller()
 """Callers that do not say who they are."""
+
+
+UNNAMED = "unnamed"
+
+_NO = "no"
+_AGREED, _CHOSEN = "agree", "answer"
+_YES_OR_NO: JsonObject = {
+    "properties": {_AGREED: {"description": "Let this call go ahead", "title": "Agree", "type": "boolean"}},
+    "required": [_AGREED],
+    "title": "Agreement",
+    "type": "object",
+}
+
+
+def caller_of(
+    front: Front,
+    *,
+    memory: ClientMemory,
+    progress: Progress | None = None,
+    client: str = "",
+    run_id: str = "",
+    principal: str = LOCAL,
+) -> Caller:
+    """Return the caller of a run that a client has asked for, or waits for."""
+    return Caller(
+        progress=progress,
+        ask=_asking(front) if front.able.can_elicit else None,
+        front=front,
+        memory=memory,
+        client=client or UNNAMED,
+        run_id=run_id,
+        principal=principal,
+    )
+
+
+def _asking(front: Front) -> Ask:
+    """Put questions to the person as forms; what is not an answer is a no."""
+
+    async def ask(question: str, choices: Sequence[Choice]) -> Choice | None:
+        form = _YES_OR_NO if choices == YES_OR_NO else _choosing(choices, sessionless=front.sessionless)
+        try:
+            answer = await front.request(ELICIT, {"message": question, "mode": "form", "requestedSchema": form}, "")
+        except FrontError:
+            return None
+        content = answer.get("content") if answer.get("action") == "accept" else None
+        return _read_choice(content, choices) if isinstance(content, Mapping) else None
+
+    return ask
+
+
+def _choosing(choices: Sequence[Choice], *, sessionless: bool) -> JsonObject:
+    words: dict[str, str] = {**{choice.value: CHOICE_WORDS[choice] for choice in choices}, _NO: "No"}
+    field: JsonObject = {"title": "Answer", "type": "string"}
+    if sessionless:
+        field["oneOf"] = [{"const": key, "title": text} for key, text in words.items()]
+    else:  # clients of that era know the titles of choices under this name
+        field |= {"enum": list(words), "enumNames": list(words.values())}
+    return {"type": "object", "properties": {_CHOSEN: field}, "required": [_CHOSEN]}
+
+
+def _read_choice(content: Mapping[str, Json], choices: Sequence[Choice]) -> Choice | None:
+    if choices == YES_OR_NO:
+        return Choice.ONCE if content.get(_AGREED) is True else None
+    return next((choice for choice in choices if content.get(_CHOSEN) == choice.value), None)

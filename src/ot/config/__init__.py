@@ -2,7 +2,7 @@
 
 A key is described once, on its field (`setting(...)` in `models`): words, default, when it takes effect, which layers
 may set or only tighten it. The file of `onetool init`, the reference and the checks are derived from that. A mistake
-switches off its entry and nothing else (`entries`), but what guards the person is no entry. Sections are classes of
+switches off its entry and nothing else (`mistakes`), but what guards the person is no entry. Sections are classes of
 our own, read by `reading` with the rules of pydantic.
 
 One of many people has the team's configuration with another `home` (`personal`): whatever is a file is theirs alone,

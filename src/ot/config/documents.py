@@ -51,7 +51,11 @@ def read_document(file: Path, *, private: bool = False) -> dict[object, object]:
 def parse_document(content: bytes, file: Path, *, private: bool = False) -> dict[object, object]:
     """Return the mapping in the content of a YAML file, which mistakes name as `file`."""
     _require_small(file, len(content))
-    text = _decode(content, file)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        line = content.count(b"\n", 0, exc.start) + 1
+        raise ConfigError(f"is not UTF-8 text (line {line})", file=file, fix="save it as UTF-8") from None
     value = config.read_yaml(text, file=file, private=private)  # loaded here: PyYAML costs start-up time
     if value is None:
         return {}
@@ -72,7 +76,11 @@ def _read_bytes(file: Path, *, private: bool) -> bytes:
         raise _unreadable(file, exc) from exc
     try:
         status = os.fstat(descriptor)
-        _require_plain_file(file, status)
+        if stat.S_ISDIR(status.st_mode):
+            raise ConfigError("is a folder, not a file", file=file, fix="name the file inside it")
+        if not stat.S_ISREG(status.st_mode) and str(file) != os.devnull:
+            raise ConfigError("is not a regular file", file=file, fix="copy its content into a file")
+        _require_small(file, status.st_size)
         if private:
             require_closed_to_others(file, status)
         with os.fdopen(descriptor, "rb", closefd=False) as stream:
@@ -88,14 +96,6 @@ def _unreadable(file: Path, exc: OSError | ValueError) -> ConfigError:
     return ConfigError(f"cannot be read: {reason}", file=file, fix="check its name and permissions")
 
 
-def _require_plain_file(file: Path, status: os.stat_result) -> None:
-    if stat.S_ISDIR(status.st_mode):
-        raise ConfigError("is a folder, not a file", file=file, fix="name the file inside it")
-    if not stat.S_ISREG(status.st_mode) and str(file) != os.devnull:
-        raise ConfigError("is not a regular file", file=file, fix="copy its content into a file")
-    _require_small(file, status.st_size)
-
-
 def _require_small(file: Path, size: int) -> None:
     if size > MAX_BYTES:
         raise ConfigError(
@@ -108,11 +108,3 @@ def require_closed_to_others(file: Path, status: os.stat_result) -> None:
         raise ConfigError(
             "other users of this machine can read it", file=file, fix=f"chmod 600 {shlex.quote(str(file))}"
         )
-
-
-def _decode(content: bytes, file: Path) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as exc:
-        line = content.count(b"\n", 0, exc.start) + 1
-        raise ConfigError(f"is not UTF-8 text (line {line})", file=file, fix="save it as UTF-8") from None

@@ -10,8 +10,7 @@ from pathlib import Path
 from mcp_core.nearest_names import likeness, nearest
 from mcp_core.quick_dataclass import dataclass
 from ot.config.models import Config
-from ot.config.section import Field, Section
-from ot.config.settings import PERSON, REQUIRED, Layers, When
+from ot.config.section import PERSON, REQUIRED, Field, Layers, Section, When
 
 INCLUDE = "include"
 INCLUDE_WORDS = "more files to read, one or a list; this file overrides them, and a later one an earlier one"
@@ -31,7 +30,6 @@ class Key:
 
     @property
     def default(self) -> object:
-        """Its value if it is not set."""
         return None if self.field.default is REQUIRED else self.field.default
 
     @property
@@ -41,7 +39,6 @@ class Key:
 
     @property
     def is_list(self) -> bool:
-        """True if it holds several values."""
         return holder_of(self.field.annotation) is tuple
 
     @property
@@ -80,7 +77,8 @@ def suggest(name: str, path: Sequence[str]) -> str:
     if likeness(name, known[0]) >= 0.6:
         words = words_of((*path, known[0]))
         return f'the nearest known key is "{known[0]}"{f" ({words})" if words else ""}'
-    elsewhere = [".".join(key.path) for key in known_keys() if key.path[-1] == _loosely(name) and ANY not in key.path]
+    loosely = name.lower().replace("-", "_")
+    elsewhere = [".".join(key.path) for key in known_keys() if key.path[-1] == loosely and ANY not in key.path]
     if elsewhere:
         return f"this key is known as {' and '.join(elsewhere)}"
     return f"known keys here, nearest first: {', '.join(known)}"
@@ -108,10 +106,6 @@ def dotted(path: Iterable[object]) -> str | None:
 def printable(text: str) -> str:
     """`text` on one line, with escapes for what cannot be shown."""
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-
-
-def _loosely(name: str) -> str:
-    return name.lower().replace("-", "_")
 
 
 def _keys_of(model: type[Section], prefix: tuple[str, ...], when: When | None, layers: Layers) -> Iterator[Key]:

@@ -1,4 +1,4 @@
-"""Layers of configuration: files with what they include, each over the ones farther away."""
+"""Layers of configuration, each over the ones farther away: `ONETOOL_*` variables, files with what they include."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 
+from mcp_core.nearest_names import nearest
 from mcp_core.quick_dataclass import dataclass
 from ot.config.documents import Documents
-from ot.config.entries import Mistakes
-from ot.config.keys import ANY, INCLUDE, dotted, known_keys, matches, printable
+from ot.config.keys import ANY, INCLUDE, Key, dotted, known_keys, matches, nested, printable
+from ot.config.mistakes import Layer, Mistakes
 from ot.config.paths import absolute
-from ot.config.variables import Variables
+from ot.config.secrets import Variables
 from ot.errors import ConfigError
 from ot.trust.project_trust import Untrusted
 
@@ -21,20 +22,6 @@ MAX_INCLUDE_DEPTH = 20
 _CODE = ("snippets", ANY, "body")
 _CREDENTIALS = (("servers", ANY, "headers", ANY), ("servers", ANY, "env", ANY))
 """Where each of many people may have a credential of their own. Nowhere else: it must not say what is reached."""
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """The settings of one file or one variable.
-
-    `written` is as the person wrote it, to be quoted in mistakes; `values` has variables and paths filled in and is
-    never shown. `unwritten` counts the leading keys that the file itself leaves out.
-    """
-
-    source: Path | str
-    written: Mapping[object, object]
-    values: Mapping[object, object]
-    unwritten: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +50,15 @@ def merge(farther: Mapping[object, object], nearer: Mapping[object, object]) -> 
     return merged
 
 
+@dataclass(eq=False)
 class LayerReader:
     """Reads files into layers, nearest first; of `sections` alone, if they are named."""
 
-    def __init__(
-        self,
-        variables: Variables,
-        *,
-        home: Path,
-        documents: Documents,
-        sections: Collection[str] | None = None,
-        mistakes: Mistakes,
-    ) -> None:
-        self._variables = variables
-        self._documents = documents
-        self._mistakes = mistakes
-        self._home = home
-        self._sections = None if sections is None else {*sections, INCLUDE}
+    variables: Variables
+    home: Path
+    documents: Documents
+    mistakes: Mistakes
+    sections: Collection[str] | None = None
 
     @cached_property
     def _paths(self) -> list[tuple[str, ...]]:
@@ -92,13 +71,16 @@ class LayerReader:
         if file is not None:
             self._read_with_includes(file, (), by_file)
         layers = list(reversed(by_file.values()))
-        if prompts is not None and self._reads("prompts"):
-            layers[1:1] = self._read_prompts(prompts)  # below the file beside it, above what that includes
+        if prompts is not None and self._reads("prompts") and (written := self.documents.read(prompts)) is not None:
+            wrapped = list(written) == ["prompts"]
+            values = self._settle(written if wrapped else {"prompts": written}, prompts)
+            # Below the file beside it, above what that includes.
+            layers.insert(1, Layer(prompts, written, values, unwritten=0 if wrapped else 1))
         return layers
 
     def _read_with_includes(self, file: Path, chain: tuple[Path, ...], layers: dict[str, Layer]) -> None:
         """Add the files that `file` includes, then `file`; one that is included twice counts only the first time."""
-        written = self._documents.read(file)
+        written = self.documents.read(file)
         if written is None:
             return
         values = self._settle(written, file)
@@ -109,18 +91,10 @@ class LayerReader:
         values.pop(INCLUDE, None)
         layers[_identity(file)] = Layer(file, written, values)
 
-    def _read_prompts(self, file: Path) -> list[Layer]:
-        written = self._documents.read(file)
-        if written is None:
-            return []
-        wrapped = list(written) == ["prompts"]
-        values = self._settle(written if wrapped else {"prompts": written}, file)
-        return [Layer(file, written, values, unwritten=0 if wrapped else 1)]
-
     def _included(self, values: Mapping[object, object], file: Path) -> list[Path]:
         named = included_in(values, file)
         for item in named:
-            if not self._documents.exists(Path(item)):
+            if not self.documents.exists(Path(item)):
                 raise ConfigError(
                     f"{printable(item)} does not exist",
                     file=file,
@@ -146,11 +120,11 @@ class LayerReader:
             try:
                 settled[key] = self._settled(item, path, file)
             except ConfigError as error:
-                self._mistakes.add(path, error)
+                self.mistakes.add(path, error)
         return settled if isinstance(value, dict) else settled.get(None)
 
     def _reads(self, section: object) -> bool:
-        return self._sections is None or section in self._sections
+        return self.sections is None or section in self.sections or section == INCLUDE
 
     def _settled(self, value: object, path: tuple[str, ...], file: Path) -> object:
         if isinstance(value, dict):
@@ -161,9 +135,9 @@ class LayerReader:
             return value
         is_path = any(matches(pattern, path) for pattern in self._paths)
         personal = any(matches(pattern, path) for pattern in _CREDENTIALS)
-        text = self._variables.fill(value, file=file, key=dotted(path), is_path=is_path, personal=personal)
+        text = self.variables.fill(value, file=file, key=dotted(path), is_path=is_path, personal=personal)
         if is_path and text.strip():
-            return str(absolute(text, folder=file.parent, home=self._home))
+            return str(absolute(text, folder=file.parent, home=self.home))
         return text
 
 
@@ -197,3 +171,45 @@ def _identity(file: Path) -> str:
         return os.path.realpath(file)
     except ValueError:  # no file has such a name; reading it says so
         return str(file)
+
+
+PREFIX = "ONETOOL_"
+CONFIG_VARIABLE = "ONETOOL_CONFIG"
+TOKEN_VARIABLE = "ONETOOL_HTTP_TOKEN"
+
+
+def settable_variables() -> dict[str, Key]:
+    """Variables by name: `ONETOOL_EXECUTION_TIMEOUT` for `execution.timeout`; mappings are set in files only."""
+    plain = [key for key in known_keys() if ANY not in key.path and not key.is_mapping]
+    return {PREFIX + "_".join(key.path).upper(): key for key in plain}
+
+
+def read_environment(environ: Mapping[str, str], *, cwd: Path, home: Path) -> list[Layer]:
+    """One layer for each variable that has a value; lists are separated by commas, paths are relative to `cwd`."""
+    named = [name for name in environ if name.startswith(PREFIX) and name not in (CONFIG_VARIABLE, TOKEN_VARIABLE)]
+    settable = settable_variables() if named else {}
+    layers: list[Layer] = []
+    for name in sorted(named):
+        if name not in settable:
+            raise ConfigError("unknown variable", key=dotted([name]), fix=_suggest(name, settable))
+        if environ[name].strip():
+            value = _read_variable(environ[name].strip(), settable[name], cwd=cwd, home=home)
+            values = nested(settable[name].path, value)
+            layers.append(Layer(name, values, values))
+    return layers
+
+
+def _suggest(name: str, settable: Mapping[str, Key]) -> str:
+    """The variables of this name in any section, where that was left out; else the nearest."""
+    word = name.removeprefix(PREFIX).lower()
+    alike = [other for other, key in settable.items() if key.path[-1] == word]
+    if len(alike) > 1:
+        return f"the nearest known ones are {', '.join(alike)}"
+    return f"the nearest known one is {nearest(name, [*settable, CONFIG_VARIABLE, TOKEN_VARIABLE])[0]}"
+
+
+def _read_variable(text: str, key: Key, *, cwd: Path, home: Path) -> str | list[str]:
+    parts = [part.strip() for part in text.split(",") if part.strip()] if key.is_list else [text]
+    if key.is_path:
+        parts = [str(absolute(part, folder=cwd, home=home)) for part in parts]
+    return parts if key.is_list else parts[0]

@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import field
 from functools import partial
 from pathlib import Path
 
 from mcp_core.nearest_names import nearest
-from mcp_core.quick_dataclass import dataclass
+from mcp_core.quick_dataclass import dataclass, field
 from ot import config as config_room
 from ot.clients.person import LOCAL
 from ot.config.documents import Documents, RememberedFiles
-from ot.config.entries import Mistake, Mistakes
-from ot.config.environment import CONFIG_VARIABLE, TOKEN_VARIABLE, read_environment
-from ot.config.layers import Layer, LayerReader, NearLayer, merge
-from ot.config.mistakes import UNFINISHED, explain
+from ot.config.layers import CONFIG_VARIABLE, TOKEN_VARIABLE, LayerReader, NearLayer, merge, read_environment
+from ot.config.mistakes import UNFINISHED, Layer, Mistake, Mistakes, explain
 from ot.config.models import Config
-from ot.config.paths import (
-    CONFIG_FILE,
-    PROMPTS_FILE,
-    SECRETS_FILE,
-    absolute,
-    find_file,
-    find_places,
-    state_folder,
-)
+from ot.config.paths import CONFIG_FILE, PROMPTS_FILE, SECRETS_FILE, absolute, find_file, find_places, state_folder
 from ot.config.reading import SettingsError
-from ot.config.secrets import Secrets, read_secrets
+from ot.config.secrets import Secrets, Variables, read_secrets
 from ot.config.tightening import Refusal, Tightening, guard_sections, guards_of, keep_guards
-from ot.config.variables import Variables
 from ot.errors import ConfigError
 from ot.text.redaction import Redactor
 from ot.trust.project_trust import Untrusted
@@ -83,7 +71,7 @@ def load_config(
     are merged key by key at every depth, lists and single values replace what stands farther away; but a project's
     file only adds and tightens (`tightening.py`). A file named by `explicit` or `ONETOOL_CONFIG` takes the place of
     both files; the person's secrets still apply, and what guards the person in their own file. If `tolerant`, a mistake
-    in an entry only switches that entry off (`entries.py`), and `every` gets each one, also before another is raised.
+    in an entry only switches that entry off (`mistakes.py`), and `every` gets each one, also before another is raised.
     `documents` are files that have been read before, `personal` the secrets of one of many people for their servers.
     """
     documents = documents or RememberedFiles()
@@ -95,7 +83,7 @@ def load_config(
     variables = Variables(own, environ, personal=personal)
     sections = None if named is None else guard_sections()
     reader = LayerReader(variables, home=home, documents=documents, sections=sections, mistakes=mistakes)
-    far = reader.read(*_files(places.home_folder))
+    far = reader.read(*(find_file(places.home_folder, name) for name in (CONFIG_FILE, PROMPTS_FILE)))
     environment = read_environment(environ, cwd=cwd, home=home)
 
     if named is None:
@@ -153,10 +141,6 @@ def _named_file(explicit: Path | None, environ: Mapping[str, str], *, cwd: Path,
     return absolute(text, folder=cwd, home=home) if text else None
 
 
-def _files(folder: Path) -> tuple[Path | None, Path | None]:
-    return find_file(folder, CONFIG_FILE), find_file(folder, PROMPTS_FILE)
-
-
 def _read_named(file: Path, reader: LayerReader, filling: Variables, secrets: Mapping[str, str]) -> NearLayer:
     """Read a file that the person names, which is trust, with the prompts beside it; `secrets` are those beside it."""
     layers = reader.read(file, find_file(file.parent, PROMPTS_FILE))
@@ -184,13 +168,11 @@ def _started_at_home(values: dict[object, object], home: Path) -> dict[object, o
     servers = values.get("servers")
     if not isinstance(servers, dict):
         return values
-    placed = {name: _placed(server, home) for name, server in servers.items()}
+    placed = dict(servers)
+    for name, server in servers.items():
+        if isinstance(server, dict) and server.get("command") is not None and server.get("cwd") is None:
+            placed[name] = {**server, "cwd": str(home)}
     return {**values, "servers": placed}
-
-
-def _placed(server: object, home: Path) -> object:
-    without = isinstance(server, dict) and server.get("command") is not None and server.get("cwd") is None
-    return {**server, "cwd": str(home)} if isinstance(server, dict) and without else server
 
 
 def _own_projects(config: Config, person: Mapping[object, object]) -> list[Path]:
@@ -218,11 +200,7 @@ def _build(merged: Mapping[object, object], layers: Sequence[Layer], mistakes: M
 
 
 def _validate(
-    values: Mapping[object, object],
-    layers: Sequence[Layer],
-    mistakes: Mistakes,
-    *,
-    leave_out: Collection[str] = (),
+    values: Mapping[object, object], layers: Sequence[Layer], mistakes: Mistakes, *, leave_out: Collection[str] = ()
 ) -> Config | None:
     try:
         return Config.model_validate(values)

@@ -9,30 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from ot.config.confine import ConfineSettings
-from ot.config.providers import ProviderName, ProviderSettings, with_provider_sections
+from ot.config.assistant import AiSettings, VoiceSettings
 from ot.config.reading import After, Before, Bounds
 from ot.config.section import (
-    Bytes,
-    Count,
-    Days,
-    Dollars,
-    FilePath,
-    Identifier,
-    Name,
-    Pattern,
-    Seconds,
-    SecondsOrOff,
-    Section,
-    Share,
-    Url,
-    subsection,
-    with_key,
-)
-from ot.config.settings import (
     AT_ONCE,
     BELOW,
-    INTERSECTION,
     NEXT_START,
     PERSON,
     PROJECT,
@@ -42,8 +23,22 @@ from ot.config.settings import (
     STAYS_ON,
     STRICTER,
     UNION,
+    Bytes,
+    Count,
+    Days,
+    FilePath,
+    Identifier,
+    Name,
+    Pattern,
+    Seconds,
+    SecondsOrOff,
+    Section,
+    Url,
     setting,
+    subsection,
+    with_key,
 )
+from ot.config.server_settings import ServerSettings
 from ot.config.team import (
     EMBEDDED_STORE,
     AuthSettings,
@@ -53,7 +48,7 @@ from ot.config.team import (
     TeamLimits,
     TelemetrySettings,
 )
-from ot.config.values import INCOMPLETE, check_server_name, check_target, mistake, read_offer, read_word
+from ot.config.values import check_server_name, check_target, read_word
 
 
 class ProjectSettings(Section):
@@ -87,66 +82,6 @@ class SnippetSettings(Section):
     body: str = setting(REQUIRED, "Python with Jinja2 expressions; `$<name> key=value` runs it")
 
 
-class ToolFilter(Section):
-    """The tools of the server that are offered: shell patterns over its own tool names."""
-
-    allow: tuple[Pattern, ...] = setting(("*",), "patterns of the tools that are offered", layers=INTERSECTION)
-    deny: tuple[Pattern, ...] = setting((), "patterns of the tools that are not offered, even if allowed", layers=UNION)
-
-
-class OAuthSettings(Section):
-    """The login at a `url`; without a client of its own, OneTool registers itself."""
-
-    client_id: Name | None = setting(None, "the client that OneTool logs in as; if not set, OneTool registers itself")
-    client_secret: str | None = setting(None, "the password of that client", hidden=True)
-    client_metadata_url: Url | None = setting(
-        None, "the address of a document that describes the client, for servers that accept one"
-    )
-    scope: str | None = setting(None, "the permissions to ask for, if the server names none")
-    port: Annotated[Count, Bounds(ge=1, le=65535)] | None = setting(
-        None, "the local port that a login returns to; if not set, a free one is chosen"
-    )
-
-
-class ServerSettings(Section):
-    """Another MCP server: started by `command`, or reached at `url`. What may hold a secret is not in its repr."""
-
-    command: Name | None = setting(None, "the program that starts the server; set either this or `url`")
-    args: tuple[str, ...] = setting((), "its arguments", hidden=True)
-    env: dict[str, str] = setting({}, "variables added to its environment", hidden=True)
-    cwd: FilePath | None = setting(None, "the folder it starts in")
-    url: Url | None = setting(None, "the address of a server that is already running", hidden=True)
-    headers: dict[str, str] = setting({}, "HTTP headers sent to it", hidden=True)
-    enabled: bool = setting(True, "`false` leaves the server out", layers=STAYS_OFF)
-    timeout: Seconds | None = setting(None, "seconds that a call to it may take", layers=SMALLER)
-    start_timeout: Seconds = setting(
-        60, "seconds until it must be ready; this time does not count towards other limits", layers=SMALLER
-    )
-    listing_timeout: Seconds = setting(
-        10, "seconds that a listing waits for it, as long as nothing is known of its tools", layers=SMALLER
-    )
-    tools: ToolFilter = subsection(ToolFilter)
-    json_text: bool = setting(False, "`true` turns JSON text in its answers into values")
-    oauth: OAuthSettings = subsection(OAuthSettings)
-    confine: ConfineSettings | None = setting(
-        None, "what its process may access; `{}` allows its own files and a temporary folder, and no network"
-    )
-
-    def model_check(self) -> None:
-        if self.command is None and self.url is None:
-            raise mistake("neither command nor url is given", "add one of the two", kind=INCOMPLETE)
-        if self.command is not None and self.url is not None:
-            raise mistake("both command and url are given", "remove one of the two")
-        if self.url is not None and self.confine is not None:
-            raise mistake("confine belongs to a command, not to a url", "remove it")
-        if self.url is not None and (self.args or self.env or self.cwd):
-            raise mistake("args, env and cwd belong to a command, not to a url", "remove them, or use headers")
-        if self.command is not None and self.headers:
-            raise mistake("headers belong to a url, not to a command", "remove them, or use env")
-        if self.command is not None and "oauth" in self.model_fields_set:
-            raise mistake("oauth belongs to a url, not to a command", "remove it, or use env")
-
-
 class ExecutionSettings(Section):
     """The limits and the confinement of a run."""
 
@@ -174,8 +109,7 @@ class WorkerSettings(Section):
     start_timeout: Seconds = setting(300, "seconds for installing and starting an extension", layers=SMALLER)
     launch: Annotated[Literal["direct", "uv-run"], Before(read_word)] = setting("direct", "how an extension is started")
     engine: Annotated[Literal["local", "ray"], Before(read_word)] = setting(
-        "local",
-        'where extensions run that ask for `engine = "ray"`: on this machine, or on a Ray cluster',
+        "local", 'where extensions run that ask for `engine = "ray"`: on this machine, or on a Ray cluster'
     )
     ray_address: Name = setting("auto", "the address of that cluster, as `ray.init` takes it")
     ray_actors: Annotated[Count, Bounds(ge=1, le=1000)] = setting(
@@ -326,8 +260,7 @@ class HttpSettings(Section):
     """The limits of `onetool serve --http` and `--unix`."""
 
     connections: Annotated[Count, Bounds(ge=8, le=100_000)] = setting(
-        256,
-        "open connections of clients; an idle one is closed to make room for a new one",
+        256, "open connections of clients; an idle one is closed to make room for a new one"
     )
     unauthenticated: Annotated[Count, Bounds(ge=8, le=10_000)] = setting(
         64, "further open connections that have not shown the token; the oldest is closed to make room"
@@ -339,105 +272,6 @@ class HttpSettings(Section):
         None,
         "seconds that runs may take to end after SIGTERM, when no new ones begin; if not set, 20 with `auth`, else 0",
     )
-
-
-class PriceSettings(Section):
-    """The price of a model in US dollars per million tokens; without cache prices, that cost is unknown."""
-
-    input: Dollars = setting(REQUIRED, "US dollars per million tokens, for models whose name matches the pattern")
-    output: Dollars = setting(REQUIRED, "the same for tokens that the model writes")
-    cache_read: Dollars | None = setting(None, "the same for tokens read from the provider's cache")
-    cache_write: Dollars | None = setting(None, "the same for tokens written to it")
-
-
-class MemorySettings(Section):
-    """The part of a conversation that the model sees."""
-
-    messages: Annotated[Count, Bounds(ge=2, le=100_000)] = setting(
-        400, "messages of a conversation shown to the model; the oldest are dropped first"
-    )
-    characters: Annotated[Count, Bounds(ge=1000, le=100_000_000)] = setting(
-        400_000, "characters of a conversation shown to the model"
-    )
-
-
-class ConversationSettings(Section):
-    """Conversations that `onetool chat --continue` can continue."""
-
-    enabled: bool = setting(True, "whether conversations are kept ([assistant.md](assistant.md#going-on-later))")
-    keep_days: Days = setting(90, "days that a conversation is kept after its last answer")
-    max_size: Bytes = setting(50 * 1024**2, "size of all conversations; the oldest are deleted first")
-
-
-@with_provider_sections
-class AiSettings(Section):
-    """The assistant of `onetool chat` and `onetool listen`, and the models of the pack `llm`."""
-
-    provider: ProviderName = setting("anthropic", "who answers in `onetool chat` ([The assistant](assistant.md))")
-    failover: ProviderName | None = setting(None, "who answers when the provider does not")
-    tools: Annotated[tuple[Pattern, ...], Before(read_offer)] = setting(
-        ("onetool.run",),
-        "the tools offered to the model: `run`, which runs code, or patterns of `pack.tool`",
-    )
-    system: str = setting("", "instructions to the model before every conversation; if empty, OneTool's own")
-    max_tokens: Annotated[Count, Bounds(ge=1, le=1_000_000)] = setting(8192, "tokens in one turn of the model")
-    max_rounds: Annotated[Count, Bounds(ge=1, le=1000)] = setting(40, "rounds of tool calls in one answer")
-    max_parallel: Annotated[Count, Bounds(ge=1, le=64)] = setting(8, "calls in one round that are made at once")
-    retries: Annotated[Count, Bounds(ge=0, le=20)] = setting(
-        4, "how often an overloaded or broken provider is asked again"
-    )
-    timeout: Seconds = setting(300, "seconds within which the provider must send something")
-    memory: MemorySettings = subsection(MemorySettings)
-    conversations: ConversationSettings = subsection(ConversationSettings)
-    prices: dict[Pattern, PriceSettings] = setting(
-        {}, "what models cost, by patterns of their names", example={"llama*": {"input": 0, "output": 0}}
-    )
-
-    def section(self, provider: str) -> ProviderSettings:
-        """Return the settings of one provider."""
-        found: ProviderSettings = getattr(self, provider)
-        return found
-
-
-class VadSettings(Section):
-    """Speech detection: probabilities and seconds."""
-
-    threshold: Share = setting(0.5, "probability at which speech begins")
-    release: Share = setting(0.35, "probability below which it ends")
-    min_speech: Seconds = setting(0.25, "seconds of speech needed for an utterance")
-    min_silence: Seconds = setting(0.7, "seconds of silence that end an utterance")
-    padding: Seconds = setting(0.4, "seconds kept around an utterance")
-    max_length: Annotated[Seconds, Bounds(ge=1, le=300)] = setting(15, "seconds that an utterance may last")
-
-    def model_check(self) -> None:
-        if self.release > self.threshold:
-            raise mistake("release is above threshold", "speech would end before it begins: swap them")
-
-
-class VoiceSettings(Section):
-    """How `onetool listen` hears and speaks."""
-
-    engine: Annotated[Literal["moonshine", "faster-whisper", "grammar"], Before(read_word)] = setting(
-        "moonshine", "what turns speech into words"
-    )
-    whisper_model: Name = setting("base.en", "the faster-whisper model, if that is the engine")
-    second_opinion: bool = setting(True, "whether a command grammar listens too ([Talk to it](voice.md))")
-    names: tuple[Name, ...] = setting((), "names of devices and rooms that the grammar knows")
-    names_from: tuple[Name, ...] = setting(("zwave.devices",), "tools that supply more names")
-    wake_word: Annotated[Name, Before(read_word)] | None = setting(
-        None, "answer only after this word: `alexa`, `hey_jarvis`, `hey_mycroft`, `hey_rhasspy` or `okay_nabu`"
-    )
-    wake_threshold: Share = setting(0.5, "how certain the wake word must be")
-    wake_window: Seconds = setting(8, "seconds after the wake word within which speech must begin")
-    speaker: Annotated[Literal["espeak", "off"], Before(read_word)] = setting("espeak", "what speaks the answers")
-    voice: Name = setting("en-us", "the espeak-ng voice (`espeak-ng --voices` lists them)")
-    speed: Annotated[Count, Bounds(ge=80, le=450)] = setting(165, "words per minute")
-    answer_window: Seconds = setting(8, "seconds after a question within which a yes must begin; silence is a no")
-    barge_in: bool = setting(True, "whether speech stops an answer")
-    queue: Annotated[Count, Bounds(ge=1, le=100)] = setting(3, "utterances that may wait; the oldest is dropped")
-    recognition_timeout: Seconds = setting(20, "seconds that recognising an utterance may take")
-    microphone: Name | None = setting(None, "name or number of the microphone; if not set, the system's default")
-    vad: VadSettings = subsection(VadSettings)
 
 
 class Config(Section):
@@ -458,11 +292,7 @@ class Config(Section):
         example=["~/documents"],
     )
     aliases: dict[Identifier, Annotated[str, After(check_target)]] = setting(
-        {},
-        "short names for tools, or for other aliases",
-        when=AT_ONCE,
-        layers=PROJECT,
-        example={"find": "ot.help"},
+        {}, "short names for tools, or for other aliases", when=AT_ONCE, layers=PROJECT, example={"find": "ot.help"}
     )
     snippets: dict[Identifier, SnippetSettings] = setting(
         {},
@@ -496,10 +326,7 @@ class Config(Section):
     policy: PolicySettings = subsection(PolicySettings, when=AT_ONCE, layers=UNION)
     security: SecuritySettings = subsection(SecuritySettings, when=NEXT_START)
     topics: tuple[TopicSettings, ...] = setting(
-        (),
-        "where `ot.notify` writes",
-        when=AT_ONCE,
-        example=[{"pattern": "notes*", "file": "notes.yaml"}],
+        (), "where `ot.notify` writes", when=AT_ONCE, example=[{"pattern": "notes*", "file": "notes.yaml"}]
     )
     prompts: PromptSettings = subsection(PromptSettings, when=AT_ONCE, layers=PROJECT)
     packs: dict[Name, PackSettings] = setting(

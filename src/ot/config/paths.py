@@ -84,7 +84,10 @@ def belongs_to_stranger(folder: Path, *, or_root: bool = False) -> bool:
     """
     own, typed_by = os.geteuid(), os.environ.get("SUDO_UID", "")
     known = {own, int(typed_by)} if own == 0 and typed_by.isdecimal() else {own}
-    return _owner(folder) not in (known | {0} if or_root else known)
+    try:
+        return folder.stat().st_uid not in (known | {0} if or_root else known)
+    except OSError:
+        return True
 
 
 def absolute(text: str, *, folder: Path, home: Path) -> Path:
@@ -144,13 +147,6 @@ def _refuse_a_stranger(folder: Path, cwd: Path) -> None:
                 file=part,
                 fix=f"name its file with --config {folder / CONFIG_FILE} if you trust it",
             )
-
-
-def _owner(folder: Path) -> int | None:
-    try:
-        return folder.stat().st_uid
-    except OSError:
-        return None
 
 
 def _is_folder(path: Path) -> bool:

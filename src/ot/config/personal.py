@@ -9,11 +9,11 @@ from pathlib import Path
 
 from mcp_core.quick_dataclass import replace
 from ot.clients.person import Person
-from ot.config.confine import ConfineSettings
-from ot.config.entries import Mistake
 from ot.config.loader import LoadedConfig
-from ot.config.models import Config, GrantedPolicy, PackSettings, ServerSettings, WithheldPack
+from ot.config.mistakes import Mistake
+from ot.config.models import Config, GrantedPolicy, PackSettings, WithheldPack
 from ot.config.paths import state_folder
+from ot.config.server_settings import ConfineSettings, ServerSettings
 from ot.config.team import GrantSettings, TeamLimits
 from ot.errors import UnsetVariableError
 from ot.text.redaction import Redactor
@@ -45,7 +45,6 @@ def groups_that_count(config: Config, person: Person) -> frozenset[str]:
 
 
 def is_administrator(config: Config, person: Person) -> bool:
-    """True for members of the groups that look after the server."""
     return not person.groups.isdisjoint(config.auth.admins)
 
 
@@ -102,9 +101,13 @@ def _grant(config: Config, grants: Sequence[GrantSettings], allowed: Sequence[st
         only_granted=(*INSTALLERS, *(name for name, is_open in opened.items() if is_open), *map(_as_pack, switched)),
         granted=tuple(allowed),
     )
+    withheld = WithheldPack.model_construct(enabled=False)
     packs = {
         **config.packs,
-        **{name: _switched(config.packs.get(name), on=is_open) for name, is_open in opened.items()},
+        **{
+            name: _changed(config.packs.get(name), enabled=True) if is_open else withheld
+            for name, is_open in opened.items()
+        },
         _DATABASES: _changed(config.packs.get(_DATABASES), files=_opens(allowed, _DATABASES)),
     }
     servers = {name: _confined(server, on=name in switched) for name, server in config.servers.items()}
@@ -118,10 +121,6 @@ def _limit(config: Config, person: Person) -> Config:
     if limits.stored_bytes is not None and limits.stored_bytes < results.max_size:
         results = results.model_copy(update={"max_size": limits.stored_bytes})
     return config.model_copy(update={"limits": limits, "results": results})
-
-
-def _switched(settings: PackSettings | None, *, on: bool) -> PackSettings:
-    return _changed(settings, enabled=True) if on else WithheldPack.model_construct(enabled=False)
 
 
 def _changed(settings: PackSettings | None, **keys: bool) -> PackSettings:

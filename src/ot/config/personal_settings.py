@@ -8,11 +8,9 @@ from pathlib import Path
 
 from mcp_core.quick_dataclass import replace
 from ot.config.documents import parse_document
-from ot.config.entries import Mistakes
 from ot.config.keys import ANY, dotted, known_keys, matches, starts
-from ot.config.layers import Layer
 from ot.config.loader import LoadedConfig
-from ot.config.mistakes import explain
+from ot.config.mistakes import Layer, Mistakes, explain
 from ot.config.models import Config, PackSettings
 from ot.config.reading import SettingsError
 from ot.errors import ConfigError
@@ -97,10 +95,7 @@ def with_own_settings(loaded: LoadedConfig, own: PersonalSettings) -> LoadedConf
 def _tightened(team: Config, own: Config) -> Config:
     off = [name for name, pack in own.packs.items() if pack.enabled is False]
     packs = {name: (team.packs.get(name) or PackSettings.model_construct()) for name in off}
-    policy = {
-        "deny": (*team.policy.deny, *own.policy.deny),
-        "ask": (*team.policy.ask, *own.policy.ask),
-    }
+    policy = {"deny": (*team.policy.deny, *own.policy.deny), "ask": (*team.policy.ask, *own.policy.ask)}
     timeout, call_timeout = team.execution.timeout, team.workers.call_timeout
     if "timeout" in own.execution.model_fields_set:
         timeout = min(timeout, own.execution.timeout)

@@ -6,16 +6,14 @@ import builtins
 import keyword
 import os
 from collections.abc import Mapping
-from dataclasses import field
 from pathlib import Path
 
-from mcp_core.quick_dataclass import dataclass
+from mcp_core.quick_dataclass import dataclass, field
 from ot.config.documents import parse_document, require_closed_to_others
-from ot.config.entries import Mistakes
-from ot.config.layers import Layer, LayerReader, NearLayer, included_in
+from ot.config.layers import LayerReader, NearLayer, included_in
+from ot.config.mistakes import Layer, Mistakes
 from ot.config.paths import CONFIG_FILE, PROMPTS_FILE, SECRETS_FILE, absolute, present
-from ot.config.secrets import read_secrets
-from ot.config.variables import Variables
+from ot.config.secrets import Variables, read_secrets
 from ot.errors import ConfigError
 from ot.trust.project_trust import Untrusted, read_inside, refuse_link
 from ot.trust.store import TrustRecord, TrustStore
@@ -84,7 +82,8 @@ def read_project(
     except ConfigError as error:
         return NearLayer([], {}, frozenset(), Untrusted(folder.parent, files=(".",), broken=(error.reason,)))
     documents = TrustedDocuments(folder, TrustStore(state).record(folder.parent))
-    found = {name: folder / name for name in (CONFIG_FILE, PROMPTS_FILE, SECRETS_FILE) if present(folder / name)}
+    files = (CONFIG_FILE, PROMPTS_FILE, SECRETS_FILE)
+    found = {name: folder / name for name in files if present(folder / name)}
     secrets = read_secrets(found.get(SECRETS_FILE), documents)
     own, environ = variables
     filling = Variables({**own, **secrets}, environ)
@@ -92,7 +91,8 @@ def read_project(
     layers = reader.read(found.get(CONFIG_FILE), found.get(PROMPTS_FILE))
 
     names = _UntrustedNames(folder, home, taken)
-    names.broken += [f"{name}: a file of this name is not read" for name in _misnamed(folder)]
+    misnamed = [file.name for name in files if present(file := (folder / name).with_suffix(".yml"))]
+    names.broken += [f"{name}: a file of this name is not read" for name in misnamed]
     for name in documents.untrusted:
         if name not in (PROMPTS_FILE, SECRETS_FILE):
             names.read(name)
@@ -106,11 +106,6 @@ def read_project(
         aliases=frozenset(names.aliases),
     )
     return NearLayer([*layers, *names.layer()], secrets, frozenset(filling.substituted), untrusted)
-
-
-def _misnamed(folder: Path) -> list[str]:
-    names = (CONFIG_FILE, PROMPTS_FILE, SECRETS_FILE)
-    return [file.name for name in names if present(file := (folder / name).with_suffix(".yml"))]
 
 
 @dataclass(slots=True)
@@ -145,7 +140,6 @@ class _UntrustedNames:
             self.broken.append(f"{name}: {reason}")
 
     def layer(self) -> list[Layer]:
-        """Return the aliases and projects as settings."""
         values: dict[object, object] = {"aliases": self.aliases, "projects": self.projects}
         return [Layer("untrusted", values, values)] if self.aliases or self.projects else []
 

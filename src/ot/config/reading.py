@@ -7,6 +7,7 @@ import. The types are those that `reader_of` knows; what is accepted for each is
 from __future__ import annotations
 
 import math
+import operator
 import re
 import types
 import typing
@@ -75,17 +76,17 @@ class Bounds:
     lt: float | None = None
     le: float | None = None
 
-    def find_excess(self, number: float) -> str:
-        """Say which bound a number is beyond; empty if it is within them."""
-        if self.gt is not None and not number > self.gt:
-            return f"must be greater than {self.gt}"
-        if self.ge is not None and not number >= self.ge:
-            return f"must be greater than or equal to {self.ge}"
-        if self.lt is not None and not number < self.lt:
-            return f"must be less than {self.lt}"
-        if self.le is not None and not number <= self.le:
-            return f"must be less than or equal to {self.le}"
-        return ""
+    def check(self, number: float) -> float:
+        """Accept a number that is within them; raises a mistake."""
+        for bound, holds, words in (
+            (self.gt, operator.gt, "greater than"),
+            (self.ge, operator.ge, "greater than or equal to"),
+            (self.lt, operator.lt, "less than"),
+            (self.le, operator.le, "less than or equal to"),
+        ):
+            if bound is not None and not holds(number, bound):
+                raise ValueMistakeError(AMOUNT, f"must be {words} {bound}", "write another value")
+        return number
 
 
 Reader = Callable[[object, Place, list[Problem]], object]
@@ -101,7 +102,8 @@ def reader_of(annotation: Any) -> Reader:
             reader = _marked(reader, mark)
         return reader
     if origin in (types.UnionType, typing.Union) and len(arguments) == 2 and arguments[1] is types.NoneType:
-        return _optional(reader_of(arguments[0]))
+        inner = reader_of(arguments[0])
+        return lambda value, place, problems: None if value is None else inner(value, place, problems)
     if origin is tuple:
         return _listed(reader_of(arguments[0]))
     if origin is dict:
@@ -125,8 +127,6 @@ def read_switch(value: object) -> bool:
 
 
 def _single(function: Callable[[Any], object]) -> Reader:
-    """Return what reads a single value."""
-
     def read(value: object, place: Place, problems: list[Problem]) -> object:
         try:
             return function(value)
@@ -138,13 +138,12 @@ def _single(function: Callable[[Any], object]) -> Reader:
 
 
 def _marked(inner: Reader, mark: object) -> Reader:
-    """Return what reads a type with a further mark in its annotation."""
     if isinstance(mark, Before):
         return _in_turn(_single(mark.function), inner)
     if isinstance(mark, After):
         return _in_turn(inner, _single(mark.function))
     assert isinstance(mark, Bounds)
-    return _in_turn(inner, _single(partial(_check_bounds, mark)))
+    return _in_turn(inner, _single(mark.check))
 
 
 def _in_turn(first: Reader, second: Reader) -> Reader:
@@ -153,16 +152,6 @@ def _in_turn(first: Reader, second: Reader) -> Reader:
         return between if between is WRONG else second(between, place, problems)
 
     return read
-
-
-def _check_bounds(bounds: Bounds, number: float) -> float:
-    if excess := bounds.find_excess(number):
-        raise ValueMistakeError(AMOUNT, excess, "write another value")
-    return number
-
-
-def _optional(inner: Reader) -> Reader:
-    return lambda value, place, problems: None if value is None else inner(value, place, problems)
 
 
 def _listed(inner: Reader) -> Reader:

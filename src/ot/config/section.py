@@ -1,6 +1,7 @@
-"""The building blocks of the configuration's models: a section, and the types of single values.
+"""The building blocks of the configuration's models: a section, the descriptions of its keys, types of single values.
 
-A section is made and asked as a model of pydantic is, by the same names.
+A section is made and asked as a model of pydantic is, by the same names. `onetool init`, the table in
+docs/configuration.md and the list of what a reload cannot change are derived from the descriptions.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Self, TypeVar, dataclass_transform, get_type_hints
+from typing import Annotated, Any, Literal, Self, TypeVar, cast, dataclass_transform, get_type_hints
 
 from mcp_core.quick_dataclass import dataclass
 from ot.config.reading import (
@@ -26,7 +27,6 @@ from ot.config.reading import (
     no_section,
     reader_of,
 )
-from ot.config.settings import REQUIRED, Layers, Setting, When, setting
 from ot.config.values import (
     ValueMistakeError,
     check_host,
@@ -39,6 +39,72 @@ from ot.config.values import (
     read_seconds_or_off,
     read_size,
 )
+
+T = TypeVar("T")
+When = Literal["at once", "at the next start"]
+LayerName = Literal["team", "person", "project"]
+Rule = Literal["union", "intersection", "smaller", "stricter", "stays on", "stays off", "below"]
+
+AT_ONCE: When = "at once"
+NEXT_START: When = "at the next start"
+
+REQUIRED: Any = ...  # for a type checker it fits every field
+"""The default of a key that must be given."""
+
+
+@dataclass(slots=True, eq=False)
+class Layers:
+    """The layers that may give a key any value, and those that may only tighten it, by a rule.
+
+    Defaults stand below every layer. The rules: `union` and `intersection` of lists; `smaller`, where a farther layer
+    has set it; `stricter`, the earlier one of its words; `stays on` and `stays off` of a switch; `below`, paths in the
+    project or within what a farther layer has named.
+    """
+
+    sets: tuple[LayerName, ...]
+    tightens: tuple[LayerName, ...] = ()
+    rule: Rule | None = None
+
+
+PERSON = Layers(("team", "person"))
+PROJECT = Layers(("team", "person", "project"))
+UNION = Layers(PERSON.sets, ("project",), "union")
+INTERSECTION = Layers(PERSON.sets, ("project",), "intersection")
+SMALLER = Layers(PERSON.sets, ("project",), "smaller")
+STRICTER = Layers(PERSON.sets, ("project",), "stricter")
+STAYS_ON = Layers(PERSON.sets, ("project",), "stays on")
+STAYS_OFF = Layers(PERSON.sets, ("project",), "stays off")
+BELOW = Layers(PERSON.sets, ("project",), "below")
+
+
+@dataclass(slots=True, eq=False)
+class Setting:
+    """The description of a field; `when` and `layers` hold for all keys below it that do not say otherwise.
+
+    `example` is a value to show where the default shows nothing: for a mapping, entries under names of a person's own.
+    What may hold a secret is `hidden` in the text of its section.
+    """
+
+    default: object
+    words: str
+    when: When | None = None
+    layers: Layers | None = None
+    example: object = None
+    hidden: bool = False
+
+
+def setting(
+    default: T,
+    words: str,
+    *,
+    when: When | None = None,
+    layers: Layers | None = None,
+    example: object = None,
+    hidden: bool = False,
+) -> T:
+    """A field with its default, or REQUIRED, and its description."""
+    return cast("T", Setting(default, words, when=when, layers=layers, example=example, hidden=hidden))
+
 
 LONGEST = 30 * 24 * 3600
 """Seconds of the longest duration."""
@@ -72,9 +138,9 @@ class SectionType(type):
 
     settings: dict[str, Setting]
 
-    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, object]) -> SectionType:
-        described = {field: value for field, value in body.items() if isinstance(value, Setting)}
-        own = {field: described.get(field) or Setting(body.get(field, REQUIRED), "") for field in _annotated(body)}
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> SectionType:
+        given = {field: body.get(field, REQUIRED) for field in body.get("__annotations__", ())}
+        own = {field: value if isinstance(value, Setting) else Setting(value, "") for field, value in given.items()}
         made = super().__new__(cls, name, bases, {key: item for key, item in body.items() if key not in own})
         made.settings = {}
         for base in reversed(bases):
@@ -84,12 +150,10 @@ class SectionType(type):
 
     @property
     def model_fields(cls) -> Mapping[str, Field]:
-        """Every setting by its name."""
         return _fields_of(cls)
 
     @property
     def readers(cls) -> Mapping[str, Reader]:
-        """The function that reads each setting."""
         return _readers_of(cls)
 
 
@@ -102,11 +166,6 @@ def _fields_of(section: SectionType) -> Mapping[str, Field]:
 @cache
 def _readers_of(section: SectionType) -> Mapping[str, Reader]:
     return {name: reader_of(field.annotation) for name, field in _fields_of(section).items()}
-
-
-def _annotated(body: Mapping[str, object]) -> list[str]:
-    annotations = body.get("__annotations__")
-    return list(annotations) if isinstance(annotations, dict) else []
 
 
 class _Instance:

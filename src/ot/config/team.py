@@ -7,8 +7,7 @@ from typing import Annotated
 from urllib.parse import urlsplit
 
 from ot.config.reading import After, Bounds
-from ot.config.section import Bytes, Count, Dollars, FilePath, Name, Pattern, Section, Url
-from ot.config.settings import setting
+from ot.config.section import Bytes, Count, Dollars, FilePath, Name, Pattern, Section, Url, setting
 from ot.config.values import mistake
 
 EMBEDDED_STORE = "sqlite"
@@ -34,7 +33,6 @@ Limit = Annotated[Count, Bounds(ge=1, le=1_000_000)]
 
 
 def check_seal_key(value: str) -> str:
-    """Accept a key that seals."""
     from ot.store.sealing import key_id  # noqa: PLC0415 - start-up path: most configurations have none
 
     try:

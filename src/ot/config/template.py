@@ -5,11 +5,45 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from ot.config.keys import INCLUDE, INCLUDE_WORDS, holds_several, inner_model
+import yaml
+
+from ot.config.keys import INCLUDE, INCLUDE_WORDS, choices_of, holds_several, inner_model, parts_of
 from ot.config.models import Config
-from ot.config.section import Section
-from ot.config.settings import NEXT_START
-from ot.config.value_words import with_range, word_value
+from ot.config.providers import check_provider, find_providers
+from ot.config.reading import After, Before, Bounds
+from ot.config.section import LONGEST, NEXT_START, Field, Section
+from ot.config.values import LARGEST_MEMORY, SMALLEST_MEMORY, read_size, word_size
+
+
+def word_value(value: object, field: Field) -> str:
+    """A value of this field as YAML on one line; sizes in the largest unit that is exact."""
+    if isinstance(value, int) and _is_size(field):
+        return word_size(value)
+    plain = list(value) if isinstance(value, tuple) else value
+    text = yaml.safe_dump(plain, default_flow_style=True, width=10_000, allow_unicode=True, sort_keys=False)
+    return text.removesuffix("\n").removesuffix("\n...")
+
+
+def with_range(words: str, field: Field) -> str:
+    """The words of a key, then what it accepts; durations accept the same everywhere, and nothing is said."""
+    parts = list(parts_of(field.annotation))
+    of_provider = any(isinstance(part, After) and part.function is check_provider for part in parts)
+    choices = [f"`{choice}`" for choice in (find_providers() if of_provider else choices_of(field.annotation))]
+    if choices:
+        return f"{words}: {', '.join(choices[:-1])} or {choices[-1]}"
+    if _is_size(field):
+        return f"{words} ({word_size(SMALLEST_MEMORY)} to {word_size(LARGEST_MEMORY)})"
+    bounds = [part for part in parts if isinstance(part, Bounds)]
+    if not bounds or bounds[-1].le == LONGEST:
+        return words
+    last = bounds[-1]
+    within = f"between {last.gt:,} and {last.lt:,}" if last.ge is None else f"{last.ge:,} to {last.le:,}"
+    return f"{words} ({within})"
+
+
+def _is_size(field: Field) -> bool:
+    return any(isinstance(part, Before) and part.function is read_size for part in parts_of(field.annotation))
+
 
 _HEAD = """\
 # OneTool's configuration: every key with its default or an example. Nothing here has to be set: remove the # in front

@@ -1,6 +1,6 @@
 """A nearer file over the person's: it adds what is its own, and may only tighten what guards the person.
 
-What each key allows stands on its field (`Layers` in `settings.py`). What a file may not say is left out, and told.
+What each key allows stands on its field (`Layers` in `section.py`). What a file may not say is left out, and told.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from mcp_core.quick_dataclass import dataclass
-from ot.config.keys import ANY, Key, choices_of, dotted, known_keys, matches, nested, starts
+from ot.config.keys import ANY, Key, choices_of, dotted, known_keys, nested, starts
 from ot.config.layers import merge
 from ot.config.reading import read_switch
-from ot.config.settings import PERSON, Rule
+from ot.config.section import PERSON, Rule
 from ot.config.values import parse_size, read_word
 
 Values = Mapping[object, object]
@@ -51,23 +51,17 @@ class Tightening:
         for name, value in nearer.items():
             here = (*path, str(name))
             below = merged.get(name)
-            key = next((key for key in known_keys() if matches(key.path, here)), None)
+            known = [key for key in known_keys() if starts(key.path, here)]  # it, or what is below it
+            key = next((key for key in known if len(key.path) == len(here)), None)
             if path == ("servers",) and isinstance(below, dict) and isinstance(value, dict):
                 merged[name] = self._server(below, value, here)
-            elif key is None and isinstance(value, dict) and self._is_section(here):
+            elif key is None and known and isinstance(value, dict):
                 inner = self._section(below if isinstance(below, dict) else {}, value, here)
                 if inner or name in merged or not value:
                     merged[name] = inner
-            else:
-                self._put(merged, name, value, key or self._first_below(here), here)
+            else:  # of a section that is written as something else, any key tells who may write it
+                self._put(merged, name, value, key or next(iter(known), None), here)
         return merged
-
-    def _is_section(self, path: tuple[str, ...]) -> bool:
-        return any(len(key.path) > len(path) and starts(key.path, path) for key in known_keys())
-
-    def _first_below(self, path: tuple[str, ...]) -> Key | None:
-        """Return a key of a section that is written as something else: all that it may be follows from that."""
-        return next((key for key in known_keys() if starts(key.path, path)), None)
 
     def _put(
         self, merged: dict[object, object], name: object, value: object, key: Key | None, path: tuple[str, ...]
@@ -120,9 +114,8 @@ class Tightening:
             below = {key: item for key, item in below.items() if key not in _REACHED_BY}
             return merge(self._section(below, others, path), given)
         for key in changed:
-            self._refuse(
-                (*path, str(key)), "this server is yours; a project that defines its own must give its command or url"
-            )
+            reason = "this server is yours; a project that defines its own must give its command or url"
+            self._refuse((*path, str(key)), reason)
         return self._section(below, others, path)
 
     def _refuse(self, path: tuple[str, ...], reason: str) -> None:
@@ -130,7 +123,6 @@ class Tightening:
 
 
 def guard_sections() -> frozenset[str]:
-    """Return the sections that guard the person."""
     return frozenset(path[0] for path in _guards())
 
 
@@ -197,10 +189,6 @@ def _covers(wide: str, narrow: str) -> bool:
     return certain and fnmatchcase(narrow, wide)
 
 
-def _smaller(key: Key, below: object, value: object) -> object:
-    return value if below is None or _amount(value) <= _amount(below) else below
-
-
 def _stricter(key: Key, below: object, value: object) -> object:
     words: list[object] = list(choices_of(key.field.annotation))
     known = [read_word(word) for word in (below, value) if word is not None]
@@ -211,17 +199,13 @@ def _stays_on(key: Key, below: object, value: object) -> object:
     return True if read_switch(value) or (below is not None and read_switch(below)) else below
 
 
-def _stays_off(key: Key, below: object, value: object) -> object:
-    return below if read_switch(value) else False
-
-
 _RULES: Mapping[Rule, Callable[[Key, object, object], object]] = {
     "union": _union,
     "intersection": _intersection,
-    "smaller": _smaller,
+    "smaller": lambda _, below, value: value if below is None or _amount(value) <= _amount(below) else below,
     "stricter": _stricter,
     "stays on": _stays_on,
-    "stays off": _stays_off,
+    "stays off": lambda _, below, value: below if read_switch(value) else False,
 }
 
 

@@ -32,7 +32,6 @@ class ValueMistakeError(ValueError):
 
 
 def mistake(reason: str, fix: str, *, kind: str = MISTAKE) -> ValueMistakeError:
-    """A mistake in words of its own."""
     return ValueMistakeError(kind, reason, fix)
 
 
@@ -132,7 +131,6 @@ def check_pattern(value: str) -> str:
 
 
 def check_url(value: str) -> str:
-    """An address that begins with http:// or https://."""
     if not _URL.fullmatch(value):
         raise mistake("must be an address that begins with http:// or https://", 'write "https://..."')
     return value

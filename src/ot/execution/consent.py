@@ -16,8 +16,7 @@ from weakref import WeakKeyDictionary
 import anyio
 
 from mcp_core.atomic_write import write_private
-from ot.clients.caller import Caller, Choice
-from ot.clients.memory import ClientMemory
+from ot.clients.caller import Caller, Choice, ClientMemory
 from ot.errors import ConsentError
 from ot.execution.shown_arguments import WHOLE, show_arguments, visible
 from ot.tasks.large_values import aside

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from mcp_core.nearest_names import nearest
 from ot.config.models import PolicySettings
-from ot.registry.identifiers import identifier
+from ot.registry.names import identifier
 from ot.registry.registry import ToolRegistry
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from pathlib import Path
 
-from ot.clients.caller import YES_OR_NO, Caller
-from ot.clients.memory import EVERYTHING, ClientMemory
+from ot.clients.caller import EVERYTHING, YES_OR_NO, Caller, ClientMemory
 from ot.errors import CallError, ConsentError, FlowDeniedError, NotGrantedError, ToolDeniedError, UnsupportedToolError
 from ot.execution.call import Call, Step
 from ot.execution.consent import NOBODY_THERE, Consent, Subject

@@ -28,8 +28,7 @@ from typing import TYPE_CHECKING
 
 from mcp_core.quick_dataclass import dataclass
 from ot.audit.log import AuditLog
-from ot.clients.caller import NOBODY, Caller, Notes
-from ot.clients.memory import ClientMemory
+from ot.clients.caller import NOBODY, Caller, ClientMemory, Notes
 from ot.config.models import Config
 from ot.config.secrets import Secrets
 from ot.context import CallContext

@@ -12,7 +12,7 @@ from typing import Any
 from mcp_core.distribution import with_extra
 from mcp_core.nearest_names import nearest
 from ot import errors
-from ot.config.entries import EntryPath, Mistake
+from ot.config.mistakes import EntryPath, Mistake
 from ot.logs import word_incident
 from ot.trust.project_trust import trust_command
 from ot_sdk.failures import builtin_name

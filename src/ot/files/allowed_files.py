@@ -21,8 +21,7 @@ from ot.config.loader import LoadedConfig
 from ot.config.paths import FOLDER, SECRETS_FILE
 from ot.context import current
 from ot.errors import MissingPathError, PathError, PathRefusedError
-from ot.files.version import Version, still
-from ot.files.walk import Identity, Way, begin, go, identity_of, walking
+from ot.files.walk import Identity, Version, Way, begin, go, identity_of, still, walking
 
 AnyPath = str | os.PathLike[str]
 
@@ -186,8 +185,10 @@ class AllowedFiles:
     def _check(self, path: AnyPath, way: Way, *, write: bool) -> None:
         place = way.place
         if not self.contains(place):
-            raise PathRefusedError(str(path), f"{_subject(way)} outside {self._name_roots()}")
-        if _is_system(place):
+            link = way.link
+            subject = "it is" if link is None else f"the link {link.place} leads to {link.target}, which is"
+            raise PathRefusedError(str(path), f"{subject} outside {self._name_roots()}")
+        if any(place.is_relative_to(folder) for folder in _SYSTEM) and not place.is_relative_to(_IN_MEMORY):
             raise PathRefusedError(str(path), "system files below /proc, /sys and /dev cannot be opened")
         if self._leads_to_closed(way):
             raise PathRefusedError(str(path), "tools cannot access OneTool's own configuration and state")
@@ -329,14 +330,6 @@ def require_writable(path: AnyPath, reached: ResolvedPath) -> None:
 def is_closed_name(name: str) -> bool:
     """True for the name of a file or folder that tools do not change, wherever it lies."""
     return name.casefold() in {FOLDER, *SECRET_NAMES}
-
-
-def _subject(way: Way) -> str:
-    return "it is" if way.link is None else f"the link {way.link.place} leads to {way.link.target}, which is"
-
-
-def _is_system(place: Path) -> bool:
-    return any(place.is_relative_to(folder) for folder in _SYSTEM) and not place.is_relative_to(_IN_MEMORY)
 
 
 def _status(place: Path) -> os.stat_result | None:

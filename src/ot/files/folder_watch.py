@@ -7,9 +7,11 @@ changes that another machine makes to a shared folder are not noted.
 
 from __future__ import annotations
 
-import ctypes
 import os
+import threading
 import time
+from collections import OrderedDict
+from pathlib import Path
 
 _LONGEST = 60.0  # seconds for which the notes are believed
 _MOST_FOLDERS = 20_000
@@ -21,6 +23,8 @@ class FolderWatch:
     """The watch over the folders of one walk; each is added before it is listed."""
 
     def __init__(self) -> None:
+        import ctypes  # noqa: PLC0415 - start-up path: every engine has watches, few watch a folder
+
         self._library = ctypes.CDLL(None, use_errno=True)
         self._descriptor = self._library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         self._whole = self._descriptor >= 0
@@ -51,8 +55,43 @@ class FolderWatch:
         return False
 
     def close(self) -> None:
-        """Stop watching."""
         self._whole = False
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+_MOST = 8  # folders that are watched at a time
+
+
+class FolderWatches:
+    """The watches of this process, by the folder that was gone through; of many, those used last."""
+
+    def __init__(self) -> None:
+        self._watches: OrderedDict[Path, FolderWatch] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def is_quiet(self, folder: Path) -> bool:
+        """True if nothing below a folder has changed since its watch was kept."""
+        with self._lock:
+            watch = self._watches.get(folder)
+            if watch is None:
+                return False
+            self._watches.move_to_end(folder)
+            return watch.quiet
+
+    def keep(self, folder: Path, watch: FolderWatch) -> None:
+        """Keep the watch of a walk that is complete, in place of an earlier one."""
+        with self._lock:
+            earlier = self._watches.pop(folder, None)
+            self._watches[folder] = watch
+            left = [self._watches.popitem(last=False)[1]] if len(self._watches) > _MOST else []
+        for each in (earlier, *left):
+            if each is not None:
+                each.close()
+
+    def close(self) -> None:
+        with self._lock:
+            for watch in self._watches.values():
+                watch.close()
+            self._watches.clear()

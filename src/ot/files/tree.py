@@ -11,7 +11,7 @@ from pathlib import Path
 from mcp_core.quick_dataclass import dataclass
 from ot.errors import PathError
 from ot.files.allowed_files import AllowedFiles, AnyPath
-from ot.files.gitignore import EXCLUDE, GIT, GITIGNORE, MOST_BYTES, IgnoreFile
+from ot.files.globs import EXCLUDE, GIT, GITIGNORE, MOST_BYTES, IgnoreFile
 
 DEEPEST = 200  # folders in one another: each is an open descriptor
 _ENTER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -34,8 +34,6 @@ class TreeItem:
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """An open folder of the walk."""
-
     descriptor: int
     path: str  # with a slash at its end; empty for the first one
     names: Iterator[tuple[str, bool]]
@@ -147,12 +145,7 @@ def _join_rules(open_file: Callable[[str], int]) -> str:
     """Return the rules of a folder; those of its .gitignore come last, so that they decide."""
     texts = []
     for name in (EXCLUDE, GITIGNORE):
-        with suppress(OSError, PathError):
-            texts.append(_read_rules(open_file(name)))
+        with suppress(OSError, PathError), os.fdopen(open_file(name), "rb") as file:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                texts.append(file.read(MOST_BYTES).decode(errors="replace"))
     return "\n".join(texts)
-
-
-def _read_rules(descriptor: int) -> str:
-    with os.fdopen(descriptor, "rb") as file:
-        plain = stat.S_ISREG(os.fstat(descriptor).st_mode)
-        return file.read(MOST_BYTES).decode(errors="replace") if plain else ""

@@ -1,7 +1,8 @@
 """A way through the file system by descriptors: each link is read and followed here, and `..` goes back the same way.
 
 No name is looked up twice, so nothing that changes meanwhile leads elsewhere than what was looked at. The links in
-/proc, which lead anywhere, are taken for the text that they show.
+/proc, which lead anywhere, are taken for the text that they show. The version of a file shows that somebody has changed
+it since it was read.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ import stat
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import field
 from pathlib import Path
 
-from mcp_core.quick_dataclass import dataclass
+from mcp_core.file_lock import lock
+from mcp_core.quick_dataclass import dataclass, field
+from ot.errors import ChangedFileError, PathError
 
 _MOST_LINKS = 40  # as the kernel allows
 _STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -144,3 +146,32 @@ def _follow(way: Way) -> None:
 
 def _parts(path: str) -> list[str]:
     return [part for part in path.split("/") if part not in ("", ".")]
+
+
+Version = tuple[int, int, int, int, int]
+"""Device, inode, size, and the times of the last changes."""
+
+_PATIENCE = 10.0  # seconds for the lock of a folder
+
+
+def version_of(status: os.stat_result) -> Version:
+    """Return the version of an open file; it differs after every change."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+@contextmanager
+def still(expected: Version, folder: int, name: str, *, path: object) -> Iterator[None]:
+    """Hold the lock of a folder while its file is in the expected version; raises ChangedFileError where it is not.
+
+    Two servers that edit one file wait for each other here. Other programs know nothing of the lock: one that writes in
+    the moment between the look and the rename loses what it wrote.
+    """
+    if not lock(folder, patience=_PATIENCE):
+        raise PathError(str(path), "another program has locked its folder; try again")
+    try:
+        found = version_of(os.stat(name, dir_fd=folder, follow_symlinks=False))
+    except FileNotFoundError:
+        found = None
+    if found != expected:
+        raise ChangedFileError(str(path), "it has changed since it was read; read it again and retry")
+    yield  # closing the folder gives the lock back

@@ -11,7 +11,7 @@ from ot.config.models import Config
 from ot.registry.registry import ToolRegistry
 
 if TYPE_CHECKING:  # Only a search needs the words and the ranking: `introspect` loads them.
-    from ot.introspect.catalogue import Catalogue
+    from ot.introspect.help import Catalogue
 
 
 class Finder:

@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from mcp_core.distribution import VERSION
 from mcp_core.json_types import Json, JsonObject
-from ot.audit.log import AuditLog
+from mcp_core.quick_dataclass import dataclass
 from ot.config.loader import LoadedConfig
 from ot.config.models import ExecutionSettings
 from ot.config.paths import state_folder
@@ -24,7 +24,6 @@ from ot.kernel.supply import KernelSupply
 from ot.proxy import Servers
 from ot.registry.registry import ToolRegistry
 from ot.registry.tool_threads import ToolThreads
-from ot.stats.recorder import Recorder
 from ot.trust.project_trust import Comparison, trust_command
 from ot.workers.pool import WorkerPool
 
@@ -34,34 +33,25 @@ if TYPE_CHECKING:
 OK = "ok"
 DEGRADED = "degraded"
 REFUSED = "refused"
+_DISABLED: JsonObject = {"status": "disabled"}
 _MOST_FILES = 30  # that are named
 
 
+@dataclass(eq=False, slots=True)
 class Health:
     """A look at every part of the engine, taken when it is asked for."""
 
-    def __init__(
-        self,
-        executor: ToolExecutor,
-        supply: KernelSupply,
-        workers: WorkerPool,
-        servers: Servers,
-        threads: ToolThreads,
-        loaded: LoadedConfig,
-        *,
-        settings: ExecutionSettings,
-    ) -> None:
-        self._executor = executor
-        self._supply = supply
-        self._workers = workers
-        self._servers = servers
-        self._threads = threads
-        self._loaded = loaded
-        self._settings = settings  # of the start: kernels keep to them
+    _executor: ToolExecutor
+    _supply: KernelSupply
+    _workers: WorkerPool
+    _servers: Servers
+    _threads: ToolThreads
+    _loaded: LoadedConfig
+    _settings: ExecutionSettings  # of the start: kernels keep to them
 
     async def report(self) -> JsonObject:
         """Report everything. Servers that are not connected are tried; a kernel is started if there was none yet."""
-        registry = self._executor.registry
+        registry, stats, audit = self._executor.registry, self._executor.recorder, self._executor.audit
         await self._servers.probe()
         await self._servers.catch_up_listing(lambda _: False)
         servers = self._servers.status()
@@ -83,8 +73,12 @@ class Health:
             "workers": [asdict(status) for status in self._workers.status()],
             "worker_engine": self._workers.engine_status(),
             "libraries": await anyio.to_thread.run_sync(self._describe_libraries),
-            "stats": _describe_stats(self._executor.recorder),
-            "audit": _describe_audit(self._executor.audit),
+            "stats": _DISABLED
+            if stats is None
+            else _describe_records(stats.problem, {"file": stats.place}, {"dropped": stats.dropped}),
+            "audit": _DISABLED
+            if audit is None
+            else _describe_records(audit.problem, {"folder": str(audit.folder)}, {"lost": audit.lost}),
             "running_late": self._threads.late,
         }
 
@@ -174,19 +168,7 @@ def _describe_server_problems(servers: Sequence[ServerStatus]) -> list[Json]:
     return [fact for fact in found if len(fact) > 1]
 
 
-def _describe_stats(recorder: Recorder | None) -> JsonObject:
-    if recorder is None:
-        return {"status": "disabled"}
-    described = {"status": DEGRADED if recorder.problem or recorder.dropped else OK, "file": recorder.place}
-    if recorder.problem:
-        described["reason"] = recorder.problem
-    return {**described, "dropped": recorder.dropped}
-
-
-def _describe_audit(audit: AuditLog | None) -> JsonObject:
-    if audit is None:
-        return {"status": "disabled"}
-    described = {"status": DEGRADED if audit.problem or audit.lost else OK, "folder": str(audit.folder)}
-    if audit.problem:
-        described["reason"] = audit.problem
-    return {**described, "lost": audit.lost}
+def _describe_records(problem: str, place: JsonObject, lost: JsonObject) -> JsonObject:
+    """Describe what is recorded, by what is wrong with it, where it is, and how much of it was lost."""
+    reason: JsonObject = {"reason": problem} if problem else {}
+    return {"status": DEGRADED if problem or any(lost.values()) else OK, **place, **reason, **lost}

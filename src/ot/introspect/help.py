@@ -1,23 +1,141 @@
-"""ot.help: an overview, everything about one name, or what fits a need; always within a budget."""
+"""ot.help: an overview, everything about one name, or what fits a need; always within a budget.
+
+One index of tools, packs, snippets and aliases is searched by need or by part of a name. Who looks for a
+tool where plain Python in a run does the task is told so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import anyio.lowlevel
 
-from mcp_core.quick_dataclass import dataclass, replace
+from mcp_core.quick_dataclass import dataclass, field, replace
 from ot.config.models import Config
+from ot.effects import Effect
 from ot.execution.wording import word_error
-from ot.introspect.catalogue import Catalogue, Matches
 from ot.introspect.help_text import describe_alias, describe_pack, describe_snippet_help, describe_tool, fit, shorten
-from ot.introspect.listings import Info, SignatureOf
-from ot.introspect.plain_python import find_plain_python
-from ot.introspect.refused_tools import MarkTool
-from ot.introspect.snippet_text import Expand
+from ot.introspect.listings import Expand, Info, SignatureOf
+from ot.introspect.not_listed import MarkTool
 from ot.registry.definitions import PackDefinition, ToolDefinition
-from ot.registry.ranking.index import MOST_NEAR, Hit
+from ot.registry.ranking.index import MOST_NEAR, Hit, ToolIndex
+from ot.registry.ranking.postings import Searchable
 from ot.registry.registry import ToolRegistry
+
+_FITS = 0.15
+_MOST_WEAK = 5  # tools, where nothing fits well: a reader has to look at each
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """The names of each kind that fit one query, best first; where none does, tools that might."""
+
+    tools: list[Hit] = field(default_factory=list)
+    packs: list[Hit] = field(default_factory=list)
+    snippets: list[Hit] = field(default_factory=list)
+    aliases: list[Hit] = field(default_factory=list)
+    weak: list[Hit] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.tools or self.packs or self.snippets or self.aliases)
+
+
+class Catalogue:
+    """An index of everything that can be found at one moment."""
+
+    def __init__(self, tools: Sequence[ToolDefinition], packs: Sequence[PackDefinition], config: Config) -> None:
+        self._index = ToolIndex([*_tools(tools), *_packs(packs, config), *_snippets(config), *_aliases(tools, config)])
+
+    def find(self, query: str) -> Matches:
+        """Find what fits a need in plain words; names that contain the query come first."""
+        ranked = self._index.rank(query)
+        scores = {hit.key: hit.score for hit in ranked if hit.score >= _FITS}
+        part = query.strip().casefold()
+        if len(part) > 1 and not any(character.isspace() for character in part):
+            for key in self._index.keys:
+                name = key.partition(":")[2]
+                if part in name.casefold():
+                    scores[key] = 1 + len(part) / len(name)
+        found = Matches(weak=[] if scores else _tools_of(ranked)[:_MOST_WEAK])
+        for key, score in sorted(scores.items(), key=lambda each: -each[1]):
+            kind, _, name = key.partition(":")
+            getattr(found, kind).append(Hit(name, score))
+        return found
+
+
+def _tools_of(hits: Sequence[Hit]) -> list[Hit]:
+    split = ((hit.key.partition(":"), hit.score) for hit in hits)
+    return [Hit(name, score) for (kind, _, name), score in split if kind == "tools"]
+
+
+def _tools(tools: Sequence[ToolDefinition]) -> Iterator[Searchable]:
+    for tool in tools:
+        text = f"{tool.description} {tool.docs.body}"
+        reads = tool.effect is Effect.READS
+        yield Searchable.of_schema(f"tools:{tool.name}", tool.pack, tool.tool, text, tool.parameters, reads=reads)
+
+
+def _packs(packs: Sequence[PackDefinition], config: Config) -> Iterator[Searchable]:
+    """Index packs; a pack's name says as much about its tools as about itself, so it counts as a pack's name only."""
+    for pack in packs:
+        text = f"{pack.description} {config.prompts.packs.get(pack.name, '')}"
+        yield Searchable(f"packs:{pack.name}", pack.name, "", text)
+
+
+def _snippets(config: Config) -> Iterator[Searchable]:
+    for name, snippet in config.snippets.items():
+        yield Searchable(f"snippets:{name}", "", name, snippet.description)
+
+
+def _aliases(tools: Sequence[ToolDefinition], config: Config) -> Iterator[Searchable]:
+    """Index aliases, each described by the tool it stands for."""
+    descriptions = {tool.name: tool.description for tool in tools}
+    for name, target in config.aliases.items():
+        text = f"{target} {descriptions.get(target, '')}"
+        yield Searchable(f"aliases:{name}", target.partition(".")[0], name, text)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainPython:
+    """One subject: the words that ask for it, and how code does it."""
+
+    words: frozenset[str]
+    subject: str
+    modules: str
+    code: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.subject} needs no tool: plain Python in a run does it ({self.modules}).\n"
+            f"```python\n{self.code}\n```"
+        )
+
+
+PLAIN_PYTHON = (
+    PlainPython(
+        frozenset({"clock", "time", "times", "timezone", "timezones", "date", "dates", "datetime", "zoneinfo", "now"}),
+        "Getting and converting times",
+        "datetime, zoneinfo, calendar",
+        "from datetime import UTC, datetime\n"
+        "from zoneinfo import ZoneInfo\n"
+        'datetime.now(UTC).astimezone(ZoneInfo("Asia/Tokyo")).isoformat()',
+    ),
+    PlainPython(
+        frozenset({"data", "csv", "json", "toml", "tomllib", "sqlite", "sqlite3", "diff", "difflib", "statistics"}),
+        "Reading and processing data",
+        "csv, json, tomllib, sqlite3, difflib, statistics",
+        "import csv, io, statistics\n"
+        'rows = list(csv.DictReader(io.StringIO("name,price\\ntea,4.5\\npot,20")))\n'
+        'statistics.mean(float(row["price"]) for row in rows)',
+    ),
+)
+
+
+def find_plain_python(query: str) -> PlainPython | None:
+    """Return what does without a tool what a query asks for, by its only word, or by the pack that it names."""
+    word = query.partition(".")[0].strip().casefold()
+    return next((plain for plain in PLAIN_PYTHON if word in plain.words), None)
+
 
 BUDGET = 8000  # characters of an answer, about 2,000 tokens
 MOST_QUERIES = 10
@@ -118,10 +236,6 @@ class Help:
     def _describe_tool(self, tool: ToolDefinition, info: Info) -> str:
         return describe_tool(tool, info, docs_url=self.config.docs_url, signature=self.signature_of(tool))
 
-    def _describe_pack(self, pack: PackDefinition, info: Info, room: int) -> str:
-        marked = replace(pack, tools={name: self.mark(tool) for name, tool in pack.tools.items()})
-        return describe_pack(marked, info, config=self.config, signature_of=self.signature_of, room=room)
-
     def _exact(self, query: str, info: Info, room: int) -> list[str]:
         """Describe whatever has exactly this name."""
         config, registry = self.config, self.registry
@@ -130,8 +244,9 @@ class Help:
             found.append(self._describe_tool(self.mark(registry.get(query)), info))
         for pack in registry.packs():
             if pack.name == query:
+                marked = replace(pack, tools={name: self.mark(tool) for name, tool in pack.tools.items()})
                 most = room - room // 4
-                found.append(self._describe_pack(pack, info, most))
+                found.append(describe_pack(marked, info, config=config, signature_of=self.signature_of, room=most))
         if query.startswith("$") and query[1:] in config.snippets:
             found.append(describe_snippet_help(query[1:], info, config=config, expand=self.expand))
         if query in config.aliases:

@@ -7,9 +7,8 @@ from urllib.parse import quote
 
 from ot.config.models import Config
 from ot.errors import CallError
-from ot.introspect.listings import Info, SignatureOf, whole_description
+from ot.introspect.listings import Expand, Info, SignatureOf, describe_snippet, example_invocation, whole_description
 from ot.introspect.signatures import read_signature
-from ot.introspect.snippet_text import Expand, describe_snippet, example_invocation
 from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition
 from ot.registry.registry import ToolRegistry
 

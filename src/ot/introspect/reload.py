@@ -47,7 +47,11 @@ class Reload:
                 with LogSpan("config.reload") as span:
                     await self._apply(await anyio.to_thread.run_sync(self._loaded.read_again))
                     span.add(files=[str(file) for file in self._loaded.files], waiting=self.waiting)
-        return self._word()
+        loaded = self._loaded
+        lines = [RELOADED, *word_mistakes(loaded.mistakes), *find_alias_problems(loaded.config, self._registry)]
+        if self.waiting:
+            lines.append(f"Takes effect at the next start of the server: {', '.join(self.waiting)}")
+        return "\n".join(lines)
 
     async def follow(self, loaded: LoadedConfig) -> None:
         """Follow a configuration that somebody else has read."""
@@ -62,13 +66,6 @@ class Reload:
     async def _apply(self, loaded: LoadedConfig) -> None:
         self.waiting = await self._follow(loaded)
         self._loaded = loaded
-
-    def _word(self) -> str:
-        loaded = self._loaded
-        lines = [RELOADED, *word_mistakes(loaded.mistakes), *find_alias_problems(loaded.config, self._registry)]
-        if self.waiting:
-            lines.append(f"Takes effect at the next start of the server: {', '.join(self.waiting)}")
-        return "\n".join(lines)
 
 
 def find_alias_problems(config: Config, registry: ToolRegistry) -> Iterator[str]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import field
 
-from mcp_core.quick_dataclass import dataclass
+from mcp_core.quick_dataclass import dataclass, field
 from ot.registry.from_source import Parameter, list_parameters
 
 _LONGEST = 20_000

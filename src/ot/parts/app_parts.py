@@ -16,11 +16,11 @@ from ot.config.loader import LoadedConfig
 from ot.config.models import Config
 from ot.config.paths import PackFolders
 from ot.config.personal_secrets import PersonalSecrets
-from ot.config.settings import NEXT_START
+from ot.config.section import NEXT_START
 from ot.errors import PackLoadError
 from ot.execution.tool_executor import ToolExecutor
 from ot.files.allowed_files import build_allowed_files
-from ot.files.watches import FolderWatches
+from ot.files.folder_watch import FolderWatches
 from ot.introspect import Finder, Health, Reload
 from ot.journal.journal import Journal
 from ot.kernel.supply import KernelSupply
@@ -106,7 +106,7 @@ class App:
     def _lend_built(self) -> None:
         """Lend the parts that keep no state, and are simply built again with each configuration."""
         loaded, executor, tools, settings = self.loaded, self.executor, self.tools, self.config.execution
-        health = Health(executor, self.supply, tools.workers, tools.servers, tools.threads, loaded, settings=settings)
+        health = Health(executor, self.supply, tools.workers, tools.servers, tools.threads, loaded, settings)
         statistics = build_statistics(loaded, executor.recorder, tools.registry, self.own_definition)
         access = ModelAccess(loaded.secrets, self.redactor, executor.recorder, executor.telemetry, executor.limits)
         executor.lend(build_allowed_files(loaded), statistics, health, access, loaded)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_core.loading import LOADING_PROTOCOL
-from ot.clients.claims import KnownClients
+from ot.clients.front import KnownClients
 from ot.config.loader import LoadedConfig
 from ot.config.models import Config
 from ot.config.paths import SKILLS, skill_folders, state_folder, tool_folders
@@ -25,8 +25,7 @@ from ot.parts.person_overlay import personal_store_of
 from ot.proxy import ProxyHost, Servers
 from ot.registry.definition_cache import DefinitionCache
 from ot.registry.from_source import read_pack
-from ot.registry.identifiers import identifier
-from ot.registry.names import modest_name
+from ot.registry.names import identifier, modest_name
 from ot.registry.places import PackPlaces
 from ot.registry.registry import AbsentPack, ToolRegistry
 from ot.registry.tool_loader import ToolLoader
@@ -156,7 +155,7 @@ def proxy_host(
     own = personal or personal_store_of(loaded)
     logins = None
     if pending is not None and url is not None:
-        from ot.proxy.team_logins import TeamLogins  # noqa: PLC0415 - only many people log in that way
+        from ot.proxy.plan import TeamLogins  # noqa: PLC0415 - only many people log in that way
 
         logins = TeamLogins(pending, loaded.principal, url)
     return ProxyHost(

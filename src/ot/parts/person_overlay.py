@@ -11,9 +11,8 @@ import anyio.to_thread
 
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
-from ot.config.personal_secrets import PersonalSecrets, with_own_secrets
+from ot.config.personal_secrets import PersonalSecrets, load_sealer, with_own_secrets
 from ot.config.personal_settings import PersonalSettings, with_own_settings
-from ot.config.seal_keys import load_sealer
 from ot.logs import write_log
 from ot.store.opening import Backend, EmbeddedBackend, PersonalStore
 from ot.store.sealing import Sealer

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 
 from mcp_core.quick_dataclass import dataclass
-from ot.clients.claims import KnownClients
+from ot.clients.front import KnownClients
 from ot.config.loader import LoadedConfig
 from ot.isolate import IsolateHost
 from ot.parts.known_tools import (
@@ -23,10 +23,9 @@ from ot.parts.known_tools import (
 from ot.parts.shared_parts import SharedParts
 from ot.processes.standby import Standby
 from ot.proxy import Servers, open_servers
-from ot.registry.built_in import BuiltInPacks
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry
-from ot.registry.tool_loader import ToolLoader
+from ot.registry.tool_loader import BuiltInPacks, ToolLoader
 from ot.registry.tool_threads import ToolThreads
 from ot.skills.skill_loader import SkillLoader
 from ot.store.parts import PersonalStore

@@ -16,8 +16,9 @@ accepted).
   see first.
 - Answers are not checked against the server's output schema: that runs on the event loop, where a pattern can take for
   ever, and the data has arrived either way.
-- A server hears of no abilities but those of the clients at the front (`connections.claiming`), and of the client's
-  roots and no others. If it was told the project instead, a server that got folders as arguments would drop them.
+- A server hears of no abilities but those of the clients at the front (`connections.server_requests`), and of the
+  client's roots and no others. If it was told the project instead, a server that got folders as arguments would drop
+  them.
 - A lost call is repeated only if its server had not read it (the pipe tells how many bytes were taken), did not know
   our session, or if its effect is *reads* or *idempotent*.
 - What a server asks goes to the client whose call it is about. Over a pipe a question does not name its call, so with
@@ -39,8 +40,7 @@ if TYPE_CHECKING:
     from ot.proxy.definitions.acceptance import Acceptance
     from ot.proxy.definitions.identity import digest_of_place
     from ot.proxy.host import BuildConnection, ProxyHost
-    from ot.proxy.prompts import fill_prompt, list_prompts
-    from ot.proxy.resources import list_resources, read_resource
+    from ot.proxy.resources import fill_prompt, list_prompts, list_resources, read_resource
     from ot.proxy.server import ProxiedServer
     from ot.proxy.servers import Servers, open_servers
     from ot.proxy.status import ServerStatus

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcp_core.quick_dataclass import dataclass
-from ot.clients.claims import KnownClients
+from mcp_core.quick_dataclass import dataclass, field
+from ot.clients.front import KnownClients
 from ot.store.credentials import Credentials
 from ot.store.shelf import Shelf
 
 if TYPE_CHECKING:  # every engine has these surroundings, and many have no server in them
     from ot.proxy.connections.connection import Connection
     from ot.proxy.definitions.memory import Records
-    from ot.proxy.plan import Authorise, ConnectionPlan
-    from ot.proxy.team_logins import TeamLogins
+    from ot.proxy.plan import Authorise, ConnectionPlan, TeamLogins
 
 BuildConnection = Callable[["ConnectionPlan"], "Connection"]
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import partial
 
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import replace
-from ot.config.models import ToolFilter
+from ot.config.server_settings import ToolFilter
 from ot.errors import PackLoadError
-from ot.proxy.calls.arguments import plain_arguments
-from ot.proxy.calls.content import ResultForm, read_result, result_form
+from ot.proxy.calls import ResultForm, plain_arguments, read_result, result_form
 from ot.proxy.definitions.pins import definitions_of
 from ot.proxy.server import ProxiedServer
 from ot.registry.definitions import PackDefinition, ToolDefinition
@@ -54,7 +52,11 @@ def build_pack(server: ProxiedServer, placed: PackDefinition, wanted: str) -> Bu
         return digest_of(definition, offer.version, server.settings.json_text)
 
     pack = learn_results(pack, server.memory.place, version_of)
-    functions = {short: _function(server, tool, by_name) for short, tool in pack.tools.items()}
+    functions: dict[str, ToolFunction] = {}
+    for short, tool in pack.tools.items():
+        own_name = tool.original or tool.tool
+        form = result_form(by_name[own_name], json_text=server.settings.json_text)
+        functions[short] = partial(_call, server, own_name, form)
     return pack, functions, problems
 
 
@@ -70,13 +72,6 @@ def passes(name: str, filters: ToolFilter) -> bool:
     )
 
 
-def _function(server: ProxiedServer, tool: ToolDefinition, listed: Mapping[str, Mapping[str, Json]]) -> ToolFunction:
-    own_name = tool.original or tool.tool
-    described = listed[own_name]
-    form = result_form(described, json_text=server.settings.json_text)
-    return partial(_call, server, own_name, form)
-
-
 async def _call(server: ProxiedServer, tool: str, form: ResultForm, arguments: Arguments) -> ToolValue:
     plain = await aside(plain_arguments, arguments) if is_large(arguments) else plain_arguments(arguments)
     result = await server.call(tool, plain)
@@ -85,11 +80,7 @@ async def _call(server: ProxiedServer, tool: str, form: ResultForm, arguments: A
 
 def _is_short(result: JsonObject) -> bool:
     """True if reading a result takes no noticeable time, going by its characters."""
-    blocks = result.get("content")
-    left = _LARGE
-    for block in blocks if isinstance(blocks, list) else ():
-        if isinstance(block, dict):
-            for key in ("text", "data"):
-                part = block.get(key)
-                left -= len(part) if isinstance(part, str) else 0
-    return left > 0
+    content = result.get("content")
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    parts = (block.get(key) for block in blocks for key in ("text", "data"))
+    return sum(len(part) for part in parts if isinstance(part, str)) < _LARGE

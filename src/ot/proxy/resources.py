@@ -1,23 +1,24 @@
-"""The servers' resources: listed together, and read by their address."""
+"""The servers' resources and prompts: listed together, read by their address, filled in by their name."""
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.to_thread
 
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import dataclass
 from ot.context import current_or_none
 from ot.errors import CallError, ServerUnavailableError, ToolDeniedError, ToolError
 from ot.logs import write_log
-from ot.proxy.calls.content import read_result
+from ot.proxy.calls import read_result
 from ot.proxy.server import ProxiedServer
 from ot.proxy.servers import Servers
-from ot.values import Arguments
+from ot.values import Arguments, ToolValue
 from ot_kernel.values import Image, Resource
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ async def list_resources(servers: Servers, server: str = "", *, patience: float 
     """List the resources of all servers, or of one; raises CallError if that one cannot be asked."""
     chosen = servers.choose(server)
     asked = await ask_all(chosen, lambda connection: connection.resources(), server, patience=patience)
-    found = [_describe(name, item) for name, items in asked.listed.items() for item in items]
+    found = [_describe_resource(name, item) for name, items in asked.listed.items() for item in items]
     return found + asked.failures_as_items()
 
 
@@ -114,16 +115,10 @@ async def ask_all(
     return Asked(dict(sorted(answers.items())), failures)
 
 
-def _describe(server: str, item: JsonObject) -> JsonObject:
-    facts = {
-        "server": server,
-        "uri": item.get("uri"),
-        "uri_template": item.get("uriTemplate"),
-        "name": item.get("title") or item.get("name"),
-        "description": item.get("description"),
-        "mime_type": item.get("mimeType"),
-        "size": item.get("size"),
-    }
+def _describe_resource(server: str, item: JsonObject) -> JsonObject:
+    facts = {"server": server, "uri": item.get("uri"), "uri_template": item.get("uriTemplate")}
+    facts |= {"name": item.get("title") or item.get("name"), "description": item.get("description")}
+    facts |= {"mime_type": item.get("mimeType"), "size": item.get("size")}
     return {key: value for key, value in facts.items() if value is not None}
 
 
@@ -166,3 +161,71 @@ def _value_of(contents: list[JsonObject]) -> object:
     if found.data is not None and (found.mime_type or "").startswith("image/"):
         return Image(found.data, found.mime_type)
     return found.data if found.data is not None else found
+
+
+async def list_prompts(servers: Servers, server: str = "") -> list[JsonObject]:
+    """List the prompts of all servers, or of one; raises CallError if that one cannot be asked."""
+    asked = await _list_all(servers.choose(server), server)
+    found = [_describe_prompt(name, item) for name, items in asked.listed.items() for item in items]
+    return found + asked.failures_as_items()
+
+
+async def _list_all(chosen: Sequence[ProxiedServer], named: str) -> Asked:
+    """Ask servers for their prompts; returns them as a model may see them."""
+    asked = await ask_all(chosen, lambda connection: connection.prompts(), named)
+    for server in chosen:
+        if server.name in asked.listed:
+            await anyio.to_thread.run_sync(server.memory.note_prompts, asked.listed[server.name])
+            asked.listed[server.name] = [dict(item) for item in server.memory.shown("prompts")]
+    return asked
+
+
+async def fill_prompt(
+    servers: Servers, name: str, arguments: Mapping[str, Json], server: str = ""
+) -> list[dict[str, ToolValue]]:
+    """Return the messages of one prompt; raises ToolError if no server, or more than one, has it.
+
+    Raises ToolChangedError if nobody has accepted it as it is defined now.
+    """
+    chosen = servers.choose(server)
+    if not server or chosen[0].memory.pinned:
+        asked = await _list_all(chosen, server)
+        having = [each for each in chosen if any(item.get("name") == name for item in asked.listed.get(each.name, []))]
+        if len(having) > 1:
+            names = ", ".join(each.name for each in having)
+            raise ToolError(f"several servers have a prompt {name!r}: {names}. Say which one with server=")
+        if not having:
+            known = sorted({str(item["name"]) for items in asked.listed.values() for item in items})
+            failed = ", ".join(sorted(asked.failures))
+            silent = f" These servers could not be asked: {failed}." if failed else ""
+            raise ToolError(f"no server has a prompt {name!r}. Prompts: {', '.join(known) or 'none'}.{silent}")
+        chosen = having
+        chosen[0].refuse_unaccepted("prompts", name)
+    texts = {key: value if isinstance(value, str) else str(value) for key, value in arguments.items()}
+    await admit(servers, chosen[0], f"prompt:{name}", texts)
+    filled = await chosen[0].ask(lambda connection: connection.prompt(name, texts))
+    return [
+        {"role": message.get("role"), "content": read_result({"content": [message.get("content")]})}
+        for message in _objects(filled.get("messages"))
+    ]
+
+
+def _describe_prompt(server: str, item: Mapping[str, Json]) -> JsonObject:
+    arguments: list[Json] = [
+        {
+            "name": argument.get("name"),
+            **({"description": argument["description"]} if argument.get("description") else {}),
+            "required": argument.get("required") is True,
+        }
+        for argument in _objects(item.get("arguments"))
+    ]
+    facts: JsonObject = {
+        "server": server,
+        "name": item.get("name"),
+        "description": item.get("description") or item.get("title"),
+    }
+    return {**{key: value for key, value in facts.items() if value}, "arguments": arguments}
+
+
+def _objects(items: Json) -> list[JsonObject]:
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []

@@ -14,19 +14,16 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from mcp_core.json_types import JsonObject
-from ot.config.models import ServerSettings
+from ot.config.server_settings import ServerSettings
 from ot.context import CallContext, current_or_none
 from ot.errors import ServerUnavailableError, SwitchedOffError, ToolChangedError
 from ot.logs import LogSpan, write_log
-from ot.proxy.connections.backoff import Backoff
-from ot.proxy.connections.connect_attempt import ConnectAttempt
-from ot.proxy.definitions.cache import Offer
+from ot.proxy.connections.connect_attempt import Backoff, ConnectAttempt
 from ot.proxy.definitions.memory import ServerMemory
-from ot.proxy.definitions.pins import Part
-from ot.proxy.failures import ConnectFailedError, LostError
+from ot.proxy.definitions.pins import Offer, Part
 from ot.proxy.host import BuildConnection, ProxyHost
 from ot.proxy.plan import ConnectionPlan, Mode
-from ot.proxy.status import State
+from ot.proxy.status import ConnectFailedError, LostError, State
 
 if TYPE_CHECKING:
     from ot.proxy.connections.connection import Connection
@@ -79,7 +76,6 @@ class ProxiedServer:
 
     @property
     def state(self) -> State:
-        """The current state, as far as it is known."""
         if not self.settings.enabled:
             return "disabled"
         if self._connection is not None and self._connection.usable:
@@ -102,7 +98,10 @@ class ProxiedServer:
     def connect_soon(self) -> ConnectAttempt:
         """Begin to connect, whatever the backoff says; returns the attempt that is under way."""
         if self._attempt is None or self._attempt.done:
-            attempt = self._attempt = ConnectAttempt(self.name, self._way_to_log_in())
+            way = f"A person can do that with `onetool login {self.name}`."
+            if self._host.logins is not None:
+                way = self._host.logins.way_of(self.name)
+            attempt = self._attempt = ConnectAttempt(self.name, way)
             if self.state == "connected":
                 attempt.settle(None)
             elif self._retired or self._tasks is None:
@@ -112,14 +111,10 @@ class ProxiedServer:
                 contextvars.Context().run(self._tasks.start_soon, self._live, attempt)
         return self._attempt
 
-    def _way_to_log_in(self) -> str:
-        logins = self._host.logins
-        return f"A person can do that with `onetool login {self.name}`." if logins is None else logins.way_of(self.name)
-
     async def obtain(self, context: CallContext | None = None) -> Connection:
         """Return a usable connection; raises ServerUnavailableError. The caller's clock stands still meanwhile."""
         if context is not None and context.caller.front is not None:
-            context.claims = self._host.clients.note(context.caller.front.able)
+            self._host.clients.note(context.caller.front.able)
         for _ in range(ATTEMPTS):
             connection = self._connection
             if connection is not None and connection.usable:
@@ -159,7 +154,9 @@ class ProxiedServer:
                     failure = failure if older and failure.another_way else found
                     if not found.another_way:
                         break
-                self._note_failure(failure)
+                self.last_failure = failure
+                self._backoff.fail()
+                write_log(logging.WARNING, "proxy.failed", server=self.name, reason=failure.reason, detail=failure.tail)
         finally:
             attempt.settle(failure)
 
@@ -247,11 +244,6 @@ class ProxiedServer:
         """Take over what a connection says about its tools."""
         if await anyio.to_thread.run_sync(self.memory.note, connection.offer):
             self._tell_changed(self)
-
-    def _note_failure(self, failure: ConnectFailedError) -> None:
-        self.last_failure = failure
-        self._backoff.fail()
-        write_log(logging.WARNING, "proxy.failed", server=self.name, reason=failure.reason, detail=failure.tail)
 
     # -- calls
 

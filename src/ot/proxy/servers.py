@@ -13,12 +13,11 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from mcp_core.quick_dataclass import dataclass
-from ot.config.models import ServerSettings
+from ot.config.server_settings import ServerSettings
 from ot.errors import PackLoadError, ToolError
 from ot.proxy import late_parts
 from ot.registry.definitions import PROXY, PackDefinition
-from ot.registry.identifiers import identifier
-from ot.registry.names import absent_name, rename_pack
+from ot.registry.names import absent_name, identifier, rename_pack
 from ot.registry.places import OfferedPack, PackPlaces
 from ot.registry.registry import AbsentPack, LoadedPack, ToolRegistry
 from ot.tasks.owned_tasks import open_background_tasks
@@ -39,23 +38,17 @@ class Unlisted:
     failed: list[str]  # of those that the listing could show
 
 
+@dataclass(eq=False)
 class Servers:
     """All servers; opened by `open_servers`, and lent to packs that look at servers."""
 
-    def __init__(
-        self,
-        registry: ToolRegistry,
-        places: PackPlaces,
-        host: ProxyHost,
-        tasks: TaskGroup | None,
-        *,
-        ahead: bool = True,
-    ) -> None:
-        self._ahead = ahead  # connects servers of which nothing is known before anybody asks
-        self._registry = registry
-        self._places = places
-        self._host = host
-        self._tasks = tasks
+    _registry: ToolRegistry
+    _places: PackPlaces
+    _host: ProxyHost
+    _tasks: TaskGroup | None
+    ahead: bool = True  # connects servers of which nothing is known before anybody asks
+
+    def __post_init__(self) -> None:
         self._servers: dict[str, ProxiedServer] = {}
         self._packs: dict[str, PackDefinition] = {}  # what each server wants in the registry, by the server's name
         self._prepared: dict[str, tuple[PackDefinition, BuiltPack]] = {}  # definitions that nobody has looked at yet
@@ -88,7 +81,7 @@ class Servers:
         self._connect_unknown()
 
     def _connect_unknown(self) -> None:
-        for server in self._enabled() if self._ahead else ():
+        for server in self._enabled() if self.ahead else ():
             if not server.memory.known:
                 server.connect_soon()
 
@@ -192,7 +185,9 @@ class Servers:
         if not self._servers:
             return
         self._show_news()
-        named = [server for server in self._enabled() if self._is_unready(server) and _is_named(server, code)]
+        unready = [server for server in self._enabled() if self._is_unready(server)]
+        wanted = {server: re.escape(identifier(server.name, fallback="server")) for server in unready}
+        named = [server for server, name in wanted.items() if re.search(rf"\b{name}_?\b", code)]
         await self._prepare(named)
         coming = [server for server in named if not server.memory.known and server.due]
         if coming:
@@ -208,7 +203,7 @@ class Servers:
         self._show_news()
         unready = [server for server in self._enabled() if self._is_unready(server)]
         await self._prepare(unready)
-        for server in unready if not self._ahead else ():
+        for server in unready if not self.ahead else ():
             if not (server.memory.known or server.error) and concerns(self.pack_name(server.name)):
                 server.connect_soon()
         coming = [server for server in unready if self._is_awaited(server) and concerns(self.pack_name(server.name))]
@@ -216,9 +211,6 @@ class Servers:
             await _wait_for({server: server.settings.listing_timeout for server in coming})
             await self._prepare(coming)
             self._outwaited |= {server.name: server.connect_soon() for server in coming if _is_coming(server)}
-        return self._unlisted(concerns)
-
-    def _unlisted(self, concerns: Callable[[str], bool] = lambda _: True) -> Unlisted:
         unknown = [server for server in self._enabled() if not server.memory.known]
         failed = [each for each in unknown if each.state == "disconnected" and each.error]
         return Unlisted(
@@ -257,7 +249,6 @@ class Servers:
                 tasks.start_soon(server.probe, timeout)
 
     def status(self) -> list[ServerStatus]:
-        """Return the state of every server, by name."""
         return [self._status_of(self._servers[name]) for name in sorted(self._servers)]
 
     def _status_of(self, server: ProxiedServer) -> ServerStatus:
@@ -277,10 +268,6 @@ class Servers:
 
 def _is_coming(server: ProxiedServer) -> bool:
     return server.state == "connecting" and not server.memory.known
-
-
-def _is_named(server: ProxiedServer, code: str) -> bool:
-    return re.search(rf"\b{re.escape(identifier(server.name, fallback='server'))}_?\b", code) is not None
 
 
 async def _wait_for(patience: Mapping[ProxiedServer, float]) -> None:

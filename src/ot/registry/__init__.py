@@ -10,7 +10,7 @@ Built-in packs and extensions are read from their syntax tree (`from_source`), s
   (`schema_parameters`); one that cannot be understood accepts anything, and is recorded as a problem.
 - A schema that lists properties and does not mention others allows no others. JSON Schema says otherwise, but a
   misspelt keyword that a server silently drops costs a model more than an undeclared parameter.
-- Names become `identifiers` by the set of names, not their order. Policy is asked with every name of a tool.
+- Names become identifiers by the set of names, not their order. Policy is asked with every name of a tool.
 - Two signatures: the one shown writes out the keys of objects, which is not Python; `python_signature` is plain.
 - A pack reaches parts of the engine by type: `current().part(Health)`. Extensions cannot.
 """

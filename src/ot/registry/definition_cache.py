@@ -39,7 +39,8 @@ class DefinitionCache:
     def read(self, file: Path) -> PackDefinition:
         """Return the pack in a file; raises PackLoadError."""
         if self._known is None:
-            self._known, self._readers = self._load(), _state_of_readers()
+            self._known = self._load()
+            self._readers = [number for reader in _READERS for number in file_state(reader) or ()]
         state = [*self._readers, *(file_state(file) or ())]
         known = self._read.get(str(file))
         if known is None or known[0] != state:
@@ -69,11 +70,6 @@ class DefinitionCache:
         except (OSError, ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) and all(isinstance(kept, dict) for kept in found.values()) else {}
-
-
-def _state_of_readers() -> list[int]:
-    """Return a state that changes with the code that reads packs."""
-    return [number for file in _READERS for number in file_state(file) or ()]
 
 
 def _store(pack: PackDefinition) -> object:

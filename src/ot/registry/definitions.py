@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 from mcp_core.json_types import JsonObject
-from mcp_core.quick_dataclass import dataclass
+from mcp_core.quick_dataclass import dataclass, field
 from ot.effects import Effect
 
 PROXY = "proxy:"
@@ -46,7 +47,6 @@ class Touches:
 
     @property
     def of_arguments(self) -> bool:
-        """True if arguments name files that it reads or makes."""
         return bool(self.outputs) or any(
             place.startswith("{") and place not in (PROJECT, STATE) for place in self.reads
         )
@@ -133,7 +133,6 @@ class ToolDefinition:
         return self.spellings.get(keyword, keyword)
 
     def shown_name(self, parameter: str) -> str:
-        """A parameter as the signature shows it."""
         return next((shown for shown, name in self.spellings.items() if name == parameter), parameter)
 
 
@@ -165,3 +164,12 @@ class PackDefinition:
             return None
         pinned = self.file.parent / "requirements" / f"{self.file.stem}.txt"
         return Libraries(self.file.stem, tuple(self.needs), tuple(dict.fromkeys(self.needs.values())), pinned)
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def in_kernel(function: Callable[P, T]) -> Callable[P, T]:
+    """Mark a tool that the run itself carries out: it has a definition, and no call of it leaves the kernel."""
+    return function

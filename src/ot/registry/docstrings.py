@@ -24,15 +24,14 @@ _ARGUMENT = re.compile(r"\*{0,2}([A-Za-z_]\w*)\s*(?:\([^)]*\))?\s*:\s*(.*)")
 
 def parse_docstring(text: str | None) -> ToolDocs:
     """Read a docstring; a section that is not there stays empty, unknown text stays in the body."""
-    lines = inspect.cleandoc(text or "").splitlines()
-    sections = _split(lines)
-    summary, body = _split_summary(sections[""])
+    sections = _split(inspect.cleandoc(text or "").splitlines())
+    first, _, rest = "\n".join(sections[""]).strip().partition("\n\n")
     return ToolDocs(
-        summary=summary,
+        summary=" ".join(first.split()),
         arguments=_parse_arguments(sections.get("arguments", [])),
         returns=_join(sections.get("returns", [])),
         example=_block(sections.get("example", [])),
-        body=body,
+        body=rest.strip(),
     )
 
 
@@ -64,18 +63,11 @@ def _split(lines: list[str]) -> dict[str, list[str]]:
     return sections
 
 
-def _split_summary(lines: list[str]) -> tuple[str, str]:
-    text = "\n".join(lines).strip()
-    first, _, rest = text.partition("\n\n")
-    return " ".join(first.split()), rest.strip()
-
-
 def _parse_arguments(lines: list[str]) -> dict[str, str]:
     """`name: text` or `name (type): text`, continued on lines that are indented further."""
     found: dict[str, list[str]] = {}
-    block = _block(lines).splitlines()
     name = ""
-    for line in block:
+    for line in _block(lines).splitlines():
         start = None if line.startswith((" ", "\t")) else _ARGUMENT.fullmatch(line)
         if start:
             name = start[1]

@@ -16,11 +16,10 @@ from ot.effects import Effect
 from ot.errors import PackLoadError
 from ot.registry.definitions import PROXY, Cancellation, PackDefinition, ToolDefinition, ToolDocs
 from ot.registry.docstrings import drop_arguments, parse_docstring
-from ot.registry.identifiers import assign_identifiers
-from ot.registry.open_results import leaves_open
-from ot.registry.schema_parameters import Parameter, Parameters, read_parameters
+from ot.registry.names import assign_identifiers
+from ot.registry.open_results import leaves_open, result_schema
+from ot.registry.schema_parameters import Parameters, read_parameters
 from ot.registry.schema_text import ANY, annotation_of, default_text, detailed_annotation, fields_of
-from ot.registry.wrapped_results import result_schema
 
 MAX_TOOLS = 5_000
 MAX_DESCRIPTION = 10_000
@@ -68,18 +67,16 @@ def _usable(tools: Iterable[object], source: str, notes: list[PackLoadError]) ->
     for number, item in enumerate(tools):
         tool = item if isinstance(item, Mapping) else {}
         name = tool.get("name")
-        reason = ""
         if len(found) >= MAX_TOOLS:
             notes.append(PackLoadError(Path(source), f"it lists more than {MAX_TOOLS} tools; the rest is left out"))
             break
         if not isinstance(name, str) or not name:
             reason = f"tool {number + 1} of its list has no name, so it cannot be called"
+            notes.append(PackLoadError(Path(source), reason))
         elif name in found:
-            reason = f"it lists {_clean(name, 100)} twice; the first one counts"
+            notes.append(PackLoadError(Path(source), f"it lists {_clean(name, 100)} twice; the first one counts"))
         else:
             found[name] = tool
-        if reason:
-            notes.append(PackLoadError(Path(source), reason))
     return found
 
 
@@ -88,7 +85,7 @@ def _define(name: str, tool: Tool, parameters: Parameters, *, source: str, timeo
     signature = _signature(name, parameters, returned, detailed_annotation)
     plain = _signature(name, parameters, returned, annotation_of)
     docs = _read_docs(tool, parameters, returned)
-    own_name = str(tool["name"])
+    own_name, result = str(tool["name"]), _result_text(returned, detailed_annotation)
     lacks = _find_lack(tool.get("execution"))
     if lacks:
         docs = replace(docs, summary=f"(Cannot be called: its server offers it only {lacks}.) {docs.summary}".strip())
@@ -105,7 +102,8 @@ def _define(name: str, tool: Tool, parameters: Parameters, *, source: str, timeo
         spellings=parameters.spellings,
         declared=_hinted_effect(tool.get("annotations")),
         plain_signature=plain if plain != signature else "",
-        open_result=_open_result(returned),
+        # Plain text leaves open what comes back, too: it may be JSON.
+        open_result=result if result == "str" or leaves_open(returned, returned) else None,
         lacks=lacks,
     )
 
@@ -126,7 +124,10 @@ def _hinted_effect(annotations: object) -> Effect:
 def _signature(name: str, parameters: Parameters, returned: object, annotate: Annotate) -> str:
     root = parameters.schema
     shown = parameters.listed[:MAX_SHOWN]
-    texts = [_parameter_text(parameter, root, annotate) for parameter in shown]
+    texts = []
+    for parameter in shown:
+        default = "" if parameter.required else f" = {default_text(parameter.schema)}"
+        texts.append(f"{parameter.shown}: {annotate(parameter.schema, root)}{default}")
     others = root.get("additionalProperties")
     if others not in (None, False) or len(shown) < len(parameters.listed):
         names = [*(parameter.shown for parameter in shown), "\0others"]
@@ -141,17 +142,6 @@ def _result_text(returned: object, annotate: Annotate) -> str:
     return "" if result == ANY else result
 
 
-def _open_result(returned: object) -> str | None:
-    """The same where it leaves open what comes back. Plain text does too: it may be JSON."""
-    text = _result_text(returned, detailed_annotation)
-    return text if text == "str" or leaves_open(returned, returned) else None
-
-
-def _parameter_text(parameter: Parameter, root: object, annotate: Annotate) -> str:
-    text = f"{parameter.shown}: {annotate(parameter.schema, root)}"
-    return text if parameter.required else f"{text} = {default_text(parameter.schema)}"
-
-
 def _read_docs(tool: Tool, parameters: Parameters, returned: object) -> ToolDocs:
     text = _clean(tool.get("description"), MAX_DESCRIPTION)
     written = parse_docstring(text)
@@ -164,18 +154,10 @@ def _read_docs(tool: Tool, parameters: Parameters, returned: object) -> ToolDocs
     elif written.summary != " ".join(first.split()):
         rest = text  # a heading stands in the first paragraph already
     arguments = dict(_describe_arguments(parameters, written.arguments))
-    return ToolDocs(
-        summary=summary,
-        arguments=arguments,
-        returns=_describe_result(returned),
-        body=_without_arguments(rest.strip(), written.arguments, arguments),
-    )
-
-
-def _without_arguments(text: str, written: Mapping[str, str], told: Mapping[str, str]) -> str:
-    """A description without its section about arguments, where each of them is told of anyway."""
-    said = set(told.values())
-    return drop_arguments(text) if written and said.issuperset(written.values()) else text
+    body = rest.strip()
+    if written.arguments and set(arguments.values()).issuperset(written.arguments.values()):
+        body = drop_arguments(body)  # each of them is told of anyway
+    return ToolDocs(summary=summary, arguments=arguments, returns=_describe_result(returned), body=body)
 
 
 def _describe_arguments(parameters: Parameters, written: Mapping[str, str]) -> Iterable[tuple[str, str]]:

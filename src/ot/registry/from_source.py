@@ -39,20 +39,35 @@ _EFFECTS = {
 """The decorators that declare an effect, by their full names."""
 
 
-def read_pack(
-    file: Path, *, source: str = "local", name: str | None = None, cancellation: Cancellation | None = None
-) -> PackDefinition:
+def read_pack(file: Path, *, name: str | None = None, cancellation: Cancellation | None = None) -> PackDefinition:
     """Read one pack file; raises PackLoadError with the line where it cannot be understood.
 
     `name` is that of a pack which gives itself none, by default the file's; `cancellation` is how its calls end where
     the functions themselves do not decide it.
     """
-    return _define(_read(file), file, source=source, name=name, cancellation=cancellation)
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise PackLoadError(file, error.strerror or type(error).__name__) from error
+    return parse_pack(content, file, name=name, cancellation=cancellation)
 
 
-def parse_pack(content: bytes, file: Path, *, name: str | None = None) -> PackDefinition:
+def parse_pack(
+    content: bytes, file: Path, *, name: str | None = None, cancellation: Cancellation | None = None
+) -> PackDefinition:
     """Read a pack from the content of a file, which mistakes name as `file`; raises PackLoadError."""
-    return _define(content, file, source="local", name=name, cancellation=None)
+    module = parse_source(content, file)
+    reader = _PackReader(file, module, name or file.stem, cancellation)
+    pack = PackDefinition(
+        name=reader.pack,
+        description=parse_docstring(ast.get_docstring(module)).summary,
+        file=file,
+        tools={node.name: reader.definition(node) for node in reader.public_functions()},
+        needs=reader.needs(),
+    )
+    for annotation in dict.fromkeys(reader.annotations.unknown):
+        write_log(logging.WARNING, "registry.read_pack", file=file, annotation=annotation, schema="any value")
+    return pack
 
 
 def parse_name(content: bytes, file: Path) -> str | None:
@@ -63,31 +78,6 @@ def parse_name(content: bytes, file: Path) -> str | None:
 def _own_name(annotations: AnnotationReader) -> str | None:
     _, value = annotations.constant(ast.Name("pack"))
     return value if isinstance(value, str) else None
-
-
-def _define(
-    content: bytes, file: Path, *, source: str, name: str | None, cancellation: Cancellation | None
-) -> PackDefinition:
-    module = parse_source(content, file)
-    reader = _PackReader(file, source, module, name or file.stem, cancellation)
-    pack = PackDefinition(
-        name=reader.pack,
-        description=parse_docstring(ast.get_docstring(module)).summary,
-        source=source,
-        file=file,
-        tools={node.name: reader.definition(node) for node in reader.public_functions()},
-        needs=reader.needs(),
-    )
-    for annotation in dict.fromkeys(reader.annotations.unknown):
-        write_log(logging.WARNING, "registry.read_pack", file=file, annotation=annotation, schema="any value")
-    return pack
-
-
-def _read(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise PackLoadError(file, error.strerror or type(error).__name__) from error
 
 
 def parse_source(content: bytes, file: Path) -> ast.Module:
@@ -128,20 +118,18 @@ class Parameter:
 
 
 class _PackReader:
-    """Reads the functions of one parsed file."""
-
-    def __init__(
-        self, file: Path, source: str, module: ast.Module, name: str, cancellation: Cancellation | None
-    ) -> None:
+    def __init__(self, file: Path, module: ast.Module, name: str, cancellation: Cancellation | None) -> None:
         self._file = file
-        self._source = source
         self._module = module
         self._cancellation = cancellation
         self.annotations = AnnotationReader(module)
         self._imported = dict(_imports(module))
         self.pack = _own_name(self.annotations) or name
         self._secrets = self._names_constant("secrets") or ()
-        self._timeout = self._seconds_constant("timeout") if cancellation is None else None
+        timeout = (
+            self._constant("timeout") if cancellation is None else None
+        )  # of a built-in pack that waits for others
+        self._timeout = float(timeout) if isinstance(timeout, int | float) and not isinstance(timeout, bool) else None
         if not self.pack.isidentifier():
             raise PackLoadError(file, f"{self.pack!r} cannot be the name of a pack: it is not an identifier")
 
@@ -176,7 +164,6 @@ class _PackReader:
             parameters=self._object_schema(parameters, docs),
             signature=signature,
             cancellation=self._cancellation or _cancellation(node),
-            source=self._source,
             file=self._file,
             docs=docs,
             timeout=self._timeout,
@@ -266,11 +253,6 @@ class _PackReader:
         """The value of a constant of the file; None where there is none."""
         return self.annotations.constant(ast.Name(name))[1]
 
-    def _seconds_constant(self, name: str) -> float | None:
-        """A number of seconds; a built-in pack that waits for others may need more than the default."""
-        value = self._constant(name)
-        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
     def _names_constant(self, name: str) -> tuple[str, ...] | None:
         value = self._constant(name)
         return tuple(map(str, value)) if isinstance(value, (list, tuple, set)) else None
@@ -286,7 +268,6 @@ def _imports(module: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def list_parameters(arguments: ast.arguments) -> Iterator[Parameter]:
-    """Yield the parameters in their order."""
     plain = [*arguments.posonlyargs, *arguments.args]
     missing = len(plain) - len(arguments.defaults)
     for node, default in zip(plain, [*([None] * missing), *arguments.defaults], strict=True):

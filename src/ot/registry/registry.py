@@ -30,8 +30,6 @@ _LONGEST_NAMED = 40  # characters of such a name
 
 @dataclass(frozen=True, slots=True)
 class RegisteredTool:
-    """A definition and what calls it."""
-
     definition: ToolDefinition
     function: ToolFunction
 
@@ -186,7 +184,6 @@ class ToolRegistry:
         return self.find(name).function
 
     def definitions(self) -> list[ToolDefinition]:
-        """Every definition, by name."""
         self._load_all()
         return [self._tools[name].definition for name in sorted(self._tools)]
 
@@ -206,7 +203,6 @@ class ToolRegistry:
         return found
 
     def packs(self) -> list[PackDefinition]:
-        """Every pack, by name."""
         self._load_all()
         return [self._packs[name] for name in sorted(self._packs)]
 
@@ -237,11 +233,6 @@ class ToolRegistry:
         """The names of packs and servers that the configuration keeps off."""
         return sorted(set(self.pack_names()).difference(self._expected_names()))
 
-    def _absences(self) -> list[CallError]:
-        """Why packs are not here that should be, by name."""
-        absent = {name: pack for packs in self._absent.values() for name, pack in packs.items() if pack.expected}
-        return [absent[name].explain() for name in sorted(absent.keys() - self._packs.keys() - self._late.keys())]
-
     def _expected_names(self) -> list[str]:
         absent = chain.from_iterable(packs.items() for packs in self._absent.values())
         return sorted({*self._packs, *self._late, *(name for name, pack in absent if pack.expected)})
@@ -271,7 +262,10 @@ class ToolRegistry:
             return absence
         pack = self._packs.get(wanted)
         if pack is None:
-            return UnknownPackError(wanted, sorted({*self._packs, *self._late}), self._absences())
+            here = {*self._packs, *self._late}
+            absent = {name: each for packs in self._absent.values() for name, each in packs.items() if each.expected}
+            reasons = [absent[name].explain() for name in sorted(absent.keys() - here)]
+            return UnknownPackError(wanted, sorted(here), reasons)
         # A pack of that name which is held back may have the tool that this one lacks.
         return self._held_back(wanted) or UnknownToolError(name, pack=pack.name, available=sorted(pack.tools))
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from mcp_core.json_types import Json, JsonObject, resolve
 from mcp_core.quick_dataclass import dataclass
-from ot.registry.identifiers import assign_identifiers
+from ot.registry.names import assign_identifiers
 from ot.registry.schema_copy import names_in
 
 MAX_NODES = 20_000

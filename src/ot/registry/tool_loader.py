@@ -1,8 +1,11 @@
-"""ToolLoader: finds the packs of a folder, registers their tools, and imports a pack only when one is called."""
+"""ToolLoader: finds the packs of a folder, registers their tools, and imports a pack only when one is called.
+
+BuiltInPacks: the packs that come with OneTool, and which of them have changed on disk since they were read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from functools import partial
 from itertools import islice
@@ -10,10 +13,12 @@ from pathlib import Path
 from types import CoroutineType
 from typing import Protocol, TypeVar
 
+from mcp_core.quick_dataclass import dataclass, field
 from ot.errors import PackLoadError
 from ot.registry.definitions import Cancellation, Libraries, PackDefinition, ToolDefinition, Touches
 from ot.registry.from_source import read_pack
-from ot.registry.pack_module import PackModule
+from ot.registry.pack_module import FileState, PackModule, file_state
+from ot.registry.places import OfferedPack, PackPlaces, offer_registered
 from ot.registry.registry import ToolFunction, ToolRegistry
 from ot.registry.tool_threads import ToolThreads
 from ot.values import Arguments, ToolValue
@@ -39,29 +44,20 @@ class Isolate(Protocol):
     ) -> ToolValue: ...
 
 
+@dataclass(eq=False)
 class ToolLoader:
-    """Turns pack files into registered tools."""
-
-    def __init__(
-        self,
-        registry: ToolRegistry,
-        *,
-        isolate: Isolate | None = None,
-        threads: ToolThreads | None = None,
-        read: Callable[[Path], PackDefinition] = read_pack,
-    ) -> None:
-        self._registry = registry
-        self._read = read
-        self._isolate = isolate
-        self._threads = threads or ToolThreads()
+    registry: ToolRegistry
+    isolate: Isolate | None = None
+    threads: ToolThreads = field(default_factory=ToolThreads)
+    read: Callable[[Path], PackDefinition] = read_pack
 
     def load_folder(self, folder: Path) -> None:
         """Register every pack of a folder; a file that cannot be read is reported and does not affect the others."""
         for file in self.pack_files(folder):
             try:
-                self._registry.register_pack(*self.read_file(file))
+                self.registry.register_pack(*self.read_file(file))
             except PackLoadError as problem:
-                self._registry.problems.append(problem)
+                self.registry.problems.append(problem)
 
     @staticmethod
     def pack_files(folder: Path) -> list[Path]:
@@ -73,8 +69,8 @@ class ToolLoader:
 
         With `fresh`, what was imported from it before is not used any more.
         """
-        pack = self._read(file)
-        module = PackModule(file, self._registry.problems, fresh=fresh)
+        pack = self.read(file)
+        module = PackModule(file, self.registry.problems, fresh=fresh)
         functions = {tool: self._function(definition, module, pack) for tool, definition in pack.tools.items()}
         return pack, functions
 
@@ -96,7 +92,7 @@ class ToolLoader:
             known = function
             if known is None:
                 # An import can take a second; the server answers others meanwhile.
-                loaded: AsyncFunction = await self._threads.run(partial(module.function, definition.tool))
+                loaded: AsyncFunction = await self.threads.run(partial(module.function, definition.tool))
                 known = function = loaded
             answer = known(**arguments) if variadic is None else _invoke(known, arguments, variadic)
             if type(answer) is not CoroutineType and isinstance(answer, AsyncGenerator):
@@ -107,7 +103,7 @@ class ToolLoader:
         return call
 
     def _plain(self, definition: ToolDefinition, module: PackModule) -> ToolFunction:
-        run, tool, variadic = self._threads.run, definition.tool, definition.variadic
+        run, tool, variadic = self.threads.run, definition.tool, definition.variadic
         known: Callable[..., ToolValue] | None = None
 
         def work(arguments: dict[str, ToolValue]) -> ToolValue:
@@ -122,10 +118,10 @@ class ToolLoader:
         return call
 
     def _isolated(self, definition: ToolDefinition, module: PackModule, libraries: Libraries | None) -> ToolFunction:
-        if self._isolate is None:
+        if self.isolate is None:
             raise PackLoadError(module.file, f"{definition.name} is isolated, and this server has no helper processes")
         run = partial(
-            self._isolate.run, module.reference, definition.tool, touches=definition.touches, libraries=libraries
+            self.isolate.run, module.reference, definition.tool, touches=definition.touches, libraries=libraries
         )
 
         async def call(arguments: dict[str, ToolValue]) -> ToolValue:
@@ -160,3 +156,64 @@ async def _drain_async(generator: AsyncGenerator[ToolValue, None]) -> list[ToolV
                 raise UnsupportedValueError(f"an iterator of more than {MAX_DRAINED} items", "the result")
             items.append(item)
     return items
+
+
+@dataclass(frozen=True, slots=True)
+class PackFile:
+    """One file as it was read; no pack where it could not be."""
+
+    state: FileState
+    offered: OfferedPack | None
+    problem: PackLoadError | None = None
+
+
+class BuiltInPacks:
+    """Made when the packs have just been loaded; `look` may run on a thread, `apply` belongs to the event loop."""
+
+    def __init__(self, folders: Sequence[Path], loader: ToolLoader, registry: ToolRegistry) -> None:
+        self._folders = folders
+        self._loader = loader
+        self._registry = registry
+        by_file = {pack.file: pack for pack in registry.packs()}
+        self._files = {
+            file: PackFile(state, offer_registered(by_file[file], registry) if file in by_file else None)
+            for file, state in self._find()
+        }
+
+    def offered(self) -> list[OfferedPack]:
+        return [each.offered for each in self._files.values() if each.offered is not None]
+
+    def look(self) -> dict[Path, PackFile] | None:
+        """Return all files as they are now, the changed ones read again; None if nothing has changed. Blocking."""
+        now = dict(self._find())
+        if now == {file: known.state for file, known in self._files.items()}:
+            return None
+        return {file: self._known(file, state) or self._read(file, state) for file, state in now.items()}
+
+    def apply(self, files: dict[Path, PackFile], places: PackPlaces, *, changed: Callable[[Path], None]) -> None:
+        """Put what was found into the registry at one go; `changed` is told of each file that is not as it was."""
+        differing = {file for file in {*self._files, *files} if self._files.get(file) is not files.get(file)}
+        problems = self._registry.problems
+        problems[:] = [problem for problem in problems if problem.file not in differing]
+        problems += [found for file in differing if file in files and (found := files[file].problem) is not None]
+        self._files = files
+        problems += places.replace_built_in(self.offered())
+        for file in differing:
+            changed(file)
+
+    def _known(self, file: Path, state: FileState) -> PackFile | None:
+        known = self._files.get(file)
+        return known if known is not None and known.state == state else None
+
+    def _read(self, file: Path, state: FileState) -> PackFile:
+        try:
+            pack, functions = self._loader.read_file(file, fresh=True)
+        except PackLoadError as problem:
+            return PackFile(state, None, problem)
+        return PackFile(state, OfferedPack(pack, partial(self._registry.register_pack, functions=functions)))
+
+    def _find(self) -> Iterator[tuple[Path, FileState]]:
+        for folder in self._folders:
+            for file in self._loader.pack_files(folder):
+                if (state := file_state(file)) is not None:
+                    yield file, state

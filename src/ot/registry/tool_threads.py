@@ -52,7 +52,6 @@ class _Thread:
         os.eventfd_write(self._bell, 1)
 
     def forget(self) -> None:
-        """Keep nothing of the last job, which has ended."""
         self._job = None
         self.ended.acquire(blocking=False)  # unless whoever waited on the spot has
 
@@ -70,18 +69,7 @@ class _Thread:
 class _Job(Generic[T_co]):
     """One function on its way through a thread, with the context of its caller."""
 
-    __slots__ = (
-        "_context",
-        "_function",
-        "awaited",
-        "done",
-        "error",
-        "finished",
-        "late",
-        "loop",
-        "thread",
-        "value",
-    )
+    __slots__ = ("_context", "_function", "awaited", "done", "error", "finished", "late", "loop", "thread", "value")
 
     value: T_co
     thread: _Thread
@@ -106,7 +94,6 @@ class _Job(Generic[T_co]):
         return ended.acquire(blocking=False)  # it may have ended before it could know
 
     def carry_out(self) -> None:
-        """Do it, on a thread."""
         try:
             self.value = self._context.run(self._function)
         except BaseException as error:  # noqa: BLE001 - it belongs to the caller, who waits on the event loop

@@ -14,8 +14,7 @@ import anyio
 import anyio.to_thread
 
 from mcp_core.quick_dataclass import dataclass, replace
-from ot.clients.caller import NOBODY, Caller, Notes
-from ot.clients.memory import ClientMemory
+from ot.clients.caller import NOBODY, Caller, ClientMemory, Notes
 from ot.clients.person import LOCAL
 from ot.errors import LimitReachedError, OneToolError, StoreGoneError, UntrustedSnippetError
 from ot.execution.tool_executor import ToolExecutor

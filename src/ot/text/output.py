@@ -258,7 +258,6 @@ class _Rendering:
         return text if len(text) <= most else None
 
     def _item_lines(self, value: Container, *, flow: bool = False) -> Iterator[str]:
-        """Write the items one after the other, a chunk at a time."""
         start, end = self._around(value, flow=False)
         for chunk in _chunks(value, _CHUNK):
             self._budget = _UNLIMITED if self._limit is None else self._limit + 1
@@ -267,7 +266,6 @@ class _Rendering:
             yield from _split_items(self._emit([*events, end]), sequence=not isinstance(value, Mapping))
 
     def _around(self, value: object, *, flow: bool) -> tuple[Event, Event]:
-        """Return the events before and after the items of a container."""
         events = self._yaml.events
         if isinstance(value, Mapping):
             return events.MappingStartEvent(None, None, True, flow_style=flow), events.MappingEndEvent()
@@ -275,7 +273,9 @@ class _Rendering:
 
     def _is_flow(self, value: Container) -> bool:
         """True if a container is written in flow style: it is shallow, and not a list of objects."""
-        return not _holds_objects(value) and self._is_shallow(value, _FLOW_LEVELS)
+        if not isinstance(value, Mapping) and isinstance(_as_container(next(iter(value), None)), Mapping):
+            return False  # each object has a line of its own, however short
+        return self._is_shallow(value, _FLOW_LEVELS)
 
     def _is_shallow(self, value: Container, levels: int) -> bool:
         """True if containers are nested in it at most so deeply; of a huge one, only what can be shown is looked at."""
@@ -310,18 +310,16 @@ class _Rendering:
         elif len(self._parents) > _MAX_DEPTH or id(value) in self._parents:
             self._add_text("...", into)
         elif (container := _as_container(value)) is not None:
+            flow = flow or self._is_flow(container)
+            start, end = self._around(container, flow=flow)
             self._parents.append(id(value))
-            self._add_container(container, into, flow=flow or self._is_flow(container))
+            into.append(start)
+            self._budget -= len("[]")
+            self._add_items(container, into, flow=flow)
+            into.append(end)
             self._parents.pop()
         else:
             self._add_text(str(value), into)
-
-    def _add_container(self, value: Container, into: list[Event], *, flow: bool) -> None:
-        start, end = self._around(value, flow=flow)
-        into.append(start)
-        self._budget -= len("[]")
-        self._add_items(value, into, flow=flow)
-        into.append(end)
 
     def _add_items(self, value: Container, into: list[Event], *, flow: bool) -> None:
         mapping = value if isinstance(value, Mapping) else None
@@ -331,11 +329,8 @@ class _Rendering:
             if not flow:
                 self._budget -= 2 * (len(self._parents) - 1)  # its indentation
             if mapping is not None:
-                self._add_key(item, into)
+                self._add(item if item is None or isinstance(item, str | bool | int | float) else str(item), into)
             self._add(item if mapping is None else mapping[item], into, flow=flow)
-
-    def _add_key(self, key: object, into: list[Event]) -> None:
-        self._add(key if key is None or isinstance(key, str | bool | int | float) else str(key), into)
 
     def _add_text(self, text: str, into: list[Event]) -> None:
         text = text[: max(self._budget, 1)]
@@ -348,12 +343,6 @@ class _Rendering:
     def _add_plain(self, text: str, into: list[Event]) -> None:
         self._budget -= len(text)
         into.append(self._yaml.events.ScalarEvent(None, None, (True, False), text))
-
-
-def _holds_objects(value: Container) -> bool:
-    """True for a list of objects, which has one object on each line, however short."""
-    first = next(iter(value), None)
-    return not isinstance(value, Mapping) and isinstance(_as_container(first), Mapping)
 
 
 def _split_items(block: str, *, sequence: bool) -> Iterator[str]:

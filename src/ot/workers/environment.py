@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Literal
 
 from mcp_core.quick_dataclass import dataclass
-from ot.config.confine import ConfineSettings
 from ot.config.paths import closed_places
+from ot.config.server_settings import ConfineSettings
 from ot.logs import write_log
 from ot.processes.guarded_process import start_guarded
 from ot.processes.sdk_folder import files_of_sdk, sdk_folder

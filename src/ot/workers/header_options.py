@@ -6,10 +6,9 @@ import os
 from pathlib import Path
 from typing import Annotated, Literal
 
-from ot.config.confine import ConfineSettings
 from ot.config.reading import After, Before, Bounds, SettingsError
-from ot.config.section import Bytes, Name, Section
-from ot.config.settings import setting
+from ot.config.section import Bytes, Name, Section, setting
+from ot.config.server_settings import ConfineSettings
 from ot.config.values import mistake, read_number
 from ot.workers.pep723 import ScriptHeader
 from ot_confinement.confine import lies_within

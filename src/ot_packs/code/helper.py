@@ -15,7 +15,7 @@ from anyio import to_thread
 from ot.context import CallContext
 from ot.errors import PathError, ToolError
 from ot.execution.wording import word_error
-from ot.files.version import Version
+from ot.files.walk import Version
 from ot.isolate import IsolateHost
 from ot.registry.definitions import Touches
 from ot_packs.code.answers import Batch, Item, Rewritten

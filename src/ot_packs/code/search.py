@@ -14,8 +14,7 @@ from anyio import to_thread
 
 from ot.context import CallContext
 from ot.errors import DatabaseDamagedError
-from ot.files.folder_watch import FolderWatch
-from ot.files.watches import FolderWatches
+from ot.files.folder_watch import FolderWatch, FolderWatches
 from ot_packs.code.index import Hit, Index, discard_index, open_index, stems_of
 from ot_packs.code.source_files import SourceTree, read_below
 from ot_packs.full_text import Term, expression_of

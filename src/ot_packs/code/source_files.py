@@ -14,7 +14,7 @@ from ot.config.paths import FOLDER
 from ot.files.allowed_files import AllowedFiles, is_closed_name
 from ot.files.folder_watch import FolderWatch
 from ot.files.tree import TreeItem, walk_tree
-from ot.files.version import Version, version_of
+from ot.files.walk import Version, version_of
 
 LARGEST = 1024 * 1024  # bytes of a file that is looked into
 MOST_FILES = 50_000

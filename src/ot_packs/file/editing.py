@@ -11,7 +11,7 @@ from rapidfuzz import fuzz, process
 
 from ot.errors import ToolError
 from ot.files.allowed_files import AllowedFiles, AnyPath
-from ot.files.version import Version, version_of
+from ot.files.walk import Version, version_of
 from ot_packs.file.text import find_encoding, find_newline, is_binary, split_lines, with_newlines
 
 MOST_BYTES = 50_000_000  # of a file that is edited: all of it is held

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ot.ai.failover import Backoff, Models
 from ot.ai.messages import Model
 from ot.ai.opening import ModelAccess, build_model, record_into
-from ot.config.models import AiSettings
+from ot.config.assistant import AiSettings
 from ot.config.providers import Provider, find_providers
 from ot.context import CallContext
 from ot.errors import MissingExtraError, MissingSecretError, ToolError

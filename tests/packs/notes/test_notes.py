@@ -16,8 +16,7 @@ import pytest
 import yaml
 
 from ot.app import App, open_app
-from ot.clients.caller import Caller
-from ot.clients.memory import ClientMemory
+from ot.clients.caller import Caller, ClientMemory
 from ot.config.loader import load_config
 from ot_packs.notes.store import Draft, open_notes
 from tests.engine import open_engine

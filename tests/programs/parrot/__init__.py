@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ot.config.providers import Provider, ProviderSettings
 from ot.config.section import Name
-from ot.config.settings import setting
+from ot.config.section import setting
 
 
 class ParrotSettings(ProviderSettings):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ot.ai.memory import Memory, Round, cut_middle, weigh
 from ot.ai.messages import AssistantMessage, Message, Text, ToolCall, ToolMessage, ToolResult, UserMessage
-from ot.config.models import MemorySettings
+from ot.config.assistant import MemorySettings
 from tests.properties import unhurried
 
 texts = st.text(max_size=40).map(lambda text: text * 20)

@@ -17,7 +17,7 @@ from ot.ai.opening import LazyModel
 from ot.ai.providers.answers import failure_of, read_arguments
 from ot.ai.providers.ollama import PROVIDER
 from ot.ai.providers.ollama.model import without_breaks
-from ot.config.models import AiSettings, PriceSettings
+from ot.config.assistant import AiSettings, PriceSettings
 from ot.errors import MissingExtraError, ModelRefusedError, ModelUnavailableError
 from ot.execution.wording import word_error
 from tests.properties import unhurried

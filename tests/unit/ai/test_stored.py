@@ -10,7 +10,7 @@ import pytest
 from ot.ai.memory import STOPPED, Exchange, Memory, Round
 from ot.ai.messages import AssistantMessage, Opaque, Text, ToolCall, ToolMessage, ToolResult
 from ot.ai.stored import UNKNOWN, Lines, restore
-from ot.config.models import MemorySettings
+from ot.config.assistant import MemorySettings
 from ot.text.redaction import Redactor
 from ot.values import Image
 

@@ -26,8 +26,7 @@ from ot.audit.given import MOST_NAMES, summarize
 from ot.audit.log import LOOK_INTERVAL, AuditLog
 from ot.audit.reading import AuditEntry, find_chains, walk
 from ot.audit.retention import DAY, prune
-from ot.clients.caller import Caller
-from ot.clients.memory import ClientMemory
+from ot.clients.caller import Caller, ClientMemory
 from ot.config.models import AuditSettings
 from ot.store.parts import EmbeddedAudit
 from ot.text.redaction import Redactor

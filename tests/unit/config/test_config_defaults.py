@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from ot.config import Config
-from ot.config.models import ExecutionSettings, PackSettings, ServerSettings
+from ot.config.models import ExecutionSettings, PackSettings
 from ot.config.reading import SettingsError
+from ot.config.server_settings import ServerSettings
 from tests.unit.config.workspace import Workspace
 
 

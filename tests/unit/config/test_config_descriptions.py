@@ -9,7 +9,7 @@ import pytest
 from ot.config.keys import Key, inner_model, known_keys
 from ot.config.models import Config
 from ot.config.section import Section
-from ot.config.value_words import with_range
+from ot.config.template import with_range
 
 KEYS = known_keys()
 EVERY_KEY = pytest.mark.parametrize("key", KEYS, ids=lambda key: ".".join(key.path))

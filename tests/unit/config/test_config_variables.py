@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ot.config.environment import settable_variables
 from ot.config.keys import known_keys
+from ot.config.layers import settable_variables
 from tests.unit.config.workspace import Workspace
 
 

@@ -10,13 +10,11 @@ from typing import Any
 import anyio
 import pytest
 
-from ot.clients.caller import Caller, Choice
-from ot.clients.memory import ClientMemory
+from ot.clients.caller import Caller, Choice, ClientMemory
 from ot.context import current
 from ot.effects import Effect
 from ot.errors import CallError, ToolError
-from ot.proxy.prompts import fill_prompt
-from ot.proxy.resources import read_resource
+from ot.proxy.resources import fill_prompt, read_resource
 from tests.demo_pack import give_demo
 from tests.engine import answer_of, open_engine, write_extension, write_skill
 from tests.opened_executor import Opened, add_tool, define, open_executor

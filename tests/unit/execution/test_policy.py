@@ -12,16 +12,14 @@ from typing import Any
 import anyio
 import pytest
 
-from ot.clients.caller import Caller, Choice
-from ot.clients.memory import EVERYTHING, MOST_NAMES, ClientMemory
+from ot.clients.caller import EVERYTHING, MOST_NAMES, Caller, Choice, ClientMemory
 from ot.config.models import PolicySettings
 from ot.errors import ConsentError, FlowDeniedError, ToolDeniedError
 from ot.execution.consent import Consent, Subject
 from ot.execution.idle_rules import find_idle_rules
 from ot.execution.rules import build_guard
 from ot.execution.shown_arguments import WHOLE, show_arguments, visible
-from ot.proxy.prompts import fill_prompt
-from ot.proxy.resources import read_resource
+from ot.proxy.resources import fill_prompt, read_resource
 from ot.text.redaction import Redactor
 from tests.engine import answer_of, open_engine
 from tests.opened_executor import Opened, define, open_executor

@@ -16,8 +16,7 @@ import ot.execution.tool_executor
 from ot.audit.calls import AuditedCall, read_calls
 from ot.audit.log import AuditLog
 from ot.audit.reading import find_chains
-from ot.clients.caller import NOBODY, Caller
-from ot.clients.memory import ClientMemory
+from ot.clients.caller import NOBODY, Caller, ClientMemory
 from ot.config.models import AuditSettings, Config, JournalSettings
 from ot.config.team import LimitSettings
 from ot.context import CallContext

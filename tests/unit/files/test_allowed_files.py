@@ -16,7 +16,7 @@ import pytest
 from ot.config.loader import load_config
 from ot.errors import MissingPathError, PathError, PathRefusedError
 from ot.files.allowed_files import AllowedFiles, build_allowed_files
-from ot.files.version import version_of
+from ot.files.walk import version_of
 from ot.values import ProjectPath
 from tests.path_tricks import SECRET, TRICKS, build_home, lay_links
 from tests.trusting import trust_project

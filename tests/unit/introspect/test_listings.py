@@ -10,9 +10,8 @@ import pytest
 from ot.app import App
 from ot.config.models import SnippetSettings
 from ot.errors import ServiceUnavailableError
-from ot.introspect.listings import whole_description
+from ot.introspect.listings import describe_snippet, whole_description
 from ot.introspect.signatures import read_signature
-from ot.introspect.snippet_text import describe_snippet
 from ot.registry.from_schema import define_pack
 from ot.registry.registry import AbsentPack
 from ot.run.snippets import Snippets

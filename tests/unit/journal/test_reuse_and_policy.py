@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ot.clients.caller import Caller, Choice
-from ot.clients.memory import ClientMemory
+from ot.clients.caller import Caller, Choice, ClientMemory
 from tests.engine import open_engine
 from tests.unit.journal.resumed import World, fail_in
 from tests.unit.journal.test_withstanding import open_again

@@ -8,8 +8,8 @@ import pytest
 
 from onetool.chat.kept_conversations import KeptConversation, PastConversation, SavedConversations
 from ot.ai.messages import AssistantMessage, Text, ToolCall, ToolMessage, ToolResult
+from ot.config.assistant import AiSettings
 from ot.config.loader import load_config
-from ot.config.models import AiSettings
 from ot.errors import ConfigError
 
 CALL = ToolCall("call_1", "run", {"command": "mail.read()"})

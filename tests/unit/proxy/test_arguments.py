@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from ot.errors import ToolError
-from ot.proxy.calls.arguments import plain_arguments
+from ot.proxy.calls import plain_arguments
 from ot_kernel.values import Image, Record
 
 

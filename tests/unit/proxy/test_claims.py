@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from ot.clients.caller import Caller
-from ot.clients.claims import Abilities, KnownClients
-from ot.clients.front import ELICIT, LIST_ROOTS, SAMPLE, Front
+from ot.clients.front import ELICIT, LIST_ROOTS, SAMPLE, Abilities, Front, KnownClients
 from ot.errors import PreflightError, UnsupportedToolError
 from ot.run.preflight import Reference, judge
 from tests.proxied import open_proxied, program

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mcp_core import Result
 from ot.errors import ToolError
-from ot.proxy.calls.content import ResultForm, read_result, result_form
+from ot.proxy.calls import ResultForm, read_result, result_form
 from ot_kernel.values import Audio, Image, Resource
 
 PLAIN = ResultForm()

@@ -17,11 +17,10 @@ import httpx2
 import pytest
 
 from ot.clients.caller import Caller
-from ot.clients.claims import Abilities
-from ot.clients.front import Front
+from ot.clients.front import Abilities, Front
 from ot.errors import ServerUnavailableError
 from ot.proxy.resources import list_resources
-from ot.proxy.transports.older_http import open_older_http
+from ot.proxy.transports.http import open_older_http
 from tests.http_programs import address_of, serve_http
 from tests.opened_executor import define
 from tests.ports import find_free_port

@@ -16,7 +16,7 @@ from ot.clients.caller import Caller
 from ot.config.models import Config
 from ot.errors import ServerUnavailableError, SwitchedOffError, ToolTimeoutError, UnknownPackError
 from ot.execution.wording import word_error
-from ot.proxy.connections.backoff import LONGEST, Backoff
+from ot.proxy.connections.connect_attempt import LONGEST, Backoff
 from tests.opened_executor import wait_until
 from tests.proxied import PROGRAMS, open_proxied, program
 

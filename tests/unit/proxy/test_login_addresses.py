@@ -9,7 +9,7 @@ import pytest
 from mcp.client.auth import OAuthFlowError
 
 from mcp_core.json_types import JsonObject
-from ot.config.models import ServerSettings
+from ot.config.server_settings import ServerSettings
 from ot.proxy.authorisation.provider import build_authorisation
 from ot.proxy.plan import ConnectionPlan
 from ot.store.credentials import FileCredentials

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from mcp.client.auth import OAuthFlowError
 
-from ot.proxy.authorisation.login_listener import LoginListener
+from ot.proxy.authorisation.landing import LoginListener
 from tests.ports import find_free_port
 
 pytestmark = pytest.mark.anyio

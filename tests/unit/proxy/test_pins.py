@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from ot.config.models import ServerSettings
+from ot.config.server_settings import ServerSettings
 from ot.errors import ToolChangedError, ToolError
 from ot.parts.known_tools import proxy_host
 from ot.proxy.definitions.acceptance import Acceptance
-from ot.proxy.definitions.cache import Offer
+from ot.proxy.definitions.identity import is_fetched
 from ot.proxy.definitions.memory import Records, ServerMemory
-from ot.proxy.definitions.origin import is_fetched
-from ot.proxy.prompts import fill_prompt, list_prompts
+from ot.proxy.definitions.pins import Offer
+from ot.proxy.resources import fill_prompt, list_prompts
 from ot.store.shelf import FolderShelf
 from tests.http_programs import serve_http
 from tests.proxied import PROGRAMS, Proxied, open_proxied, program

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from ot.errors import ToolError
-from ot.proxy.prompts import fill_prompt, list_prompts
-from ot.proxy.resources import list_resources, read_resource
+from ot.proxy.resources import fill_prompt, list_prompts, list_resources, read_resource
 from tests.proxied import open_proxied, program
 
 pytestmark = pytest.mark.anyio

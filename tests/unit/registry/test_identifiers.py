@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ot.registry.identifiers import MAX_LENGTH, assign_identifiers, identifier
+from ot.registry.names import MAX_LENGTH, assign_identifiers, identifier
 
 
 @pytest.mark.parametrize(

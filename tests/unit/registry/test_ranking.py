@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ot.registry.ranking.index import ToolIndex
-from ot.registry.ranking.needs import LONGEST, MOST, split_needs
-from ot.registry.ranking.searchable import Searchable, read_parameters
+from ot.registry.ranking.index import LONGEST, MOST, ToolIndex, split_needs
+from ot.registry.ranking.postings import Searchable, read_parameters
 from ot.registry.ranking.words import read_words, stem
 from tests.properties import unhurried
 

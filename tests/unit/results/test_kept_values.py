@@ -10,8 +10,7 @@ import pytest
 import yaml
 
 from ot.app import App
-from ot.clients.caller import Caller
-from ot.clients.memory import ClientMemory
+from ot.clients.caller import Caller, ClientMemory
 from tests.demo_pack import give_demo
 from tests.engine import answer_of, open_engine
 

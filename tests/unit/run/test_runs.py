@@ -12,8 +12,7 @@ import anyio
 import pytest
 
 from ot.app import App
-from ot.clients.caller import Caller, Choice
-from ot.clients.memory import ClientMemory
+from ot.clients.caller import Caller, Choice, ClientMemory
 from ot.results.reader import ResultReader
 from ot.results.store import ResultStore
 from ot.run.answer import Answer

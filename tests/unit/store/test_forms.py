@@ -12,13 +12,13 @@ import pytest
 from mcp_core.json_types import JsonObject
 from ot.audit.chain import name_file, seal, word
 from ot.audit.reading import AuditEntry, Finding, find_chains, walk
-from ot.config.models import JournalSettings, OAuthSettings
+from ot.config.models import JournalSettings
+from ot.config.server_settings import OAuthSettings
 from ot.errors import RunNotResumableError
 from ot.journal.equality import Equality
 from ot.journal.journal import Journal
 from ot.proxy.authorisation.login import open_login
-from ot.proxy.definitions.cache import DefinitionCache, Offer
-from ot.proxy.definitions.pins import Pins
+from ot.proxy.definitions.pins import DefinitionCache, Offer, Pins
 from ot.results.stored_file import StoredFile
 from ot.shapes.pages import Learnt, Pages
 from ot.store.credentials import FileCredentials

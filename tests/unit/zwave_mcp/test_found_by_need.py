@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ot.config.models import Config
-from ot.introspect.catalogue import Catalogue
+from ot.introspect.help import Catalogue
 from ot.isolate import IsolateHost
 from ot.parts.known_tools import find_built_in_packs, load_registry
 from ot.registry.from_schema import define_pack

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onetool.dashboard.views import audit, errors, extensions, live, people, results, servers, settings, statistics
 from onetool.dashboard.visit import View
-from ot.proxy.team_logins import CALLBACK
+from ot.proxy.plan import CALLBACK
 
 VIEWS: tuple[tuple[str, str, View], ...] = (
     ("GET", "/", live.show_live),

@@ -13,9 +13,8 @@ from starlette.responses import Response
 
 from mcp_core.json_types import Json, JsonObject
 from onetool.dashboard.visit import CLIENT, RefusedFormError, Visit, Visitor
-from ot.clients.claims import Abilities
-from ot.clients.front import Front
-from ot.config.models import ServerSettings
+from ot.clients.front import Abilities, Front
+from ot.config.server_settings import ServerSettings
 from ot.errors import ToolError
 from ot.logs import LogSpan
 from ot.proxy import ProxiedServer, ServerStatus

@@ -14,7 +14,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata, OAuthToke
 from pydantic import BaseModel, ValidationError
 
 from mcp_core.json_types import JsonObject
-from ot.config.models import OAuthSettings
+from ot.config.server_settings import OAuthSettings
 from ot.logs import write_log
 from ot.store.credentials import Credentials, HeldLogin
 

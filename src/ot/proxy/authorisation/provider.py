@@ -12,11 +12,9 @@ from mcp.client.auth import OAuthClientProvider, OAuthFlowError
 from mcp.shared.auth import OAuthClientMetadata
 from pydantic import AnyUrl
 
-from ot.proxy.authorisation.landing import Landing, TeamLanding
+from ot.proxy.authorisation.landing import Landing, LoginListener, TeamLanding
 from ot.proxy.authorisation.login import Login, open_login
-from ot.proxy.authorisation.login_listener import LoginListener
-from ot.proxy.plan import ConnectionPlan
-from ot.proxy.team_logins import PATIENCE
+from ot.proxy.plan import PATIENCE, ConnectionPlan
 from ot.services.trusted_roots import trusted_roots
 
 _REFUSALS = (401, 403)

@@ -1,16 +1,17 @@
-"""One attempt to connect, during which a person may have to log in."""
+"""One attempt to connect, during which a person may have to log in, and the wait before the next one."""
 
 from __future__ import annotations
 
 import logging
 import secrets
+from collections.abc import Callable
 
+from mcp_core.backoff import wait_after
 from mcp_core.json_types import JsonObject
 from ot.attempt import Attempt
 from ot.clients.front import ELICIT, Front, FrontError
 from ot.logs import write_log
-from ot.proxy.calls.in_flight import CallsInFlight, front_of
-from ot.proxy.failures import ConnectFailedError
+from ot.proxy.status import CallsInFlight, ConnectFailedError, front_of
 
 
 class ConnectAttempt(Attempt):
@@ -37,10 +38,7 @@ class ConnectAttempt(Attempt):
                 with context.held():
                     await self._ask(front, url)
                 return
-        raise ConnectFailedError(
-            "needs a person to log in, and nobody can be asked here",
-            remedy=self._way_to_log_in,
-        )
+        raise ConnectFailedError("needs a person to log in, and nobody can be asked here", remedy=self._way_to_log_in)
 
     async def _ask(self, front: Front, url: str) -> None:
         message = f"The server {self._server} asks you to log in so that OneTool can use it."
@@ -56,7 +54,30 @@ class ConnectAttempt(Attempt):
             write_log(logging.WARNING, "proxy.login", server=self._server, reason=str(error))
             answer = {}
         if answer.get("action") != "accept":
-            raise ConnectFailedError(
-                "needs a person to log in, and they declined",
-                remedy=self._way_to_log_in,
-            )
+            raise ConnectFailedError("needs a person to log in, and they declined", remedy=self._way_to_log_in)
+
+
+FIRST = 0.5  # seconds
+LONGEST = 30.0
+
+
+class Backoff:
+    """The first attempt after a success is made at once; each failure doubles the wait after it."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._failures = 0
+        self._not_before = 0.0
+
+    def remaining(self) -> float:
+        """Seconds until it may be tried again."""
+        return max(0.0, self._not_before - self._clock())
+
+    def fail(self) -> None:
+        wait = wait_after(self._failures, first=FIRST, longest=LONGEST) if self._failures else 0.0
+        self._failures += 1
+        self._not_before = self._clock() + wait
+
+    def succeed(self) -> None:
+        self._failures = 0
+        self._not_before = 0.0

@@ -17,25 +17,50 @@ from mcp_types import (
     CONNECTION_CLOSED,
     MISSING_REQUIRED_CLIENT_CAPABILITY,
     Implementation,
+    PaginatedResult,
     ToolListChangedNotification,
 )
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from mcp_core.distribution import VERSION
 from mcp_core.json_types import JsonObject
-from ot.clients.claims import Claims
+from ot.clients.front import Claims
 from ot.context import CallContext
 from ot.errors import ToolError
 from ot.logs import LogSpan, write_log
-from ot.proxy.calls.in_flight import CallsInFlight
-from ot.proxy.connections.claiming import ClaimingTransport
-from ot.proxy.connections.listing import list_all, plain
-from ot.proxy.connections.server_requests import ServerRequests
-from ot.proxy.definitions.cache import Offer
-from ot.proxy.failures import ConnectFailedError, LostError
+from ot.proxy.connections.server_requests import ClaimingTransport, ServerRequests
+from ot.proxy.definitions.pins import Offer
 from ot.proxy.plan import ConnectionPlan
+from ot.proxy.status import CallsInFlight, ConnectFailedError, LostError
 from ot.proxy.transports.transport import Transport, build_transport
 from ot_sdk.failures import innermost, message_of
+
+MAX_PAGES = 200
+MAX_ITEMS = 5_000
+
+
+async def list_all(fetch: Callable[..., Awaitable[PaginatedResult]], field: str) -> list[JsonObject]:
+    """Follow the pages to their end; a server whose pages never end, or lead in a circle, is cut off.
+
+    `fetch` is a method of the SDK's client that lists the page at a `cursor`; raises MCPError.
+    """
+    found: list[JsonObject] = []
+    cursor: str | None = None
+    seen: set[str] = set()
+    for _ in range(MAX_PAGES):
+        page = await fetch(cursor=cursor)
+        found += map(plain, getattr(page, field))
+        cursor = page.next_cursor
+        if cursor is None or cursor in seen or len(found) >= MAX_ITEMS:
+            break
+        seen.add(cursor)
+    return found[:MAX_ITEMS]
+
+
+def plain(item: BaseModel) -> JsonObject:
+    """Return an item with the protocol's own names."""
+    return item.model_dump(by_alias=True, mode="json", exclude_none=True)
+
 
 Answer = TypeVar("Answer")
 Tell = Callable[["Connection"], Awaitable[None]]
@@ -57,11 +82,8 @@ class Connection:
         self._transport = transport
         self._changed = anyio.Event()
         self._claiming = ClaimingTransport(transport, plan.claims)
-        self._client = self._build_client(plan)
-
-    def _build_client(self, plan: ConnectionPlan) -> Client:
         requests = ServerRequests(plan.server, self.calls)
-        return Client(
+        self._client = Client(
             self._claiming,
             mode=plan.mode,
             cache=None,
@@ -116,7 +138,8 @@ class Connection:
     async def _keep(self, changed: Tell) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._follow_changes, changed)
-            if self.offer.era == "sessionless" and self._lists_change():
+            tools = self._client.server_capabilities.tools
+            if self.offer.era == "sessionless" and tools is not None and tools.list_changed:
                 tasks.start_soon(self._listen)
             tasks.start_soon(self._note_end)
             await self.closing.wait()
@@ -147,10 +170,6 @@ class Connection:
                     self._changed.set()
         except Exception as error:  # noqa: BLE001 - the edge of the SDK: without it, changes are seen at the next start
             write_log(logging.INFO, "proxy.listen", server=self._plan.server, ended=str(error))
-
-    def _lists_change(self) -> bool:
-        tools = self._client.server_capabilities.tools
-        return tools is not None and bool(tools.list_changed)
 
     async def _read_offer(self) -> Offer:
         client = self._client
@@ -199,9 +218,7 @@ class Connection:
 
         Raises LostError, and ToolError if the server answers with an error.
         """
-        progress = None
-        if context is not None and context.caller.progress is not None:
-            progress = _progress_of(context)
+        progress = _progress_of(context) if context is not None and context.caller.progress is not None else None
         with self.calls.add(context):
             if self._transport.lane is not None and self.offer.era == "handshake":
                 return await self._ask(self._transport.lane.call(tool, arguments, progress))
@@ -258,7 +275,9 @@ class Connection:
         except MCPError as error:
             raise await self._judge(error, given) from error
         except ValidationError as error:
-            raise ToolError(f"its server's answer does not follow the protocol: {_first_problem(error)}") from error
+            found = error.errors(include_url=False, include_input=False, include_context=False)[0]
+            problem = f"{'.'.join(map(str, found['loc']))}: {found['msg']}"
+            raise ToolError(f"its server's answer does not follow the protocol: {problem}") from error
 
     async def ping(self) -> None:
         """Find out if it is still there, where only asking can tell, and close it if not."""
@@ -296,11 +315,6 @@ def _word_missing(error: MCPError) -> str:
     if not names:
         return error.error.message
     return f"its server requires what neither OneTool nor the client supports: {', '.join(names)[:300]}"
-
-
-def _first_problem(error: ValidationError) -> str:
-    found = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    return f"{'.'.join(map(str, found['loc']))}: {found['msg']}"
 
 
 def build_connection(plan: ConnectionPlan) -> Connection:

@@ -2,24 +2,32 @@
 
 Over a pipe a server does not say which of its calls it asks for. Where all calls in flight come from one client the
 question is that client's; where they come from several it is refused, for it might reach the wrong person.
+
+The SDK claims every ability for which it has a callback, so messages are corrected to claim what the clients can do.
+In the handshake the clients that are known speak together; without one, each request claims for its call's client.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Self, TypeVar
 
 import mcp_types as types
+from mcp.client._transport import TransportStreams, WriteStream
 from mcp.client.session import ClientRequestContext
+from mcp.shared.message import SessionMessage
+from mcp_types import CLIENT_CAPABILITIES_META_KEY, JSONRPCRequest
 from pydantic import BaseModel, ValidationError
 
 from mcp_core.json_types import Json, JsonObject
-from ot.clients.front import ELICIT, LIST_ROOTS, SAMPLE, Front, FrontError
+from ot.clients.front import ELICIT, LIST_ROOTS, SAMPLE, Claims, Front, FrontError
 from ot.context import CallContext, current_or_none
 from ot.logs import write_log
-from ot.proxy.calls.in_flight import CallsInFlight, front_of
+from ot.proxy.status import CallsInFlight, front_of
+from ot.proxy.transports.transport import Transport
 
 _LEVELS = {
     "debug": logging.DEBUG, "info": logging.INFO, "notice": logging.INFO, "warning": logging.WARNING,
@@ -44,12 +52,7 @@ class ServerRequests:
     ) -> types.CreateMessageResult | types.CreateMessageResultWithTools | types.ErrorData:
         """Ask the client's model."""
         kind = types.CreateMessageResultWithTools if params.tools else types.CreateMessageResult
-        answer = await self._ask(
-            "sampling (an answer from the client's model)",
-            SAMPLE,
-            _plain(params),
-            context,
-        )
+        answer = await self._ask("sampling (an answer from the client's model)", SAMPLE, _plain(params), context)
         return answer if isinstance(answer, types.ErrorData) else _read(kind, answer)
 
     async def elicit(
@@ -88,12 +91,8 @@ class ServerRequests:
             self._minute, self._logged = minute, 0
         self._logged += 1
         if self._logged == _MOST_LOGGED:
-            write_log(
-                logging.WARNING,
-                "proxy.log",
-                server=self._server,
-                reason="too many lines; the rest of this minute is left out",
-            )
+            reason = "too many lines; the rest of this minute is left out"
+            write_log(logging.WARNING, "proxy.log", server=self._server, reason=reason)
         return self._logged < _MOST_LOGGED
 
     async def _ask(
@@ -101,7 +100,10 @@ class ServerRequests:
     ) -> JsonObject | types.ErrorData:
         found = self._find(method, params)
         if found is None:
-            return self._decline(f"{what} was requested, but {self._why_nobody()}")
+            reason = "no client can provide it: the calling client does not support it, or no client is waiting"
+            if len(self._calls.fronts()) > 1:
+                reason = "several clients are calling this server, so OneTool cannot tell whom to ask"
+            return self._decline(f"{what} was requested, but {reason}")
         call, front = found
         try:
             with call.held():
@@ -115,11 +117,6 @@ class ServerRequests:
         front = front_of(context)
         fronts = [(context, front)] if context is not None and front is not None else self._calls.fronts()
         return fronts[0] if len(fronts) == 1 and fronts[0][1].can(method, params) else None
-
-    def _why_nobody(self) -> str:
-        if len(self._calls.fronts()) > 1:
-            return "several clients are calling this server, so OneTool cannot tell whom to ask"
-        return "no client can provide it: the calling client does not support it, or no client is waiting"
 
     def _decline(self, reason: str) -> types.ErrorData:
         write_log(logging.WARNING, "proxy.declined", server=self._server, reason=reason)
@@ -143,3 +140,57 @@ def _read(kind: type[Kind], answer: Mapping[str, Json]) -> Kind | types.ErrorDat
         return kind.model_validate(answer)
     except ValidationError as error:
         return types.ErrorData(code=types.INTERNAL_ERROR, message=f"OneTool: the client's answer is unusable: {error}")
+
+
+class ClaimingTransport:
+    """Another transport, with other claims; `claimed` is what its handshake said, if it had one."""
+
+    def __init__(self, transport: Transport, known: Callable[[], Claims]) -> None:
+        self.claimed: Claims | None = None
+        self._transport = transport
+        self._known = known
+
+    async def __aenter__(self) -> TransportStreams:
+        reader, writer = await self._transport.__aenter__()
+        return reader, _ClaimingWriter(writer, self.correct)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        return await self._transport.__aexit__(kind, error, traceback)
+
+    def correct(self, request: JSONRPCRequest) -> None:
+        """Have a request claim what is true."""
+        params = request.params
+        if params is None:
+            return
+        if request.method == "initialize":
+            self.claimed = params["capabilities"] = self._known()
+        elif CLIENT_CAPABILITIES_META_KEY in params.get("_meta", {}):
+            front = front_of(current_or_none())
+            params["_meta"][CLIENT_CAPABILITIES_META_KEY] = self._known() if front is None else front.able.claims
+
+
+class _ClaimingWriter:
+    """A stream to a server, whose requests are corrected first."""
+
+    def __init__(self, stream: WriteStream[SessionMessage], correct: Callable[[JSONRPCRequest], None]) -> None:
+        self._stream = stream
+        self._correct = correct
+
+    async def send(self, item: SessionMessage, /) -> None:
+        if isinstance(item.message, JSONRPCRequest):
+            self._correct(item.message)
+        await self._stream.send(item)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        return await self._stream.__aexit__(kind, error, traceback)

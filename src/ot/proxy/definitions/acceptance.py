@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from mcp_core.json_types import Json
 from mcp_core.quick_dataclass import dataclass
-from ot.config.models import ServerSettings
+from ot.config.server_settings import ServerSettings
 from ot.proxy.definitions.identity import digest_of_configuration, digest_of_place
 from ot.proxy.definitions.memory import Records
 from ot.proxy.definitions.pins import Items, Part, definitions_of, parts_of

@@ -1,23 +1,24 @@
-"""The identity of a server: a digest of how it is reached, under which things are remembered about it."""
+"""The identity of a server, a digest of how it is reached, and its origin: files of this machine, or elsewhere."""
 
 from __future__ import annotations
 
-import hashlib
-import json
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
-from ot.config.models import ServerSettings
+from ot.config.server_settings import ServerSettings
+from ot.registry.open_results import digest_of
 
 
 def digest_of_configuration(name: str, settings: ServerSettings, *, project: Path) -> str:
     """Return a digest of everything that may change what the server offers; secrets are in it only as a digest."""
     described = {name: vars(settings)[name] for name in ("command", "args", "env", "url", "headers")}
-    return _digest([name, described, _folder(settings, project)])
+    return digest_of(name, described, _folder(settings, project))
 
 
 def digest_of_place(name: str, settings: ServerSettings, *, project: Path) -> str:
     """Return a digest of where the server is; a new token or other variables do not change it."""
-    return _digest([name, settings.command, settings.args, settings.url, _folder(settings, project)])
+    return digest_of(name, settings.command, settings.args, settings.url, _folder(settings, project))
 
 
 def working_folder(settings: ServerSettings, project: Path) -> Path:
@@ -28,6 +29,44 @@ def _folder(settings: ServerSettings, project: Path) -> str:
     return "" if settings.command is None else str(working_folder(settings, project))
 
 
-def _digest(described: object) -> str:
-    text = json.dumps(described, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+_FETCH = frozenset({"npx", "pnpx", "bunx", "uvx", "dnx", "ssh", "mcp-remote", "mcp-proxy", "supergateway"})
+"""Programs that fetch what they run, or pass on what a server elsewhere says."""
+
+_FETCH_WITH: dict[str, frozenset[str]] = {
+    "npm": frozenset({"exec", "x"}),
+    "pnpm": frozenset({"dlx"}),
+    "yarn": frozenset({"dlx"}),
+    "bun": frozenset({"x"}),
+    "pipx": frozenset({"run"}),
+    "uv": frozenset({"tool"}),
+    "docker": frozenset({"run", "exec"}),
+    "podman": frozenset({"run", "exec"}),
+    "nerdctl": frozenset({"run", "exec"}),
+    "kubectl": frozenset({"run", "exec"}),
+    "nix": frozenset({"run", "shell"}),
+}
+"""Programs that do so when one of these words follows."""
+
+_TAKE_ADDRESSES = frozenset({"deno", "bun", "uv", "go", "jbang"})
+"""Programs that do so when an address or a package of an index follows."""
+
+_ADDRESS = re.compile(r"(?:https?|npm|jsr|git\+\w+):.|[\w.-]+\.\w+/[^@]+@")
+_BETWEEN_WORDS = re.compile(r"[\s;&|()`'\"<>$]+")
+
+
+def is_fetched(settings: ServerSettings) -> bool:
+    """True for a url, and for a command that fetches a program, as far as its words show that.
+
+    All words count, wherever they stand: a runner is often started by `env`, `sh -c` or another program.
+    """
+    if settings.command is None:
+        return True
+    words = [word for text in (settings.command, *settings.args) for word in _BETWEEN_WORDS.split(text)]
+    return any(_fetches(word, words[place + 1 :]) for place, word in enumerate(words))
+
+
+def _fetches(word: str, following: Sequence[str]) -> bool:
+    program = re.sub(r".*/|(?<=.)@.*|\.(?:exe|cmd)$", "", word)  # without its folder and its version
+    if program in _FETCH or not _FETCH_WITH.get(program, frozenset()).isdisjoint(following):
+        return True
+    return program in _TAKE_ADDRESSES and any(map(_ADDRESS.match, following))

@@ -8,12 +8,10 @@ from pathlib import Path
 
 from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import dataclass, replace
-from ot.config.models import ServerSettings
+from ot.config.server_settings import ServerSettings
 from ot.logs import write_log
-from ot.proxy.definitions.cache import DefinitionCache, Offer
-from ot.proxy.definitions.identity import digest_of_configuration, digest_of_place
-from ot.proxy.definitions.origin import is_fetched
-from ot.proxy.definitions.pins import Changes, Part, Pins, hide_unaccepted, parts_of
+from ot.proxy.definitions.identity import digest_of_configuration, digest_of_place, is_fetched
+from ot.proxy.definitions.pins import Changes, DefinitionCache, Offer, Part, Pins, hide_unaccepted, parts_of
 from ot.store.shelf import Shelf
 
 
@@ -24,10 +22,6 @@ class Records:
     project: Path
     shelf: Shelf
     pin_tools: bool | None = None  # None: of servers that come from elsewhere
-
-    def pins_server(self, settings: ServerSettings) -> bool:
-        """True if what has changed of this server is refused until a person accepts it."""
-        return is_fetched(settings) if self.pin_tools is None else self.pin_tools
 
     @property
     def cache(self) -> DefinitionCache:
@@ -47,7 +41,8 @@ class ServerMemory:
         self._digest = digest_of_configuration(name, settings, project=records.project)
         self._cache = records.cache
         self._pins = records.pins
-        self.pinned = records.pins_server(settings)
+        # What has changed of it is refused until a person accepts it.
+        self.pinned = is_fetched(settings) if records.pin_tools is None else records.pin_tools
         self._offer: Offer | None = None
         self._changes: dict[Part, Changes] = {}
         self._hidden: dict[Part, tuple[int, ...]] = {}  # what was accepted when part of an offer was last kept back

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mcp_core.quick_dataclass import dataclass
-from ot.config.models import ServerSettings
+from ot.config.server_settings import ServerSettings
 from ot.proxy.definitions.identity import working_folder
 from ot_confinement.own_files import files_of_command
 from ot_guardian import guarded
@@ -24,7 +24,6 @@ class ServerCommand:
 
 
 def build_command(settings: ServerSettings, *, environ: Mapping[str, str], project: Path) -> ServerCommand:
-    """The command of a server that is a process."""
     assert settings.command is not None
     own = {**plain_environment(environ), **settings.env}
     folder = working_folder(settings, project)

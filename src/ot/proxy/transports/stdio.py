@@ -79,7 +79,6 @@ class StdioTransport:
 
     @property
     def given(self) -> int:
-        """The number of bytes sent so far."""
         return self._process.given if self._process is not None else 0
 
     def took_after(self, given: int) -> bool:
@@ -92,7 +91,6 @@ class StdioTransport:
         return self._process.tail if self._process is not None else ""
 
     def note_stray(self, line: bytes, reason: str, number: int) -> None:
-        """Log a line that is not a message."""
         self.stray = line[: 4 * _SHOWN].decode(errors="replace").strip()[:_SHOWN]
         if number <= _MOST_LOGGED:
             write_log(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ot.proxy.failures import ConnectFailedError
 from ot.proxy.plan import ConnectionPlan
+from ot.proxy.status import ConnectFailedError
 from ot.proxy.transports.commands import build_command
 from ot.proxy.transports.http import HttpTransport
 from ot.proxy.transports.stdio import StdioTransport

@@ -1,4 +1,4 @@
-"""Postings: where words occur, and their worth there. Names count more than descriptions, rare words more."""
+"""Searchable things, and where words occur in them, with their worth there."""
 
 from __future__ import annotations
 
@@ -6,10 +6,63 @@ import math
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
-from mcp_core.quick_dataclass import dataclass
-from ot.registry.ranking.searchable import Searchable
-from ot.registry.ranking.words import Stems, read_words
+from mcp_core.json_types import Json, Schema
+from mcp_core.quick_dataclass import dataclass, field
+from ot.registry.ranking.words import CHANGING, READING, Stems, read_words
+
+_ACTIONS = READING | CHANGING
+_FIRST_WORDS = 200  # characters of a description in which its first word stands
+
+
+@dataclass(frozen=True, slots=True)
+class Searchable:
+    """One thing that can be found: `key` is what the answer calls it by."""
+
+    key: str
+    pack: str
+    name: str
+    description: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    reads: bool = False  # it is known to change nothing
+
+    @classmethod
+    def of_schema(
+        cls, key: str, pack: str, name: str, description: str, schema: Schema, *, reads: bool = False
+    ) -> Searchable:
+        """A tool whose parameters are described by a JSON Schema."""
+        return cls(key, pack, name, description, read_parameters(schema), reads)
+
+    def changes(self, stems: Stems) -> bool:
+        """True if its name, or else its description, begins with a verb of change, unless it is known to read."""
+        if self.reads:
+            return False
+        words = [*stems.read(self.name), *stems.read(self.description[:_FIRST_WORDS])[:1]]
+        return next((word for word in words if word in _ACTIONS), "") in CHANGING
+
+    @classmethod
+    def of_tool(cls, tool: Mapping[str, Json]) -> Searchable:
+        """A tool as its server lists it: `name`, `description`, `inputSchema`; without a `key`, its name is that."""
+        name = str(tool["name"])
+        schema = tool.get("inputSchema")
+        return cls.of_schema(
+            str(tool.get("key", name)),
+            str(tool.get("pack", "")),
+            name,
+            str(tool.get("description") or ""),
+            schema if isinstance(schema, Mapping) else {},
+        )
+
+
+def read_parameters(schema: Schema) -> dict[str, str]:
+    """Names and descriptions of the parameters in a JSON Schema, which another server may have written badly."""
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return {}
+    texts = {name: item.get("description") if isinstance(item, Mapping) else "" for name, item in properties.items()}
+    return {str(name): text if isinstance(text, str) else "" for name, text in texts.items()}
+
 
 # These, and those of the index, lie on a wide plateau of several labelled sets: half or twice of any moves little.
 _NAME, _DESCRIPTION, _PARAMETERS = 4.0, 1.0, 0.5  # weight of each field
@@ -43,7 +96,11 @@ class Occurrences:
         self._known: dict[str, Postings] = {}
         self._read([stems.read(thing.name) for thing in things], _NAME, _NAME_LENGTH)
         self._read([stems.read(thing.description[:_LONGEST]) for thing in things], _DESCRIPTION, _TEXT_LENGTH)
-        self._read([stems.read(_text_of(thing.parameters)) for thing in things], _PARAMETERS, _TEXT_LENGTH)
+        self._read(
+            [stems.read(" ".join(chain(*thing.parameters.items()))[:_LONGEST]) for thing in things],
+            _PARAMETERS,
+            _TEXT_LENGTH,
+        )
 
     def _read(self, texts: list[list[str]], weight: float, by_length: float) -> None:
         """Read one field of all things; its numbers follow those of the fields before, in the order of the things."""
@@ -62,7 +119,6 @@ class Occurrences:
         return iter(self._places)
 
     def find(self, word: str) -> Postings:
-        """Return where a word occurs."""
         known = self._known.get(word)
         if known is None:
             if word not in self._places:
@@ -79,10 +135,6 @@ class Occurrences:
         return list_places(
             {position: factor * often / (_SATURATION + often) for position, often in frequencies.items()}
         )
-
-
-def _text_of(parameters: Mapping[str, str]) -> str:
-    return " ".join(part for pair in parameters.items() for part in pair)[:_LONGEST]
 
 
 def read_packs(things: Sequence[Searchable]) -> dict[str, Postings]:

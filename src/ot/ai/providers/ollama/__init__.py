@@ -6,8 +6,7 @@ from typing import Annotated
 
 from ot.config.providers import Provider, ProviderSettings
 from ot.config.reading import Bounds
-from ot.config.section import Count, Name
-from ot.config.settings import setting
+from ot.config.section import Count, Name, setting
 
 
 class OllamaSettings(ProviderSettings):

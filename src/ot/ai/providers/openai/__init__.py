@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ot.config.providers import Provider, ProviderSettings
-from ot.config.section import Name, Url
-from ot.config.settings import setting
+from ot.config.section import Name, Url, setting
 
 
 class OpenaiSettings(ProviderSettings):

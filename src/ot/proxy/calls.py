@@ -1,4 +1,4 @@
-"""The answer of a server as the value that code gets.
+"""Arguments of a call as plain JSON, the only thing that another server can read, and its answer as a value for code.
 
 Structured content is the value. Otherwise each block of the answer becomes one: text stays text, or what its JSON says
 where the server promises JSON; images, sounds and resources become values that a run hands on as such. One block is
@@ -11,13 +11,19 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import math
 from collections.abc import Callable, Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from os import PathLike
+from uuid import UUID
 
 from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import dataclass
 from ot.errors import ToolError
-from ot.registry.wrapped_results import KEY, is_wrapped
-from ot.values import ToolValue
+from ot.registry.open_results import KEY, is_wrapped
+from ot.values import Arguments, ToolValue
 from ot_kernel.values import Audio, Image, Resource
 
 MAX_MESSAGE = 20_000  # characters of an error's text
@@ -55,17 +61,14 @@ def read_result(result: Json, form: ResultForm = UNKNOWN_FORM) -> ToolValue:
         raise ToolError(_read_message(blocks, structured))
     if structured is not None:
         # Text says the same once more, for clients that read nothing else.
-        values: list[ToolValue] = [_unwrap(structured) if form.wrapped else structured]
+        if form.wrapped and isinstance(structured, dict) and list(structured) == [KEY]:
+            structured = structured[KEY]
+        values: list[ToolValue] = [structured]
         blocks = [block for block in blocks if not _is_text(block)]
     else:
         values = []
-    for block in blocks:
-        values.append(_read_block(block, form))
+    values += [_read_block(block, form) for block in blocks]
     return values[0] if len(values) == 1 else values or None
-
-
-def _unwrap(structured: Json) -> Json:
-    return structured[KEY] if isinstance(structured, dict) and list(structured) == [KEY] else structured
 
 
 def _is_text(block: object) -> bool:
@@ -123,16 +126,12 @@ def _read_resource(block: JsonObject, _: ResultForm) -> Resource:
     )
 
 
-def _read_link(block: JsonObject, _: ResultForm) -> Resource:
-    return Resource(_text(block["uri"]), mime_type=_mime_type(block), name=_name(block))
-
-
 _READERS: dict[str, Callable[[JsonObject, ResultForm], ToolValue]] = {
     "text": _read_text,
     "image": lambda block, _: Image(_decode(block["data"]), _mime_type(block)),
     "audio": lambda block, _: Audio(_decode(block["data"]), _mime_type(block)),
     "resource": _read_resource,
-    "resource_link": _read_link,
+    "resource_link": lambda block, _: Resource(_text(block["uri"]), mime_type=_mime_type(block), name=_name(block)),
 }
 
 
@@ -161,3 +160,56 @@ def _mime_type(found: JsonObject) -> str | None:
 def _name(found: JsonObject) -> str | None:
     names = (found.get(key) for key in ("name", "title"))
     return next((name for name in names if isinstance(name, str) and name), None)
+
+
+_MAX_LEVELS = 100
+
+
+def plain_arguments(arguments: Arguments) -> JsonObject:
+    """Convert arguments to JSON's own types; raises a ToolError that names one which has no form there, and what to do.
+
+    Dates are written in ISO form, paths and UUIDs as text, sets and tuples as lists, durations in seconds.
+    """
+    return {
+        name: value if value is None or isinstance(value, (str, int)) else _plain(value, name, 0)
+        for name, value in arguments.items()
+    }
+
+
+def _plain(value: object, where: str, level: int) -> Json:
+    if level > _MAX_LEVELS:
+        raise ToolError(f"{where[:80]} is nested more than {_MAX_LEVELS} levels deep, or contains itself")
+    match value:
+        case None | bool() | str() | int():
+            return value
+        case float() | Decimal() | Fraction():
+            return _number(value, where)
+        case Mapping():
+            return {_key(key, where): _plain(item, f"{where}[{key!r}]", level + 1) for key, item in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [_plain(item, f"{where}[{number}]", level + 1) for number, item in enumerate(value)]
+        case datetime() | date() | time():
+            return value.isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case UUID() | PathLike():
+            return str(value)
+    advice = "; give it as base64 text" if isinstance(value, (bytes, bytearray)) else ""
+    raise ToolError(f"{where} is of type {type(value).__name__}, which JSON cannot represent{advice}")
+
+
+def _number(value: float | Decimal | Fraction, where: str) -> float:
+    """Convert a number, exactly where possible: a whole number stays one, however large."""
+    if not math.isfinite(value):
+        raise ToolError(f"{where} is {value}, which JSON cannot represent")
+    if isinstance(value, float):
+        return value
+    return int(value) if value == int(value) else float(value)
+
+
+def _key(key: object, where: str) -> str:
+    if isinstance(key, str):
+        return key
+    if isinstance(key, (int, UUID, date)):
+        return str(key)
+    raise ToolError(f"a key of {where} is of type {type(key).__name__}; JSON keys are text")
