@@ -214,15 +214,10 @@ def _convert(svg: str, form: str, scale: float) -> bytes:
     import vl_convert
 
     _check_size(svg, scale)
-    match form:
-        case "svg":
-            return svg.encode()
-        case "pdf":
-            return bytes(vl_convert.svg_to_pdf(svg, scale=scale))
-        case "jpeg":
-            return bytes(vl_convert.svg_to_jpeg(svg, scale=scale))
-        case _:
-            return bytes(vl_convert.svg_to_png(svg, scale=scale))
+    if form == "svg":
+        return svg.encode()
+    drawn = {"pdf": vl_convert.svg_to_pdf, "jpeg": vl_convert.svg_to_jpeg, "png": vl_convert.svg_to_png}
+    return bytes(drawn[form](svg, scale=scale))
 
 
 def _check_size(svg: str, scale: float) -> None:

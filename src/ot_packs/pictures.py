@@ -104,19 +104,14 @@ def _read_letters(file: BinaryIO) -> Iterator[int]:
     start = 0
     if file.read(4) == b"ttcf":  # a collection: its first font stands for all of them
         file.seek(12)
-        start = _number(file, ">I")
-    for tag, offset, length in _tables(file, start):
+        start = int.from_bytes(file.read(4))
+    file.seek(start + 4)
+    count = int.from_bytes(file.read(2))
+    file.seek(start + 12)
+    for tag, _, offset, length in struct.iter_unpack(">4sIII", file.read(16 * count)):
         if tag == b"cmap":
             file.seek(offset)
             yield from _read_map(file.read(length))
-
-
-def _tables(file: BinaryIO, start: int) -> Iterator[tuple[bytes, int, int]]:
-    file.seek(start + 4)
-    count = _number(file, ">H")
-    file.seek(start + 12)
-    for entry in struct.iter_unpack(">4sIII", file.read(16 * count)):
-        yield entry[0], entry[2], entry[3]
 
 
 def _read_map(table: bytes) -> Iterator[int]:
@@ -137,8 +132,3 @@ def _read_map(table: bytes) -> Iterator[int]:
             for group in range(min(groups, 100_000)):
                 first, last, _ = struct.unpack_from(">III", table, offset + 16 + 12 * group)
                 yield from range(first, min(last, 0x10FFFF) + 1)
-
-
-def _number(file: BinaryIO, form: str) -> int:
-    value: int = struct.unpack(form, file.read(struct.calcsize(form)))[0]
-    return value

@@ -13,6 +13,28 @@ from urllib.parse import parse_qsl, unquote
 
 from ot.errors import ToolError
 
+_SCHEMES = {"postgresql": "postgres", "postgres": "postgres", "mysql": "mysql", "mariadb": "mysql"}
+_OWN_DRIVERS = frozenset({"", "asyncpg", "pymysql"})
+_FILE_SCHEMES = frozenset({"sqlite", "duckdb"})
+_PORTS = {"postgres": 5432, "mysql": 3306}
+_SOCKETS = {"postgres": "/var/run/postgresql", "mysql": "/run/mysqld/mysqld.sock"}
+_ADDRESS = re.compile(r"(?P<scheme>[a-z0-9]+)(\+(?P<driver>\w+))?://(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
+_OTHER_PORTS = {
+    "postgresql": 5432, "mysql": 3306, "mariadb": 3306, "mssql": 1433, "oracle": 1521, "cockroachdb": 26257,
+    "redshift": 5439, "firebird": 3050, "clickhouse": 8123, "trino": 8080, "vertica": 5433,
+}  # fmt: skip
+_DIALECTS = {
+    "postgresql": "postgres", "cockroachdb": "postgres", "mysql": "mysql", "mariadb": "mysql", "mssql": "tsql",
+    "awsathena": "athena", "gsheets": "sqlite",
+}  # fmt: skip
+_SAME_DIALECT = frozenset(
+    (
+        "athena", "bigquery", "clickhouse", "databricks", "doris", "dremio", "drill", "druid", "duckdb", "exasol",
+        "hive", "oracle", "presto", "redshift", "snowflake", "spark", "sqlite", "starrocks", "teradata", "trino",
+    )
+)  # fmt: skip
+_KEYS = frozenset({"address", "password", "confined"})
+_FORM = "postgresql://USER:${PASSWORD}@HOST:PORT/DATABASE"
 OFF, PREFER, REQUIRE, VERIFY_CA, VERIFY_FULL = "off", "prefer", "require", "verify-ca", "verify-full"
 _MODES = {
     "postgres": {"disable": OFF, "allow": PREFER, PREFER: PREFER, REQUIRE: REQUIRE, VERIFY_CA: VERIFY_CA,
@@ -80,30 +102,6 @@ def trusting(engine: str) -> Iterator[None]:
             if isinstance(error, ssl.SSLCertVerificationError)
             else f"{engine}: the connection cannot be encrypted: {reason}"
         ) from None
-
-
-_SCHEMES = {"postgresql": "postgres", "postgres": "postgres", "mysql": "mysql", "mariadb": "mysql"}
-_OWN_DRIVERS = frozenset({"", "asyncpg", "pymysql"})
-_FILE_SCHEMES = frozenset({"sqlite", "duckdb"})
-_PORTS = {"postgres": 5432, "mysql": 3306}
-_SOCKETS = {"postgres": "/var/run/postgresql", "mysql": "/run/mysqld/mysqld.sock"}
-_ADDRESS = re.compile(r"(?P<scheme>[a-z0-9]+)(\+(?P<driver>\w+))?://(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
-_OTHER_PORTS = {
-    "postgresql": 5432, "mysql": 3306, "mariadb": 3306, "mssql": 1433, "oracle": 1521, "cockroachdb": 26257,
-    "redshift": 5439, "firebird": 3050, "clickhouse": 8123, "trino": 8080, "vertica": 5433,
-}  # fmt: skip
-_DIALECTS = {
-    "postgresql": "postgres", "cockroachdb": "postgres", "mysql": "mysql", "mariadb": "mysql", "mssql": "tsql",
-    "awsathena": "athena", "gsheets": "sqlite",
-}  # fmt: skip
-_SAME_DIALECT = frozenset(
-    (
-        "athena", "bigquery", "clickhouse", "databricks", "doris", "dremio", "drill", "druid", "duckdb", "exasol",
-        "hive", "oracle", "presto", "redshift", "snowflake", "spark", "sqlite", "starrocks", "teradata", "trino",
-    )
-)  # fmt: skip
-_KEYS = frozenset({"address", "password", "confined"})
-_FORM = "postgresql://USER:${PASSWORD}@HOST:PORT/DATABASE"
 
 
 @dataclass(frozen=True, slots=True)

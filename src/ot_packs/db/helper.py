@@ -23,6 +23,9 @@ from ot_packs.db.reading import refuse_denied_functions, require_reading
 from ot_packs.db.session import GivenRows, Limits, ServerSession, Session, StatementRows, Table
 from ot_packs.db.statements import Engine, NotReadableError, Params, Statement, read_statement
 
+_MOST_TABLES = 500
+_FEW = 5000  # values
+_NEVER = frozenset({"COPY", "LOAD", "ATTACH", "DETACH", "INSTALL", "EXPORT", "IMPORT", "SET", "PRAGMA", "VACUUM"})
 _SESSIONS: list[ServerSession] = []  # the one on this process's connection, once it is open
 
 
@@ -82,21 +85,17 @@ def _connect(target: Target) -> ServerSession:
     return connect_mariadb(address, take_connection())
 
 
-_MOST_TABLES = 500
-_FEW = 5000  # values
-_NEVER = frozenset({"COPY", "LOAD", "ATTACH", "DETACH", "INSTALL", "EXPORT", "IMPORT", "SET", "PRAGMA", "VACUUM"})
-
-
 def query(target: Target, files: list[str], sql: str, params: Params, limit: int, size: int) -> GivenRows:
     """Carry out a statement: one that only reads, unless the target is open for writing."""
     statement = read_statement(sql, target["engine"])
-    if target["write"]:
-        require_one_change(statement)
-        with open_target(target, files) as session:
-            return _given(session.write(statement, params, Limits(limit, size)))
-    require_reading(statement)
+    write = target["write"]
+    if write:
+        _require_one_change(statement)
+    else:
+        require_reading(statement)
     with open_target(target, files) as session:
-        return _given(session.read(statement, params, Limits(limit, size)))
+        carry_out = session.write if write else session.read
+        return _given(carry_out(statement, params, Limits(limit, size)))
 
 
 def explain(target: Target, files: list[str], sql: str, params: Params) -> str:
@@ -108,7 +107,6 @@ def explain(target: Target, files: list[str], sql: str, params: Params) -> str:
 
 
 def sample(target: Target, files: list[str], table: str, limit: int, size: int) -> GivenRows:
-    """Return some rows of a table."""
     with open_target(target, files) as session:
         found = _find(session, table)
         cut = f" LIMIT {int(limit) + 1}" if session.dialect in set(Engine) else ""  # others have other words for it
@@ -117,13 +115,11 @@ def sample(target: Target, files: list[str], table: str, limit: int, size: int) 
 
 
 def tables(target: Target, files: list[str]) -> list[dict[str, object]]:
-    """Return all tables and views."""
     with open_target(target, files) as session:
         return [{"name": table.full_name, "kind": table.kind} for table in session.tables()]
 
 
 def schema(target: Target, files: list[str], table: str | None, limit: int) -> dict[str, object]:
-    """Return tables with their columns and keys."""
     with open_target(target, files) as session:
         found = [_find(session, table)] if table is not None else session.tables()
         described = [session.describe(each) for each in found[: min(limit, _MOST_TABLES)]]
@@ -164,7 +160,7 @@ def rights(target: Target, files: list[str]) -> list[str]:
         return session.excess() if isinstance(session, ServerSession) else []
 
 
-def require_one_change(statement: Statement) -> None:
+def _require_one_change(statement: Statement) -> None:
     """Raise NotReadableError for what reaches beyond the tables, whether or not a person agrees."""
     first = statement.words[0].text.upper()
     if first in _NEVER:
@@ -250,12 +246,10 @@ def _type_of(values: Sequence[object], dialect: str) -> str:
     if kinds == {int, float}:
         kinds = {float}
     kind = next(iter(kinds)) if len(kinds) == 1 else str
-    if kind is datetime and any(isinstance(value, datetime) and value.tzinfo for value in values):
-        return {"postgres": "timestamptz", "duckdb": "TIMESTAMPTZ"}.get(dialect, _TYPES[datetime][_place(dialect)])
+    zoned = {"postgres": "timestamptz", "duckdb": "TIMESTAMPTZ"}.get(dialect)
+    if kind is datetime and zoned and any(isinstance(value, datetime) and value.tzinfo for value in values):
+        return zoned
     if kind is int and any(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in values):
         kind = Decimal
-    return _TYPES.get(kind, _TYPES[str])[_place(dialect)]
-
-
-def _place(dialect: str) -> int:
-    return _DIALECTS.index(dialect) if dialect in _DIALECTS else 0
+    place = _DIALECTS.index(dialect) if dialect in _DIALECTS else 0
+    return _TYPES.get(kind, _TYPES[str])[place]
