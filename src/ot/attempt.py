@@ -40,7 +40,7 @@ class Attempt:
         def over() -> bool:
             return self.done or unless()
 
-        with _waiting(context), self._listed(context):
+        with self._waiting(context):
             while not over():
                 changed = self._changed
                 with anyio.move_on_after(TOLD_EVERY):
@@ -50,30 +50,21 @@ class Attempt:
                     await context.progress(seconds, None, f"{self._prefix}{self.doing}")
 
     @contextlib.contextmanager
-    def _listed(self, context: CallContext | None) -> Iterator[None]:
-        if context is not None:
-            self.waiting.append(context)
-        try:
+    def _waiting(self, context: CallContext | None) -> Iterator[None]:
+        """List a call that waits, stop its clocks, and count the time as its start-up."""
+        if context is None:
             yield
+            return
+        began = time.monotonic()
+        self.waiting.append(context)
+        try:
+            with context.held():
+                yield
         finally:
-            if context is not None:
-                self.waiting.remove(context)
+            self.waiting.remove(context)
+            context.startup += time.monotonic() - began
+            context.reports = 0  # what it reports from now on is its own progress
 
     def _wake(self) -> None:
         self._changed.set()
         self._changed = anyio.Event()
-
-
-@contextlib.contextmanager
-def _waiting(context: CallContext | None) -> Iterator[None]:
-    """Stop the clocks of a call that waits, and count the time as its start-up."""
-    if context is None:
-        yield
-        return
-    began = time.monotonic()
-    try:
-        with context.held():
-            yield
-    finally:
-        context.startup += time.monotonic() - began
-        context.reports = 0  # what it reports from now on is its own progress

@@ -73,7 +73,7 @@ class OneToolServer(DeclaredToolsServer[ServerState]):
             apps,
             Clients(None if replicas is None else replicas.store, first=first_client),
             draining or Draining(),
-            WaitingRuns("" if replicas is None else replicas.id),
+            WaitingRuns("" if replicas is None else replicas.store.this.id),
             None if replicas is None else replicas.answers,
         )
         if replicas is not None:

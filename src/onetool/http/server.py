@@ -260,7 +260,7 @@ def _build_web_app(site: Site, offer: Offer, hosts: set[str], token: str | None,
         transport_security=TransportSecuritySettings(allowed_hosts=sorted(hosts), allowed_origins=sorted(origins)),
     )
     if site.replicas is not None:
-        web_app = SessionNames(web_app, site.replicas.name)
+        web_app = SessionNames(web_app, site.replicas.store.this.name)
     web_app = SessionlessRequests(LimitedSessions(web_app), server, plain, path=PATH, hosts=hosts, origins=origins)
     gate: ASGIApp = PlaceGate(DrainGate(web_app, site.draining))
     if site.people is not None:

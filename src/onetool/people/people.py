@@ -57,13 +57,9 @@ class People:
         assert settings.public_url is not None
         self.settings = settings
         self.public_url = settings.public_url.rstrip("/")
+        self.resource = resource_of(settings)  # the address of the MCP endpoint, for which tokens are made
         self._keys = keys
         self._tokens = tokens
-
-    @property
-    def resource(self) -> str:
-        """The address of the MCP endpoint, for which tokens are made."""
-        return resource_of(self.settings)
 
     @property
     def authorities(self) -> set[str]:

@@ -11,10 +11,6 @@ GRACE = 20.0  # seconds that runs may take to end, where the configuration does 
 _ANSWERING = 5.0  # seconds for runs that were stopped to end
 _LOOKING = 0.05  # seconds between two looks at what still goes on
 NO_NEW_RUNS = "This server is about to end and takes no new runs. Connect again: another one will serve you."
-_STOPPED = (
-    "The run was stopped: its server was told to end, and could not wait any longer. "
-    'Code that begins with ot.resume(run="{0}") goes on from what it had done.'
-)
 
 
 class Draining:
@@ -56,4 +52,7 @@ async def _until(over: Callable[[], bool]) -> None:
 
 def word_stopped(run: str) -> str:
     """Word for a client that its run was stopped, and how to go on."""
-    return _STOPPED.format(run)
+    return (
+        "The run was stopped: its server was told to end, and could not wait any longer. "
+        f'Code that begins with ot.resume(run="{run}") goes on from what it had done.'
+    )

@@ -76,14 +76,6 @@ class Replicas:
     detached: DetachedElsewhere
     _served: dict[str, Serve]
 
-    @property
-    def id(self) -> str:
-        return self.store.this.id
-
-    @property
-    def name(self) -> str:
-        return self.store.this.name
-
     def serve_answers(self, runs: WaitingRuns, save: Save) -> None:
         """Take answers to questions of runs that wait here."""
         self._served[SUBJECT] = AnswersHere(runs, save).serve

@@ -68,29 +68,18 @@ def reads_of(config: Config) -> dict[str, tuple[str, ...]]:
 
 
 def note_absent(registry: ToolRegistry, loaded: LoadedConfig) -> None:
-    """Let the registry know the packs and servers that are not here because of the configuration, by name."""
-    _note_mistakes(registry, loaded)
-    _note_untrusted(registry, loaded)
-
-
-def _note_untrusted(registry: ToolRegistry, loaded: LoadedConfig) -> None:
-    """Let the registry know the servers of a project that nobody has trusted, by name."""
-    servers = [server for server in loaded.untrusted.servers if server not in loaded.config.servers]
-    names = [modest_name(identifier(server, fallback="server")) for server in servers]
-    project = str(loaded.untrusted.project)
-    explain = {name: partial(UntrustedPackError, name, project=project) for name in names}
-    registry.explain_absent("untrusted", {name: AbsentPack(each, expected=False) for name, each in explain.items()})
-
-
-def _note_mistakes(registry: ToolRegistry, loaded: LoadedConfig) -> None:
-    """Let the registry know the packs, servers and aliases that are off, because their settings are wrong."""
-    servers = wrong_entries(loaded, "servers")
+    """Let the registry know what is not here because its settings are wrong, or nobody has trusted it, by name."""
     packs = {mistake.pack: word_error(mistake.error) for mistake in reversed(loaded.mistakes) if mistake.pack}
-    wrong = {identifier(name, fallback="server"): mistake for name, mistake in (packs | servers).items()}
-    explain = {name: partial(WrongSettingsError, name, mistake) for name, mistake in wrong.items()}
+    packs |= wrong_entries(loaded, "servers")
+    wrong = {identifier(name, fallback="server"): mistake for name, mistake in packs.items()}
+    off = {name: AbsentPack(partial(WrongSettingsError, name, each), expected=True) for name, each in wrong.items()}
     aliases = wrong_entries(loaded, "aliases").items()
     registry.explain_aliases({name: partial(WrongAliasError, name, mistake) for name, mistake in aliases})
-    registry.explain_absent("mistakes", {name: AbsentPack(each, expected=True) for name, each in explain.items()})
+    registry.explain_absent("mistakes", off)
+    servers = [server for server in loaded.untrusted.servers if server not in loaded.config.servers]
+    names = [modest_name(identifier(server, fallback="server")) for server in servers]
+    explain = partial(UntrustedPackError, project=str(loaded.untrusted.project))
+    registry.explain_absent("untrusted", {each: AbsentPack(partial(explain, each), expected=False) for each in names})
 
 
 def wrong_entries(loaded: LoadedConfig, section: str) -> dict[str, str]:

@@ -58,14 +58,11 @@ class ResultReader:
 
     async def load(self, handle: str) -> StoredValue:
         """The value that is stored, still in its file."""
-        return StoredValue(await self._find(handle))
+        return StoredValue((await self._look_up(handle))[0])
 
     async def facts(self, handle: str) -> Facts:
         """Describe what is stored, which tells something of it too. Raises as `query` does."""
         return (await self._look_up(handle))[1]
-
-    async def _find(self, handle: str) -> Path:
-        return (await self._look_up(handle))[0]
 
     async def _look_up(self, handle: str) -> tuple[Path, Facts]:
         """Find the file; the reader is marked with everything that its writer had read before."""
@@ -86,7 +83,7 @@ class ResultReader:
             raise ToolError(f"the stored result cannot be read: {error}") from error
 
     async def _read(self, handle: str, query: Query) -> JsonObject:
-        file = await self._find(handle)
+        file, _ = await self._look_up(handle)
         try:
             page = await anyio.to_thread.run_sync(_read_light_page, file, query)
             if page is not None:

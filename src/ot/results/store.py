@@ -21,7 +21,7 @@ from ot.config.models import ResultSettings
 from ot.errors import ResultNotKeptError, ToolError, UnknownResultError
 from ot.logs import LogSpan
 from ot.results.stored_file import ContentWriter, Facts, read_header
-from ot.store.results import HANDLE, LAST_READERS, ResultFiles
+from ot.store.results import HANDLE, LAST_READERS, ResultFiles, read_pieces
 from ot.text.output import escape_surrogates, render, render_lines
 from ot.text.redaction import Redactor
 from ot.values import ToolValue
@@ -30,7 +30,6 @@ from ot_kernel.values import encode
 
 _MASK = MASK.encode()
 LARGEST = 256 * 1024 * 1024  # bytes of one result, whatever the store may hold
-_PIECE = 1024 * 1024
 MOST_BYTES = 4_000  # of the text in place of a result
 _FOR_WORDS = 700  # of them
 _MOST_LINES = 200
@@ -150,7 +149,7 @@ class ResultStore:
     def _keep_file_now(self, opened: Callable[[], int], kind: str, what: str, read_before: frozenset[str]) -> Stored:
         descriptor = opened()
         try:
-            return self._write(_read_pieces(descriptor), kind, what, read_before)
+            return self._write((piece for _, piece in read_pieces(descriptor)), kind, what, read_before)
         finally:
             os.close(descriptor)
 
@@ -175,28 +174,16 @@ class ResultStore:
     ) -> Facts:
         """Write a result, and close its file."""
         try:
-            writer = ContentWriter(descriptor)
+            writer, limit = ContentWriter(descriptor), min(self._settings.max_size, LARGEST)
             for piece in mask(pieces, self.redactor.known):
-                self._check_size(writer.size + len(piece))
+                if writer.size + len(piece) > limit:
+                    raise ResultNotKeptError(f"it is larger than {limit // 1024**2} MB (results.max_size)")
                 writer.write(piece)
             now = self._clock()
             expires = now + self._settings.keep_for
             return writer.finish(kind, what, created=now, expires=expires, read_before=read_before)
         finally:
             os.close(descriptor)
-
-    def _check_size(self, size: int) -> None:
-        limit = min(self._settings.max_size, LARGEST)
-        if size > limit:
-            raise ResultNotKeptError(f"it is larger than {limit // 1024**2} MB (results.max_size)")
-
-
-def _read_pieces(descriptor: int) -> Iterator[bytes]:
-    """Read by offset: the file's position may be shared with a process that still writes to it."""
-    position = 0
-    while piece := os.pread(descriptor, _PIECE, position):
-        position += len(piece)
-        yield piece
 
 
 def word_stored(stored: Stored, head: ToolValue, *, partial: bool = False) -> str:

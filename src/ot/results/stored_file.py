@@ -19,7 +19,7 @@ from typing import Self
 
 from mcp_core.quick_dataclass import dataclass
 from ot.store.forms import FORM, check_form, read_record
-from ot.store.owned_files import read_all
+from ot.store.owned_files import read_all, write_all
 from ot.store.results import HEADER
 from ot_kernel.stored_form import TEXT
 
@@ -61,7 +61,6 @@ class ContentWriter:
         self.size = 0
         self.breaks = 0
         self._last = b"\n"
-        os.lseek(descriptor, HEADER, os.SEEK_SET)
 
     def write(self, data: bytes) -> None:
         view = memoryview(data)
@@ -73,7 +72,7 @@ class ContentWriter:
             self.breaks += bytes(part).count(b"\n")
             self._room -= len(part)
             view = view[len(part) :]
-        _write_all(self._descriptor, data)
+        write_all(self._descriptor, data, HEADER + self.size)
         self.size += len(data)
         self._last = data[-1:] or self._last
 
@@ -85,18 +84,12 @@ class ContentWriter:
         tail = json.dumps(sorted(read_before)).encode() if read_before else b""
         partial = self._last != b"\n"
         facts = Facts(kind, name, self.size, self.breaks, created, expires, partial, read_before=len(tail))
-        _write_all(self._descriptor, self._counts.tobytes() + tail)
+        write_all(self._descriptor, self._counts.tobytes() + tail, HEADER + self.size)
         header = json.dumps({FORM: _FORM, **asdict(facts)}).encode("ascii").ljust(HEADER - 1) + b"\n"
         os.pwrite(self._descriptor, header, 0)
         os.utime(self._descriptor, (created, expires))
         os.fsync(self._descriptor)
         return facts
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
 
 
 class StoredFile:
@@ -144,7 +137,7 @@ class StoredFile:
     def copy_to(self, target: int) -> None:
         start = 0
         while piece := self.read(start, BLOCK):
-            _write_all(target, piece)
+            write_all(target, piece, start)
             start += len(piece)
 
     def _start_of(self, line: int) -> int:

@@ -27,6 +27,7 @@ from ot.store.owner import Owner, digest_of_owner
 RESULTS_FOLDER = "results"
 MOST_GONE = 1000  # handles that are remembered after their results have gone
 LAST_READERS = 60.0  # seconds that a result which was let go is still there; it goes first
+PIECE = 1024 * 1024  # bytes that are read at once
 HEADER = 512  # bytes at the beginning of a file that say what is in it
 _LETTERS, _SIGNS = "abcdefghjkmnpqrstuvwxyz", "abcdefghjkmnpqrstuvwxyz23456789"
 HANDLE = re.compile(rf"[{_LETTERS}][{_SIGNS}]{{9}}")
@@ -195,6 +196,14 @@ class EmbeddedResults:
                 if entry.name.endswith(ending):
                     with suppress(OSError):  # removed while we looked
                         yield Path(entry.path), entry.stat(follow_symlinks=False)
+
+
+def read_pieces(descriptor: int) -> Iterator[tuple[int, bytes]]:
+    """Yield offsets and pieces. The position of a file may be shared with a process that still writes to it."""
+    start = 0
+    while piece := os.pread(descriptor, PIECE, start):
+        yield start, piece
+        start += len(piece)
 
 
 def _draw_handle() -> str:

@@ -74,7 +74,8 @@ def open_sending(telemetry: Telemetry, endpoint: str | None, *, redact: Redact) 
     `endpoint` is the collector's address without a path of its own; without one the variables of OpenTelemetry count,
     as they do for everything else.
     """
-    resource = _describe_process()
+    usual = {SERVICE_NAME: SCOPE, SERVICE_VERSION: VERSION, SERVICE_INSTANCE_ID: os.urandom(8).hex()}
+    resource = Resource.create({**usual, **OTELResourceDetector().detect().attributes})  # the environment comes first
     line = _Line(urlsplit(endpoint or os.environ.get(OTEL_EXPORTER_OTLP_ENDPOINT, "")).netloc.rpartition("@")[2])
     spans = OTLPSpanExporter(_signal(endpoint, "traces"))
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
@@ -93,12 +94,6 @@ def open_sending(telemetry: Telemetry, endpoint: str | None, *, redact: Redact) 
 
 def _signal(endpoint: str | None, signal: str) -> str | None:
     return None if endpoint is None else f"{endpoint.rstrip('/')}/v1/{signal}"
-
-
-def _describe_process() -> Resource:
-    """Describe this process; what `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say comes first."""
-    usual = {SERVICE_NAME: SCOPE, SERVICE_VERSION: VERSION, SERVICE_INSTANCE_ID: os.urandom(8).hex()}
-    return Resource.create({**usual, **OTELResourceDetector().detect().attributes})
 
 
 def _end_soon(*ends: Callable[[], None]) -> None:

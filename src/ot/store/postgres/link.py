@@ -175,6 +175,8 @@ class PostgresLink:
         async with self._opening:
             if self._pool is not None:
                 return self._pool
+            limit = str(int(STATEMENT * 1000))
+            timeouts = {"statement_timeout": limit, "idle_in_transaction_session_timeout": limit}
             pool = await asyncpg.create_pool(
                 self._url,
                 min_size=0,
@@ -184,7 +186,7 @@ class PostgresLink:
                 command_timeout=STATEMENT + 1,
                 init=self._look_after,
                 reset=_nothing,  # work leaves nothing behind in its session, and the usual reset is a round trip
-                server_settings=self._settings(),
+                server_settings={"application_name": self.name, "search_path": SCHEMA, **timeouts},
             )
             try:
                 async with pool.acquire(timeout=CONNECTING) as connection:
@@ -195,11 +197,6 @@ class PostgresLink:
                 raise
             self._pool = pool
             return pool
-
-    def _settings(self) -> dict[str, str]:
-        limit = str(int(STATEMENT * 1000))
-        timeouts = {"statement_timeout": limit, "idle_in_transaction_session_timeout": limit}
-        return {"application_name": self.name, "search_path": SCHEMA, **timeouts}
 
     async def _look_after(self, connection: asyncpg.Connection[asyncpg.Record] | Connection) -> None:
         connection.add_termination_listener(lambda _: self._try_soon())

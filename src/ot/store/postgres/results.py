@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -25,9 +24,8 @@ from ot.store.results import (
     EmbeddedResults,
     KeptEntry,
     NewResult,
+    read_pieces,
 )
-
-PIECE = 1024 * 1024  # bytes
 
 _PUT = """
 INSERT INTO results (principal, handle, header, size, created, expires) VALUES ($1, $2, $3, $4, $5, $6)
@@ -82,7 +80,7 @@ class PostgresResults:
                     facts = stream.read(HEADER), os.fstat(stream.fileno()).st_size, created, expires
                     if await connection.execute(_PUT, *place, *facts) != "INSERT 0 1":
                         return False
-                    for start, piece in _pieces(stream.fileno()):
+                    for start, piece in read_pieces(stream.fileno()):
                         await connection.execute(_PUT_PIECE, *place, start, piece)
                 limits = created, max_size, LAST_READERS, handle
                 if await connection.execute(_EXPIRE, self._principal, *limits) != "DELETE 0":
@@ -132,13 +130,6 @@ async def _fetch(connection: Connection, principal: str, handle: str, descriptor
             os.pwrite(descriptor, row["data"], row["place"])
             written += len(row["data"])
     return bool(size) and written == size
-
-
-def _pieces(descriptor: int) -> Iterator[tuple[int, bytes]]:
-    start = 0
-    while piece := os.pread(descriptor, PIECE, start):
-        yield start, piece
-        start += len(piece)
 
 
 class PostgresKeptNames:

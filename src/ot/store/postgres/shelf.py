@@ -98,7 +98,8 @@ class PostgresShelf:
         )
         with self._copies.lock:
             if not self._link.fetch_now(statement, *row):
-                self._copy([row[1]])
+                for known, content in self._fetch([row[1]]):
+                    FolderShelf(self._copies.folder).write(known, content)
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
             self._near.write(name, data)
 
@@ -143,10 +144,6 @@ class PostgresShelf:
     def _row(self, name: str, data: bytes) -> tuple[str, str, str, bytes]:
         check_document(name, data)
         return self._principal, self._prefix + name, _digest(data), data
-
-    def _copy(self, names: list[str]) -> None:
-        for name, content in self._fetch(names):
-            FolderShelf(self._copies.folder).write(name, content)
 
 
 def _list(folder: Path) -> list[str]:

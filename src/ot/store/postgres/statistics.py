@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ot.errors import ToolError
@@ -48,18 +48,14 @@ class PostgresStatRows:
             async with connection.transaction():
                 for (table, columns), rows in zip(_TABLES.items(), (batch.runs, calls, models), strict=True):
                     if rows:
-                        await connection.executemany(_insert(table, columns), self._owned(rows))
+                        owned = [(self._principal, *map(_storable, row)) for row in rows]
+                        await connection.executemany(_insert(table, columns), owned)
 
         self._link.run_now(add)
 
     def prune(self, before: float) -> None:
-        async def prune(connection: Connection) -> None:
-            for table in _TABLES:
-                await connection.execute(
-                    f"DELETE FROM {table} WHERE principal = $1 AND ended < $2", self._principal, before
-                )
-
-        self._link.run_now(prune)
+        for table in _TABLES:
+            self._link.fetch_now(f"DELETE FROM {table} WHERE principal = $1 AND ended < $2", self._principal, before)
 
     @contextmanager
     def look(self, since: float) -> Iterator[sqlite3.Connection]:
@@ -88,19 +84,11 @@ class PostgresStatRows:
         runs, calls, models = self._link.run_now(read)
         return StatBatch(runs, [(None, *row) for row in calls], [(None, *row) for row in models])
 
-    def _owned(self, rows: Sequence[Row]) -> list[Row]:
-        return [(self._principal, *map(_storable, row)) for row in rows]
-
 
 def sum_everybody(link: PostgresLink, since: float) -> TeamSums:
     """Add up what everybody has used since a moment. Blocking."""
-
-    async def add_up(connection: Connection) -> TeamSums:
-        runs = await connection.fetch(_SUM_RUNS, since)
-        calls = await connection.fetch(_SUM_CALLS, since)
-        return TeamSums([RunSum(*row.values()) for row in runs], [CallSum(*row.values()) for row in calls])
-
-    return link.run_now(add_up)
+    runs, calls = link.fetch_now(_SUM_RUNS, since), link.fetch_now(_SUM_CALLS, since)
+    return TeamSums([RunSum(*row) for row in runs], [CallSum(*row) for row in calls])
 
 
 def _insert(table: str, columns: str) -> str:
