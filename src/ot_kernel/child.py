@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _socket
+import errno
 import faulthandler
 import gc
 import io
@@ -11,6 +12,7 @@ import site
 import socket
 import struct
 import sys
+import time
 from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, TextIO
 
@@ -35,6 +37,8 @@ OPEN_FILES_LIMIT = 256  # the zygote, which has one for each kernel alive, gets 
 
 HANDED = 5  # descriptors that a kernel hands to the server
 _DESCRIPTORS = struct.Struct(f"{HANDED}i")
+_TOO_MANY_ON_THEIR_WAY = (errno.ETOOMANYREFS, errno.ENOBUFS)
+_TRY_AGAIN = 0.005  # seconds
 _REHEARSALS = 32
 REHEARSAL: Message = {"code": "1", "aliases": {}, "values": {}, "packs": ["ot"]}
 
@@ -117,25 +121,29 @@ def _become_kernel(start: KernelStart, *, probe: bool = False) -> Channel:
     folder = os.open(scratch, os.O_PATH | os.O_CLOEXEC)  # where it is a file system, the server has no path to it
     pid = os.getpid()
     handed = [server, os.pidfd_open(pid), output, dump, folder]
+    words = os.dup(ERROR_FD)  # the zygote's, which the server reads
     # The zygote keeps those numbers free, so that none is still a source.
     for fd, target in ((output, OUTPUT_FD), (output, ERROR_FD), (dump, DUMP_FD), (ours, SERVER_FD)):
         os.dup2(fd, target)
-    confinement.apply(start.scratch.rules, start.parent)
-    channel = Channel(SERVER_FD, scratch)
-    if start.rehearse:
-        _rehearse(channel)
-        _rehearse_calls(1)
-    told = {
-        "kernel": start.number,
-        "pid": pid,
-        "probe": probe,
-        "folder": start.scratch.name,
-        "sized": start.scratch.sized,
-        "layers": confinement.layers,
-        "failed": confinement.failed,
-    }
-    rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, _DESCRIPTORS.pack(*handed))
-    _socket.socket.sendmsg(start.control, [pack(told)], [rights])
+    try:
+        confinement.apply(start.scratch.rules, start.parent)
+        channel = Channel(SERVER_FD, scratch)
+        if start.rehearse:
+            _rehearse(channel)
+            _rehearse_calls(1)
+        told = {
+            "kernel": start.number,
+            "pid": pid,
+            "probe": probe,
+            "folder": start.scratch.name,
+            "sized": start.scratch.sized,
+            "layers": confinement.layers,
+            "failed": confinement.failed,
+        }
+        _introduce(start.control, told, handed)
+    except BaseException:
+        os.dup2(words, ERROR_FD)  # nobody reads the output of a kernel that was never announced
+        raise
     os.closerange(SERVER_FD + 1, OPEN_FILES_LIMIT)
     confinement.seal()
     if confinement.failed:
@@ -143,6 +151,21 @@ def _become_kernel(start: KernelStart, *, probe: bool = False) -> Channel:
         while True:
             signal.pause()
     return channel
+
+
+def _introduce(control: socket.socket, told: Message, handed: list[int]) -> None:
+    """Tell the server that there is a kernel. A user may have only so many descriptors on their way to others at a
+    time, as many as a process may have open: as long as the server is too busy to take them, it waits."""
+    rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, _DESCRIPTORS.pack(*handed))
+    while True:
+        try:
+            _socket.socket.sendmsg(control, [pack(told)], [rights])
+        except OSError as error:
+            if error.errno not in _TOO_MANY_ON_THEIR_WAY:
+                raise
+            time.sleep(_TRY_AGAIN)
+        else:
+            return
 
 
 def _tell_line(_signum: int, frame: FrameType | None) -> None:

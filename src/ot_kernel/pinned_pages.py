@@ -30,6 +30,7 @@ _WRITTEN = _PRESENT | _ALONE
 _DONTNEED, _POPULATE_READ = 4, 22
 _TEXT = b"r-xp"
 _SHARED = (_TEXT, b"r--p")
+_LIFE = 5.0  # seconds in which a kernel introduces itself; later, nothing is pinned
 _PAGE = os.sysconf("SC_PAGESIZE")
 
 
@@ -51,6 +52,7 @@ class PinnedPages:
         """
         self._forget_texts()
         ours, theirs = socket.socketpair()
+        ours.settimeout(_LIFE)
         with ours:
             with theirs:
                 pid = fork(theirs)

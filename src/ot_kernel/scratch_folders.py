@@ -63,6 +63,10 @@ class ScratchFolders:
         if folder.made is None and folder.rules >= 0:
             os.close(folder.rules)
 
+    def give_back(self, folder: ScratchFolder) -> None:
+        """Take back a folder for which no kernel was forked."""
+        self._unused.append(folder)
+
     def leave(self, folder: ScratchFolder) -> bool:
         """Take note that the kernel of a folder has ended; True if it left it as it was made."""
         if folder.made is None:

@@ -89,13 +89,32 @@ class Zygote:
         try:
             folder = self._folders.take()
         except OSError as error:
-            print(f"no scratch folder can be made: {error}", file=sys.stderr, flush=True)  # noqa: T201 - to the server
-            self._tell({"ended": self._count, "status": 70 << 8, "probe": probe, "folder": _NONE, "unused": False})
+            self._fail(f"no scratch folder can be made: {error}", probe=probe)
             return
-        pid = self._fork_in(folder, self._control, live)
-        pidfd = os.pidfd_open(pid)
+        pid = 0
+        try:
+            pid = self._fork_in(folder, self._control, live)
+            pidfd = os.pidfd_open(pid)
+        except OSError as error:
+            self._take_back(folder, pid)
+            self._fail(f"no process can be started: {error}", probe=probe)
+            return
         self._kernels[pidfd] = (self._count, pid, probe, folder)
         self._poll.register(pidfd, select.POLLIN)
+
+    def _take_back(self, folder: ScratchFolder, pid: int) -> None:
+        """Undo what was done for a kernel that could not be forked, or whose descriptor could not be opened."""
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            self._folders.leave(folder)
+        else:
+            self._folders.give_back(folder)
+
+    def _fail(self, reason: str, *, probe: bool) -> None:
+        """Tell the server that there is no kernel, and why; those that there are go on."""
+        print(reason, file=sys.stderr, flush=True)  # noqa: T201 - to the server
+        self._tell({"ended": self._count, "status": 70 << 8, "probe": probe, "folder": _NONE, "unused": False})
 
     def _fork_in(
         self, folder: ScratchFolder, control: socket.socket, live: Callable[[child.KernelStart], NoReturn]
@@ -142,7 +161,12 @@ class Zygote:
         except OSError:
             pages.close()
             return
-        self._unpinned = not pages.pin_written(lambda control: self._fork_in(folder, control, child.run_kernel))
+        try:
+            self._unpinned = not pages.pin_written(lambda control: self._fork_in(folder, control, child.run_kernel))
+        except OSError:  # no process could be started
+            pages.close()
+            self._folders.give_back(folder)
+            return
         if self._folders.leave(folder):
             self._folders.use_again([folder.name])
         else:

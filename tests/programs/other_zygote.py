@@ -58,7 +58,7 @@ def tell(control: socket.socket, message: dict[str, object], fds: list[int]) -> 
 
 def is_stillborn(system: str, scratch: str) -> bool:
     """A sickly system is well as soon as somebody heals it."""
-    return system == "stillborn" or (system == "sickly" and not os.path.exists(f"{scratch}/healed"))
+    return system == "stillborn" or (system == "sickly" and not os.path.exists(f"{scratch}/../healed"))
 
 
 def live(server: socket.socket, system: str, *, probe: bool) -> None:

@@ -19,8 +19,8 @@ kernels ready, and `kernel` is one of them: its socket, its signals, its output 
   used. What cannot be measured counts as too much. Where cgroup v2 is delegated, `groups` gives each kernel its own.
 - Modes and times of files are changed by the server (`scratch`): neither seccomp nor Landlock sees which file such a
   call means. It walks the scratch folder by descriptors, follows no link, and changes plain files with one name.
-- A zygote that dies is replaced at once, five times; after that in growing pauses (`pauses`), in which runs are
-  refused.
+- A zygote that dies is replaced at once, five times; after that in growing pauses (`pauses`), in which runs wait. The
+  next attempt does without pinned pages and mounted scratch folders, in case one of them is to blame.
 - `kernel_quota` keeps one person from holding all kernels. A run that only waits for other runs has a quota of its
   own.
 """

@@ -1,4 +1,4 @@
-"""Pauses: after several failures in a row the next attempt waits, longer each time, and runs are refused meanwhile."""
+"""Pauses: after several failures in a row the next attempt waits, longer each time, and runs wait for it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import Callable
 
 from mcp_core.backoff import wait_after
-from ot.errors import KernelStartError
 
 MAX_RESTARTS = 5  # at once; after that there are pauses
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0  # a run that waits as long as it may sees two attempts
 
 
 class Pauses:
@@ -17,7 +16,7 @@ class Pauses:
 
     def __init__(self, resume: Callable[[], None]) -> None:
         self.failures = 0  # in a row
-        self.refusal: KernelStartError | None = None  # what runs are told during a pause
+        self.reason = ""  # of the pause that there is
         self._resume = resume
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
@@ -27,12 +26,12 @@ class Pauses:
         self.failures += 1
         return self.failures > MAX_RESTARTS
 
-    def begin(self, reason: str, last_words: str) -> None:
+    def begin(self, reason: str) -> None:
         """Begin a pause, unless there is one."""
         if self._timer is None:
             seconds = wait_after(max(1, self.failures - MAX_RESTARTS), first=FIRST_PAUSE, longest=LONGEST_PAUSE)
             self._timer = self._loop.call_later(seconds, self._end)
-            self.refusal = KernelStartError(f"{reason}; the next attempt is made within {seconds:g} s. {last_words}")
+            self.reason = reason
 
     def forget_failures(self) -> None:
         """End a pause, and the counting: something has succeeded."""
@@ -43,7 +42,7 @@ class Pauses:
         """End a pause without trying anything."""
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self.refusal = None
+        self._timer, self.reason = None, ""
 
     def _end(self) -> None:
         self.lift()

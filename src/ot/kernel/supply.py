@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import socket
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ import anyio
 
 from mcp_core.quick_dataclass import dataclass
 from ot.clients.person import LOCAL
-from ot.errors import KernelStartError, RunError, SandboxError
+from ot.errors import KernelStartError, SandboxError
 from ot.kernel.groups import KernelGroups, open_groups
 from ot.kernel.kernel import Kernel, ignore
 from ot.kernel.kernel_quota import KernelQuota
@@ -32,7 +33,7 @@ from ot.kernel.zygote_process import (
     request_kernels,
     request_probe,
 )
-from ot.logs import LogSpan
+from ot.logs import LogSpan, write_log
 from ot.processes.fork_server import receive
 from ot.tasks.owned_tasks import Awaited
 from ot_guardian import clear_folder
@@ -55,8 +56,18 @@ _TOO_SOON = "kernels keep ending before they are ready"
 class KernelSupply:
     """Owns the zygote and every kernel."""
 
-    def __init__(self, zygote: ZygoteProcess, groups: KernelGroups | None = None) -> None:
+    def __init__(
+        self,
+        zygote: ZygoteProcess,
+        groups: KernelGroups | None = None,
+        *,
+        launch: Callable[..., ZygoteProcess] = launch_zygote,
+        patience: float = START_LIMIT,
+    ) -> None:
         self._zygote = zygote
+        self._launch_zygote = launch
+        self._patience = patience
+        self._plain = False  # after failures, kernels do without what makes them faster
         self._settings = zygote.settings
         self._warm = zygote.settings.warm
         self._groups = groups
@@ -150,14 +161,9 @@ class KernelSupply:
         if self._probe.due and not self._closing:
             self._probe.start_soon()
 
-    @property
-    def _refusal(self) -> RunError | None:
-        """Why nobody gets a kernel now."""
-        return self._refused or self._pauses.refusal
-
     async def _next(self) -> Kernel:
-        if (refusal := self._refused or self._pauses.refusal) is not None:
-            raise refusal.with_traceback(None)
+        if self._refused is not None:
+            raise self._refused.with_traceback(None)
         while self._ready and self._probe.proven:
             if not self._ready[0].has_ended():
                 return self._ready.popleft()
@@ -165,13 +171,16 @@ class KernelSupply:
         future: Awaited[Kernel] = Awaited(self._loop)
         self._waiting.append(future)
         self._refill()
-        timer = self._loop.call_later(START_LIMIT, _give_up, future)
+        timer = self._loop.call_later(self._patience, _give_up, future)
         try:
             return await future
         except BaseException as error:
             self._withdraw(future)
             if isinstance(error, TimeoutError):
-                raise KernelStartError(f"no kernel was ready after {START_LIMIT:g} s. {self._last_words()}") from None
+                reason = f"no kernel was ready after {self._patience:g} s"
+                raise KernelStartError(
+                    "; ".join(filter(None, (reason, self._pauses.reason, self._last_words().rpartition("\n")[2])))
+                ) from None
             raise
         finally:
             timer.cancel()
@@ -196,7 +205,7 @@ class KernelSupply:
             self._refill_timer.cancel()
             self._refill_timer = None
         wanted = self._warm + len(self._waiting) - len(self._ready) - self._asked
-        if wanted > 0 and not self._closing and self._refusal is None:
+        if wanted > 0 and not self._closing and self._refused is None and not self._pauses.reason:
             self._asked += wanted
             try:
                 request_kernels(self._zygote, wanted, again=self._unused)
@@ -307,13 +316,10 @@ class KernelSupply:
 
     def _refuse(self, error: SandboxError) -> None:
         self._refused = error
-        self._refuse_waiting()
-
-    def _refuse_waiting(self) -> None:
-        while self._waiting and self._refusal is not None:
+        while self._waiting:
             future = self._waiting.popleft()
             if not future.done():
-                future.fail(self._refusal)
+                future.fail(error)
 
     def _probe_again(self, kernel: Kernel | None = None) -> None:
         """Replace a probe that ended without an answer, if runs wait for one."""
@@ -397,11 +403,22 @@ class KernelSupply:
 
     def _zygote_lost(self) -> None:
         """Start a new zygote: the kernels died with the old one, and runs in flight report their crash."""
-        self._loop.remove_reader(self._zygote.control.fileno())
-        self._zygote.control.close()
         if self._closing:
+            self._loop.remove_reader(self._zygote.control.fileno())
+            self._zygote.control.close()
             return
         too_often = self._pauses.count_failure()
+        with LogSpan("kernel.restart", attempt=self._pauses.failures, said=self._last_words()):
+            self._forget_zygote()
+            if too_often:
+                self._pause("the zygote keeps ending")
+            else:
+                self._launch()
+
+    def _forget_zygote(self) -> None:
+        """Let go of the zygote and of its kernels, which die with it."""
+        self._loop.remove_reader(self._zygote.control.fileno())
+        self._zygote.control.close()
         for kernel in self._ready:
             kernel.close()
         self._ready.clear()
@@ -410,16 +427,13 @@ class KernelSupply:
         for kernel in list(self._alive.values()):
             kernel.note_end(int(signal.SIGKILL))
         self._alive.clear()
-        with LogSpan("kernel.restart", attempt=self._pauses.failures, said=self._last_words()):
-            self._dispose_zygote()
-            if too_often:
-                self._pause("the zygote keeps ending")
-            else:
-                self._launch()
+        self._dispose_zygote()
 
     def _launch(self) -> None:
         try:
-            self._zygote = launch_zygote(self._settings, warm=self._warm)
+            self._zygote = self._launch_zygote(
+                self._settings, warm=self._warm, sized_scratch=not self._plain, pinned_pages=not self._plain
+            )
         except OSError as error:
             self._pauses.count_failure()
             self._pause(f"the zygote cannot be started: {error.strerror}")
@@ -427,10 +441,15 @@ class KernelSupply:
             self.start()
 
     def _pause(self, reason: str) -> None:
-        self._pauses.begin(reason, self._last_words())
-        self._refuse_waiting()
+        write_log(logging.WARNING, "kernel.pause", reason=reason, said=self._last_words())
+        self._pauses.begin(reason)
 
     def _resume(self) -> None:
+        """Try again: without what makes kernels faster, in case pinned pages or mounted folders are to blame."""
+        if not self._plain and not self._in_use:
+            self._plain = True
+            if self._zygote.control.fileno() != -1:
+                self._forget_zygote()
         if self._zygote.control.fileno() == -1:
             self._launch()
         else:
@@ -505,12 +524,20 @@ def _note_end_in_group(kernel: Kernel, status: int, left: asyncio.Future[bool]) 
 
 
 @asynccontextmanager
-async def open_supply(zygote: ZygoteProcess, *, group: Path | None = None) -> AsyncIterator[KernelSupply]:
+async def open_supply(
+    zygote: ZygoteProcess,
+    *,
+    group: Path | None = None,
+    launch: Callable[..., ZygoteProcess] = launch_zygote,
+    patience: float = START_LIMIT,
+) -> AsyncIterator[KernelSupply]:
     """Open the supply on a zygote that is already starting; closing it leaves no process and no scratch folder.
 
-    Kernels are put into control groups below `group`, where that may be divided.
+    Kernels are put into control groups below `group`, where that may be divided. A run waits for its kernel for
+    `patience` seconds at most; a zygote that has ended is replaced by another that `launch` starts.
     """
-    supply = KernelSupply(zygote, open_groups(group, memory=zygote.settings.memory))
+    groups = open_groups(group, memory=zygote.settings.memory)
+    supply = KernelSupply(zygote, groups, launch=launch, patience=patience)
     supply.start()
     try:
         yield supply

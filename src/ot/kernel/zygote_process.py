@@ -97,7 +97,12 @@ class ZygoteProcess:
 
 
 def launch_zygote(
-    settings: KernelSettings, *, warm: int | None = None, system: str = sys.platform, sized_scratch: bool = True
+    settings: KernelSettings,
+    *,
+    warm: int | None = None,
+    system: str = sys.platform,
+    sized_scratch: bool = True,
+    pinned_pages: bool = True,
 ) -> ZygoteProcess:
     """Start a zygote, which makes its first kernels at once; raises KernelStartError where none can run at all.
 
@@ -121,7 +126,7 @@ def launch_zygote(
         "scratch_files": limits.SCRATCH_FILES,
         "readable": _without_nested([*_readable(packages), *map(str, (*settings.readable, *settings.writable))]),
         "writable": (_SINK, *map(str, settings.writable)),
-        "pin_pages": os.environ.get(PIN_PAGES) != "off",
+        "pin_pages": pinned_pages and os.environ.get(PIN_PAGES) != "off",
     }
     root = str(Path(ot_kernel.__file__).parent.parent)
     guardian = "import ot_guardian; " if settings.sandbox == "off" else ""  # confined kernels start no processes

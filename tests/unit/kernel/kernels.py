@@ -45,11 +45,11 @@ class Ended:
 
 @asynccontextmanager
 async def kernels(
-    *, group: Path | None = None, sized_scratch: bool = True, **settings: Any
+    *, group: Path | None = None, sized_scratch: bool = True, patience: float = LIMIT, **settings: Any
 ) -> AsyncIterator[KernelSupply]:
     """A supply of kernels with these execution settings, and groups below this one."""
     zygote = launch_zygote(ExecutionSettings(**settings), sized_scratch=sized_scratch)
-    async with open_supply(zygote, group=group) as supply:
+    async with open_supply(zygote, group=group, patience=patience) as supply:
         yield supply
 
 

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import signal
+import socket
 import time
 from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
-from ot.errors import KernelStartError, SandboxError
+from ot.config.models import ExecutionSettings
+from ot.errors import SandboxError
 from ot.kernel.kernel import Kernel
 from ot.kernel.pauses import MAX_RESTARTS
-from ot.kernel.supply import KernelSupply
+from ot.kernel.supply import KernelSupply, open_supply
+from ot.kernel.zygote_process import KernelSettings, ZygoteProcess, launch_zygote
+from ot_confinement import Allowance
+from ot_confinement.limits import Limits
+from ot_kernel.zygote import Zygote
 from tests.unit.kernel.kernels import kernels, run, run_in, until
+
+ALLOWANCE = Allowance(readable=(), writable=(), memory=2**30, file_size=2**20, open_files=64)
 
 
 @pytest.fixture
@@ -48,24 +60,21 @@ async def test_the_next_run_works_after_the_zygote_was_killed(supply: KernelSupp
         assert (await run(supply, "1 + 1")).value == 2
 
 
-async def test_runs_come_back_by_themselves_after_the_zygote_has_died_again_and_again(supply: KernelSupply) -> None:
+async def test_a_run_waits_for_the_zygote_that_has_died_again_and_again(supply: KernelSupply) -> None:
     supply._pauses.failures = MAX_RESTARTS
     before = zygote_of(supply)
     os.kill(before, signal.SIGKILL)
-    await until(lambda: supply._refusal is not None)
+    await until(lambda: supply._pauses.reason == "the zygote keeps ending")
 
-    with pytest.raises(KernelStartError, match=r"the zygote keeps ending; the next attempt is made within 0\.5 s"):
-        await run(supply, "1 + 1")
-
-    await until(lambda: zygote_of(supply) != before)
     assert (await run(supply, "1 + 1")).value == 2
+    assert zygote_of(supply) != before
 
 
 async def test_a_supply_can_be_closed_in_a_pause() -> None:
     async with kernels(warm=1) as supply:
         supply._pauses.failures = MAX_RESTARTS
         os.kill(zygote_of(supply), signal.SIGKILL)
-        await until(lambda: supply._refusal is not None)
+        await until(lambda: supply._pauses.reason != "")
 
 
 def oom_score(pid: int) -> int:
@@ -217,3 +226,53 @@ async def test_a_refusal_stays_one_and_does_not_grow(supply: KernelSupply) -> No
     with pytest.raises(SandboxError) as caught:
         await run(supply, "1")
     assert len(list(caught.traceback)) == depth
+
+
+def children_of(pid: int) -> int:
+    return len(Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+
+
+async def test_kernels_wait_for_a_server_that_is_too_busy_to_take_them() -> None:
+    """Linux lets a user have only so many descriptors on their way; fifty kernels that nobody takes use them up."""
+    zygote = launch_zygote(ExecutionSettings(warm=64))
+    await until(lambda: children_of(zygote.process.pid) == 64)
+
+    async with open_supply(zygote) as supply:
+        await until(lambda: len(supply._ready) == 64)
+        assert max(kernel.number for kernel in supply._ready) <= 65  # none of them had to be replaced; one is a probe
+        assert supply._pauses.failures == 0
+
+
+def test_a_zygote_that_can_start_no_process_says_so_and_goes_on(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    class Full(Limits):
+        def fork(self) -> int:
+            raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs:
+        zygote = Zygote(theirs, str(tmp_path), Full(ALLOWANCE), None, confined=True)
+        for number in (1, 2):
+            zygote._obey({"fork": 1})
+
+            assert json.loads(ours.recv(4096))["ended"] == number
+            assert "no process can be started: [Errno 11]" in capfd.readouterr().err
+    assert len(list(tmp_path.iterdir())) == 1  # the folder of the first serves the second
+
+
+async def test_after_failures_kernels_do_without_what_makes_them_faster() -> None:
+    launched: list[dict[str, Any]] = []
+
+    def launch(settings: KernelSettings, **options: Any) -> ZygoteProcess:
+        launched.append(options)
+        return launch_zygote(settings, **options)
+
+    async with open_supply(launch_zygote(ExecutionSettings(warm=1)), launch=launch) as supply:
+        supply._pauses.failures = MAX_RESTARTS
+        os.kill(zygote_of(supply), signal.SIGKILL)
+        await until(lambda: supply._pauses.reason != "")
+
+        assert (await run(supply, "1 + 1")).value == 2
+        assert launched == [{"warm": 1, "sized_scratch": False, "pinned_pages": False}]
+        assert not supply.scratch_sized
