@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import signal
 
     from ot_confinement.limits import Confinement
+    from ot_kernel.message_types import ZygoteReport
 else:
     import _signal as signal  # the enumerations around it cost a kernel ten times as much as the calls themselves
 
@@ -131,7 +132,7 @@ def _become_kernel(start: KernelStart, *, probe: bool = False) -> Channel:
         if start.rehearse:
             _rehearse(channel)
             _rehearse_calls(1)
-        told = {
+        told: ZygoteReport = {
             "kernel": start.number,
             "pid": pid,
             "probe": probe,
@@ -153,7 +154,7 @@ def _become_kernel(start: KernelStart, *, probe: bool = False) -> Channel:
     return channel
 
 
-def _introduce(control: socket.socket, told: Message, handed: list[int]) -> None:
+def _introduce(control: socket.socket, told: ZygoteReport, handed: list[int]) -> None:
     """Tell the server that there is a kernel. A user may have only so many descriptors on their way to others at a
     time, as many as a process may have open: as long as the server is too busy to take them, it waits."""
     rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, _DESCRIPTORS.pack(*handed))

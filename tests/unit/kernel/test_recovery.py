@@ -22,7 +22,7 @@ from ot.kernel.pauses import MAX_RESTARTS
 from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import KernelSettings, ZygoteProcess, launch_zygote
 from ot_confinement import Allowance
-from ot_confinement.limits import Limits
+from ot_confinement.limits import Confinement
 from ot_kernel.zygote import Zygote
 from tests.unit.kernel.kernels import kernels, run, run_in, until
 
@@ -246,7 +246,7 @@ async def test_kernels_wait_for_a_server_that_is_too_busy_to_take_them() -> None
 def test_a_zygote_that_can_start_no_process_says_so_and_goes_on(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    class Full(Limits):
+    class Full(Confinement):
         def fork(self) -> int:
             raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 

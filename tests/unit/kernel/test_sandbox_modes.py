@@ -37,7 +37,7 @@ async def other_system(
         ours.setblocking(False)
         root.mkdir(exist_ok=True)
         with theirs:
-            command = [sys.executable, OTHER_ZYGOTE, str(theirs.fileno()), str(root), system]
+            command = [sys.executable, str(OTHER_ZYGOTE), str(theirs.fileno()), str(root), system]
             process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdout=subprocess.PIPE)
         return ZygoteProcess(process, ours, root, settings)
 
