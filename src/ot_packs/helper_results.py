@@ -1,12 +1,26 @@
-"""The results of functions in helper processes, as the types that the functions declare."""
+"""Functions called in helper processes, with their results as the types that they declare."""
 
 from __future__ import annotations
 
 from typing import TypeVar, cast, get_origin, is_typeddict
 
+from ot.context import current
 from ot.errors import ToolError
+from ot.isolate import IsolateHost
+from ot.registry.definitions import Touches
 
 Result = TypeVar("Result")
+
+
+async def call_helper(
+    pack: str, module: str, function: str, arguments: dict[str, object], result: type[Result], *, reads: str = ""
+) -> Result:
+    """Call a function in a helper that has the libraries of a pack, no network, and no file but the one it `reads`."""
+    context = current()
+    touches = Touches(reads=(reads,) if reads else ())
+    libraries = context.registry.pack(pack).libraries
+    answer = await context.part(IsolateHost).run(module, function, arguments, touches=touches, libraries=libraries)
+    return as_declared(answer, result)
 
 
 def as_declared(value: object, result: type[Result]) -> Result:

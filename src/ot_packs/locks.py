@@ -26,8 +26,6 @@ _KINDS = ("dependencies", "devDependencies", "optionalDependencies")
 
 
 class Locked(NamedTuple):
-    """A package as a lock file has it."""
-
     name: str
     version: str
     source: str = ""  # the registry, or the file in it, that it came from

@@ -51,7 +51,6 @@ class Captured:
         self.total = 0
 
     def take(self, data: bytes) -> None:
-        """Take the next piece."""
         self.total += len(data)
         room = self._head_room - len(self._head)
         self._head += data[:room] if room > 0 else b""

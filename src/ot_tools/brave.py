@@ -64,14 +64,10 @@ class WebResults(TypedDict):
 
 
 class Article(Described):
-    """A news article."""
-
     source: str
 
 
 class News(TypedDict):
-    """News articles."""
-
     query: str
     results: list[Article]
 
@@ -87,23 +83,17 @@ class ImageResult(TypedDict):
 
 
 class ImageResults(TypedDict):
-    """Images."""
-
     query: str
     results: list[ImageResult]
 
 
 class Video(Described):
-    """A video."""
-
     duration: str
     creator: str
     views: int
 
 
 class Videos(TypedDict):
-    """Videos."""
-
     query: str
     results: list[Video]
 
@@ -313,7 +303,10 @@ async def _find_pages(service: ServiceClient, query: str, count: int, **options:
     answer = await service.get("web/search", {**_params(query, count, most=20), **options, **fixed})
     return {
         "query": _understood(answer, query),
-        "results": [_result(item) for item in items_of(answer, "web", "results")],
+        "results": [
+            {**_described(item), "snippets": [unescape(text) for text in texts_of(item, "extra_snippets")[:5]]}
+            for item in items_of(answer, "web", "results")
+        ],
         "more": part_of(answer, "query", "more_results_available") is True,
     }
 
@@ -358,10 +351,6 @@ def _described(item: Json) -> Described:
         "description": unescape(text_of(item, "description")),
         "age": text_of(item, "age") or text_of(item, "page_age"),
     }
-
-
-def _result(item: Json) -> WebResult:
-    return {**_described(item), "snippets": [unescape(text) for text in texts_of(item, "extra_snippets")[:5]]}
 
 
 def _article(item: Json) -> Article:

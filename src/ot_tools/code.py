@@ -24,8 +24,6 @@ needs = {"ast_grep_py": "ast-grep-py>=0.51"}
 
 
 class MatchingLine(TypedDict):
-    """A line of a file."""
-
     line: int
     text: str
 
@@ -79,8 +77,6 @@ class Symbol(TypedDict):
 
 
 class SymbolsResult(TypedDict):
-    """Declarations in the order of the files."""
-
     symbols: list[Symbol]
     total: int
     more: bool
@@ -98,8 +94,6 @@ class Reference(TypedDict):
 
 
 class ReferencesResult(TypedDict):
-    """References in the order of the files."""
-
     references: list[Reference]
     total: int
     more: bool
@@ -107,8 +101,6 @@ class ReferencesResult(TypedDict):
 
 
 class NotWritten(TypedDict):
-    """A file that was not changed."""
-
     path: str
     reason: str
 
@@ -149,7 +141,11 @@ async def search(*, query: str, path: str = "", limit: int = 20, offset: int = 0
     tree = await to_thread.run_sync(find_tree, allowed_files(), path)
     found = await search_tree(current(), tree, Query(terms, limit, offset))
     more = found.total > offset + len(found.files)
-    return {"files": found.files, "total": found.total, "more": more, "indexed": found.indexed}
+    files: list[FoundFile] = [
+        {"path": path, "score": score, "lines": [{"line": line, "text": text} for line, text in lines]}
+        for path, score, lines in found.files
+    ]
+    return {"files": files, "total": found.total, "more": more, "indexed": found.indexed}
 
 
 @reads
@@ -246,9 +242,10 @@ async def rewrite(
     selection = await _select(path, language, pattern)
     plan = await plan_rewrite(current(), selection, pattern, replacement)
     _doubt(pattern, language, incomplete=plan.incomplete and not plan.changes)
-    failed = await apply_rewrite(plan, selection.tree) if apply else {}
+    # On a thread, so that it is not interrupted in between.
+    failed = await to_thread.run_sync(apply_rewrite, plan, selection.tree) if apply else {}
     return RewriteResult(
-        diff=plan.diff,
+        diff="".join(plan.diffs),
         files=len(plan.changes),
         matches=plan.matches,
         written=[change.path for change in plan.changes if change.path not in failed] if apply else [],

@@ -11,7 +11,7 @@ from mcp_core.json_types import Json
 from ot.effects import reads
 from ot.errors import ServiceRefusedError, ToolError
 from ot.files.allowed_files import allowed_files
-from ot_packs.context7.versions import choose_version, find_locked
+from ot_packs.context7 import choose_version, find_locked
 from ot_packs.locks import read_locked_versions
 from ot_packs.net.calling import ServiceClient, open_service
 from ot_packs.net.services import Service
@@ -47,8 +47,6 @@ class Library(TypedDict):
 
 
 class Libraries(TypedDict):
-    """Libraries, best first."""
-
     libraries: list[Library]
     total: int
     more: bool

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import stat
+from collections.abc import Callable
 from functools import partial
 from typing import Literal, NotRequired, TypedDict
 
@@ -16,8 +18,6 @@ pack = "file"
 
 
 class Lines(TypedDict):
-    """Some lines of a text file."""
-
     path: str
     lines: builtins.list[str]
     offset: int  # the number of the first of them
@@ -28,8 +28,6 @@ class Lines(TypedDict):
 
 
 class FileChange(TypedDict):
-    """A change to a file or folder."""
-
     path: str
     change: Literal["created", "replaced", "edited", "unchanged", "copied", "moved", "deleted"]
     added: int  # lines
@@ -41,8 +39,6 @@ class FileChange(TypedDict):
 
 
 class FileEntry(TypedDict):
-    """A file or folder."""
-
     path: str
     kind: Literal["file", "folder", "link", "other"]
     size: int
@@ -50,8 +46,6 @@ class FileEntry(TypedDict):
 
 
 class Listing(TypedDict):
-    """Some files and folders, and how many there are."""
-
     path: str
     entries: builtins.list[FileEntry]
     total: int
@@ -68,8 +62,6 @@ class Tree(TypedDict):
 
 
 class FileInfo(FileEntry):
-    """A file or folder in detail."""
-
     mode: str
     target: NotRequired[str]  # of a link
     binary: NotRequired[bool]
@@ -129,8 +121,7 @@ async def write(*, path: str, content: str, overwrite: bool = True) -> FileChang
     Example:
         file.write(path="notes/today.md", content="# Today")
     """
-    files = allowed_files()
-    return _change(path, await stoppable(lambda _: changing.write(files, path, content, overwrite=overwrite)))
+    return await _change(path, partial(changing.write, allowed_files(), path, content, overwrite=overwrite))
 
 
 async def edit(*, path: str, old: str, new: str, count: int = 1, encoding: str = "") -> FileChange:
@@ -150,9 +141,7 @@ async def edit(*, path: str, old: str, new: str, count: int = 1, encoding: str =
         file.edit(path="setup.cfg", old="version = 1", new="version = 2")
     """
     _require(count >= 0, "count must be 0 or more")
-    files = allowed_files()
-    work = partial(changing.edit, files, path, old, new, count=count, encoding=encoding)
-    return _change(path, await stoppable(lambda _: work()))
+    return await _change(path, partial(changing.edit, allowed_files(), path, old, new, count=count, encoding=encoding))
 
 
 async def edit_lines(*, path: str, start: int, end: int, new: str, encoding: str = "") -> FileChange:
@@ -171,9 +160,7 @@ async def edit_lines(*, path: str, start: int, end: int, new: str, encoding: str
     Example:
         file.edit_lines(path="setup.cfg", start=2, end=1, new="name = demo")
     """
-    files = allowed_files()
-    work = partial(changing.edit_lines, files, path, start, end, new, encoding=encoding)
-    return _change(path, await stoppable(lambda _: work()))
+    return await _change(path, partial(changing.edit_lines, allowed_files(), path, start, end, new, encoding=encoding))
 
 
 @reads
@@ -269,7 +256,7 @@ async def info(*, path: str) -> FileInfo:
         "kind": listing.kind_of(status),
         "size": status.st_size,
         "modified": listing.modified(status),
-        "mode": listing.mode_of(status),
+        "mode": stat.filemode(status.st_mode),
     }
     if target:
         found["target"] = target
@@ -297,8 +284,7 @@ async def copy(*, path: str, output: str, overwrite: bool = False, recursive: bo
     Example:
         file.copy(path="README.md", output="docs/index.md")
     """
-    files = allowed_files()
-    work = partial(moving.copy, files, path, output, overwrite=overwrite, recursive=recursive)
+    work = partial(moving.copy, allowed_files(), path, output, overwrite=overwrite, recursive=recursive)
     contents = await stoppable(lambda check: work(check=check))
     change = _moved(output, "copied", contents, f"copy from {path}\ncopy to {output}")
     if contents.links:
@@ -320,8 +306,7 @@ async def move(*, path: str, output: str, overwrite: bool = False) -> FileChange
     Example:
         file.move(path="draft.md", output="docs/final.md")
     """
-    files = allowed_files()
-    work = partial(moving.move, files, path, output, overwrite=overwrite)
+    work = partial(moving.move, allowed_files(), path, output, overwrite=overwrite)
     contents = await stoppable(lambda check: work(check=check))
     return _moved(output, "moved", contents, f"rename from {path}\nrename to {output}")
 
@@ -339,8 +324,7 @@ async def delete(*, path: str, recursive: bool = False) -> FileChange:
     Example:
         file.delete(path="draft.md")
     """
-    files = allowed_files()
-    work = partial(changing.delete, files, path, recursive=recursive)
+    work = partial(changing.delete, allowed_files(), path, recursive=recursive)
     contents, diff = await stoppable(lambda check: work(check=check))
     change = _moved(path, "deleted", contents, diff.text)
     change["removed"] = diff.removed
@@ -361,25 +345,20 @@ def _moved(
     }
 
 
-def _change(path: str, changed: changing.Changed) -> FileChange:
-    diff = changed.diff
-    return {"path": path, "change": changed.kind, "added": diff.added, "removed": diff.removed, "diff": diff.text}
+async def _change(path: str, work: Callable[[], changing.Changed]) -> FileChange:
+    change, diff = await stoppable(lambda _: work())
+    return {"path": path, "change": change, "added": diff.added, "removed": diff.removed, "diff": diff.text}
 
 
 async def _page(path: str, search: listing.Search, offset: int, limit: int) -> Listing:
     _require(offset >= 1, "offset must be 1 or more: entries are counted from 1")
     _require(limit >= 0, "limit must be 0 or more")
-    page = await stoppable(lambda check: search(offset=offset, limit=limit, check=check))
+    page, total = await stoppable(lambda check: search(offset=offset, limit=limit, check=check))
     entries: builtins.list[FileEntry] = [
-        {
-            "path": name,
-            "kind": listing.kind_of(status),
-            "size": status.st_size,
-            "modified": listing.modified(status),
-        }
-        for name, status in page.found
+        {"path": name, "kind": listing.kind_of(status), "size": status.st_size, "modified": listing.modified(status)}
+        for name, status in page
     ]
-    return {"path": path, "entries": entries, "total": page.total, "more": offset - 1 + len(entries) < page.total}
+    return {"path": path, "entries": entries, "total": total, "more": offset - 1 + len(entries) < total}
 
 
 def _require(condition: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sentence

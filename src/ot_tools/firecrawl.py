@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from mcp_core.json_types import Json
 from ot.effects import idempotent, reads
 from ot.errors import ServiceRefusedError, ToolError
-from ot_packs.firecrawl.jobs import NAME, begin, checked_id, ended_with_call, follow, read_pages, succeeded
+from ot_packs.firecrawl import NAME, begin, checked_id, ended_with_call, follow, read_pages, succeeded
 from ot_packs.net.calling import ServiceClient, open_service
 from ot_packs.net.services import Service
 from ot_packs.net.values import items_of, number_of, part_of, text_of, texts_of
@@ -33,8 +33,6 @@ _MOST_LINKS = 5000
 
 
 class CrawledPage(TypedDict):
-    """A page, with a part of its text."""
-
     url: str
     title: str
     status: int
@@ -52,16 +50,12 @@ class ScrapedPage(CrawledPage):
 
 
 class SitePage(TypedDict):
-    """A page of a site."""
-
     url: str
     title: str
     description: str
 
 
 class SiteMap(TypedDict):
-    """The pages of a site."""
-
     links: list[SitePage]
     total: int
     more: bool

@@ -13,18 +13,14 @@ from ot.errors import ToolError
 from ot.files.allowed_files import allowed_files
 from ot.processes.standby import Standby
 from ot_packs.git.changes import commit_staged, stage, switch_to, use_stash
-from ot_packs.git.hardened import DIFF_OPTIONS
 from ot_packs.git.outputs import (
     BRANCH_FORMAT,
-    FORMAT,
     LOG_OPTIONS,
-    Comparison,
-    KeptOutput,
     TreeState,
+    compare,
     read_blame,
     read_branches,
     read_commits,
-    read_comparison,
     read_state,
 )
 from ot_packs.git.program import Git, open_git
@@ -212,11 +208,9 @@ async def diff(
         raise ToolError("head= needs base=, and cannot be combined with staged=")
     subject = await _find(path)
     git = await _open(subject.repository, files=not head)
-    options = (*DIFF_OPTIONS, *FORMAT, f"--unified={checked(context)}", *(["--cached"] if staged else []))
+    options = (f"--unified={checked(context)}", *(["--cached"] if staged else []))
     ends = [commit_word(end) for end in (base, head) if end]
-    kept = KeptOutput()
-    await git.read("diff", *options, "--end-of-options", *ends, "--", *pathspecs(subject.name), on_output=kept.take)
-    return _diff_of(read_comparison(kept, lines=checked(limit), most=_MOST_PATCH), subject)
+    return await _compare(git, subject, limit, "diff", *options, "--end-of-options", *ends)
 
 
 @reads
@@ -238,10 +232,8 @@ async def show(*, revision: str = "HEAD", path: str = ".", limit: int = 2000) ->
     git = await _open(subject.repository, files=False)
     words = ("--end-of-options", commit_word(revision))
     head = await git.read("log", "-1", *LOG_OPTIONS, *words, "--")
-    options = (*DIFF_OPTIONS, *FORMAT, "--format=", "--diff-merges=first-parent", "--no-show-signature")
-    kept = KeptOutput()
-    await git.read("show", *options, *words, "--", *pathspecs(subject.name), on_output=kept.take)
-    diff = _diff_of(read_comparison(kept, lines=checked(limit), most=_MOST_PATCH), subject)
+    options = ("--format=", "--diff-merges=first-parent", "--no-show-signature")
+    diff = await _compare(git, subject, limit, "show", *options, *words)
     return {"commit": _commit_of(next(read_commits(head))), "diff": diff}
 
 
@@ -272,7 +264,10 @@ async def blame(
     wanted = sorted(set(lines or ()))[: checked(limit) + 1]
     ranges = [f"-L{number},{number}" for number in wanted] or [f"-L{max(offset, 1)},+{limit + 1}"]
     output = await git.read("blame", "--line-porcelain", "--no-textconv", *ranges, *at, "--", subject.name)
-    found: list[BlameLine] = list(read_blame(output, longest=_LONGEST_LINE))
+    found = [
+        BlameLine(line=line, text=text, commit=commit, author=author, email=email, date=date, subject=summary)
+        for line, text, commit, author, email, date, summary in read_blame(output, longest=_LONGEST_LINE)
+    ]
     return {"lines": found[:limit], "more": len(found) > limit}
 
 
@@ -437,23 +432,14 @@ def _commit_of(fields: Sequence[str]) -> Commit:
     }
 
 
-def _diff_of(comparison: Comparison, subject: Subject) -> Diff:
-    files = comparison.files
-    return {
-        "files": [
-            {
-                "path": _path(subject, file.name),
-                "was": _path(subject, file.was),
-                "change": file.change,
-                "added": file.added,
-                "deleted": file.deleted,
-            }
-            for file in files[:_MOST]
-        ],
-        "total": len(files),
-        "patch": comparison.patch,
-        "more": comparison.cut or len(files) > _MOST,
-    }
+async def _compare(git: Git, subject: Subject, limit: int, *words: str) -> Diff:
+    below = ("--", *pathspecs(subject.name))
+    files, patch, cut = await compare(git, *words, *below, lines=checked(limit), most=_MOST_PATCH)
+    shown: list[FileChange] = [
+        {"path": _path(subject, name), "was": _path(subject, was), "change": change, "added": added, "deleted": deleted}
+        for name, was, change, added, deleted in files[:_MOST]
+    ]
+    return {"files": shown, "total": len(files), "patch": patch, "more": cut or len(files) > _MOST}
 
 
 def _branch_of(fields: Sequence[str]) -> Branch:

@@ -52,8 +52,6 @@ class Passage(TypedDict):
 
 
 class Tokens(TypedDict):
-    """The number of tokens that the answer took."""
-
     input: int
     output: int
     total: int

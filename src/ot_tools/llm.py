@@ -10,7 +10,7 @@ from ot.context import current
 from ot.effects import reads
 from ot.errors import CallError, ToolError
 from ot.execution.wording import word_error
-from ot_packs.llm.asking import Answers, open_asker, question
+from ot_packs.llm.asking import ask_all, open_asker, question
 from ot_packs.llm.choosing import check_tokens
 from ot_packs.llm.values import AnswerMistakeError, read_answer, read_schema, write_value
 
@@ -92,7 +92,7 @@ async def map(
     if not texts:
         return {"answers": [], "failed": []}
     async with open_asker(model=model, max_tokens=max_tokens) as asker:
-        found = await Answers(asker, [question(instruction, text) for text in texts]).collect(parallel)
+        found = await ask_all(asker, [question(instruction, text) for text in texts], parallel)
     return _describe(found)
 
 

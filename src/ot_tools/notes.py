@@ -33,8 +33,6 @@ Made = TypeVar("Made")
 
 
 class NoteHead(TypedDict):
-    """A note without its content."""
-
     id: int
     title: str
     tags: builtins.list[str]
@@ -51,14 +49,10 @@ class NoteSummary(NoteHead):
 
 
 class Note(NoteHead):
-    """A note with its content, as it was given."""
-
     content: Any
 
 
 class NotePage(TypedDict):
-    """Some of `total` notes."""
-
     notes: builtins.list[NoteSummary]
     total: int
     more: bool
@@ -74,8 +68,6 @@ class WrittenNote(TypedDict):
 
 
 class DeletedNote(TypedDict):
-    """The note that was deleted."""
-
     id: int
     title: str
     project: str
@@ -106,12 +98,18 @@ async def write(
     if handle:
         content = await _load(handle)
     text = content if isinstance(content, str) else _as_json(content)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ToolError(f"the note has an unpaired surrogate at {error.start}, which cannot be encoded") from error
     if len(text) > LONGEST_CONTENT:
         raise ToolError(f"the note has {len(text):,} characters, more than {LONGEST_CONTENT:,}: shorten or split it")
+    if not title.strip() or len(title) > _LONGEST_TITLE or not title.isprintable():
+        raise ToolError(f"a title has 1 to {_LONGEST_TITLE} characters on one line")
     draft = Draft(
         project=_project(),
-        title=_checked_title(title),
-        content=_encodable(text),
+        title=title.strip(),
+        content=text,
         plain=isinstance(content, str),
         tags=_checked_tags(tags or []),
         read_before=frozenset(context.caller.memory.read),
@@ -258,20 +256,6 @@ def _as_json(content: object) -> str:
         return json.dumps(content, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise ToolError(f"a note holds only text or plain data (lists, dicts, numbers): {error}") from error
-
-
-def _encodable(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ToolError(f"the note has an unpaired surrogate at {error.start}, which cannot be encoded") from error
-    return text
-
-
-def _checked_title(title: str) -> str:
-    if not title.strip() or len(title) > _LONGEST_TITLE or not title.isprintable():
-        raise ToolError(f"a title has 1 to {_LONGEST_TITLE} characters on one line")
-    return title.strip()
 
 
 def _checked_tags(tags: Iterable[str]) -> builtins.list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterator, Mapping
 from typing import TypedDict
 
 from anyio import to_thread
@@ -12,9 +12,8 @@ from ot.effects import reads
 from ot.errors import CallError, ToolError
 from ot.files.allowed_files import allowed_files
 from ot_packs.package.asking import open_registries
-from ot_packs.package.lookups import build_lookups
-from ot_packs.package.project import Verdict, judge_all, read_files
-from ot_packs.package.releases import About, Choice, Used, differences
+from ot_packs.package.lookups import Verdict, build_lookups, judge_all, read_files
+from ot_packs.package.releases import About, Choice, Used
 
 pack = "package"
 timeout = 120
@@ -53,8 +52,6 @@ class Changes(TypedDict):
 
 
 class Package(TypedDict):
-    """A package, as described by the registry that answered."""
-
     name: str
     registry: str
     newest: Release | None
@@ -86,8 +83,6 @@ class Outdated(TypedDict):
 
 
 class Problem(TypedDict):
-    """A package or file that could not be checked, and why."""
-
     name: str
     reason: str
 
@@ -104,13 +99,7 @@ class Report(TypedDict):
 
 @reads
 async def pypi(
-    *,
-    name: str,
-    version: str = "",
-    since: str = "",
-    python: str = "",
-    prereleases: bool = False,
-    limit: int = 20,
+    *, name: str, version: str = "", since: str = "", python: str = "", prereleases: bool = False, limit: int = 20
 ) -> Package:
     """Look up a Python package in the indexes that pip and uv are configured to use.
 
@@ -144,13 +133,7 @@ async def pypi(
 
 @reads
 async def npm(
-    *,
-    name: str,
-    version: str = "",
-    since: str = "",
-    prereleases: bool = False,
-    dates: bool = False,
-    limit: int = 20,
+    *, name: str, version: str = "", since: str = "", prereleases: bool = False, dates: bool = False, limit: int = 20
 ) -> Package:
     """Look up an npm package in the registries that npm is configured to use, including those of scopes.
 
@@ -204,9 +187,9 @@ async def outdated(*, path: str = ".", indirect: bool = False, prereleases: bool
         used = await client.read("read_project", Used, files=texts, indirect=indirect)
         lookups = await build_lookups(client, files.home)
         verdicts = await judge_all(lookups, used["packages"][:_MOST_PACKAGES], prereleases=prereleases)
-    behind = [_outdated(verdict) for verdict in verdicts if verdict["behind"]]
+    behind = [_outdated(verdict) for verdict in verdicts if verdict.behind]
     problems: list[Problem] = [{"name": "", "reason": reason} for reason in used["problems"]]
-    problems += [{"name": each["package"]["name"], "reason": each["problem"]} for each in verdicts if each["problem"]]
+    problems += [{"name": each.package["name"], "reason": each.problem} for each in verdicts if each.problem]
     if len(used["packages"]) > _MOST_PACKAGES:
         left = len(used["packages"]) - _MOST_PACKAGES
         problems.append({"name": "", "reason": f"{left} packages were not looked up: pass one file as path"})
@@ -214,7 +197,7 @@ async def outdated(*, path: str = ".", indirect: bool = False, prereleases: bool
         "packages": behind[:limit],
         "total": len(behind),
         "more": len(behind) > limit,
-        "checked": sum(not verdict["problem"] for verdict in verdicts),
+        "checked": sum(not verdict.problem for verdict in verdicts),
         "problems": problems[:limit],
     }
 
@@ -267,13 +250,21 @@ def _changes(choice: Choice, about: About | None, before: About | None) -> Chang
         "to": to["version"],
         "releases": choice["between"],
         "requires": [since["requires"], to["requires"]],
-        "dependencies": list(differences(before["needs"], about["needs"])) if before and about else None,
+        "dependencies": list(_differences(before["needs"], about["needs"])) if before and about else None,
     }
 
 
+def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Dependency]:
+    for name in sorted({*before, *after}):
+        old, new = before.get(name), after.get(name)
+        if old != new:
+            plain, _, extra = name.partition(" ")
+            yield {"name": plain, "extra": extra.strip("[]"), "before": old, "after": new}
+
+
 def _outdated(verdict: Verdict) -> Outdated:
-    package, newest, wanted = verdict["package"], verdict["newest"], verdict["matching"]
-    own = verdict["current"]
+    package, found = verdict.package, verdict.found
+    newest, wanted, own = (found["newest"], found["matching"], found["since"]) if found else (None, None, None)
     return {
         "kind": package["kind"],
         "name": package["name"],

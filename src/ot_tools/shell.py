@@ -13,15 +13,15 @@ from typing import TypedDict
 import anyio
 import anyio.to_thread
 
-from ot.context import CallContext, current
+from ot.context import current
 from ot.errors import ToolError
 from ot.execution.shown_arguments import visible
-from ot.files.allowed_files import AllowedFiles, allowed_files
+from ot.files.allowed_files import allowed_files
 from ot.processes.run_program import Finished, run_program
 from ot.processes.standby import Standby
 from ot_guardian.processes import plain_environment
 from ot_packs.program_output import Captured
-from ot_packs.shell.allowed_programs import AllowedPrograms, read_rules
+from ot_packs.shell import find_program
 
 pack = "shell"
 
@@ -31,8 +31,6 @@ _ANSWERING = 0.5  # seconds that are left for the answer when the time of the ca
 
 
 class EndedProgram(TypedDict):
-    """A program that has ended, with everything it started."""
-
     argv: list[str]
     cwd: str
     status: int | None  # 0 is success; above 128 a signal ended it; None if it timed out
@@ -68,8 +66,11 @@ async def run(*, argv: list[str], cwd: str = ".", timeout: float = 60, limit: in
     folder = await anyio.to_thread.run_sync(files.open, cwd, os.O_RDONLY | os.O_DIRECTORY)
     try:
         place = await anyio.to_thread.run_sync(files.locate, cwd)
-        program = await anyio.to_thread.run_sync(_find_program, context, files, argv, place)
-        await _ask(context, argv, program, place)
+        allow = context.config.get("allow")
+        program = await anyio.to_thread.run_sync(find_program, allow, files, argv, place)
+        where = f"({visible(str(program))}) in {visible(str(place))}"
+        if not await context.ask(f"Run this program {where}?\n{visible(shlex.join(argv))}"):
+            raise ToolError("nothing was run: the person said no")
         out, err = Captured(limit), Captured(limit)
         finished = await _run(program, argv[1:], folder, min(timeout, context.remaining() - _ANSWERING), out, err)
     finally:
@@ -83,18 +84,6 @@ async def run(*, argv: list[str], cwd: str = ".", timeout: float = 60, limit: in
         "stderr": err.text(),
         "cut": out.cut or err.cut,
     }
-
-
-def _find_program(context: CallContext, files: AllowedFiles, argv: list[str], cwd: Path) -> Path:
-    rules = read_rules(context.config.get("allow"))
-    return AllowedPrograms(rules, files).find(argv, cwd=cwd)
-
-
-async def _ask(context: CallContext, argv: list[str], program: Path, cwd: Path) -> None:
-    if not await context.ask(
-        f"Run this program ({visible(str(program))}) in {visible(str(cwd))}?\n{visible(shlex.join(argv))}"
-    ):
-        raise ToolError("nothing was run: the person said no")
 
 
 async def _run(

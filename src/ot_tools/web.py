@@ -9,30 +9,22 @@ import anyio
 from ot.context import current
 from ot.effects import reads
 from ot.errors import CallError, ToolError
-from ot_packs.web.bodies import describe_answer, encode_body
+from ot_packs.web.bodies import body_of, encode_body
 from ot_packs.web.fetching import Fetcher, cut, open_fetcher
 from ot_packs.web.sitemaps import list_site
 
 pack = "web"
-needs = {
-    "lxml": "lxml>=6",
-    "html_to_markdown": "html-to-markdown>=3.19",
-    "readability": "readability-lxml>=0.9",
-}
+needs = {"lxml": "lxml>=6", "html_to_markdown": "html-to-markdown>=3.19", "readability": "readability-lxml>=0.9"}
 
 _MOST_PAGES = 200
 
 
 class Link(TypedDict):
-    """A link of a page."""
-
     text: str
     url: str
 
 
 class FetchedPage(TypedDict):
-    """A page, or a part of it."""
-
     url: str
     title: str
     text: str
@@ -56,8 +48,6 @@ class BatchPage(TypedDict):
 
 
 class Links(TypedDict):
-    """The links of a page."""
-
     links: list[Link]
     total: int
     more: bool
@@ -73,15 +63,11 @@ class Response(TypedDict):
 
 
 class ListedPage(TypedDict):
-    """A page in a sitemap."""
-
     url: str
     changed: str | None
 
 
 class Sitemap(TypedDict):
-    """The pages that a site lists in its sitemaps."""
-
     pages: list[ListedPage]
     more: bool
 
@@ -129,11 +115,7 @@ async def fetch(
 
 @reads
 async def fetch_many(
-    *,
-    urls: list[str],
-    format: Literal["markdown", "text", "html"] = "markdown",
-    limit: int = 5_000,
-    parallel: int = 8,
+    *, urls: list[str], format: Literal["markdown", "text", "html"] = "markdown", limit: int = 5_000, parallel: int = 8
 ) -> list[BatchPage]:
     """Fetch many pages in parallel; a page that fails does not stop the others. `robots.txt` is respected.
 
@@ -219,7 +201,8 @@ async def request(
     content, kind = encode_body(json, form, text)
     async with open_fetcher() as fetcher:
         answer = await fetcher.request(method, url, headers=kind | (headers or {}), content=content)
-    return {"url": answer.url, "status": answer.status, **describe_answer(answer)}
+    named = {name.lower(): value for name, value in answer.headers.items()}
+    return {"url": answer.url, "status": answer.status, "headers": named, "body": body_of(answer)}
 
 
 @reads
@@ -238,7 +221,7 @@ async def sitemap(*, url: str, limit: int = 1000) -> Sitemap:
     """
     async with open_fetcher() as fetcher:
         pages, more = await list_site(fetcher, url, limit)
-    return {"pages": pages, "more": more}
+    return {"pages": [{"url": page, "changed": changed} for page, changed in pages.items()], "more": more}
 
 
 async def _fetch_item(fetcher: Fetcher, url: str, format: Literal["markdown", "text", "html"], limit: int) -> BatchPage:

@@ -26,8 +26,6 @@ class ChangedFile(TypedDict):
 
 
 class Rewritten(TypedDict):
-    """The changes to the files of a batch."""
-
     changed: list[ChangedFile]
     unread: list[str]
     incomplete: bool

@@ -16,12 +16,10 @@ from ot.context import CallContext
 from ot.errors import PathError, ToolError
 from ot.execution.wording import word_error
 from ot.files.walk import Version
-from ot.isolate import IsolateHost
-from ot.registry.definitions import Touches
 from ot_packs.code.answers import Batch, Item, Rewritten
 from ot_packs.code.languages import Language, language_of
 from ot_packs.code.source_files import Sources, SourceTree
-from ot_packs.helper_results import as_declared
+from ot_packs.helper_results import call_helper
 
 _MODULE = "ot_packs.code.matching"
 _BATCH = 512 * 1024  # characters: a message that does not keep others waiting
@@ -29,16 +27,6 @@ _METAVARIABLE = re.compile(r"\$+\w*")
 _WORD = re.compile(r"\w{2,}")
 
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True)
-class ReadFile:
-    """A file as it was read."""
-
-    path: str  # as it is shown
-    text: str
-    language: str
-    version: Version
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,32 +54,30 @@ def words_of(pattern: str) -> tuple[str, ...]:
 
 async def ask(
     context: CallContext, selection: Selection, function: str, result: type[Result], **arguments: object
-) -> AsyncIterator[tuple[dict[str, ReadFile], Result]]:
-    """Call a function of `matching`, which returns a `result`, with all sources; yields each batch with its answer.
+) -> AsyncIterator[tuple[dict[str, Version], Result]]:
+    """Call a function of `matching`, which returns a `result`, with all sources; yields the answer for each batch.
 
-    The sources of a batch are yielded by path. The function is called at least once, so that mistakes in its arguments
-    show. Raises ToolError.
+    With it come the versions of the sources, by path. The function is called at least once, so that mistakes in its
+    arguments show. Raises ToolError.
     """
-    host = context.part(IsolateHost)
-    libraries = context.registry.pack(context.registry.get(context.tool).pack).libraries
+    pack = context.registry.get(context.tool).pack
     walk = selection.tree.walk(lambda name: selection.language_of(name) is not None)
     done, last = 0, False
     try:
         while not last:
-            batch, last = await to_thread.run_sync(_read_batch, walk, selection)
-            sources = [(source.path, source.text, source.language) for source in batch.values()]
+            sources, versions, last = await to_thread.run_sync(_read_batch, walk, selection)
             call = {**arguments, "sources": sources}
-            answer = await host.run(_MODULE, function, call, touches=Touches(), libraries=libraries)
-            yield batch, as_declared(answer, result)
-            done += len(batch)
+            yield versions, await call_helper(pack, _MODULE, function, call, result)
+            done += len(sources)
             await context.progress(done, None, f"{done} files read")
     finally:
         walk.close()
 
 
-def _read_batch(walk: Sources, selection: Selection) -> tuple[dict[str, ReadFile], bool]:
-    """Read some of the files; True with the last of them."""
-    batch: dict[str, ReadFile] = {}
+def _read_batch(walk: Sources, selection: Selection) -> tuple[list[tuple[str, str, str]], dict[str, Version], bool]:
+    """Read some of the files: path, text and language of each, their versions, and True with the last of them."""
+    batch: list[tuple[str, str, str]] = []
+    versions: dict[str, Version] = {}
     size = 0
     for found in walk:
         read = found.read()
@@ -99,11 +85,12 @@ def _read_batch(walk: Sources, selection: Selection) -> tuple[dict[str, ReadFile
             continue
         language = selection.language_of(found.path.rpartition("/")[2])
         path = selection.tree.shown(found.path)
-        batch[path] = ReadFile(path, read[0], language or "", read[1])
+        batch.append((path, read[0], language or ""))
+        versions[path] = read[1]
         size += len(read[0])
         if size > _BATCH:
-            return batch, False
-    return batch, True
+            return batch, versions, False
+    return batch, versions, True
 
 
 @dataclass(slots=True)
@@ -117,17 +104,11 @@ class Collected(Generic[Item]):
 
     @property
     def more(self) -> bool:
-        """True if there are more than were wanted."""
         return self.total > len(self.items)
 
 
 async def collect(
-    context: CallContext,
-    selection: Selection,
-    function: str,
-    batch: type[Batch[Item]],
-    limit: int,
-    **arguments: object,
+    context: CallContext, selection: Selection, function: str, batch: type[Batch[Item]], limit: int, **arguments: object
 ) -> Collected[Item]:
     """Ask for a list of items, of which at most `limit` are wanted."""
     found = Collected[Item]()
@@ -155,18 +136,11 @@ class FileRewrite:
 
 @dataclass(slots=True)
 class RewritePlan:
-    """The changes of one rewrite."""
-
     changes: list[FileRewrite] = field(default_factory=list)
     diffs: list[str] = field(default_factory=list)
     matches: int = 0
     unread: list[str] = field(default_factory=list)
     incomplete: bool = False
-
-    @property
-    def diff(self) -> str:
-        """All changes as one unified diff."""
-        return "".join(self.diffs)
 
 
 async def plan_rewrite(context: CallContext, selection: Selection, pattern: str, replacement: str) -> RewritePlan:
@@ -174,10 +148,10 @@ async def plan_rewrite(context: CallContext, selection: Selection, pattern: str,
     plan, size = RewritePlan(), 0
     assert selection.language is not None
     arguments = {"pattern": pattern, "replacement": replacement, "language": selection.language.name}
-    async for batch, answer in ask(context, selection, "rewrite_in", Rewritten, **arguments):
+    async for versions, answer in ask(context, selection, "rewrite_in", Rewritten, **arguments):
         for changed in answer["changed"]:
             path = changed["path"]
-            plan.changes.append(FileRewrite(path, changed["text"], batch[path].version))
+            plan.changes.append(FileRewrite(path, changed["text"], versions[path]))
             plan.diffs.append(changed["diff"])
             plan.matches += changed["matches"]
             size += len(changed["diff"])
@@ -190,12 +164,8 @@ async def plan_rewrite(context: CallContext, selection: Selection, pattern: str,
     return plan
 
 
-async def apply_rewrite(plan: RewritePlan, tree: SourceTree) -> dict[str, str]:
-    """Replace the files; returns those that could not be, with the reason. It is not interrupted in between."""
-    return await to_thread.run_sync(_write_all, plan, tree)
-
-
-def _write_all(plan: RewritePlan, tree: SourceTree) -> dict[str, str]:
+def apply_rewrite(plan: RewritePlan, tree: SourceTree) -> dict[str, str]:
+    """Replace the files; returns those that could not be, with the reason. Blocking."""
     failed: dict[str, str] = {}
     for change in plan.changes:
         try:

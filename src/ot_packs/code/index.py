@@ -14,7 +14,6 @@ import sqlite3
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from ot.files.folder_watch import FolderWatch
@@ -33,11 +32,7 @@ def split_humps(text: str) -> str:
 
 def stems_of(terms: Iterable[Term]) -> set[str]:
     """Return the words of a query as they are looked for in lines: small, and without their endings."""
-    return {_stem(part) for term in terms for part in term}
-
-
-def _stem(word: str) -> str:
-    return _ENDINGS.sub("", word) if len(word) > 4 else word
+    return {_ENDINGS.sub("", part) if len(part) > 4 else part for term in terms for part in term}
 
 
 _SCHEMA = (
@@ -66,12 +61,8 @@ _MOST_LEFTOVERS = 1000
 _LAST = "\U0010ffff"  # sorts behind any path
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A file that was found; a higher score is better."""
-
-    path: str
-    score: float
+Hit = tuple[str, float]
+"""The path of a file that was found, and its score, of which a higher one is better."""
 
 
 class Index:
@@ -147,9 +138,9 @@ class Index:
         asked = (expression, *place, limit, offset)
         ranked = [] if self._is_common(expression) else self._select(_RANKED, asked).fetchall()
         if ranked:
-            return [Hit(path, round(score, 3)) for path, score, _ in ranked], ranked[0][2]
+            return [(path, round(score, 3)) for path, score, _ in ranked], ranked[0][2]
         total = self._select(f"SELECT COUNT(*) {_FOUND}", (expression, *place)).fetchone()[0]
-        return [Hit(path, score) for path, score in self._select(_UNRANKED, asked)] if total else [], total
+        return self._select(_UNRANKED, asked).fetchall() if total else [], total
 
     def without_common(self, terms: Sequence[str]) -> list[str]:
         """Leave out the terms that most files have, unless that leaves none."""
@@ -164,7 +155,6 @@ class Index:
         return found > self._most
 
     def count(self) -> int:
-        """Return how many files there are."""
         return int(self._select("SELECT COUNT(*) FROM files").fetchone()[0])
 
     def _select(self, statement: str, values: tuple[object, ...] = ()) -> sqlite3.Cursor:

@@ -53,11 +53,13 @@ def symbols_in(*, sources: Sequence[Source], limit: int) -> Batch[dict[str, obje
 
 def references_in(*, sources: Sequence[Source], name: str, limit: int) -> Batch[dict[str, object]]:
     """Find where an identifier stands in code, and not in a text or a comment."""
-    expression = f"^{_escape(name)}$"
+    escaped = "".join(sign if sign.isalnum() or sign == "_" else f"\\{sign}" for sign in name)
 
     def look(root: SgNode, source: Source) -> Iterator[dict[str, object]]:
         lines = source[1].split("\n")
-        for node in _named(root, expression):
+        for node in root.find_all(regex=f"^{escaped}$"):
+            if not node.is_named_leaf() or any(word in node.kind() for word in _NO_NAMES):
+                continue
             place = node.range().start
             yield {
                 "path": source[0],
@@ -103,11 +105,7 @@ def _is_incomplete(pattern: str, language: str) -> bool:
 
 
 def _collect(
-    sources: Sequence[Source],
-    look: Callable[[SgNode, Source], Iterator[Item]],
-    limit: int,
-    *,
-    incomplete: bool = False,
+    sources: Sequence[Source], look: Callable[[SgNode, Source], Iterator[Item]], limit: int, *, incomplete: bool = False
 ) -> Batch[Item]:
     """Look through all sources; what is over the limit is counted only."""
     found: list[Item] = []
@@ -155,14 +153,11 @@ def _captures(node: SgNode, names: Sequence[tuple[str, str]]) -> dict[str, str]:
     captures = {}
     for kind, name in names:
         nodes = _captured(node, name, several=kind == "$$$")
-        captures[name] = "".join(part.text() for part in nodes) if len(nodes) < 2 else _span(node, nodes)
-    return {name: text[:LONGEST_TEXT] for name, text in captures.items()}
-
-
-def _span(node: SgNode, nodes: Sequence[SgNode]) -> str:
-    """Return the text from the first node to the last, with what stands between them."""
-    begin = node.range().start.index
-    return node.text()[nodes[0].range().start.index - begin : nodes[-1].range().end.index - begin]
+        # Of several, all from the first to the last, with what stands between them.
+        begin = node.range().start.index
+        ends = (nodes[0].range().start.index - begin, nodes[-1].range().end.index - begin) if nodes else (0, 0)
+        captures[name] = node.text()[slice(*ends)][:LONGEST_TEXT]
+    return captures
 
 
 def _captured(node: SgNode, name: str, *, several: bool) -> Sequence[SgNode]:
@@ -170,9 +165,6 @@ def _captured(node: SgNode, name: str, *, several: bool) -> Sequence[SgNode]:
         return node.get_multiple_matches(name)
     found = node.get_match(name)
     return () if found is None else (found,)
-
-
-# -- declarations
 
 
 def _declared(root: SgNode, source: Source) -> Iterator[dict[str, object]]:
@@ -216,24 +208,10 @@ def _name_of(node: SgNode) -> SgNode | None:
     for field in ("name", "declarator"):
         found = node.field(field)
         if found is not None:
-            return found if field == "name" else _innermost(found)
+            while field == "declarator" and (inner := found.field(field)) is not None:
+                found = inner
+            return found
     return next((child for child in node.children() if child.kind().endswith("identifier")), None)
-
-
-def _innermost(node: SgNode) -> SgNode:
-    while (inner := node.field("declarator")) is not None:
-        node = inner
-    return node
-
-
-# -- identifiers
-
-
-def _named(root: SgNode, expression: str) -> Iterator[SgNode]:
-    for node in root.find_all(regex=expression):
-        kind = node.kind()
-        if node.is_named_leaf() and not any(word in kind for word in _NO_NAMES):
-            yield node
 
 
 def _declares(node: SgNode, language: str) -> bool:
@@ -241,19 +219,11 @@ def _declares(node: SgNode, language: str) -> bool:
     for parent in node.ancestors()[:4]:
         if parent.kind() in LANGUAGES[language].symbols:
             name = _name_of(parent)
-            return name is not None and _is_declaration(parent) and _same(name, node)
+            if name is None or not _is_declaration(parent):
+                return False
+            own, place = name.range(), node.range()
+            return (own.start.index, own.end.index) == (place.start.index, place.end.index)
     return False
-
-
-def _same(one: SgNode, other: SgNode) -> bool:
-    return (one.range().start.index, one.range().end.index) == (other.range().start.index, other.range().end.index)
-
-
-def _escape(name: str) -> str:
-    return "".join(sign if sign.isalnum() or sign == "_" else f"\\{sign}" for sign in name)
-
-
-# -- changes
 
 
 def _replace(root: SgNode, pattern: str, template: Template, text: str) -> Iterator[Edit]:

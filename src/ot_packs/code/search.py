@@ -8,7 +8,6 @@ from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypedDict
 
 from anyio import to_thread
 
@@ -32,26 +31,15 @@ class Query:
     offset: int
 
 
-class MatchingLine(TypedDict):
-    """A line of a file."""
-
-    line: int
-    text: str
-
-
-class FoundFile(TypedDict):
-    """A file, and those of its lines that have most of the words."""
-
-    path: str
-    score: float
-    lines: list[MatchingLine]
+Lines = list[tuple[int, str]]
+"""Lines of a file by their numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundFiles:
-    """The best files; `total` counts those that are not shown too."""
+    """The best files, with their scores and the lines that have most of the words; `total` counts all."""
 
-    files: list[FoundFile]
+    files: list[tuple[str, float, Lines]]
     total: int
     indexed: int
 
@@ -121,22 +109,24 @@ def _ask(index: Index, tree: SourceTree, query: Query) -> tuple[list[Hit], int]:
     return found if found[1] or len(terms) == 1 else find(" OR ".join(terms))
 
 
-def _show(tree: SourceTree, hits: Sequence[Hit], words: Collection[str]) -> list[FoundFile]:
+def _show(tree: SourceTree, hits: Sequence[Hit], words: Collection[str]) -> list[tuple[str, float, Lines]]:
     """Add lines of the files as they are now; none of those that cannot be read any more."""
     with tree.opened() as folder:
-        lines = [_best_lines(read_below(folder, hit.path), words) for hit in hits]
-    pairs = zip(hits, lines, strict=True)
-    return [{"path": tree.shown(hit.path), "score": hit.score, "lines": best} for hit, best in pairs]
+        return [(tree.shown(path), score, _best_lines(read_below(folder, path), words)) for path, score in hits]
 
 
-def _best_lines(text: str, words: Collection[str]) -> list[MatchingLine]:
+def _best_lines(text: str, words: Collection[str]) -> Lines:
     """Return the first of the lines that have most of the words, in their order."""
     small = text.lower()
     if len(small) != len(text):  # some letters become two
         text = small
     counts = Counter(line for word in words for line in _lines_with(small, word))
-    best = sorted(heapq.nsmallest(_MOST_LINES, counts, key=lambda line: (-counts[line], line)))
-    return [{"line": text.count("\n", 0, line) + 1, "text": _line_at(text, line)} for line in best]
+    found: Lines = []
+    for line in sorted(heapq.nsmallest(_MOST_LINES, counts, key=lambda line: (-counts[line], line))):
+        end = text.find("\n", line)
+        shown = text[line : end if end >= 0 else None].strip()[:_LONGEST_LINE]
+        found.append((text.count("\n", 0, line) + 1, shown))
+    return found
 
 
 def _lines_with(text: str, word: str) -> Iterator[int]:
@@ -146,8 +136,3 @@ def _lines_with(text: str, word: str) -> Iterator[int]:
         yield text.rfind("\n", 0, found) + 1
         end = text.find("\n", found)
         found = text.find(word, end) if end >= 0 else -1
-
-
-def _line_at(text: str, start: int) -> str:
-    end = text.find("\n", start)
-    return text[start : end if end >= 0 else None].strip()[:_LONGEST_LINE]

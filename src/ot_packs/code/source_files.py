@@ -23,9 +23,6 @@ _PERHAPS_CLOSED = (".yaml", ".yml")  # the person's configuration, which may lie
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
-Wanted = Callable[[str], bool]
-"""Decides by its name whether a file is of interest."""
-
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
@@ -67,8 +64,8 @@ class SourceTree:
     files: AllowedFiles
     single: bool = False  # it is one file
 
-    def walk(self, wanted: Wanted = lambda _: True, *, watch: FolderWatch | None = None) -> Sources:
-        """Yield the files, folder by folder, and of very many only the first. Folders are put under the watch first."""
+    def walk(self, wanted: Callable[[str], bool] = lambda _: True, *, watch: FolderWatch | None = None) -> Sources:
+        """Yield the files with wanted names, by folder; of very many the first. The watch sees folders first."""
         place = self.root.joinpath(*self.below)
         if self.single:
             with self.files.reach(place) as reached:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,8 +11,8 @@ from ot.errors import ChangedFileError, PathError, ToolError
 from ot.files.allowed_files import AllowedFiles
 from ot.files.stoppable import Check
 from ot_packs.file import moving
-from ot_packs.file.editing import TextFile, open_text, replace_lines, replace_text
-from ot_packs.file.text import split_lines
+from ot_packs.file.editing import TextFile, open_text, replace_lines, replace_text, split_lines
+from ot_packs.unified_diff import Block, write_hunks
 
 MOST_LINES = 80  # of a diff
 _LONGEST = 300  # characters of a line of it
@@ -34,57 +34,18 @@ def compare(before: Sequence[str], after: Sequence[str]) -> Diff:
     start = _count_alike(before, after)
     end = _count_alike(before[start:][::-1], after[start:][::-1])
     old, new = before[start : len(before) - end], after[start : len(after) - end]
-    groups = _compare_closely(old, new) if max(len(old), len(new)) <= _MOST_COMPARED else [[(0, len(old), 0, len(new))]]
-    blocks = [[(a + start, b + start, c + start, d + start) for a, b, c, d in group] for group in groups]
-    added = sum(d - c for group in blocks for _, _, c, d in group)
-    removed = sum(b - a for group in blocks for a, b, _, _ in group)
-    lines = [line for group in blocks for line in _word_group(group, before, after)]
-    return Diff(added, removed, _shorten(lines))
-
-
-Block = tuple[int, int, int, int]
-"""Where lines went, and where others came: from and to in the old text, from and to in the new one."""
+    blocks = [Block(start, start + len(old), new)]
+    if max(len(old), len(new)) <= _MOST_COMPARED:
+        found = difflib.SequenceMatcher(None, old, new).get_opcodes()
+        blocks = [Block(start + a, start + b, new[c:d]) for tag, a, b, c, d in found if tag != "equal"]
+    added = sum(len(block.lines) for block in blocks)
+    removed = sum(block.last - block.first for block in blocks)
+    return Diff(added, removed, _shorten(list(write_hunks(before, blocks, context=_CONTEXT))))
 
 
 def _count_alike(one: Sequence[str], other: Sequence[str]) -> int:
     pairs = enumerate(zip(one, other, strict=False))
     return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))
-
-
-def _compare_closely(old: Sequence[str], new: Sequence[str]) -> list[list[Block]]:
-    """Return the differing blocks, those that stand close together in one group."""
-    found = difflib.SequenceMatcher(None, old, new).get_opcodes()
-    groups: list[list[Block]] = []
-    for tag, a, b, c, d in found:
-        if tag == "equal":
-            continue
-        if groups and a - groups[-1][-1][1] <= 2 * _CONTEXT:
-            groups[-1].append((a, b, c, d))
-        else:
-            groups.append([(a, b, c, d)])
-    return groups
-
-
-def _word_group(group: Sequence[Block], before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
-    if not any(b > a or d > c for a, b, c, d in group):
-        return
-    top, bottom = group[0], group[-1]
-    lead = min(_CONTEXT, top[0])
-    tail = min(_CONTEXT, len(before) - bottom[1])
-    old = (top[0] - lead, bottom[1] + tail)
-    new = (top[2] - lead, bottom[3] + tail)
-    yield f"@@ -{_range(*old)} +{_range(*new)} @@"
-    yield from (f" {line}" for line in before[old[0] : top[0]])
-    for index, (a, b, c, d) in enumerate(group):
-        yield from (f"-{line}" for line in before[a:b])
-        yield from (f"+{line}" for line in after[c:d])
-        following = group[index + 1][0] if index + 1 < len(group) else old[1]
-        yield from (f" {line}" for line in before[b:following])
-
-
-def _range(start: int, end: int) -> str:
-    length = end - start
-    return f"{start + 1 if length else start},{length}"
 
 
 def _shorten(lines: Sequence[str]) -> str:
@@ -97,16 +58,11 @@ def _shorten(lines: Sequence[str]) -> str:
 _ATTEMPTS = 5  # at a file that others keep changing
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """A file that was written, or not if it already was as it should be."""
-
-    kind: Literal["created", "replaced", "edited", "unchanged"]
-    diff: Diff
+Changed = tuple[Literal["created", "replaced", "edited", "unchanged"], Diff]
+"""What was done to a file, which is nothing if it already was as it should be."""
 
 
 def write(files: AllowedFiles, path: str, content: str, *, overwrite: bool) -> Changed:
-    """Write a whole file."""
     try:
         data = content.encode()
     except UnicodeEncodeError as error:
@@ -117,7 +73,7 @@ def write(files: AllowedFiles, path: str, content: str, *, overwrite: bool) -> C
         raise ToolError(f"{path} exists already, and overwrite is False")
     with files.replace(path, new=not overwrite) as file:
         file.write(data)
-    return Changed("created" if before is None else "replaced", compare(before or [], split_lines(content)))
+    return "created" if before is None else "replaced", compare(before or [], split_lines(content))
 
 
 def edit(files: AllowedFiles, path: str, old: str, new: str, *, count: int, encoding: str) -> Changed:
@@ -146,11 +102,11 @@ def _rewrite(files: AllowedFiles, path: str, encoding: str, change: Callable[[Te
     with open_text(files, path, encoding=encoding) as file:
         text = change(file)
         if text == file.text:
-            return Changed("unchanged", compare([], []))
+            return "unchanged", compare([], [])
         data = file.encode(text)
         with files.replace(path, expected=file.version) as target:
             target.write(data)
-    return Changed("edited", compare(split_lines(file.text), split_lines(text)))
+    return "edited", compare(split_lines(file.text), split_lines(text))
 
 
 def _lines_before(files: AllowedFiles, path: str) -> Sequence[str] | None:

@@ -1,8 +1,14 @@
-"""Edits of a text file: by what stands there, or by line; what cannot be found is answered with what is near."""
+"""The text of a file: its encoding and line ends, and edits by what stands there or by line.
+
+What cannot be found is answered with what is near.
+"""
 
 from __future__ import annotations
 
+import codecs
+import itertools
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +18,81 @@ from rapidfuzz import fuzz, process
 from ot.errors import ToolError
 from ot.files.allowed_files import AllowedFiles, AnyPath
 from ot.files.walk import Version, version_of
-from ot_packs.file.text import find_encoding, find_newline, is_binary, split_lines, with_newlines
+from ot_packs.unified_diff import split_at_line_feeds
+
+SAMPLE = 64 * 1024  # bytes of a file that tell its encoding
+
+_MARKS: Sequence[tuple[bytes, str]] = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+# Of what Python knows, those that files are written in. Others are no text, or take long for a hostile one.
+_KNOWN = (
+    "ascii", "utf-8", "utf-16", "utf-32", "cp", "iso8859", "koi8", "mac-", "shift_jis", "euc_", "gb", "big5", "hz",
+)  # fmt: skip
+
+
+def find_encoding(sample: bytes, *, whole: bool, named: str = "") -> tuple[str, bytes]:
+    """Return the encoding of a file by its beginning, and its mark; what the caller names comes first.
+
+    Without a mark, what is no UTF-8 is taken for the Western encoding of Windows, or else for Latin 1.
+    """
+    mark, marked = next(((mark, name) for mark, name in _MARKS if sample.startswith(mark)), (b"", ""))
+    if named:
+        name = known_encoding(named)
+        return name, mark if name == marked else b""
+    if marked:
+        return marked, mark
+    if _decodes(sample, "utf-8", whole=whole):
+        return "utf-8", b""
+    return ("cp1252" if _decodes(sample, "cp1252", whole=whole) else "iso8859-1"), b""
+
+
+def known_encoding(name: str) -> str:
+    """Return Python's own name of an encoding; raises ToolError."""
+    try:
+        found = codecs.lookup(name).name if len(name) <= 40 else ""
+    except LookupError:
+        found = ""
+    if not found.startswith(_KNOWN):
+        raise ToolError(f"there is no encoding {name[:40]!r}; try utf-8, utf-16, cp1252 or shift_jis")
+    return found
+
+
+def is_binary(sample: bytes) -> bool:
+    """True for what is no text: it holds null bytes, and no mark says that it may."""
+    marked = any(sample.startswith(mark) for mark, _ in _MARKS)
+    return not marked and b"\0" in sample
+
+
+def find_newline(text: str) -> str:
+    """Return the line end that most lines have."""
+    windows = text.count("\r\n")
+    return "\r\n" if windows > text.count("\n") - windows else "\n"
+
+
+def with_newlines(text: str, newline: str) -> str:
+    return text.replace("\r\n", "\n").replace("\n", newline)
+
+
+def split_lines(text: str) -> list[str]:
+    """Return lines without their ends; a line ends at a line feed only, as editors and git count."""
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines]
+
+
+def _decodes(sample: bytes, encoding: str, *, whole: bool) -> bool:
+    try:
+        codecs.getincrementaldecoder(encoding)().decode(sample, final=whole)
+    except UnicodeDecodeError:
+        return False
+    return True
+
 
 MOST_BYTES = 50_000_000  # of a file that is edited: all of it is held
 _MOST_SEARCHED = 20_000  # lines that are searched for what is near
@@ -79,7 +159,8 @@ def replace_text(file: TextFile, old: str, new: str, *, count: int) -> str:
     if not found:
         raise ToolError(f"nothing was changed: the file does not contain this text. {_word_nearest(file.text, old)}")
     if count and found != count:
-        places = ", ".join(map(str, _lines_of(file.text, old)))
+        first = itertools.islice(re.finditer(re.escape(old), file.text), 10)
+        places = ", ".join(str(file.text.count("\n", 0, match.start()) + 1) for match in first)
         raise ToolError(
             f"nothing was changed: the text is there {found} times, not {count} (lines {places}). "
             f"Pass more of the text around it, or count={found} to replace them all"
@@ -89,34 +170,19 @@ def replace_text(file: TextFile, old: str, new: str, *, count: int) -> str:
 
 def replace_lines(file: TextFile, start: int, end: int, new: str) -> str:
     """Return the text with the lines from `start` to `end` replaced; where `end` is `start - 1`, lines are inserted."""
-    lines = file.text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
+    lines = split_at_line_feeds(file.text)
     if not 1 <= start <= len(lines) + 1 or not start - 1 <= end <= len(lines):
         raise ToolError(
             f"the file has {len(lines)} lines, so start must be between 1 and {len(lines) + 1}, and end between "
             f"start - 1 (to insert) and {len(lines)}"
         )
-    ends = [f"{line}\n" for line in lines]
-    if ends and not file.text.endswith("\n"):
-        ends[-1] = ends[-1][:-1]
     inserted = with_newlines(new, file.newline)
-    before, after = "".join(ends[: start - 1]), "".join(ends[end:])
+    before, after = "".join(lines[: start - 1]), "".join(lines[end:])
     if inserted and before and not before.endswith("\n"):
         before += file.newline
     if inserted and not inserted.endswith("\n") and after:
         inserted += file.newline
     return before + inserted + after
-
-
-def _lines_of(text: str, wanted: str) -> list[int]:
-    """Return the lines in which the first occurrences begin."""
-    lines: list[int] = []
-    place = text.find(wanted)
-    while place >= 0 and len(lines) < 10:
-        lines.append(text.count("\n", 0, place) + 1)
-        place = text.find(wanted, place + len(wanted))
-    return lines
 
 
 def _word_nearest(text: str, wanted: str) -> str:

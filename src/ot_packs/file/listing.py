@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
@@ -37,17 +37,8 @@ def modified(status: os.stat_result) -> str:
         return ""
 
 
-def mode_of(status: os.stat_result) -> str:
-    """Return who may do what with it, as `ls` writes it."""
-    return stat.filemode(status.st_mode)
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Some of what was found, and how much was found in all."""
-
-    found: list[tuple[str, os.stat_result]]
-    total: int
+Page = tuple[list[tuple[str, os.stat_result]], int]
+"""Some of what was found, and how much was found in all."""
 
 
 class Search(Protocol):
@@ -69,11 +60,12 @@ def list_folder(files: AllowedFiles, path: str, *, offset: int, limit: int, chec
     """List a folder by name; of a large one, no more is held than is asked for."""
     folder = files.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
+        total = itertools.count()  # ends with the entries
         with os.scandir(folder) as entries:
-            counted = _Counted(entry.name for entry in entries)
+            counted = (entry.name for entry, _ in zip(entries, total, strict=False))
             names = heapq.nsmallest(offset - 1 + limit, counted)[offset - 1 :]
         check()
-        return Page([(name, status) for name in names if (status := _status(folder, name)) is not None], counted.count)
+        return [(name, status) for name in names if (status := _status(folder, name)) is not None], next(total)
     finally:
         os.close(folder)
 
@@ -81,7 +73,6 @@ def list_folder(files: AllowedFiles, path: str, *, offset: int, limit: int, chec
 def find(
     files: AllowedFiles, path: str, query: str, *, ignored: bool, kind: str, offset: int, limit: int, check: Check
 ) -> Page:
-    """Find what matches a glob below a folder."""
     try:
         glob = Glob(query)
     except GlobError as error:
@@ -95,7 +86,7 @@ def find(
             if offset <= total + 1 < offset + limit:
                 page.append((found.path, found.status()))
             total += 1
-    return Page(page, total)
+    return page, total
 
 
 def find_tree(
@@ -110,19 +101,6 @@ def find_tree(
             break
     shown = sorted(found, key=lambda item: item[0].count("/"))[:limit]
     return _nest(sorted(shown)), len(found)
-
-
-class _Counted:
-    """An iterable that counts as it goes."""
-
-    def __init__(self, items: Iterable[str]) -> None:
-        self._items = items
-        self.count = 0
-
-    def __iter__(self) -> Iterator[str]:
-        for item in self._items:
-            self.count += 1
-            yield item
 
 
 def _status(folder: int, name: str) -> os.stat_result | None:

@@ -58,14 +58,13 @@ def copy(files: AllowedFiles, path: str, output: str, *, overwrite: bool, recurs
 
 
 def move(files: AllowedFiles, path: str, output: str, *, overwrite: bool, check: Check) -> Contents:
-    """Move a file, a link or a folder."""
     make_room(files, output)
     with files.reach(path, write=True, follow=False) as source:
         contents = _require_movable(files, path, source, check)
         with files.reach(output, write=True, follow=False) as target:
             if target.status is not None:
                 if not overwrite:
-                    raise _taken(output)
+                    raise PathError(output, "it exists already; pass overwrite=True to replace a file")
                 require_writable(output, target)
             try:
                 _rename(source, target, replace=overwrite or _is_folder(source))
@@ -162,13 +161,7 @@ def _rename(source: ResolvedPath, target: ResolvedPath, *, replace: bool) -> Non
     """Give a file its new name; without `replace`, only if nothing has it."""
     if not replace:
         try:
-            os.link(
-                source.name,
-                target.name,
-                src_dir_fd=source.folder,
-                dst_dir_fd=target.folder,
-                follow_symlinks=False,
-            )
+            os.link(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder, follow_symlinks=False)
         except OSError as error:
             if error.errno not in _NO_HARD_LINKS:
                 raise
@@ -183,9 +176,4 @@ def _is_folder(reached: ResolvedPath) -> bool:
 
 
 def is_file(reached: ResolvedPath) -> bool:
-    """True for a plain file."""
     return reached.status is not None and stat.S_ISREG(reached.status.st_mode)
-
-
-def _taken(output: str) -> PathError:
-    return PathError(output, "it exists already; pass overwrite=True to replace a file")

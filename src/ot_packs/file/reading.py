@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ot.errors import ToolError
 from ot.files.allowed_files import AllowedFiles
 from ot.files.stoppable import Check
-from ot_packs.file.text import SAMPLE, find_encoding, find_newline, is_binary, split_lines
+from ot_packs.file.editing import SAMPLE, find_encoding, find_newline, is_binary, split_lines
 
 
 def next_data(descriptor: int, place: int, size: int) -> int:
@@ -28,10 +28,6 @@ MOST_COUNTED = 4 * 1024**3  # bytes of a file, without its holes, that are read 
 _CHUNK = 1024 * 1024
 
 
-class BinaryFileError(Exception):
-    """A file that holds no text."""
-
-
 @dataclass(frozen=True, slots=True)
 class Window:
     """Some lines of a file. `total` is None where there are too many to count, `cut` if the only line is not whole."""
@@ -43,24 +39,30 @@ class Window:
 
 
 def read_lines(files: AllowedFiles, path: str, *, offset: int, limit: int, encoding: str, check: Check) -> Window:
-    """Read lines of an allowed file; raises ToolError where it holds no text."""
+    """Read `limit` lines from line `offset`, which is 1 or more, and count all; raises ToolError without a text."""
     descriptor = files.open(path)
     try:
-        return read_window(descriptor, offset=offset, limit=limit, encoding=encoding, check=check)
-    except BinaryFileError as error:
-        kind, size = media_type(path), os.fstat(descriptor).st_size
-        raise ToolError(
-            f"{path} is a binary file ({kind}, {size:,} bytes), which has no lines; use convert.auto for documents, "
-            "or pass encoding=... to read it as text anyway"
-        ) from error
+        sample = os.pread(descriptor, SAMPLE, 0)
+        name, mark = find_encoding(sample, whole=len(sample) < SAMPLE, named=encoding)
+        if not encoding and is_binary(sample):
+            kind, size = media_type(path), os.fstat(descriptor).st_size
+            raise ToolError(
+                f"{path} is a binary file ({kind}, {size:,} bytes), which has no lines; use convert.auto for "
+                "documents, or pass encoding=... to read it as text anyway"
+            )
+        reader = _Reader(offset - 1, limit)
+        pieces = _pieces(descriptor, len(mark))
+        for piece in pieces if name == "utf-8" else _as_utf8(pieces, name):
+            check()
+            if not reader.take(piece):
+                return reader.window(name, complete=False)
+        return reader.window(name, complete=True)
     finally:
         os.close(descriptor)
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Properties of a file that its beginning shows."""
-
     binary: bool
     media_type: str
     encoding: str
@@ -82,21 +84,6 @@ def recognise(files: AllowedFiles, path: str) -> Content:
 def media_type(path: str) -> str:
     """Guess the media type from a name."""
     return mimetypes.guess_type(path)[0] or "unknown type"
-
-
-def read_window(descriptor: int, *, offset: int, limit: int, encoding: str, check: Check) -> Window:
-    """Read `limit` lines from line `offset`, which is 1 or more, and count all of them; raises BinaryFileError."""
-    sample = os.pread(descriptor, SAMPLE, 0)
-    name, mark = find_encoding(sample, whole=len(sample) < SAMPLE, named=encoding)
-    if not encoding and is_binary(sample):
-        raise BinaryFileError
-    reader = _Reader(offset - 1, limit)
-    pieces = _pieces(descriptor, len(mark))
-    for piece in pieces if name == "utf-8" else _as_utf8(pieces, name):
-        check()
-        if not reader.take(piece):
-            return reader.window(name, complete=False)
-    return reader.window(name, complete=True)
 
 
 Piece = bytes | int
@@ -186,12 +173,9 @@ def _pieces(descriptor: int, place: int) -> Iterator[Piece]:
 def _as_utf8(pieces: Iterator[Piece], encoding: str) -> Iterator[bytes]:
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     for piece in pieces:
-        for data in [piece] if isinstance(piece, bytes) else _null_bytes(piece):
-            yield decoder.decode(data).encode("utf-8", "replace")
+        if isinstance(piece, bytes):
+            yield decoder.decode(piece).encode("utf-8", "replace")
+            continue
+        for begin in range(0, piece, _CHUNK):
+            yield decoder.decode(bytes(min(_CHUNK, piece - begin))).encode("utf-8", "replace")
     yield decoder.decode(b"", final=True).encode("utf-8", "replace")
-
-
-def _null_bytes(length: int) -> Iterator[bytes]:
-    for _ in range(length // _CHUNK):
-        yield bytes(_CHUNK)
-    yield bytes(length % _CHUNK)

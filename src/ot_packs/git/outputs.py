@@ -6,10 +6,9 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
-from typing import TypedDict
 
 from ot.errors import ToolError
-from ot_packs.git.program import Git
+from ot_packs.git.program import DIFF_OPTIONS, Git
 from ot_packs.program_output import Records
 
 WORDS = {
@@ -43,7 +42,6 @@ class TreeState:
     _renamed: list[str] | None = None  # an entry whose earlier name is the next record
 
     def take(self, data: bytes) -> bool:
-        """Read a piece of the output."""
         for record in self._records.feed(data):
             self._read(os.fsdecode(record))
         return True
@@ -90,101 +88,59 @@ FORMAT = ("--raw", "--numstat", "--patch", "-z", "--find-renames")
 MOST = 32 * 1024 * 1024  # bytes that are read
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedFile:
-    """A file with the number of its added and deleted lines; None of a binary one."""
-
-    name: str
-    was: str
-    change: str
-    added: int | None
-    deleted: int | None
+ChangedFile = tuple[str, str, str, int | None, int | None]
+"""A file: name, earlier name, how it has changed, and the numbers of added and deleted lines; None of a binary one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """All files, and the beginning of the patch; `cut` if that is not all of it."""
+async def compare(git: Git, command: str, *words: str, lines: int, most: int) -> tuple[list[ChangedFile], str, bool]:
+    """Run a command that compares; returns all files, the beginning of the patch, and True if that is not all of it.
 
-    files: list[ChangedFile]
-    patch: str
-    cut: bool
+    Of the patch, at most `lines` lines and `most` bytes are returned. Raises ToolError.
+    """
+    kept = bytearray()
 
+    def take(data: bytes) -> bool:
+        kept.extend(data)
+        return len(kept) <= MOST  # the rest is not waited for
 
-class KeptOutput:
-    """Keeps the beginning of an output; the rest is not waited for."""
-
-    def __init__(self) -> None:
-        self.data = bytearray()
-
-    def take(self, data: bytes) -> bool:
-        """Read a piece of the output."""
-        self.data += data
-        return len(self.data) <= MOST
-
-    @property
-    def cut(self) -> bool:
-        """True if there was more."""
-        return len(self.data) > MOST
+    await git.read(command, *DIFF_OPTIONS, *FORMAT, *words, on_output=take)
+    files, patch = _read_files(bytes(kept).lstrip(b"\n"))
+    shown = patch[:most].split(b"\n", lines)
+    cut = len(kept) > MOST or len(patch) > most or any(shown[lines:])
+    return files, b"\n".join(shown[:lines]).decode(errors="replace"), cut
 
 
-def read_comparison(kept: KeptOutput, *, lines: int, most: int) -> Comparison:
-    """Read what was kept; of the patch at most `lines` lines and `most` bytes."""
-    data = bytes(kept.data).lstrip(b"\n")
-    fields = _Fields(data)
-    statuses = dict(fields.raw())
-    counted = list(fields.counted())
-    patch, cut = _cut(fields.rest(), lines, most)
-    files = [
-        ChangedFile(name, was, statuses.get(name, "changed"), _number(added), _number(deleted))
-        for name, was, added, deleted in counted
-    ]
-    return Comparison(files, patch, cut or kept.cut)
+def _read_files(data: bytes) -> tuple[list[ChangedFile], bytes]:
+    """Read the fields before the patch, which end with a null character each: statuses, then numbers of lines."""
+    at = 0
 
-
-class _Fields:
-    """The fields of an output, which end with a null character each, up to the patch."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._at = 0
-
-    def _next(self) -> bytes:
-        end = self._data.find(b"\0", self._at)
+    def take_field() -> bytes:
+        nonlocal at
+        end = data.find(b"\0", at)
         if end < 0:
             raise ToolError(f"more files differ than fit into {MOST >> 20} MB: narrow it down with path=")
-        field = self._data[self._at : end]
-        self._at = end + 1
-        return field
+        begin, at = at, end + 1
+        return data[begin:end]
 
-    def raw(self) -> Iterator[tuple[str, str]]:
-        """Yield the name of each file, and how it has changed."""
-        while self._data[self._at : self._at + 1] == b":":
-            letter = self._next().rsplit(b" ", 1)[-1][:1].decode()
-            name = self._next()
-            if letter in "RC":
-                name = self._next()
-            yield os.fsdecode(name), WORDS.get(letter, letter)
-
-    def counted(self) -> Iterator[tuple[str, str, bytes, bytes]]:
-        """Yield the name of each file, its earlier one, and the numbers of its lines."""
-        while self._data[self._at : self._at + 1] not in (b"", b"\0"):
-            added, deleted, name = self._next().split(b"\t", 2)
-            was = b"" if name else self._next()
-            yield os.fsdecode(name or self._next()), os.fsdecode(was), added, deleted
-
-    def rest(self) -> bytes:
-        return self._data[self._at + 1 :]
+    statuses: dict[bytes, str] = {}
+    while data[at : at + 1] == b":":
+        letter = take_field().rsplit(b" ", 1)[-1][:1].decode()
+        name = take_field()
+        if letter in "RC":
+            name = take_field()
+        statuses[name] = WORDS.get(letter, letter)
+    files: list[ChangedFile] = []
+    while data[at : at + 1] not in (b"", b"\0"):
+        added, deleted, name = take_field().split(b"\t", 2)
+        was = b"" if name else take_field()
+        name = name or take_field()
+        change = statuses.get(name, "changed")
+        files.append((os.fsdecode(name), os.fsdecode(was), change, _number(added), _number(deleted)))
+    return files, data[at + 1 :]
 
 
 def _number(text: bytes) -> int | None:
     return None if text == b"-" else int(text)
-
-
-def _cut(patch: bytes, lines: int, most: int) -> tuple[str, bool]:
-    """Return the beginning of a patch, whole lines of it."""
-    kept = patch[:most].split(b"\n", lines)
-    whole = len(patch) <= most and not any(kept[lines:])
-    return b"\n".join(kept[:lines]).decode(errors="replace"), not whole
 
 
 _COMMIT = ("%H", "%P", "%an", "%ae", "%aI", "%B")
@@ -199,16 +155,8 @@ BRANCH_FORMAT = "%00".join(_BRANCH)
 """The format of `git for-each-ref` for `read_branches`."""
 
 
-class BlameLine(TypedDict):
-    """A line with the commit that added it; the commit is empty if the line is not committed."""
-
-    line: int
-    text: str
-    commit: str
-    author: str
-    email: str
-    date: str
-    subject: str
+BlameLine = tuple[int, str, str, str, str, str, str]
+"""Number and text of a line, and commit, author, email, date and subject, which are empty if it is not committed."""
 
 
 def read_commits(output: bytes) -> Iterator[list[str]]:
@@ -235,16 +183,12 @@ def read_blame(output: bytes, *, longest: int) -> Iterator[BlameLine]:
             continue
         commit, _, number, *_ = head[0].split(" ")
         said = dict(part.partition(" ")[::2] for part in head[1:])
-        known = commit.strip("0") != ""
-        yield {
-            "line": int(number),
-            "text": line[1 : longest + 1].decode(errors="replace").rstrip("\r"),
-            "commit": commit if known else "",
-            "author": said["author"] if known else "",
-            "email": said["author-mail"].strip("<>") if known else "",
-            "date": _date(said["author-time"], said["author-tz"]) if known else "",
-            "subject": said["summary"] if known else "",
-        }
+        text = line[1 : longest + 1].decode(errors="replace").rstrip("\r")
+        if commit.strip("0"):
+            date = _date(said["author-time"], said["author-tz"])
+            yield int(number), text, commit, said["author"], said["author-mail"].strip("<>"), date, said["summary"]
+        else:
+            yield int(number), text, "", "", "", "", ""
         head = []
 
 

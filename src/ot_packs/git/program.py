@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,16 +17,101 @@ from ot.processes.run_program import Finished, Take, run_program
 from ot.processes.standby import Standby
 from ot_confinement.confine import Confine
 from ot_confinement.own_files import executables_of, files_of_command
-from ot_packs.git.hardened import (
-    CANARY,
-    SETTINGS,
-    harden_environment,
-    setting_variables,
-    setting_words,
-    without_drivers,
-)
 from ot_packs.git.repository import Repository
 from ot_packs.program_output import said
+
+SETTINGS = {
+    "core.fsmonitor": "",
+    "core.hooksPath": "/dev/null",
+    "core.attributesFile": "/dev/null",
+    "core.excludesFile": "/dev/null",
+    "core.pager": "cat",
+    "core.editor": ":",
+    "core.askPass": "",
+    "core.sshCommand": "false",
+    "core.untrackedCache": "false",
+    "core.quotePath": "false",
+    "core.alternateRefsCommand": "",
+    "credential.helper": "",
+    "protocol.allow": "never",
+    "safe.bareRepository": "explicit",
+    "color.ui": "false",
+    "diff.external": "",
+    "diff.submodule": "short",
+    "diff.noprefix": "false",
+    "diff.mnemonicPrefix": "false",
+    "log.showSignature": "false",
+    "log.mailmap": "false",
+    "mailmap.file": "",
+    "mailmap.blob": "",
+    "blame.ignoreRevsFile": "",
+    "commit.gpgSign": "false",
+    "gpg.program": "false",
+    "gpg.ssh.program": "false",
+    "gpg.x509.program": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "submodule.recurse": "false",
+    "status.submoduleSummary": "false",
+}
+"""Settings that stand above those of a repository; an empty one means none."""
+
+DIFF_OPTIONS = (
+    "--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short", "--ignore-submodules=dirty", "-O/dev/null",
+    "--src-prefix=a/", "--dst-prefix=b/",
+)  # fmt: skip
+"""Options of every command that compares files."""
+
+_ENVIRONMENT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_SYSTEM": "/dev/null",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "false",
+    "GIT_SSH_COMMAND": "false",
+    "GIT_PAGER": "cat",
+    "GIT_EDITOR": ":",
+    "GIT_SEQUENCE_EDITOR": ":",
+    "LC_ALL": "C.UTF-8",
+}
+_PASSED = ("PATH", "TZ", "TMPDIR")
+_DRIVER = re.compile(r"filter\.(.*)\.(?:clean|smudge|process|required)", re.DOTALL)
+CANARY = "onetool.canary"
+"""A setting given in a variable: if git lists it, then git takes settings from variables."""
+
+
+def harden_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of every git: of the server's own only what no repository can mean anything by."""
+    return {name: environ[name] for name in _PASSED if name in environ} | _ENVIRONMENT
+
+
+def setting_words(settings: Mapping[str, str]) -> list[str]:
+    return [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+
+
+def setting_variables(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return settings as variables, for names that may hold any character."""
+    numbered = enumerate(settings.items())
+    pairs = [{f"GIT_CONFIG_KEY_{n}": name, f"GIT_CONFIG_VALUE_{n}": value} for n, (name, value) in numbered]
+    return {"GIT_CONFIG_COUNT": str(len(pairs))} | {name: value for pair in pairs for name, value in pair.items()}
+
+
+def without_drivers(listed: Iterable[str]) -> dict[str, str]:
+    """Return settings that switch off the content filters that the listed settings name; raises ToolError.
+
+    A filter that is not run changes what is stored: whoever writes has to look for files that want one.
+    """
+    listed = set(listed)
+    if CANARY not in listed:
+        raise ToolError("the installed git is too old for this pack: it needs version 2.31 or newer")
+    names = {match[1] for name in listed if (match := _DRIVER.fullmatch(name))}
+    off = {"clean": "", "smudge": "", "process": "", "required": "false"}
+    return {f"filter.{name}.{key}": value for name in sorted(names) for key, value in off.items()}
+
 
 _IDENTITY = re.compile(r"(?:user|author|committer)\.(?:name|email)")
 _PATIENCE = 10.0  # seconds for a change that nobody waits for any more: killed, git would leave its locks behind
@@ -103,9 +188,11 @@ async def add_identity(git: Git) -> Git:
     and git is asked for them in such a way that it does not go by what the repository says.
     """
     program = find_git()
+    plain = {name: value for name, value in harden_environment(os.environ).items() if name != "GIT_CONFIG_GLOBAL"}
+    named = {name: os.environ[name] for name in ("HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL") if name in os.environ}
     found = await run_program(
         [str(program), "--no-pager", "config", "--global", "--includes", "--list", "-z"],
-        environ=_personal_environment(os.environ) | _places(git.repository),
+        environ=plain | named | _places(git.repository),
         cwd=git.repository.top,
         standby=git.standby,
     )
@@ -141,12 +228,6 @@ def confine_git(program: Path, repository: Repository, writable: Sequence[str] =
 def _places(repository: Repository) -> dict[str, str]:
     """Name the working tree too: the repository's own `core.worktree` could be anywhere."""
     return {"GIT_DIR": str(repository.git_dir), "GIT_WORK_TREE": str(repository.top)}
-
-
-def _personal_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    named = ("HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL")
-    plain = {name: value for name, value in harden_environment(environ).items() if name != "GIT_CONFIG_GLOBAL"}
-    return plain | {name: environ[name] for name in named if name in environ}
 
 
 def _output_of(finished: Finished) -> bytes:

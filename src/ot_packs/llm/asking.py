@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from http import HTTPStatus
 from secrets import token_hex
@@ -64,12 +64,12 @@ _PULSE = 0.5  # seconds between two reports
 
 
 class Asker:
-    """Asks the model that was chosen for a call."""
-
     def __init__(self, chosen: ChosenModels, context: CallContext, max_tokens: int) -> None:
         self._chosen = chosen
         self._max_tokens = max_tokens
-        self._pulse = _Pulse(context)
+        self._context = context
+        self._told = 0  # characters; only grows, even if text is withdrawn
+        self._next_report = anyio.current_time()
 
     @property
     def timed(self) -> bool:
@@ -104,25 +104,16 @@ class Asker:
                         if written > _LONGEST_ANSWER:
                             raise ToolError(f"the model does not stop: it wrote {_LONGEST_ANSWER:,} characters")
                         if progress:
-                            await self._pulse.report(written)
+                            await self._report(written)
                     case Retrying():
                         written -= len(event.withdrawn)
                     case Turn():
                         return event
         raise ToolError("the model gave no answer")
 
-
-class _Pulse:
-    """Reports now and then how much has been written; the number only grows, even if text is withdrawn."""
-
-    def __init__(self, context: CallContext) -> None:
-        self._context = context
-        self._told = 0
-        self._next = anyio.current_time()
-
-    async def report(self, written: int) -> None:
-        if written > self._told and anyio.current_time() >= self._next:
-            self._told, self._next = written, anyio.current_time() + _PULSE
+    async def _report(self, written: int) -> None:
+        if written > self._told and anyio.current_time() >= self._next_report:
+            self._told, self._next_report = written, anyio.current_time() + _PULSE
             await self._context.progress(written, None, f"{written:,} characters written")
 
 
@@ -155,41 +146,33 @@ _MOST_WRITTEN = 10_000_000  # characters of all answers
 _UNASKED = "there was no time left for it: ask again for this item, or raise packs.llm.timeout and execution.timeout"
 
 
-class Answers:
-    """The answers to questions, as far as they have come."""
+async def ask_all(asker: Asker, questions: Sequence[UserMessage], parallel: int) -> list[str | CallError]:
+    """Ask so many at once; returns an answer or an error for each question, in order."""
+    found: dict[int, str | CallError] = {}
+    hopeless: CallError | None = None
+    written = 0
+    numbers = iter(range(len(questions)))  # taken from by all
 
-    def __init__(self, asker: Asker, questions: Sequence[UserMessage]) -> None:
-        self._asker = asker
-        self._questions = questions
-        self._found: dict[int, str | CallError] = {}
-        self._hopeless: CallError | None = None
-        self._written = 0
-
-    async def collect(self, parallel: int) -> list[str | CallError]:
-        """Ask so many at once; returns an answer or an error for each question."""
-        numbers = iter(range(len(self._questions)))  # taken from by all
-        left = current().remaining()
-        limit = left - min(_MARGIN, left / 10) if self._asker.timed else math.inf
-        with anyio.move_on_after(limit):
-            async with anyio.create_task_group() as tasks:
-                for _ in range(min(parallel, len(self._questions))):
-                    tasks.start_soon(self._work, numbers)
-        return [self._found.get(number) or ToolError(_UNASKED) for number in range(len(self._questions))]
-
-    async def _work(self, numbers: Iterator[int]) -> None:
-        for number in numbers:
-            self._found[number] = self._hopeless or await self._answer(number)
-            await current().progress(len(self._found), len(self._questions), "answered")
-
-    async def _answer(self, number: int) -> str | CallError:
+    async def answer(number: int) -> str | CallError:
+        nonlocal hopeless, written
         try:
-            answer = await self._asker.ask(self._questions[number])
-        except _HOPELESS as error:
-            self._hopeless = error
-            return error
+            text = await asker.ask(questions[number])
         except CallError as error:
+            hopeless = error if isinstance(error, _HOPELESS) else hopeless
             return error
-        self._written += len(answer)
-        if self._written > _MOST_WRITTEN:
-            self._hopeless = ToolError(f"the answers before it have {self._written:,} characters: ask for shorter ones")
-        return answer
+        written += len(text)
+        if written > _MOST_WRITTEN:
+            hopeless = ToolError(f"the answers before it have {written:,} characters: ask for shorter ones")
+        return text
+
+    async def work() -> None:
+        for number in numbers:
+            found[number] = hopeless or await answer(number)
+            await current().progress(len(found), len(questions), "answered")
+
+    left = current().remaining()
+    with anyio.move_on_after(left - min(_MARGIN, left / 10) if asker.timed else math.inf):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(min(parallel, len(questions))):
+                tasks.start_soon(work)
+    return [found.get(number) or ToolError(_UNASKED) for number in range(len(questions))]

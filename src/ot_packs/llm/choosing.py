@@ -1,23 +1,127 @@
-"""Which model answers a call: the one that the configuration names, or that of the connected client."""
+"""Which model answers a call: the configured one at the pace of its key, or that of the client (MCP's sampling)."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
+from http import HTTPStatus
 
+from mcp_core.json_types import Json, JsonObject
 from ot.ai.failover import Backoff, Models
-from ot.ai.messages import Model
+from ot.ai.messages import AssistantMessage, Model, Piece, Request, Stopped, Text, UserMessage
 from ot.ai.opening import ModelAccess, build_model, record_into
+from ot.clients.front import SAMPLE, Front, FrontError
 from ot.config.assistant import AiSettings
 from ot.config.providers import Provider, find_providers
 from ot.context import CallContext
-from ot.errors import MissingExtraError, MissingSecretError, ToolError
+from ot.errors import MissingExtraError, MissingSecretError, ModelRefusedError, ModelUnavailableError, ToolError
 from ot.execution.wording import word_error
-from ot.services.rate_limits import RateLimits
-from ot_packs.llm.models import ClientModel, PacedModel
-from ot_packs.net.services import check_key
+from ot.limits import PersonLimits
+from ot.services.rate_limits import QueueTooLongError, RateLimit, RateLimits, Turn
+from ot_packs.net.services import check_key, read_rate
+
+
+class PacedModel:
+    """Takes a turn for every request. One that was too much is asked again, as long as there is time.
+
+    `left` are the seconds that the call still has, `limits` what the person may spend.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        pace: RateLimit,
+        *,
+        rate: float,
+        left: Callable[[], float],
+        limits: PersonLimits | None = None,
+    ) -> None:
+        self.provider = model.provider
+        self.name = model.name
+        self._model = model
+        self._pace = pace
+        self._rate = rate
+        self._left = left
+        self._limits = limits
+
+    async def stream(self, request: Request) -> AsyncGenerator[Piece]:
+        while True:
+            turn = await self._take_turn()
+            if self._limits is not None:
+                await self._limits.ask_model(self.provider)
+            try:
+                async with aclosing(self._model.stream(request)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+            except ModelUnavailableError as error:
+                if error.status != HTTPStatus.TOO_MANY_REQUESTS:
+                    raise
+                wait = self._pace.put_off(turn, error.retry_after)
+                if wait > self._left():
+                    error.retry_after = wait  # which is more than anybody waits for
+                    raise
+            else:
+                self._pace.go_on()
+                return
+
+    async def _take_turn(self) -> Turn:
+        try:
+            return await self._pace.take_turn(1 / self._rate, within=self._left())
+        except QueueTooLongError as error:
+            reason = f"calls with the same key are queued, at {self._rate:g} a second"
+            raise ModelUnavailableError(
+                self.provider, reason, retry_after=error.wait, status=HTTPStatus.TOO_MANY_REQUESTS
+            ) from error
+
+    async def close(self) -> None:
+        await self._model.close()
+
+
+CLIENT = "client"
+_ROLES = {UserMessage: "user", AssistantMessage: "assistant"}
+
+
+class ClientModel:
+    """Whichever model the client chooses; it says nothing of tokens. The call's clock stands still meanwhile."""
+
+    provider = CLIENT
+
+    def __init__(self, front: Front, context: CallContext, wanted: str | None) -> None:
+        self.name = wanted or ""
+        self._front = front
+        self._context = context
+
+    async def stream(self, request: Request) -> AsyncGenerator[Piece]:
+        params: JsonObject = {
+            "messages": [
+                {"role": _ROLES[type(message)], "content": {"type": "text", "text": message.text}}
+                for message in request.messages
+                if isinstance(message, UserMessage | AssistantMessage)
+            ],
+            "systemPrompt": request.system,
+            "maxTokens": request.max_tokens,
+        }
+        if self.name:
+            params["modelPreferences"] = {"hints": [{"name": self.name}]}
+        try:
+            with self._context.held():
+                answer = await self._front.request(SAMPLE, params, "")
+        except FrontError as error:
+            raise ModelRefusedError(CLIENT, str(error)) from error
+        yield Text(_words_of(answer.get("content")))
+        yield Stopped("length" if answer.get("stopReason") == "maxTokens" else "done")
+
+    async def close(self) -> None:
+        """Do nothing: the connection is the client's own."""
+
+
+def _words_of(content: Json) -> str:
+    blocks = content if isinstance(content, list) else [content]
+    texts = [block.get("text") for block in blocks if isinstance(block, dict)]
+    return "".join(text for text in texts if isinstance(text, str))
+
 
 _MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.:/@+-]{0,199}", re.ASCII)
 _RATE = 10.0  # requests a second
@@ -43,10 +147,7 @@ def read_options(config: Mapping[str, object]) -> LlmOptions:
         raise ToolError("packs.llm.model is not the name of a model")
     tokens = config.get("max_tokens")
     checked = check_tokens(tokens, "packs.llm.max_tokens") if tokens is not None else None
-    rate = config.get("rate", _RATE)
-    if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate < math.inf:
-        raise ToolError("packs.llm.rate is not a number of requests a second, such as 1 or 0.5")
-    return LlmOptions(provider, model, checked, float(rate))
+    return LlmOptions(provider, model, checked, read_rate(PACK, config, _RATE))
 
 
 def check_model(name: str) -> str:
@@ -92,21 +193,18 @@ def choose_models(context: CallContext, wanted: str | None) -> ChosenModels:
     provider = find_providers()[options.provider or settings.provider]
     model = check_model(wanted) if wanted is not None else options.model
     tokens = options.max_tokens or settings.max_tokens
-    if not _is_configured(options, settings, provider, access):
+    named = {"provider", provider.name} & settings.model_fields_set
+    if not (options.provider or options.model or named or access.key_of(provider)):
         return ChosenModels(_wrap([_client_model(context, model, provider)], settings, access, context), tokens, {})
     names = [provider.name]
     if options.provider is None and settings.failover not in (None, provider.name):
         names.append(str(settings.failover))
-    settings = _with_model(settings, provider.name, model)
+    if model is not None:
+        section = settings.section(provider.name).model_copy(update={"model": model})
+        settings = settings.model_copy(update={provider.name: section})
     sources = {name: _source(settings, find_providers()[name], access) for name in names}
     models = [_paced_model(name, settings, options, access, context) for name in names]
     return ChosenModels(_wrap(models, settings, access, context), tokens, sources)
-
-
-def _is_configured(options: LlmOptions, settings: AiSettings, provider: Provider, access: ModelAccess) -> bool:
-    """True if the person has named a model, or has a key for the usual one."""
-    named = {"provider", provider.name} & settings.model_fields_set
-    return bool(options.provider or options.model or named or access.key_of(provider))
 
 
 def _client_model(context: CallContext, model: str | None, provider: Provider) -> Model:
@@ -151,9 +249,3 @@ def _wrap(models: list[Model], settings: AiSettings, access: ModelAccess, contex
         record=record_into(access),
         redact=access.redactor.text,
     )
-
-
-def _with_model(settings: AiSettings, provider: str, model: str | None) -> AiSettings:
-    if model is None:
-        return settings
-    return settings.model_copy(update={provider: settings.section(provider).model_copy(update={"model": model})})

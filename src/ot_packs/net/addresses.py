@@ -6,7 +6,7 @@ import functools
 import ipaddress
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
@@ -34,8 +34,6 @@ _OTHER_PROTOCOLS = {
 
 
 class AddressRefusedError(ToolError):
-    """An address that no request may go to."""
-
     def __init__(self, address: str, reason: str, *, host: str = "", key: str = "") -> None:
         way = f" A person can allow it by adding {host!r} to {key}." if host else ""
         super().__init__(f"{address[:200]} is refused: {reason}.{way}")
@@ -70,14 +68,26 @@ class Allowed:
         return (target.host, target.port) in self._hosts or (target.host, None) in self._hosts
 
     def contains(self, address: IPAddress) -> bool:
-        """True if an address lies in an opened network."""
         return any(address.version == network.version and address in network for network in self._networks)
+
+
+def read_allowed(pack: str, config: Mapping[str, object]) -> Allowed:
+    """Read `packs.NAME.allow`; raises ToolError."""
+    allow, key = config.get("allow", []), f"packs.{pack}.allow"
+    if not isinstance(allow, list | tuple) or not all(isinstance(entry, str) for entry in allow):
+        raise ToolError(f"{key} is not a list of hosts, hosts with ports, or networks")
+    return Allowed(allow, key=key)
 
 
 @functools.lru_cache(maxsize=256)  # before a page is looked for, and again before each request
 def read_target(url: str, allowed: Allowed) -> Target:
     """Return where a URL leads, before any name is resolved; raises AddressRefusedError."""
-    parts = _split(url)
+    if _TWO_WAYS.search(url):
+        raise AddressRefusedError(url, "it contains a blank, a control character or a backslash, which is ambiguous")
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise AddressRefusedError(url, str(error)) from error
     if parts.scheme not in _PORTS:
         raise AddressRefusedError(url, f"{parts.scheme or 'an address without a scheme'!s} is neither http nor https")
     if parts.username is not None or parts.password is not None:
@@ -99,15 +109,6 @@ def check_address(target: Target, address: str, allowed: Allowed) -> None:
             raise AddressRefusedError(shown, f"{each} is {kind}", host=target.host, key=allowed.key)
 
 
-def _split(url: str) -> SplitResult:
-    if _TWO_WAYS.search(url):
-        raise AddressRefusedError(url, "it contains a blank, a control character or a backslash, which is ambiguous")
-    try:
-        return urlsplit(url)
-    except ValueError as error:
-        raise AddressRefusedError(url, str(error)) from error
-
-
 def _plain_host(url: str, parts: SplitResult) -> str:
     host = (parts.hostname or "").rstrip(".")
     if not host:
@@ -117,18 +118,14 @@ def _plain_host(url: str, parts: SplitResult) -> str:
             raise AddressRefusedError(url, "it names an interface of this machine")
         return host
     try:
-        plain = host if host.isascii() else _to_ascii(host)
+        # An international name as resolvers take it; letters that only look like others become those.
+        plain = unicodedata.normalize("NFKC", host).replace("\u3002", ".").lower() if not host.isascii() else host
+        plain = plain if plain.isascii() else plain.encode("idna").decode("ascii")
     except UnicodeError as error:
         raise AddressRefusedError(url, f"{host!r} is not a host name") from error
     if not _LABELS.fullmatch(plain):
         raise AddressRefusedError(url, f"{host!r} is not a host name")
     return plain
-
-
-def _to_ascii(host: str) -> str:
-    """Return an international name as resolvers take it; letters that only look like others become those."""
-    plain = unicodedata.normalize("NFKC", host).replace("\u3002", ".").lower()
-    return plain if plain.isascii() else plain.encode("idna").decode("ascii")
 
 
 def _port(url: str, parts: SplitResult) -> int:

@@ -4,27 +4,141 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
+from http import HTTPStatus
 from typing import TypeVar
 
+import anyio
 import httpx2
 
+from mcp_core.backoff import wait_after
 from mcp_core.json_types import Json
 from ot.context import CallContext, current
-from ot.errors import (
-    CallError,
-    MissingSecretError,
-    ServiceAnswerError,
-    ServiceUnavailableError,
-)
+from ot.errors import CallError, MissingSecretError, RateLimitedError, ServiceAnswerError, ServiceUnavailableError
 from ot.logs import write_log
-from ot.services.rate_limits import RateLimit, RateLimits
+from ot.services.rate_limits import QueueTooLongError, RateLimit, RateLimits, Turn
+from ot.services.retry_after import read_seconds, read_wait
 from ot.services.trusted_roots import trusted_roots
 from ot_packs.net.client import AGENT, Answer, AnswerTooLargeError, ask
-from ot_packs.net.repeating import PassingError, Repetition, TooMuchError, require_success
-from ot_packs.net.services import Service, ServiceOptions, check_key, nonsense, read_json, read_service_options, refusal
+from ot_packs.net.services import (
+    Service,
+    check_key,
+    is_passing,
+    nonsense,
+    read_base_url,
+    read_json,
+    read_rate,
+    reason_of,
+    refusal,
+)
+from ot_packs.net.values import items_of, text_of
+
+
+def seconds_to_wait(
+    headers: Mapping[str, str], body: bytes = b"", clock: Callable[[], float] = time.time
+) -> float | None:
+    """Return the seconds that the headers, or the body, ask for; None if they say nothing."""
+    asked = read_wait(headers, clock)
+    return asked if asked is not None else _in_details(body, clock)
+
+
+def _in_details(body: bytes, clock: Callable[[], float]) -> float | None:
+    """Read the `retryDelay` among the details of an error, where services of Google say it: "34.5s"."""
+    if b"retryDelay" not in body:
+        return None
+    try:
+        details = items_of(json.loads(body), "error", "details")
+    except (ValueError, RecursionError):
+        return None
+    asked = [read_seconds(text_of(detail, "retryDelay").removesuffix("s"), clock) for detail in details]
+    return max((seconds for seconds in asked if seconds is not None), default=None)
+
+
+_MOST_REPETITIONS = 3
+_FIRST_PAUSE = 0.5  # seconds
+_LONGEST_PAUSE = 10.0
+
+
+class TooMuchError(Exception):
+    """The service says that this was one request too many; `asked` is how long it asks to wait."""
+
+    def __init__(self, reason: str, asked: float | None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.asked = asked
+
+
+class PassingError(Exception):
+    """A failure that may be over soon. With `begun` the service may have acted on the request all the same."""
+
+    def __init__(self, error: CallError, *, begun: bool = True, asked: float | None = None) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.begun = begun
+        self.asked = asked
+
+
+class Repetition:
+    """The patience of one call with one service; `rate` is in requests a second, and `rate_key` the option for it."""
+
+    def __init__(self, service: str, pace: RateLimit, rate: float, context: CallContext, *, rate_key: str) -> None:
+        self._service = service
+        self._pace = pace
+        self._rate = rate
+        self._context = context
+        self._rate_key = rate_key
+
+    async def repeat(self, attempt: Callable[[], Awaitable[Read]], *, repeatable: bool = True) -> Read:
+        """Return what an attempt returns; one that raises TooMuchError or PassingError is made again; raises CallError.
+
+        What is not `repeatable` is attempted again only if it certainly had no effect.
+        """
+        failures = 0
+        while True:
+            turn = await self._take_turn()
+            try:
+                value = await attempt()
+            except TooMuchError as error:
+                wait = self._pace.put_off(turn, error.asked)
+                if wait > self._context.remaining():
+                    raise self._too_many(error.reason, wait) from error
+                continue
+            except PassingError as error:
+                failure = error
+            else:
+                self._pace.go_on()
+                return value
+            failures += 1
+            pause = wait_after(failures, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE, spread=0.5)
+            wait = pause if failure.asked is None else failure.asked
+            last = failures > _MOST_REPETITIONS or (failure.begun and not repeatable)
+            if last or wait > self._context.remaining():
+                raise failure.error
+            await anyio.sleep(wait)
+
+    async def _take_turn(self) -> Turn:
+        try:
+            return await self._pace.take_turn(1 / self._rate, within=self._context.remaining())
+        except QueueTooLongError as error:
+            reason = f"calls with the same key are queued, at {self._rate:g} a second"
+            raise self._too_many(reason, error.wait) from error
+
+    def _too_many(self, reason: str, wait: float) -> RateLimitedError:
+        return RateLimitedError(self._service, reason, wait, self._rate_key)
+
+
+def require_success(answer: Answer, refusal: Callable[[Answer], CallError]) -> None:
+    """Raise what `Repetition` repeats for an answer that may be better soon, or else its refusal."""
+    if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
+        raise TooMuchError(reason_of(answer), seconds_to_wait(answer.headers, answer.body))
+    if is_passing(answer):
+        raise PassingError(refusal(answer), asked=seconds_to_wait(answer.headers, answer.body))
+    if answer.status // 100 != 2:
+        raise refusal(answer)
+
 
 Read = TypeVar("Read")
 Params = Mapping[str, str | int | float | bool | None]
@@ -36,20 +150,19 @@ _CONNECT = 10.0  # seconds
 class ServiceClient:
     """Calls a service for one call of a tool, and is closed with it, so that no connection stays."""
 
-    def __init__(
-        self, service: Service, options: ServiceOptions, http: httpx2.AsyncClient, pace: RateLimit, context: CallContext
-    ) -> None:
+    def __init__(self, service: Service, http: httpx2.AsyncClient, pace: RateLimit, context: CallContext) -> None:
         self._service = service
-        self._options = options
+        self._base_url = read_base_url(service, context.config)
         self._http = http
-        self._repetition = Repetition(service.name, pace, options.rate, context, rate_key=f"packs.{service.pack}.rate")
+        rate = read_rate(service.pack, context.config, service.rate)
+        self._repetition = Repetition(service.name, pace, rate, context, rate_key=f"packs.{service.pack}.rate")
+        self._read_json = partial(read_json, service)
 
     async def get(self, path: str, params: Params | None = None) -> Json:
-        """Ask for a value; raises CallError."""
+        """Ask for a value; raises CallError. Parameters that are None are left out."""
         return await self._call("GET", path, self._read_json, params=params)
 
     async def get_text(self, path: str, params: Params | None = None) -> str:
-        """Ask for a text; raises CallError."""
         return await self._call("GET", path, _read_text, params=params)
 
     async def post(self, path: str, body: Mapping[str, object], *, repeatable: bool) -> Json:
@@ -66,7 +179,7 @@ class ServiceClient:
     async def end(self, path: str) -> None:
         """Ask the service, once and at once, to end what a cancelled call began; a failure is logged."""
         try:
-            await self._attempt("DELETE", f"{self._options.base_url}/{path}", None, _read_text)
+            await self._attempt("DELETE", f"{self._base_url}/{path}", None, _read_text)
         except (CallError, TooMuchError, PassingError) as error:
             write_log(logging.WARNING, "service.end", service=self._service.name, path=path, detail=str(error)[:300])
 
@@ -80,13 +193,12 @@ class ServiceClient:
         body: Mapping[str, object] | None = None,
         repeatable: bool = True,
     ) -> Read:
-        """Make a request, as often as it takes and within the time of the call."""
-        url = _written(f"{self._options.base_url}/{path}", params or {})
+        given = {name: value for name, value in (params or {}).items() if value is not None}
+        url = str(httpx2.URL(f"{self._base_url}/{path}", params=given)) if given else f"{self._base_url}/{path}"
         content = json.dumps(body).encode() if body is not None else None
         return await self._repetition.repeat(lambda: self._attempt(method, url, content, read), repeatable=repeatable)
 
     async def _attempt(self, method: str, url: str, content: bytes | None, read: Callable[[Answer], Read]) -> Read:
-        """Make a request once, and read its answer."""
         kind = {"content-type": "application/json"} if content is not None else {}
         try:
             answer = await ask(self._http, method, url, limit=_LARGEST_ANSWER, headers=kind, content=content)
@@ -101,15 +213,11 @@ class ServiceClient:
         except ServiceAnswerError as error:
             raise PassingError(error) from error
 
-    def _read_json(self, answer: Answer) -> Json:
-        return read_json(self._service, answer)
-
 
 @asynccontextmanager
 async def open_service(service: Service) -> AsyncIterator[ServiceClient]:
     """Open the way to a service for the current call; raises CallError if its key is missing."""
     context = current()
-    options = read_service_options(service, context.config)
     key = _find_key(service, context)
     headers = {"user-agent": AGENT, "accept": "application/json"}
     if key:
@@ -118,7 +226,7 @@ async def open_service(service: Service) -> AsyncIterator[ServiceClient]:
     # Redirects are not followed: the key is for this service.
     timeout = httpx2.Timeout(service.patience, connect=_CONNECT)
     async with httpx2.AsyncClient(headers=headers, timeout=timeout, verify=trusted_roots()) as http:
-        yield ServiceClient(service, options, http, pace, context)
+        yield ServiceClient(service, http, pace, context)
 
 
 def _find_key(service: Service, context: CallContext) -> str:
@@ -130,12 +238,6 @@ def _find_key(service: Service, context: CallContext) -> str:
         raise MissingSecretError(service.secret, service.page) from error
     check_key(key, service.name, service.secret, service.page)
     return key
-
-
-def _written(url: str, params: Params) -> str:
-    """Return an address with its parameters; those that are None are left out."""
-    given = {name: value for name, value in params.items() if value is not None}
-    return str(httpx2.URL(url, params=given)) if given else url
 
 
 def _read_text(answer: Answer) -> str:

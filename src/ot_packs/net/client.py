@@ -103,17 +103,12 @@ class _GuardedBackend(httpcore2.AnyIOBackend):
         return addresses
 
     async def connect_unix_socket(
-        self,
-        path: str,
-        timeout: float | None = None,
-        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+        self, path: str, timeout: float | None = None, socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None
     ) -> httpcore2.AsyncNetworkStream:
         raise httpcore2.ConnectError("sockets of this machine are not reached")
 
 
 class AnswerTooLargeError(ToolError):
-    """An answer of more bytes than are wanted."""
-
     def __init__(self, url: str, limit: int) -> None:
         super().__init__(
             f"{url[:200]} returned more than {limit:,} bytes. Ask for a part of it, or have a person raise "
@@ -123,8 +118,6 @@ class AnswerTooLargeError(ToolError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to one request, whole."""
-
     url: str  # after redirects
     status: int
     headers: httpx2.Headers

@@ -44,23 +44,20 @@ class Service:
     words_of_key: tuple[str, ...] = ()  # codes in an answer of another status that say the same
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceOptions:
-    """The person's options for a service."""
-
-    base_url: str
-    rate: float
-
-
-def read_service_options(service: Service, config: Mapping[str, object]) -> ServiceOptions:
-    """Read `packs.NAME`; raises ToolError with the key that is wrong."""
+def read_base_url(service: Service, config: Mapping[str, object]) -> str:
+    """Read `packs.NAME.base_url`; raises ToolError."""
     base_url = config.get("base_url", service.base_url)
     if not isinstance(base_url, str) or not _is_address(base_url):
         raise ToolError(f"packs.{service.pack}.base_url is not an address such as {service.base_url}")
-    rate = config.get("rate", service.rate)
+    return base_url.rstrip("/")
+
+
+def read_rate(pack: str, config: Mapping[str, object], default: float) -> float:
+    """Read `packs.NAME.rate`, in requests a second; raises ToolError."""
+    rate = config.get("rate", default)
     if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate < math.inf:
-        raise ToolError(f"packs.{service.pack}.rate is not a number of requests a second, such as 1 or 0.5")
-    return ServiceOptions(base_url.rstrip("/"), float(rate))
+        raise ToolError(f"packs.{pack}.rate is not a number of requests a second, such as {default:g} or 0.5")
+    return float(rate)
 
 
 def check_key(key: str, service: str, secret: str, page: str) -> None:
@@ -124,7 +121,7 @@ def reason_of(answer: Answer) -> str:
     except (ValueError, RecursionError):
         told = "" if _is_page(answer) else answer.body[:2000].decode("utf-8", "replace")
     line = visible(" ".join(told.split()))[:_LONGEST].rstrip(". ")
-    return line or _phrase(answer.status)
+    return line or phrase_of(answer.status)
 
 
 def _told(value: Json, depth: int) -> str:
@@ -149,7 +146,7 @@ def _is_page(answer: Answer) -> bool:
     return "html" in answer.media_type or answer.body.lstrip()[:1] == b"<"
 
 
-def _phrase(status: int) -> str:
+def phrase_of(status: int) -> str:
     try:
         return HTTPStatus(status).phrase
     except ValueError:

@@ -32,7 +32,6 @@ class PostgresNotes:
         self._principal = principal
 
     def write(self, draft: Draft, *, replace: bool) -> tuple[Summary, bool]:
-        """Keep a note; True if it took the place of one with the same title. Raises ToolError."""
         content, plain = draft.content, draft.plain
         if plain and "\0" in content:  # which text in the database cannot have
             content, plain = json.dumps(content), False
@@ -63,7 +62,6 @@ class PostgresNotes:
         return _summary(row), earlier
 
     def find(self, *, number: int, title: str, project: str) -> list[Summary]:
-        """Find a note by its number, or by its title: that of the project, or else those of others."""
         if number:
             return self._select("id = $2", number)
         if not _can_be_a_name(title):
@@ -72,14 +70,12 @@ class PostgresNotes:
         return own or self._select("title = $2 ORDER BY changed DESC LIMIT 20", title)
 
     def content_of(self, note: Summary) -> object:
-        """Return the content of a note, as it was given."""
         statement = "SELECT content, plain FROM notes WHERE principal = $1 AND id = $2"
         for content, plain in self._link.fetch_now(statement, self._principal, note.number):
             return content if plain else json.loads(content)
         raise ToolError(f"the note {note.title!r} has just been deleted")
 
     def list_page(self, choice: NoteFilter) -> tuple[list[Summary], int]:
-        """Return one page of the notes, those changed last first, and how many there are."""
         names = (self._principal, choice.project, choice.tag)
         if not _can_be_a_name(*names):
             return [], 0
@@ -93,7 +89,6 @@ class PostgresNotes:
         return [_summary(row) for row in rows], total
 
     def search_page(self, terms: Sequence[Term], choice: NoteFilter) -> tuple[list[Summary], int]:
-        """Return one page of the notes with all words, or else any of them, the best first, and how many there are."""
         names = (self._principal, choice.project, choice.tag)
         if not _can_be_a_name(*names):
             return [], 0
@@ -114,7 +109,6 @@ class PostgresNotes:
         return [_summary(row) for row in rows], total
 
     def delete(self, note: Summary) -> None:
-        """Forget a note; one that is gone already is no mistake."""
         statement = "DELETE FROM notes WHERE principal = $1 AND id = $2"
         self._link.fetch_now(statement, self._principal, note.number)
 
@@ -136,14 +130,5 @@ def _words(text: str) -> str:
 
 
 def _summary(row: Any) -> Summary:
-    return Summary(
-        row["id"],
-        row["project"],
-        row["title"],
-        list(row["tags"]),
-        row["created"],
-        row["changed"],
-        row["characters"],
-        frozenset(row["read_before"]),
-        row.get("excerpt") or "",
-    )
+    head = row["id"], row["project"], row["title"], list(row["tags"]), row["created"], row["changed"]
+    return Summary(*head, row["characters"], frozenset(row["read_before"]), row.get("excerpt") or "")

@@ -98,21 +98,13 @@ class NoteStore:
             if not earlier and self._count("SELECT COUNT(*) FROM notes") >= MOST_NOTES:
                 raise refuse_more(MOST_NOTES)
             now = time.time()
+            number, created = (earlier[0].number, earlier[0].created) if earlier else (None, now)
             for note in earlier:
                 self._remove(note)
+            tags, marks = json.dumps(draft.tags, ensure_ascii=False), json.dumps(sorted(draft.read_before))
             number = self._connection.execute(
                 "INSERT INTO notes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    earlier[0].number if earlier else None,
-                    draft.project,
-                    draft.title,
-                    draft.content,
-                    draft.plain,
-                    json.dumps(draft.tags, ensure_ascii=False),
-                    earlier[0].created if earlier else now,
-                    now,
-                    json.dumps(sorted(draft.read_before)),
-                ),
+                (number, draft.project, draft.title, draft.content, draft.plain, tags, created, now, marks),
             ).lastrowid
             self._connection.execute(
                 f"INSERT INTO words (rowid, {_COLUMNS}) SELECT id, {_COLUMNS} FROM notes WHERE id = ?", (number,)

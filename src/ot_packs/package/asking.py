@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -14,16 +13,14 @@ import httpx2
 
 from ot.context import CallContext, current
 from ot.errors import CallError, ServiceUnavailableError, ToolError
-from ot.isolate import IsolateHost
-from ot.registry.definitions import Touches
 from ot.services.rate_limits import RateLimits
 from ot.services.trusted_roots import trusted_roots
 from ot.text.redaction import Redactor
-from ot_packs.helper_results import Result, as_declared
-from ot_packs.net.addresses import Allowed
+from ot_packs.helper_results import Result, call_helper
+from ot_packs.net.addresses import read_allowed
+from ot_packs.net.calling import PassingError, Repetition, require_success
 from ot_packs.net.client import AGENT, Answer, AnswerTooLargeError, GuardedClient, ask
-from ot_packs.net.repeating import PassingError, Repetition, require_success
-from ot_packs.net.services import is_passing, reason_of
+from ot_packs.net.services import is_passing, read_rate, reason_of
 from ot_packs.package.registries import Registry, is_public, origin_of
 
 _LARGEST = 50_000_000  # bytes of an answer, unpacked
@@ -31,7 +28,6 @@ _TIMEOUT = httpx2.Timeout(30.0, connect=10.0)
 _RATE = 20.0  # requests a second to one registry
 _MOST_REDIRECTS = 5
 _MISSING = (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
-_KEY = "packs.package.allow"
 
 
 class RegistryClient:
@@ -45,28 +41,19 @@ class RegistryClient:
 
     async def get(self, registry: Registry, url: str, *, accept: str = "*/*") -> Answer | None:
         """Return an answer of success, None where there is nothing; raises CallError."""
-        rate = self._context.config.get("rate", _RATE)
-        if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate < math.inf:
-            raise ToolError("packs.package.rate is not a number of requests a second, such as 20")
+        rate = read_rate("package", self._context.config, _RATE)
         if not registry.authorization.isascii() or not registry.authorization.isprintable():
             raise ToolError(f"the token in {registry.token_source} contains non-ASCII characters, and was not sent")
         for secret in registry.secrets():
             self._context.part(Redactor).learn(secret)
         pace = self._context.part(RateLimits).pace_of("package", registry.origin)
-        repetition = Repetition(registry.url, pace, float(rate), self._context, rate_key="packs.package.rate")
+        repetition = Repetition(registry.url, pace, rate, self._context, rate_key="packs.package.rate")
         return await repetition.repeat(lambda: self._attempt(registry, url, accept))
 
     async def read(self, function: str, result: type[Result], **arguments: object) -> Result:
         """Have a function of reading.py called in a helper process, which has no files and no network."""
         async with self._reading:
-            read = await self._context.part(IsolateHost).run(
-                "ot_packs.package.reading",
-                function,
-                arguments,
-                touches=Touches(),
-                libraries=self._context.registry.pack("package").libraries,
-            )
-        return as_declared(read, result)
+            return await call_helper("package", "ot_packs.package.reading", function, arguments, result)
 
     async def _attempt(self, registry: Registry, url: str, accept: str) -> Answer | None:
         try:
@@ -117,12 +104,10 @@ def refusal(registry: Registry, answer: Answer) -> CallError:
 async def open_registries() -> AsyncIterator[RegistryClient]:
     """Open the way to registries for the current call; nothing is open when it ends."""
     context = current()
-    allow = context.config.get("allow", [])
-    if not isinstance(allow, list | tuple) or not all(isinstance(entry, str) for entry in allow):
-        raise ToolError(f"{_KEY} is not a list of hosts, hosts with ports, or networks")
+    allowed = read_allowed("package", context.config)
     headers = {"user-agent": AGENT}
     # The person has named these addresses, so they may lie in their network, or behind their proxy.
     own = httpx2.AsyncClient(headers=headers, timeout=_TIMEOUT, verify=trusted_roots())
-    async with own, GuardedClient(Allowed(allow, key=_KEY)) as guarded:
+    async with own, GuardedClient(allowed) as guarded:
         guarded.follow_redirects = False
         yield RegistryClient(context, own, guarded)

@@ -1,21 +1,27 @@
-"""Packages, looked up in the registries that the person has configured."""
+"""Packages, one or those that a project uses, looked up in the registries that the person has configured."""
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
-from pathlib import Path
+from collections.abc import Sequence
+from pathlib import Path, PurePath
+from typing import NamedTuple, Unpack
 from urllib.parse import quote
 
+import anyio
 from anyio import to_thread
 
 from mcp_core.nearest_names import likeness, nearest
-from ot.errors import ToolError
-from ot_packs.locks import plain_name
+from ot.context import current
+from ot.errors import CallError, PathError, ToolError
+from ot.files.allowed_files import AllowedFiles
+from ot_packs.locks import plain_name, read_project_file
 from ot_packs.net.client import Answer
 from ot_packs.package.asking import RegistryClient
 from ot_packs.package.registries import Registry
-from ot_packs.package.releases import About, Document, Index
+from ot_packs.package.releases import About, Choice, Declared, Document, Index, Wanted
 from ot_packs.package.settings import NpmRegistries, PythonIndexes, read_npm_registries, read_python_indexes
 
 _IMPORTED_AS = {
@@ -68,47 +74,24 @@ class Lookups:
         self._indexes = indexes
         self._registries = registries
 
-    async def find_python(
-        self,
-        name: str,
-        *,
-        version: str = "",
-        since: str = "",
-        python: str = "",
-        prereleases: bool = False,
-        limit: int = 20,
-        address: str = "",
-    ) -> tuple[Registry, Index]:
+    async def find_python(self, name: str, *, address: str = "", **wanted: Unpack[Wanted]) -> tuple[Registry, Index]:
         """Look up a package; `address` is where a project says that it comes from.
 
         Raises CallError: nobody has it, or it comes from where the person's own configuration does not lead.
         """
         if not _PYTHON_NAME.fullmatch(name):
             raise ToolError(f"{name[:100]!r} is not the name of a Python package")
-        asked = (
-            [_configured(self._indexes.find(address), address, "settings of pip and uv")]
-            if address
-            else self._indexes.asked
-        )
+        asked = self._indexes.asked
+        if address:
+            asked = (_configured(self._indexes.find(address), address, "settings of pip and uv"),)
         if not asked:
             raise ToolError("pip and uv are configured with local indexes only, which are not supported")
         for registry in asked:
             answer = await self._client.get(registry, f"{registry.url}/{plain_name(name)}/", accept=_SIMPLE)
             if answer is None:
                 continue
-            found = await self._client.read(
-                "read_index",
-                Index,
-                body=_text(answer),
-                url=answer.url,
-                name=name,
-                version=version,
-                since=since,
-                python=python,
-                prereleases=prereleases,
-                limit=limit,
-            )
-            return registry, found
+            facts = {"body": _text(answer), "url": answer.url, "name": name}
+            return registry, await self._client.read("read_index", Index, **facts, **wanted)
         raise _missing("pypi", name, [registry.url for registry in asked])
 
     async def about_python(self, registry: Registry, index: Index, version: str) -> About | None:
@@ -118,15 +101,7 @@ class Lookups:
         return await self._client.read("read_about", About, text=_text(answer)) if answer else None
 
     async def find_npm(
-        self,
-        name: str,
-        *,
-        version: str = "",
-        since: str = "",
-        prereleases: bool = False,
-        dates: bool = False,
-        limit: int = 20,
-        address: str = "",
+        self, name: str, *, address: str = "", dates: bool = False, **wanted: Unpack[Wanted]
     ) -> tuple[Registry, Document]:
         """Look up a package, as `find_python` does. `dates` are in the whole document only, which can be large."""
         if not _NPM_NAME.fullmatch(name):
@@ -137,9 +112,7 @@ class Lookups:
         answer = await self._client.get(registry, f"{registry.url}/{_path(name)}", accept=accept)
         if answer is None:
             raise _missing("npm", name, [registry.url])
-        options = {"version": version, "since": since, "prereleases": prereleases, "limit": limit}
-        document = await self._client.read("read_document", Document, body=_text(answer), **options)
-        return registry, document
+        return registry, await self._client.read("read_document", Document, body=_text(answer), **wanted)
 
     async def about_npm(self, registry: Registry, name: str, document: Document, version: str) -> About | None:
         """Return what a version says of itself; abbreviated documents leave it out."""
@@ -175,3 +148,78 @@ def _path(name: str) -> str:
 
 def _text(answer: Answer) -> str:
     return answer.body.decode("utf-8", "replace")
+
+
+_BESIDE = (
+    "pyproject.toml", "uv.toml", "uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "Pipfile.lock", ".npmrc",
+    "package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml",
+)  # fmt: skip
+_MANIFESTS = ("pyproject.toml", "package.json", "requirements*.txt")
+_AT_ONCE = 8
+
+
+class Verdict(NamedTuple):
+    """The registries' answer for a package that a project uses; `problem` says why there is none."""
+
+    package: Declared
+    found: Choice | None
+    problem: str = ""
+
+    @property
+    def behind(self) -> bool:
+        """True if there is something newer, or what the project has is withdrawn."""
+        own = self.found["since"] if self.found else None
+        return self.found is not None and (self.found["behind"] or (own is not None and own["withdrawn"] is not None))
+
+
+def read_files(files: AllowedFiles, path: str) -> dict[str, str]:
+    """Return the texts of a project's manifests and locks, by their names in its folder; blocking.
+
+    `path` is the folder, or one of its manifests, which alone counts then. Raises PathError.
+    """
+    try:
+        names = sorted(entry.name for entry in files.list(path))
+        folder, manifests = path, [name for name in names if _is_manifest(name)]
+    except PathError:
+        files.locate(path)  # it is not there, or not for tools
+        folder, name = str(PurePath(path).parent), PurePath(path).name
+        if not _is_manifest(name):
+            raise ToolError(f"{path} is not a pyproject.toml, requirements*.txt or package.json") from None
+        names, manifests = [entry.name for entry in files.list(folder)], [name]
+    wanted = [name for name in _BESIDE if name in names and not _is_manifest(name)] + manifests
+    texts = {name: read_project_file(files, str(PurePath(folder) / name)) for name in wanted}
+    if not manifests:
+        raise ToolError(f"{path} has no pyproject.toml, no requirements*.txt and no package.json")
+    return texts
+
+
+def _is_manifest(name: str) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in _MANIFESTS)
+
+
+async def judge_all(lookups: Lookups, packages: Sequence[Declared], *, prereleases: bool) -> list[Verdict]:
+    """Look up packages side by side; one that cannot be looked up does not stop the others."""
+    verdicts: dict[int, Verdict] = {}
+    turns = anyio.Semaphore(_AT_ONCE)
+
+    async def judge_one(index: int, package: Declared) -> None:
+        async with turns:
+            verdicts[index] = await _judge(lookups, package, prereleases=prereleases)
+        await current().progress(len(verdicts), len(packages), package["name"])
+
+    async with anyio.create_task_group() as tasks:
+        for index, package in enumerate(packages):
+            tasks.start_soon(judge_one, index, package)
+    return [verdicts[index] for index in range(len(packages))]
+
+
+async def _judge(lookups: Lookups, package: Declared, *, prereleases: bool) -> Verdict:
+    if package["problem"]:
+        return Verdict(package, None, package["problem"])
+    find = lookups.find_npm if package["kind"] == "npm" else lookups.find_python
+    name, address, asked, own = package["name"], package["registry"], package["asked"], package["current"]
+    try:
+        _, found = await find(name, address=address, version=asked, since=own, prereleases=prereleases, limit=0)
+    except CallError as error:
+        return Verdict(package, None, str(error))
+    return Verdict(package, found)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import nodesemver
 
@@ -27,7 +27,9 @@ def read_document(*, body: str, version: str, since: str, prereleases: bool, lim
     document = _json(body)
     versions = _object(document, "versions")
     tags = {tag: text for tag in _object(document, "dist-tags") if (text := text_of(document, "dist-tags", tag))}
-    releases = [_release(each, versions[each], document) for each in _sorted(versions)]
+    valid = [each for each in versions if nodesemver.valid(each, True) is not None]
+    newest_first: list[str] = nodesemver.rsort(valid, True)
+    releases = [_release(each, versions[each], document) for each in newest_first]
     wanted = tags.get(version.strip(), version.strip() or "*")
     fits = _range(wanted)
     fitting = [each for each in releases if fits.test(each["version"], prereleases) or each["version"] == wanted]
@@ -55,7 +57,6 @@ def read_document(*, body: str, version: str, since: str, prereleases: bool, lim
 
 
 def read_manifest(*, body: str) -> About:
-    """Read what one version says of itself."""
     return _about(_json(body))
 
 
@@ -74,12 +75,6 @@ def _json(body: str) -> JsonObject:
 def _object(value: Json, key: str) -> JsonObject:
     found = part_of(value, key)
     return found if isinstance(found, dict) else {}
-
-
-def _sorted(versions: Mapping[str, Json]) -> list[str]:
-    valid = [each for each in versions if nodesemver.valid(each, True) is not None]
-    newest_first: list[str] = nodesemver.rsort(valid, True)
-    return newest_first
 
 
 def _release(version: str, facts: Json, document: Json) -> Release:

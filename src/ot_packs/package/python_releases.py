@@ -33,8 +33,6 @@ _CODE = ("repository", "source", "source code", "sourcecode", "code", "github", 
 
 
 class _File(NamedTuple):
-    """A file of a release."""
-
     version: Version
     url: str
     wheel: bool
@@ -56,7 +54,7 @@ class _Links(HTMLParser):
 
 
 def read_index(
-    *, body: str, url: str, name: str, version: str, since: str, python: str, prereleases: bool, limit: int
+    *, body: str, url: str, name: str, version: str, since: str, python: str = "", prereleases: bool, limit: int
 ) -> Index:
     """Read the releases of a package that fit a specifier `version` and a Python; raises ToolError."""
     files: dict[Version, list[_File]] = {}
@@ -84,7 +82,6 @@ def read_index(
 
 
 def read_about(*, text: str) -> About:
-    """Read the metadata of a release."""
     raw, _ = parse_email(text)
     links = {short(label): short(address) for label, address in raw.get("project_urls", {}).items()}
     plain = {label.casefold().strip(): address for label, address in links.items()}

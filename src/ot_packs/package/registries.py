@@ -39,7 +39,6 @@ class Registry:
             yield decoded(token).partition(":")[2]
 
     def holds(self, url: str) -> bool:
-        """True if an address lies in this registry."""
         return url.rstrip("/") == self.url or url.startswith(f"{self.url}/")
 
 
@@ -101,6 +100,5 @@ class Passwords:
             self._hosts = {}
 
     def of(self, host: str) -> tuple[str, str] | None:
-        """Return the name and the password for a host."""
         found = self._hosts.get(host)
         return (found[0], found[2] or "") if found else None

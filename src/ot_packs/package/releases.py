@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypedDict
 
 _LONGEST = 500  # characters of what a registry says of one thing
@@ -18,6 +18,16 @@ class Release(TypedDict):
     prerelease: bool
 
 
+class Wanted(TypedDict, total=False):
+    """Which releases of a package are wanted; `since` is the one that somebody has."""
+
+    version: str
+    since: str
+    python: str
+    prereleases: bool
+    limit: int
+
+
 class Choice(TypedDict):
     """The matching releases of a package, newest first, and the relevant ones among them."""
 
@@ -30,18 +40,7 @@ class Choice(TypedDict):
     behind: bool  # the newest is newer than `since`, or without that, not the matching one
 
 
-class Dependency(TypedDict):
-    """A dependency that differs between two releases; None where a release does not need it."""
-
-    name: str
-    extra: str
-    before: str | None
-    after: str | None
-
-
 class About(TypedDict):
-    """The metadata of a release."""
-
     summary: str
     license: str
     links: dict[str, str]
@@ -63,8 +62,6 @@ class Declared(TypedDict):
 
 
 class Used(TypedDict):
-    """Everything that the files of a project say of its packages."""
-
     packages: list[Declared]
     problems: list[str]
 
@@ -85,15 +82,6 @@ class Document(Choice):
 def short(text: object) -> str:
     """Return one line of bounded length."""
     return " ".join(str(text).split())[:_LONGEST] if isinstance(text, str | int | float) else ""
-
-
-def differences(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Dependency]:
-    """Compare what two releases need."""
-    for name in sorted({*before, *after}):
-        old, new = before.get(name), after.get(name)
-        if old != new:
-            plain, _, extra = name.partition(" ")
-            yield {"name": plain, "extra": extra.strip("[]"), "before": old, "after": new}
 
 
 def choose(fitting: Sequence[Release], *, prereleases: bool) -> Release | None:

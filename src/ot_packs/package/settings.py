@@ -38,7 +38,6 @@ class PythonIndexes:
     explicit: tuple[Registry, ...] = ()
 
     def find(self, url: str) -> Registry | None:
-        """Return the index that an address lies in."""
         return next((each for each in (*self.asked, *self.explicit) if each.holds(url)), None)
 
 
@@ -137,15 +136,11 @@ _PREFIX = "npm_config_"
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A value, and the file or variable that says it."""
-
     value: str
     source: str
 
 
 class NpmRegistries:
-    """The default registry, and those of scopes."""
-
     def __init__(self, settings: Mapping[str, Setting]) -> None:
         self._settings = settings
         self.default = self._read(settings.get("registry")) or self._authorized(Registry(PUBLIC["npm"][0], ""))
@@ -160,7 +155,6 @@ class NpmRegistries:
         return self._scopes.get(name.partition("/")[0], self.default)
 
     def find(self, url: str) -> Registry | None:
-        """Return the registry that an address lies in."""
         return next((each for each in (*self._scopes.values(), self.default) if each.holds(url)), None)
 
     def _read(self, setting: Setting | None) -> Registry | None:
@@ -192,7 +186,9 @@ def read_npm_registries(home: Path, environ: Mapping[str, str]) -> NpmRegistries
     variables = dict(_from_environment(environ))
     own = Path(_said(variables, "userconfig") or home / ".npmrc")
     users = _from_file(own, environ)
-    prefix = _said(variables, "prefix") or _said(users, "prefix") or _prefix(environ)
+    program = which("npm", path=environ.get("PATH", os.defpath))  # its own folder lies beside `etc`
+    installed = Path(program).parent.parent if program else "/usr/local"
+    prefix = _said(variables, "prefix") or _said(users, "prefix") or installed
     shared = Path(_said(variables, "globalconfig") or _said(users, "globalconfig") or Path(prefix) / "etc" / "npmrc")
     return NpmRegistries(_from_file(shared, environ) | users | variables)
 
@@ -232,12 +228,6 @@ def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, Setting
 def _said(settings: Mapping[str, Setting], name: str) -> str:
     found = settings.get(name)
     return os.path.expanduser(found.value) if found else ""  # noqa: PTH111 - a text, which may be empty
-
-
-def _prefix(environ: Mapping[str, str]) -> str:
-    """Return where npm is installed: its own folder lies beside `etc`."""
-    program = which("npm", path=environ.get("PATH", os.defpath))
-    return str(Path(program).parent.parent) if program else "/usr/local"
 
 
 def _places(url: str) -> Iterator[str]:

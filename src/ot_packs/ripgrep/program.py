@@ -46,7 +46,7 @@ def find_searched(files: AllowedFiles, path: str) -> Searched:
         raise PathRefusedError(path, f"what lies in a folder named {FOLDER} is never searched")
     folder = place if place.is_dir() else place.parent
     roots = tuple(str(root) for root in files.roots if place.is_relative_to(root))
-    closed = [*_NEVER_SEARCHED, *(f"/{_escape(str(found))}" for found in files.closed_in(folder))]
+    closed = [*_NEVER_SEARCHED, *("/" + _SPECIAL.sub(r"\\\g<0>", str(found)) for found in files.closed_in(folder))]
     # These come after all patterns of the caller, so nothing that they say brings it back.
     return Searched(place, folder, roots, tuple(f"--iglob=!{pattern}" for pattern in closed))
 
@@ -80,7 +80,3 @@ def _require_success(done: Finished) -> None:
     if advice:
         raise ToolError("query= can match within one line only, so it cannot contain the end of a line")
     raise ToolError(f"ripgrep says: {said(reason)}{'; use glob=' if 'file type' in reason else ''}")
-
-
-def _escape(path: str) -> str:
-    return _SPECIAL.sub(lambda found: f"\\{found[0]}", path)

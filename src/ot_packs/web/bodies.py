@@ -6,7 +6,7 @@ import codecs
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from mcp_core.json_types import Json
@@ -96,13 +96,6 @@ def _headings(lines: Sequence[str]) -> Iterator[Heading]:
             yield Heading(number, len(found[1]), _LINK.sub(r"\1", found[2]).strip())
 
 
-class Described(TypedDict):
-    """The headers and the body of an answer."""
-
-    headers: dict[str, str]
-    body: Json | bytes
-
-
 def encode_body(value: Json, form: dict[str, str] | None, text: str | None) -> tuple[bytes | None, dict[str, str]]:
     """Return the bytes that are sent, and the header that says what they are; raises ToolError if two are given."""
     if sum(given is not None for given in (value, form, text)) > 1:
@@ -114,13 +107,8 @@ def encode_body(value: Json, form: dict[str, str] | None, text: str | None) -> t
     return (text.encode(), {"content-type": "text/plain; charset=utf-8"}) if text is not None else (None, {})
 
 
-def describe_answer(answer: Answer) -> Described:
-    """Return an answer as values: JSON where it is JSON, else text where it is text, else bytes."""
-    headers = {name.lower(): value for name, value in answer.headers.items()}
-    return {"headers": headers, "body": _body(answer)}
-
-
-def _body(answer: Answer) -> Json | bytes:
+def body_of(answer: Answer) -> Json | bytes:
+    """Return the body of an answer: JSON where it is JSON, else text where it is text, else bytes."""
     kind = answer.media_type
     if kind == "application/json" or kind.endswith("+json"):
         try:

@@ -8,7 +8,6 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 
@@ -81,15 +80,8 @@ _MIGRATIONS = (
 )
 
 
-CacheRow = tuple[str, str, int, str, bytes, float, float, int]
-
-
-@dataclass(frozen=True, slots=True)
-class KeptPage:
-    """An answer from the database, and whether it may be used without a question."""
-
-    answer: Answer
-    fresh: bool
+KeptPage = tuple[Answer, bool]
+"""An answer from the database, and whether it may be used without a question."""
 
 
 class PageCache:
@@ -104,13 +96,11 @@ class PageCache:
         self._database: sqlite3.Connection | None = None
 
     def close(self) -> None:
-        """Let go of the file."""
         if self._database is not None:
             self._database.close()
             self._database = None
 
     def find(self, urls: Sequence[str]) -> dict[str, KeptPage]:
-        """Return what is kept for addresses."""
         try:
             with self._opened() as database:
                 return {url: kept for url in urls if (kept := self._find(database, url)) is not None}
@@ -133,7 +123,7 @@ class PageCache:
         except DatabaseUnavailableError:
             return
 
-    def _row(self, url: str, answer: Answer) -> CacheRow | None:
+    def _row(self, url: str, answer: Answer) -> tuple[object, ...] | None:
         headers = {name.lower(): value for name, value in answer.headers.items()}
         received = time.time()
         fresh = fresh_until(headers, received)
@@ -161,7 +151,7 @@ class PageCache:
         now = time.time()
         if now < row[4]:  # what is stale is soon replaced
             database.execute("UPDATE page SET used = ? WHERE asked = ?", (now, url))
-        return KeptPage(Answer(row[0], row[1], httpx2.Headers(json.loads(row[2])), row[3]), now < row[4])
+        return Answer(row[0], row[1], httpx2.Headers(json.loads(row[2])), row[3]), now < row[4]
 
     def _make_room(self, database: sqlite3.Connection) -> None:
         """Remove the pages that were not used for longest, until the others fit."""

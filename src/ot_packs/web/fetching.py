@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Literal, TypedDict
 from urllib.parse import urlsplit
@@ -17,26 +16,22 @@ from anyio import to_thread
 from mcp_core.atomic_write import write_file
 from ot.context import CallContext, current
 from ot.errors import CallError, ToolError
-from ot.isolate import IsolateHost
-from ot.registry.definitions import Touches
-from ot_packs.helper_results import as_declared
-from ot_packs.net.addresses import Allowed, read_target
+from ot_packs.helper_results import call_helper
+from ot_packs.net.addresses import Allowed, read_allowed, read_target
 from ot_packs.net.client import AGENT, Answer, GuardedClient, ask
+from ot_packs.net.services import phrase_of
 from ot_packs.web.bodies import decode_page, find_section
 from ot_packs.web.cache import KeptPage, PageCache, questions
 from ot_packs.web.page import Page
 
-_MAX = 500_000  # bytes that are read of it, as the standard asks for
-
-Get = Callable[[str, int], Awaitable[Answer]]
+_MAX_RULES = 500_000  # bytes that are read of a robots.txt, as the standard asks for
 
 
 class Robots:
-    """The rules of the sites that a call has asked."""
+    """The rules of `robots.txt` of the sites that a call has asked, each fetched once."""
 
-    def __init__(self, get: Get, agent: str) -> None:
-        self._get = get
-        self._agent = agent
+    def __init__(self, client: GuardedClient) -> None:
+        self._client = client
         self._rules: dict[str, RobotFileParser] = {}
         self._locks: dict[str, anyio.Lock] = {}
 
@@ -48,11 +43,11 @@ class Robots:
             async with self._locks.setdefault(site, anyio.Lock()):
                 if site not in self._rules:
                     self._rules[site] = await self._read(site)
-        return self._rules[site].can_fetch(self._agent, url)
+        return self._rules[site].can_fetch(AGENT, url)
 
     async def _read(self, site: str) -> RobotFileParser:
         try:
-            answer = await self._get(f"{site}/robots.txt", _MAX)
+            answer = await ask(self._client, "GET", f"{site}/robots.txt", limit=_MAX_RULES)
         except CallError:
             return _rules()  # the page itself will say what is wrong with the site
         if answer.status in (401, 403):
@@ -81,24 +76,6 @@ _MOST_UNKEPT = 5_000_000  # bytes of pages that are in memory until they are kep
 _TEXT = ("application/json", "application/xml", "application/javascript", "application/yaml", "application/toml")
 
 
-@dataclass(frozen=True, slots=True)
-class WebOptions:
-    """The settings of the pack."""
-
-    allow: tuple[str, ...]
-    max_size: int  # bytes
-    cache_size: int  # bytes
-
-
-def read_options(config: Mapping[str, object]) -> WebOptions:
-    """Read `packs.web`; raises ToolError with the key that is wrong."""
-    allow = config.get("allow", [])
-    if not isinstance(allow, list | tuple) or not all(isinstance(entry, str) for entry in allow):
-        raise ToolError("packs.web.allow is not a list of hosts, hosts with ports, or networks")
-    sizes = (_read_size(config, "max_size", 10_000_000), _read_size(config, "cache_size", 100_000_000))
-    return WebOptions(tuple(allow), *sizes)
-
-
 def _read_size(config: Mapping[str, object], key: str, default: int) -> int:
     value = config.get(key, default)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
@@ -117,19 +94,20 @@ class ConvertedDocument(TypedDict):
 
 
 class Fetcher:
-    """Fetches for one call."""
+    """Fetches for one call; raises ToolError for an option of the pack that is wrong."""
 
-    def __init__(self, context: CallContext, client: GuardedClient, allowed: Allowed, options: WebOptions) -> None:
+    def __init__(self, context: CallContext, client: GuardedClient, allowed: Allowed) -> None:
         self._context = context
         self._client = client
         self._allowed = allowed
-        self._options = options
-        self._cache = PageCache(context.state, size=options.cache_size)
+        self._max_size = _read_size(context.config, "max_size", 10_000_000)
+        self._cache_size = _read_size(context.config, "cache_size", 100_000_000)
+        self._cache = PageCache(context.state, size=self._cache_size)
         self._caching = anyio.Lock()
         self._found: dict[str, KeptPage | None] = {}  # of the addresses that are expected
         self._new: list[tuple[str, Answer]] = []  # answers that are not yet kept
         self._unkept = 0  # bytes of them
-        self.robots = Robots(self._get, AGENT)
+        self.robots = Robots(client)
 
     def check(self, url: str) -> None:
         """Raise AddressRefusedError for an address that is refused whatever it resolves to."""
@@ -140,25 +118,23 @@ class Fetcher:
     ) -> Answer:
         """Make a plain request, whose answer is not kept; raises AddressRefusedError, ToolError and others."""
         self.check(url)
-        return await ask(self._client, method, url, limit=self._options.max_size, headers=headers, content=content)
+        return await ask(self._client, method, url, limit=self._max_size, headers=headers, content=content)
 
     async def expect(self, urls: Sequence[str]) -> None:
         """Look up addresses among the kept pages, all at once, before `get` asks for one after the other."""
         async with self._caching:
             unknown = [url for url in urls if url not in self._found]
-            if unknown and self._options.cache_size:
+            if unknown and self._cache_size:
                 found = await to_thread.run_sync(self._cache.find, unknown)
                 self._found |= {url: found.get(url) for url in unknown}
 
     async def keep(self) -> None:
-        """Keep what was fetched."""
         answers, self._new, self._unkept = self._new, [], 0
-        if answers and self._options.cache_size:
+        if answers and self._cache_size:
             async with self._caching:
                 await to_thread.run_sync(self._cache.keep, answers)
 
     def close(self) -> None:
-        """Let go of the kept pages."""
         self._cache.close()
 
     async def get(self, url: str) -> tuple[Answer, bool]:
@@ -166,15 +142,15 @@ class Fetcher:
         self.check(url)
         if url not in self._found:
             await self.expect([url])
-        kept = self._found.pop(url, None)
-        if kept is not None and kept.fresh:
-            return kept.answer, True
-        headers = questions(kept.answer.headers) if kept is not None else {}
-        answer = await ask(self._client, "GET", url, limit=self._options.max_size, headers=headers)
+        kept, fresh = self._found.pop(url, None) or (None, False)
+        if kept is not None and fresh:
+            return kept, True
+        headers = questions(kept.headers) if kept is not None else {}
+        answer = await ask(self._client, "GET", url, limit=self._max_size, headers=headers)
         if kept is not None and answer.status == HTTPStatus.NOT_MODIFIED:
-            answer = Answer(kept.answer.url, 200, kept.answer.headers | dict(answer.headers), kept.answer.body)
+            answer = Answer(kept.url, 200, kept.headers | dict(answer.headers), kept.body)
         if answer.status >= 400:
-            raise ToolError(_word_refusal(url, answer))
+            raise ToolError(f"{url[:200]} answers {answer.status} {phrase_of(answer.status)}")
         self._new.append((url, answer))
         self._unkept += len(answer.body)
         if self._unkept > _MOST_UNKEPT:
@@ -189,14 +165,8 @@ class Fetcher:
         if kind not in _HTML:
             return {"title": "", "text": _as_text(answer, kind), "links": [], "metadata": {}}
         html, charset = decode_page(answer.body, answer.charset)
-        read = await self._context.part(IsolateHost).run(
-            "ot_packs.web.page",
-            "read_page",
-            {"html": html, "url": answer.url, "plain": form == "text"},
-            touches=Touches(),
-            libraries=self._context.registry.pack("web").libraries,
-        )
-        page = as_declared(read, Page)
+        options: dict[str, object] = {"html": html, "url": answer.url, "plain": form == "text"}
+        page = await call_helper("web", "ot_packs.web.page", "read_page", options, Page)
         page["metadata"]["charset"] = charset
         return page | {"text": html} if form == "html" else page
 
@@ -205,31 +175,23 @@ class Fetcher:
         file = self._context.state / f"document-{secrets.token_hex(8)}"
         try:
             await to_thread.run_sync(write_file, file, answer.body)
-            read = await self._context.part(IsolateHost).run(
-                "ot_tools.convert",
-                "auto",
-                {"path": str(file)},
-                touches=Touches(reads=(str(file),)),
-                libraries=self._context.registry.pack("convert").libraries,
+            place = str(file)
+            document = await call_helper(
+                "convert", "ot_tools.convert", "auto", {"path": place}, ConvertedDocument, reads=place
             )
         finally:
             file.unlink(missing_ok=True)
-        document = as_declared(read, ConvertedDocument)
         about = {"format": document["format"], document["unit"] + "s": str(document["total"])}
         return {"title": document["title"], "text": document["text"], "links": [], "metadata": about}
-
-    async def _get(self, url: str, limit: int) -> Answer:
-        return await ask(self._client, "GET", url, limit=limit)
 
 
 @asynccontextmanager
 async def open_fetcher() -> AsyncIterator[Fetcher]:
     """Open the means of the current call; nothing is open when it ends."""
     context = current()
-    options = read_options(context.config)
-    allowed = Allowed(options.allow)
+    allowed = read_allowed("web", context.config)
     async with GuardedClient(allowed) as client:
-        with closing(Fetcher(context, client, allowed, options)) as fetcher:
+        with closing(Fetcher(context, client, allowed)) as fetcher:
             yield fetcher
             await fetcher.keep()
 
@@ -247,11 +209,3 @@ def _as_text(answer: Answer, kind: str) -> str:
             f"{answer.url[:200]} is {kind or 'of an unknown type'}, which is not text; web.request returns its bytes"
         )
     return decode_page(answer.body, answer.charset)[0]
-
-
-def _word_refusal(url: str, answer: Answer) -> str:
-    try:
-        phrase = HTTPStatus(answer.status).phrase
-    except ValueError:
-        phrase = "an unknown status"
-    return f"{url[:200]} answers {answer.status} {phrase}"

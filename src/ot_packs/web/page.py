@@ -62,15 +62,11 @@ _METADATA = {
 
 
 class Link(TypedDict):
-    """A link of a page."""
-
     text: str
     url: str
 
 
 class Page(TypedDict):
-    """The content of a page."""
-
     title: str
     text: str
     links: list[Link]
@@ -91,7 +87,7 @@ def read_page(*, html: str, url: str, plain: bool = False) -> Page:
         text = read_text(html)
     else:
         main = _main_part(tree, html)
-        text = _plain(main) if plain else _markdown(main, base)
+        text = join_lines(main.itertext("*")) if plain else _markdown(main, base)
     return {"title": title, "text": text, "links": links[:_MAX_LINKS], "metadata": metadata}
 
 
@@ -168,10 +164,6 @@ def _depth(element: HtmlElement) -> int:
         depth += 1 if event == "start" else -1
         deepest = max(deepest, depth)
     return deepest
-
-
-def _plain(element: HtmlElement) -> str:
-    return join_lines(element.itertext("*"))
 
 
 def _markdown(element: HtmlElement, base: str) -> str:

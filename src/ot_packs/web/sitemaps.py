@@ -6,7 +6,6 @@ import html
 import re
 import zlib
 from collections.abc import Iterator
-from typing import TypedDict
 from urllib.parse import urljoin
 
 from ot.errors import CallError, ToolError
@@ -22,32 +21,25 @@ _MOST_FILES = 20
 _UNPACKED = 50_000_000  # bytes, the most that a sitemap may have
 
 
-class ListedPage(TypedDict):
-    """A page in a sitemap, and when it was changed as far as that is known."""
-
-    url: str
-    changed: str | None
-
-
-async def list_site(fetcher: Fetcher, url: str, limit: int) -> tuple[list[ListedPage], bool]:
-    """Return pages of a site in the order of its sitemaps, and whether there are more; raises ToolError."""
+async def list_site(fetcher: Fetcher, url: str, limit: int) -> tuple[dict[str, str | None], bool]:
+    """Return the pages in a site's sitemaps with when they changed, and whether there are more; raises ToolError."""
     waiting = [url] if url.partition("?")[0].endswith((".xml", ".xml.gz")) else await _places(fetcher, url)
-    found: dict[str, ListedPage] = {}
+    found: dict[str, str | None] = {}
     for place in waiting:  # which grows while it is gone through
         answer = await _get(fetcher, place)
         if answer is None:
             continue
-        for kind, listed in _entries(_unpack(answer)):
+        for kind, page, changed in _entries(_unpack(answer)):
             if kind == "sitemap":
-                if len(waiting) < _MOST_FILES and listed["url"] not in waiting:
-                    waiting.append(listed["url"])
+                if len(waiting) < _MOST_FILES and page not in waiting:
+                    waiting.append(page)
             elif len(found) == limit:
-                return [*found.values()], True
+                return found, True
             else:
-                found.setdefault(listed["url"], listed)
+                found.setdefault(page, changed)
     if not found:
         raise ToolError(f"{url[:200]} has no readable sitemap; tried {', '.join(waiting)[:500]}")
-    return [*found.values()], False
+    return found, False
 
 
 async def _places(fetcher: Fetcher, url: str) -> list[str]:
@@ -74,8 +66,8 @@ def _unpack(answer: Answer) -> str:
     return data.decode("utf-8", errors="replace")
 
 
-def _entries(text: str) -> Iterator[tuple[str, ListedPage]]:
+def _entries(text: str) -> Iterator[tuple[str, str, str | None]]:
     for entry in _ENTRY.finditer(text):
         if location := _LOCATION.search(entry[2]):
             changed = _CHANGED.search(entry[2])
-            yield entry[1], {"url": html.unescape(location[1]), "changed": changed[1] if changed else None}
+            yield entry[1], html.unescape(location[1]), changed[1] if changed else None

@@ -126,7 +126,7 @@ async def test_a_file_that_changes_meanwhile_is_left_alone_and_named(tmp_path: P
     (tmp_path / "d.py").unlink()
     (tmp_path / "d.py").symlink_to(tmp_path / "b.py")
 
-    failed = await apply_rewrite(
+    failed = apply_rewrite(
         RewritePlan([FileRewrite(name, "mine\n", version) for name, version in versions.items()]), tree
     )
 

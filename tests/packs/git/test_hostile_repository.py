@@ -10,9 +10,18 @@ import pytest
 
 from ot.processes.run_program import run_program
 from ot_packs.git.changes import COMMIT_OPTIONS, SWITCH_OPTIONS
-from ot_packs.git.hardened import DIFF_OPTIONS, SETTINGS, setting_variables, setting_words, without_drivers
 from ot_packs.git.outputs import FORMAT, LOG_OPTIONS
-from ot_packs.git.program import confine_git, environment_of, find_git, open_git
+from ot_packs.git.program import (
+    DIFF_OPTIONS,
+    SETTINGS,
+    confine_git,
+    environment_of,
+    find_git,
+    open_git,
+    setting_variables,
+    setting_words,
+    without_drivers,
+)
 from ot_packs.git.repository import Repository
 from tests.engine import open_engine
 from tests.packs.answers import refusal_of, value_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ot_packs.net.repeating import seconds_to_wait
+from ot_packs.net.calling import seconds_to_wait
 
 NOW = 1_800_000_000.0  # 15 January 2027, 08:00:00 GMT
 

@@ -16,7 +16,7 @@ from ot.errors import ConsentError, PathRefusedError, ToolError
 from ot.execution.tool_executor import ToolExecutor
 from ot.files.allowed_files import AllowedFiles
 from ot_packs.program_output import Captured
-from ot_packs.shell.allowed_programs import read_rules
+from ot_packs.shell import read_rules
 from tests.engine import open_engine
 from tests.opened_executor import open_executor, wait_until
 from tests.packs.answers import agree

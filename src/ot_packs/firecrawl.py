@@ -40,7 +40,6 @@ def succeeded(answer: Json) -> Json:
 
 
 async def begin(service: ServiceClient, kind: str, body: Mapping[str, object]) -> str:
-    """Begin a job, and return its id."""
     answer = succeeded(await service.post(kind, body, repeatable=False))
     return checked_id(text_of(answer, "id"))
 

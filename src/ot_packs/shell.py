@@ -13,7 +13,6 @@ import re
 import shlex
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ot.errors import ToolError
@@ -34,56 +33,47 @@ _INTERPRETER = re.compile(r"(python|pypy)[\d.]*")
 _MENTION = re.compile(rf"(?<![\w.-]){_OWN_NAME}(?![\w/-])", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class AllowedPrograms:
-    """Commands that begin with one of some sequences of words; in a word, `*` stands for anything."""
+def find_program(allow: object, files: AllowedFiles, argv: Sequence[str], cwd: Path) -> Path:
+    """Return the program of a command; raises ToolError where the rules do not allow it, or it is not there."""
+    rules = read_rules(allow)
+    _check_words(argv)
+    if not any(_fits(rule, argv, cwd, files.project) for rule in rules):
+        allowed = ", ".join(map(shlex.join, rules[:20])) or "none"
+        raise ToolError(
+            f"{argv[0]!r} is not among the programs that may be run ({allowed}): "
+            f"a person can add it to {_KEY} in their onetool.yaml"
+        )
+    program = _look_up(argv[0], cwd, files)
+    _refuse_onetool(argv, program, cwd)
+    return program
 
-    rules: tuple[tuple[str, ...], ...]
-    files: AllowedFiles
 
-    def find(self, argv: Sequence[str], *, cwd: Path) -> Path:
-        """Return the program of a command; raises ToolError where it is not allowed, or not there."""
-        _check_words(argv)
-        if not any(self._fits(rule, argv, cwd) for rule in self.rules):
-            allowed = ", ".join(map(shlex.join, self.rules[:20])) or "none"
-            raise ToolError(
-                f"{argv[0]!r} is not among the programs that may be run ({allowed}): "
-                f"a person can add it to {_KEY} in their onetool.yaml"
-            )
-        program = self._look_up(argv[0], cwd)
-        self._refuse_onetool(argv, program, cwd)
-        return program
+def _fits(rule: Sequence[str], argv: Sequence[str], cwd: Path, project: Path) -> bool:
+    """True for a command that begins with the words of a rule; in a word, `*` stands for anything."""
+    name, *words = rule
+    paths = "/" in name and "/" in argv[0]
+    same = _absolute(argv[0], cwd) == _absolute(name, project) if paths else argv[0] == name
+    given = argv[1 : len(rule)]
+    return same and len(given) == len(words) and all(map(fnmatch.fnmatchcase, given, words))
 
-    def _fits(self, rule: Sequence[str], argv: Sequence[str], cwd: Path) -> bool:
-        name, *words = rule
-        if "/" in name:
-            same = "/" in argv[0] and _absolute(argv[0], cwd) == _absolute(name, self.files.project)
-        else:
-            same = argv[0] == name
-        given = argv[1 : len(rule)]
-        return same and len(given) == len(words) and all(map(fnmatch.fnmatchcase, given, words))
 
-    def _look_up(self, name: str, cwd: Path) -> Path:
-        found = shutil.which(_absolute(name, cwd) if "/" in name else name, path=self._search_path())
-        if found is None:
-            raise ToolError(f"there is no program {name!r} on the server's PATH, outside of the folders that tools use")
-        return Path(found)
+def _look_up(name: str, cwd: Path, files: AllowedFiles) -> Path:
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    # Those that tools may write to are left out.
+    own = [each for each in folders if each.startswith("/") and not files.contains(Path(os.path.realpath(each)))]
+    found = shutil.which(_absolute(name, cwd) if "/" in name else name, path=os.pathsep.join(own))
+    if found is None:
+        raise ToolError(f"there is no program {name!r} on the server's PATH, outside of the folders that tools use")
+    return Path(found)
 
-    def _search_path(self) -> str:
-        """Return the folders of PATH, without those that tools may write to."""
-        folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-        own = [
-            each for each in folders if each.startswith("/") and not self.files.contains(Path(os.path.realpath(each)))
-        ]
-        return os.pathsep.join(own)
 
-    def _refuse_onetool(self, argv: Sequence[str], program: Path, cwd: Path) -> None:
-        real = os.path.realpath(program)
-        words = [str(program), real]
-        if any(_starts_others(Path(word).name) for word in words):
-            words += [part for word in argv[1:] for part in (word, *_programs_in(word, cwd))]
-        if any(_MENTION.search(word) for word in words[2:]) or any(Path(word).name == _OWN_NAME for word in words):
-            raise ToolError("tools cannot run OneTool itself: only a person can type its commands")
+def _refuse_onetool(argv: Sequence[str], program: Path, cwd: Path) -> None:
+    words = [str(program), os.path.realpath(program)]
+    names = [Path(word).name for word in words]
+    if any(name in _STARTERS or _INTERPRETER.fullmatch(name) for name in names):
+        words += [part for word in argv[1:] for part in (word, *_programs_in(word, cwd))]
+    if any(_MENTION.search(word) for word in words[2:]) or any(Path(word).name == _OWN_NAME for word in words):
+        raise ToolError("tools cannot run OneTool itself: only a person can type its commands")
 
 
 def read_rules(options: object) -> tuple[tuple[str, ...], ...]:
@@ -104,10 +94,6 @@ def _check_words(argv: Sequence[str]) -> None:
         raise ToolError("argv contains a null character")
     if sum(map(len, argv)) > _MOST:
         raise ToolError(f"argv has more than {_MOST:,} characters; write long texts to a file, and name the file")
-
-
-def _starts_others(name: str) -> bool:
-    return name in _STARTERS or _INTERPRETER.fullmatch(name) is not None
 
 
 def _programs_in(word: str, cwd: Path) -> list[str]:

@@ -1,1 +1,0 @@
-"""Libraries as Context7 knows them, and their versions."""

@@ -1,1 +1,0 @@
-"""Crawls and extractions that Firecrawl does while a call waits."""
