@@ -61,8 +61,13 @@ def _make(plain: type, *, eq: bool, frozen: bool, slots: bool, kw_only: bool) ->
         "__repr__": _repr,
     }
     if eq:
-        compared = _reader([name for name, own in fields.items() if own.compare])
-        body |= {"__eq__": _build_eq(compared), "__hash__": _build_hash(compared) if frozen else None}
+        names = [name for name, own in fields.items() if own.compare]
+        compared: Callable[[object], object] = attrgetter(*names) if names else lambda record: ()
+
+        def same(self: object, other: object) -> bool:
+            return compared(self) == compared(other) if other.__class__ is self.__class__ else NotImplemented
+
+        body |= {"__eq__": same, "__hash__": (lambda self: hash(compared(self))) if frozen else None}
     own = plain.__dict__
     body = {name: value for name, value in body.items() if own.get(name) is None or name == "__dataclass_fields__"}
     made = _with_slots(plain, fields, body) if slots else _with_members(plain, body)
@@ -179,19 +184,3 @@ def _freeze(made: type[Any], names: frozenset[str]) -> None:
 def _repr(self: Record) -> str:
     shown = (f"{name}={getattr(self, name)!r}" for name, own in self.__dataclass_fields__.items() if own.repr)
     return f"{type(self).__qualname__}({', '.join(shown)})"
-
-
-def _reader(names: list[str]) -> Callable[[object], object]:
-    """Return what reads fields, as one value that can be compared."""
-    return attrgetter(*names) if names else lambda record: ()
-
-
-def _build_eq(compared: Callable[[object], object]) -> Callable[[object, object], bool]:
-    def eq(self: object, other: object) -> bool:
-        return compared(self) == compared(other) if other.__class__ is self.__class__ else NotImplemented
-
-    return eq
-
-
-def _build_hash(compared: Callable[[object], object]) -> Callable[[object], int]:
-    return lambda self: hash(compared(self))

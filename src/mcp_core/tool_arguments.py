@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import Json
 from mcp_core.json_values import to_json_value, write_json
 from mcp_core.mcp_log import Redactor, tool_log
 from mcp_core.quick_dataclass import dataclass
@@ -127,11 +127,6 @@ class ToolForm:
     terms: Terms | None
 
 
-def set_terms(function: ToolFunction, terms: Terms) -> None:
-    """Bind terms to a tool function; they show wherever its form is looked at."""
-    function.__dict__["__tool_terms__"] = terms
-
-
 def find_form(function: ToolFunction) -> ToolForm:
     """Find the model that a tool function takes first, and the parameter for the server's context, if it has one.
 
@@ -172,9 +167,13 @@ def requires_consent(word: str, *, effect: str, argument: str = CONSENT_ARGUMENT
         model = _with_consent(find_form(function).model, word, argument)
 
         def ask(arguments: ToolArguments, tool: str) -> str:
-            return _word_question(tool, effect, arguments.model_dump(exclude={argument}))
+            text = write_json(Redactor().value(to_json_value(arguments.model_dump(exclude={argument}))))
+            if len(text) > _SHOWN:
+                text = f"{text[:_SHOWN]}... ({len(text)} characters)"
+            return f"Allow {tool}? It {effect}. Arguments: {text}"
 
-        set_terms(function, Terms(model, _word_notice(word, effect, argument), ask))
+        # Found there wherever the form of the tool is looked at.
+        function.__dict__["__tool_terms__"] = Terms(model, _word_notice(word, effect, argument), ask)
         return ToolArguments.declare(function)
 
     return declare
@@ -198,10 +197,3 @@ def _word_notice(word: str, effect: str, argument: str) -> str:
         f'that, and state their consent with `{argument}` set to "{word}". Never use it frivolously: not on your own '
         "initiative, not to try something out, not because it might be useful."
     )
-
-
-def _word_question(tool: str, effect: str, arguments: JsonObject) -> str:
-    text = write_json(Redactor().value(to_json_value(arguments)))
-    if len(text) > _SHOWN:
-        text = f"{text[:_SHOWN]}... ({len(text)} characters)"
-    return f"Allow {tool}? It {effect}. Arguments: {text}"

@@ -136,7 +136,13 @@ class BackgroundTranscriber:
             for sentence in read_aloud(question):
                 if not await answer.say(sentence):
                     return None
-            utterance = await (self._next_recorded() if self._question is None else self._next_live(self._question))
+            if self._question is None:
+                utterance = await self._next_recorded()
+            else:  # neither what was said before the end of the question, nor our own voice
+                await anyio.sleep(_ECHO)
+                self._question.said = True
+                longest = self._settings.vad.max_length + self._settings.vad.min_silence + _LATE
+                utterance = await self._question.answer(patience=self._settings.answer_window, longest=longest)
         finally:
             self._question = None
         if utterance is None:
@@ -145,15 +151,6 @@ class BackgroundTranscriber:
         if agreed is None and self._settings.wake_word is None:
             self._kept = utterance  # no answer, but perhaps the next request
         return agreed
-
-    async def _next_live(self, question: OpenQuestion) -> Utterance | None:
-        """Return what is said after the question: neither what was said before, nor our own voice."""
-        await anyio.sleep(_ECHO)
-        question.said = True
-        vad = self._settings.vad
-        return await question.answer(
-            patience=self._settings.answer_window, longest=vad.max_length + vad.min_silence + _LATE
-        )
 
     async def _next_recorded(self) -> Utterance | None:
         """Return what is said next in a recording, unless that is long after what is being answered."""

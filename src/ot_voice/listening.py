@@ -124,7 +124,8 @@ async def open_listening(
 
     `catch_up` waits for servers that a text names, as `ot.proxy.Servers` does; questions to `consent` are put aloud.
     """
-    ear = build_ear(settings)
+    waker = WakeWord(settings.wake_word, threshold=settings.wake_threshold) if settings.wake_word else None
+    ear = Ear(SileroDetector(), settings.vad, waker=waker, window=settings.wake_window)
     names = LiveNames(executor, settings, catch_up=catch_up)
     speaker = EspeakSpeaker(player, voice=settings.voice, speed=settings.speed) if player is not None else None
     async with IsolateHost(memory=_MEMORY, idle_timeout=_FOR_GOOD) as host:
@@ -135,12 +136,6 @@ async def open_listening(
             if consent is not None:
                 consent.put = transcriber.ask
             yield transcriber
-
-
-def build_ear(settings: VoiceSettings) -> Ear:
-    """Build speech detection, and the wake word if one is set; raises VoiceError."""
-    waker = WakeWord(settings.wake_word, threshold=settings.wake_threshold) if settings.wake_word else None
-    return Ear(SileroDetector(), settings.vad, waker=waker, window=settings.wake_window)
 
 
 def build_recogniser(host: IsolateHost, names: LiveNames, settings: VoiceSettings) -> Recogniser:

@@ -15,8 +15,7 @@ from anyio import to_thread
 from mcp_core.atomic_write import write_file
 from ot.errors import VoiceError
 from ot.processes.run_program import run_program
-from ot_voice.audio import RATE, load_library
-from ot_voice.wav import read_audio, write_wav
+from ot_voice.audio import RATE, load_library, read_audio, write_wav
 
 _HEAD = 44  # bytes before the samples in the WAVs that we write
 

@@ -50,9 +50,14 @@ class SecondOpinion:
         self._answers = answers
 
     async def prepare(self) -> None:
+        async def prepare_commands() -> None:
+            for beside in (self._commands, self._answers):
+                with _failure_logged():
+                    await beside.prepare()
+
         failure: VoiceError | None = None
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._prepare_commands)
+            tasks.start_soon(prepare_commands)
             try:
                 await self._free.prepare()
             except VoiceError as error:
@@ -89,11 +94,6 @@ class SecondOpinion:
         if False in heard:
             return False
         return True if heard == {True} else None
-
-    async def _prepare_commands(self) -> None:
-        for beside in (self._commands, self._answers):
-            with _failure_logged():
-                await beside.prepare()
 
 
 @contextmanager

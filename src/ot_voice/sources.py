@@ -22,8 +22,7 @@ from anyio import to_thread
 
 from ot.errors import VoiceError
 from ot.logs import write_log
-from ot_voice.audio import BLOCK, RATE, SAMPLE, Resampler, load_library, samples_of, seconds_of
-from ot_voice.wav import read_audio
+from ot_voice.audio import BLOCK, RATE, SAMPLE, Resampler, load_library, read_audio, samples_of, seconds_of
 
 _PIECE = 8 * BLOCK
 _AHEAD = 1.5  # seconds of audio that a pipe may be ahead of the clock before it cannot be a live one
@@ -147,7 +146,11 @@ class MicrophoneSource:
                 with anyio.move_on_after(1):  # a device that was pulled out sends nothing more
                     await self._arrived.wait()
                 self._arrived.clear()
-                self._forget_beyond(most)
+                lost = max(0, len(self._waiting) - most)
+                for _ in range(lost):
+                    self._waiting.popleft()
+                if lost:
+                    write_log(logging.WARNING, "voice.overrun", lost_ms=round(lost * _BLOCK * 1000))
                 while self._waiting:
                     yield resampler.feed(samples_of(self._waiting.popleft()))
         raise VoiceError("the microphone", "the device stopped")
@@ -171,11 +174,3 @@ class MicrophoneSource:
         except (sounddevice.PortAudioError, ValueError) as error:
             raise VoiceError("the microphone", f"cannot be opened: {error}") from error
         return stream, rate
-
-    def _forget_beyond(self, most: int) -> None:
-        lost = 0
-        while len(self._waiting) > most:
-            self._waiting.popleft()
-            lost += 1
-        if lost:
-            write_log(logging.WARNING, "voice.overrun", lost_ms=round(lost * _BLOCK * 1000))

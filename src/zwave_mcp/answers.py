@@ -109,13 +109,12 @@ def _not_confirmed(error: errors.NotConfirmedError) -> Report:
 
 
 def _list_candidates(candidates: Iterable[errors.Candidate]) -> str:
-    return "; ".join(map(_describe, candidates))
-
-
-def _describe(candidate: errors.Candidate) -> str:
-    place = f" in {quote_name(candidate.location)}" if candidate.location else ""
-    what = f" ({', '.join(candidate.abilities)})" if candidate.abilities else ""
-    return f"node {candidate.node} {quote_name(candidate.name)}{place}{what}"
+    described = []
+    for candidate in candidates:
+        place = f" in {quote_name(candidate.location)}" if candidate.location else ""
+        what = f" ({', '.join(candidate.abilities)})" if candidate.abilities else ""
+        described.append(f"node {candidate.node} {quote_name(candidate.name)}{place}{what}")
+    return "; ".join(described)
 
 
 def _refuse_boolean(value: object) -> object:

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from mcp_core.json_types import Json
 from zwave_mcp.controls import SECURED, read_percent
 from zwave_mcp.devices import list_abilities
-from zwave_mcp.network import Controller, LinkState, Network
+from zwave_mcp.network import LinkState, Network
 from zwave_mcp.nodes import CommandClass, Node, Status, Value
 
 _LIGHTS = frozenset({CommandClass.BINARY_SWITCH, CommandClass.MULTILEVEL_SWITCH})
@@ -73,6 +73,7 @@ def describe_health(network: Network) -> Health:
         problem = network.link.problem or "still connecting for the first time"
         return {"healthy": False, "problems": [f"Not connected: {problem}."], "connection": connection}
     devices = network.devices()
+    controller = network.controller
     dead = [node for node in devices if node.status is Status.DEAD]
     not_ready = [node for node in devices if not node.ready and node.status is not Status.DEAD]
     problems = _list_problems(network, dead, not_ready)
@@ -80,7 +81,14 @@ def describe_health(network: Network) -> Health:
         "healthy": not problems,
         "problems": problems,
         "connection": connection,
-        "controller": _describe_controller(network.controller),
+        "controller": {
+            "driver_ready": controller.ready,
+            "driver": controller.driver,
+            "status": controller.status,
+            "home_id": controller.home_id,
+            "all_nodes_ready": controller.all_nodes_ready,
+            "statistics": dict(controller.statistics),
+        },
         "devices": {"total": len(devices), **Counter(node.status.value for node in devices)},
         "dead": [_describe_device(node) for node in dead],
         "asleep": [_describe_device(node) for node in devices if node.status is Status.ASLEEP],
@@ -121,17 +129,6 @@ def _describe_connection(network: Network) -> Connection:
     if link.facts:
         connection["server"] = dict(link.facts)
     return connection
-
-
-def _describe_controller(controller: Controller) -> Radio:
-    return {
-        "driver_ready": controller.ready,
-        "driver": controller.driver,
-        "status": controller.status,
-        "home_id": controller.home_id,
-        "all_nodes_ready": controller.all_nodes_ready,
-        "statistics": dict(controller.statistics),
-    }
 
 
 def _describe_device(node: Node) -> Attention:
@@ -212,18 +209,14 @@ def describe_value(value: Value, *, several_endpoints: bool) -> ValueLine:
     if value.key_name and value.key_name not in value.name:
         line["key"] = value.key_name
     if value.writeable:
-        _describe_choice(value, line)
+        line["writeable"] = True
+        if value.minimum is not None:
+            line["min"] = value.minimum
+        if value.maximum is not None:
+            line["max"] = value.maximum
+        if value.states:
+            line["choices"] = list(value.states.values())
     return line
-
-
-def _describe_choice(value: Value, line: ValueLine) -> None:
-    line["writeable"] = True
-    if value.minimum is not None:
-        line["min"] = value.minimum
-    if value.maximum is not None:
-        line["max"] = value.maximum
-    if value.states:
-        line["choices"] = list(value.states.values())
 
 
 def _describe_state(node: Node, line: DeviceLine) -> None:

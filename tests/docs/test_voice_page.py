@@ -11,8 +11,8 @@ import pytest
 
 from onetool.cli import COMMANDS, listen
 from ot.config.loader import load_config
+from ot_voice.audio import write_wav
 from ot_voice.events import AnswerEnded, Heard
-from ot_voice.wav import write_wav
 from tests.engine import open_engine
 from tests.voice.listening_room import Replies, Seen
 from tests.voice.spoken_audio import in_a_room, speak

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ot_voice.wav import write_wav
+from ot_voice.audio import write_wav
 from tests.models.servers import ScriptedServer, scripted_server
 from tests.voice.spoken_audio import in_a_room, speak
 from tests.zwave_house import ZwaveHouse

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy
 
-from ot_voice.audio import BLOCK, Resampler
-from ot_voice.wav import read_samples
+from ot_voice.audio import BLOCK, Resampler, read_samples
 from tests.availability import require_program
 
 RATE = 16_000

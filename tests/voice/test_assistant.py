@@ -11,11 +11,11 @@ import pytest
 
 from ot.ai.messages import ToolEnded
 from ot.config.assistant import VoiceSettings
+from ot_voice.audio import write_wav
 from ot_voice.events import AnswerEnded, Answering, Heard, Interrupted, Spoken
 from ot_voice.listening import open_listening
 from ot_voice.players import FolderPlayer
 from ot_voice.sources import WavSource
-from ot_voice.wav import write_wav
 from tests.models.clients import assert_sound, open_client
 from tests.models.servers import ScriptedServer, scripted_server
 from tests.opened_executor import add_tool, open_executor

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ot_voice.wav import write_wav
+from ot_voice.audio import write_wav
 from tests.preloaded import run_preloaded
 from tests.voice.spoken_audio import in_a_room, silence, speak
 

@@ -10,9 +10,8 @@ import anyio
 import pytest
 
 from ot.errors import VoiceError
-from ot_voice.audio import BLOCK
+from ot_voice.audio import BLOCK, write_wav
 from ot_voice.sources import MicrophoneSource, PcmSource, WavSource, read_blocks
-from ot_voice.wav import write_wav
 
 AUDIO = bytes(range(256)) * 400
 

@@ -13,9 +13,8 @@ import pytest
 
 from ot.errors import VoiceError
 from ot.execution.wording import word_error
-from ot_voice.audio import RATE
+from ot_voice.audio import RATE, read_samples
 from ot_voice.players import EspeakSpeaker, FolderPlayer
-from ot_voice.wav import read_samples
 
 SLOW = Path(__file__).parents[1] / "programs/voice/slow_espeak"
 

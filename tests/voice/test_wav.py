@@ -12,9 +12,8 @@ import pytest
 
 from ot.errors import VoiceError
 from ot.execution.wording import word_error
-from ot_voice.audio import Resampler
+from ot_voice.audio import Resampler, read_samples, write_wav
 from ot_voice.sources import WavSource
-from ot_voice.wav import read_samples, write_wav
 
 TONE = 440  # Hz
 

@@ -98,10 +98,14 @@ class WebSocketBackend:
     async def _connect_once(self) -> None:
         """Stay connected until the connection ends; raises LinkError."""
         query = f"?{self._address.query}" if self._address.query else ""
+        headers = {}  # for a reverse proxy that asks who is there; not in the address, since errors tell that
+        if self._address.username:
+            login = f"{self._address.username}:{self._address.password}"
+            headers["Authorization"] = f"Basic {base64.b64encode(login.encode()).decode()}"
         try:
             async with connect(
                 f"{self._address.shown}{query}",
-                additional_headers=_authorization(self._address),
+                additional_headers=headers,
                 open_timeout=OPEN_WITHIN,
                 close_timeout=CLOSE_WITHIN,
                 max_size=LARGEST_MESSAGE,
@@ -216,14 +220,6 @@ def _choose_schema(version: Version) -> int:
 def _read_refusal(request: str, message: Mapping[str, Json]) -> RefusedError:
     text = message.get("zwaveErrorMessage") or message.get("message") or ""
     return RefusedError(request, str(message.get("errorCode") or "unknown_error"), str(text).partition("\n")[0])
-
-
-def _authorization(address: Address) -> dict[str, str]:
-    """Build the header for a reverse proxy that asks who is there; a header, since errors tell the address."""
-    if not address.username:
-        return {}
-    token = base64.b64encode(f"{address.username}:{address.password}".encode()).decode()
-    return {"Authorization": f"Basic {token}"}
 
 
 def _address(value_id: ValueId) -> JsonObject:

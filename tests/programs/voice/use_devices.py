@@ -7,7 +7,7 @@ import anyio
 
 from ot_voice.sources import MicrophoneSource
 from ot_voice.players import DevicePlayer, find_player
-from ot_voice.wav import write_wav
+from ot_voice.audio import write_wav
 
 
 async def main(sound):
