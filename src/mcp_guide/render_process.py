@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import resource
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from jinja2 import BaseLoader, Environment, StrictUndefined, TemplateError, TemplateNotFound, TemplateSyntaxError
@@ -49,10 +49,6 @@ class _GuideLoader(BaseLoader):
         return {"template": template, "line": line + self._head_lines.get(template, 0)}
 
 
-class _TooLongError(ValueError):
-    """More text than an answer can hold."""
-
-
 def main() -> None:
     """Render the job on stdin, for as long as the server that wants it is there."""
     end_with_parent()
@@ -76,27 +72,19 @@ def render(documents: Documents, template: str, variables: Mapping[str, Json]) -
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    text = ""
     try:
-        return {"text": _join(environment.get_template(template).generate(variables))}
+        for piece in environment.get_template(template).generate(variables):
+            text += piece
+            if len(text) > TEXT_LIMIT:
+                return {"error": f"its text is longer than {TEXT_LIMIT} characters"}
+        return {"text": text}
     except TemplateSyntaxError as error:
         return {"error": error.message, **loader.place(error.name or template, error.lineno)}
     except TemplateError as error:
         return {"error": error.message or type(error).__name__, **_find_place(error, loader)}
-    except _TooLongError:
-        return {"error": f"its text is longer than {TEXT_LIMIT} characters"}
     except _MISTAKES as error:
         return {"error": f"{type(error).__name__}: {error}", **_find_place(error, loader)}
-
-
-def _join(pieces: Iterable[str]) -> str:
-    text: list[str] = []
-    length = 0
-    for piece in pieces:
-        length += len(piece)
-        if length > TEXT_LIMIT:
-            raise _TooLongError
-        text.append(piece)
-    return "".join(text)
 
 
 def _find_place(error: BaseException, loader: _GuideLoader) -> JsonObject:

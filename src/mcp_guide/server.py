@@ -51,7 +51,13 @@ class GuideServer(DeclaredToolsServer[Guide]):
 
         @self.resource(ADDRESS, name="document", description="A document of the guide", mime_type=MARKDOWN)
         def read(category: str, name: str) -> str:
-            return _read_document(guide, category, name)
+            try:
+                wanted = DocumentName(check_name("category", category), check_name("document", name))
+                return guide.documents.read(wanted).text
+            except (NotFoundError, BadNameError) as error:
+                raise ResourceNotFoundError(word_error(error).text) from error
+            except (GuideError, OSError) as error:
+                raise ResourceError(word_error(error).text) from error
 
     async def list_resources(self) -> list[Resource]:
         return await anyio.to_thread.run_sync(lambda: list(_list_documents(self._guide)))
@@ -75,14 +81,3 @@ def _list_documents(guide: Guide) -> Iterator[Resource]:
             mime_type=MARKDOWN,
             size=summary.size,
         )
-
-
-def _read_document(guide: Guide, category: str, name: str) -> str:
-    """Return the text of one document; raises the errors that the server library turns into answers."""
-    try:
-        wanted = DocumentName(check_name("category", category), check_name("document", name))
-        return guide.documents.read(wanted).text
-    except (NotFoundError, BadNameError) as error:
-        raise ResourceNotFoundError(word_error(error).text) from error
-    except (GuideError, OSError) as error:
-        raise ResourceError(word_error(error).text) from error

@@ -143,7 +143,10 @@ class OfficialLibrary:
         elif context.request_state is None:
             return Unanswered(self._put(question))
         else:
-            self._redeem(context.request_state, question)
+            asked, until = self._open.pop(context.request_state, ("", 0.0))
+            if asked != question or self._clock() > until:
+                reason = "This question was answered already, or it is too late: call again without it"
+                raise MCPError(INVALID_PARAMS, reason)
             agreed = read_response((context.input_responses or {}).get(_KEY))
         return Answer.YES if agreed else Answer.NO
 
@@ -155,10 +158,3 @@ class OfficialLibrary:
         state = secrets.token_urlsafe(16)
         self._open[state] = (question, now + ANSWER_WITHIN)
         return InputRequiredResult(input_requests={_KEY: build_request(question)}, request_state=state)
-
-    def _redeem(self, state: str, question: str) -> None:
-        asked, until = self._open.pop(state, ("", 0.0))
-        if asked != question or self._clock() > until:
-            raise MCPError(
-                INVALID_PARAMS, "This question was answered already, or it is too late: call again without it"
-            )

@@ -164,18 +164,15 @@ class Answer:
         with sentences:
             async for sentence, said in sentences:
                 if self._speaker is not None:
-                    await self._speak_one(sentence, self._speaker)
+                    try:
+                        await self._speaker.say(sentence)
+                    except VoiceError as error:
+                        self._watch(Failed("speech", word_error(error)))
+                        self._speaker = None
+                    else:
+                        self._watch(Spoken(sentence))
                 if said is not None:
                     said.set()
-
-    async def _speak_one(self, sentence: str, speaker: Speaker) -> None:
-        try:
-            await speaker.say(sentence)
-        except VoiceError as error:
-            self._watch(Failed("speech", word_error(error)))
-            self._speaker = None
-        else:
-            self._watch(Spoken(sentence))
 
 
 async def _say_all(sentences: Iterable[str], say: Callable[[_Sentence], Awaitable[None]]) -> None:

@@ -187,7 +187,13 @@ class Ear:
         self._awake_until = math.inf if waker is None else -math.inf
 
     def hear(self, block: bytes) -> list[Sound]:
-        return list(self._hear(block))
+        self._time += seconds_of(BLOCK)
+        sounds = list(self._segmenter.feed(block, self._detector(block)))
+        if self._waker is not None and self._waker.heard_in(block):
+            self._awake_until = self._time + self._window
+            self._segmenter.restart(keep=_KEPT)
+            return [WakeWordHeard(self._waker.name, self._time)]  # what was found in this block belongs to the word
+        return list(self._select(iter(sounds)))
 
     def finish(self) -> list[Sound]:
         """End the stream; return what was still being said."""
@@ -202,16 +208,6 @@ class Ear:
     def close(self) -> None:
         if self._waker is not None:
             self._waker.close()
-
-    def _hear(self, block: bytes) -> Iterator[Sound]:
-        self._time += seconds_of(BLOCK)
-        sounds = list(self._segmenter.feed(block, self._detector(block)))
-        if self._waker is not None and self._waker.heard_in(block):
-            self._awake_until = self._time + self._window
-            self._segmenter.restart(keep=_KEPT)
-            yield WakeWordHeard(self._waker.name, self._time)
-            return  # what was found in this block belongs to the word
-        yield from self._select(iter(sounds))
 
     def _select(self, sounds: Iterator[SpeechBegan | Utterance]) -> Iterator[Sound]:
         for sound in sounds:

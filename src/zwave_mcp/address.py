@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Literal
-from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from mcp_core.facts_error import FactsError
 from mcp_core.quick_dataclass import dataclass, field, replace
@@ -77,10 +77,6 @@ def parse_address(text: str) -> Address:
     )
     if kind == "websocket":
         return replace(address, path=parts.path or "/", query=parts.query)
-    return _complete_mqtt(address, parts)
-
-
-def _complete_mqtt(address: Address, parts: SplitResult) -> Address:
     prefix = unquote(parts.path).strip("/") or _DEFAULT_PREFIX
     query = parse_qs(parts.query, keep_blank_values=True)
     if unknown := sorted(query.keys() - {"gateway"}):

@@ -78,16 +78,17 @@ class ToolCalls:
         gate = asyncio.Semaphore(self._most)
 
         async def make(call: ToolCall) -> None:
+            tool = offered.find(call.name)
+            name = call.name if tool is None else tool.tool
             async with gate:
-                events.put_nowait(ToolStarted(call.id, _shown_name(call, offered), call.arguments))
+                events.put_nowait(ToolStarted(call.id, name, call.arguments))
                 started = self._clock()
                 result = ToolResult(call, STOPPED, ok=False)
                 try:
                     result = await self._call(call, offered)
                 finally:
                     turn.settle(result)
-                    name, seconds = _shown_name(call, offered), self._clock() - started
-                    events.put_nowait(ToolEnded(call.id, name, seconds, result.ok, result.text))
+                    events.put_nowait(ToolEnded(call.id, name, self._clock() - started, result.ok, result.text))
 
         errors: list[BaseException] = []
         tasks = OwnedTasks(on_error=errors.append)
@@ -113,11 +114,6 @@ class ToolCalls:
         answer = await self._executor.answer(tool.tool, tool.arguments(call.arguments), caller=self._caller)
         images = tuple(item for item in answer.attachments if isinstance(item, Image))
         return ToolResult(call, answer.text, answer.ok, images)
-
-
-def _shown_name(call: ToolCall, offered: OfferedTools) -> str:
-    tool = offered.find(call.name)
-    return call.name if tool is None else tool.tool
 
 
 class ToolLoop:

@@ -157,7 +157,7 @@ class Pending:
         return key
 
     async def wait(self, key: str, seconds: float) -> Json:
-        """Wait for the answer; raises ConnectionLostError, NoAnswerError, and what `fail` was given."""
+        """Wait for the answer; raises ConnectionLostError, NoAnswerError, and what `settle` was given."""
         request, future = self._waiting[key]
         try:
             with anyio.fail_after(seconds):
@@ -167,26 +167,22 @@ class Pending:
         finally:
             del self._waiting[key]
 
-    def answer(self, key: object, answer: Json) -> bool:
-        """Deliver an answer; False if it is not awaited."""
-        return self._settle(key, lambda future: future.set_result(answer))
+    def settle(self, key: object, answer: Json | Exception) -> bool:
+        """Deliver an answer, or the error that ends the request; False if it is not awaited."""
+        waiting = self._waiting.get(key) if isinstance(key, str) else None
+        if waiting and not waiting[1].done():
+            if isinstance(answer, Exception):
+                waiting[1].set_exception(answer)
+            else:
+                waiting[1].set_result(answer)
+        return waiting is not None
 
     def name_of(self, key: object) -> str:
         """Return what was asked for under this id."""
         return self._waiting[key][0] if isinstance(key, str) and key in self._waiting else ""
-
-    def fail(self, key: object, error: Exception) -> bool:
-        """End a request with an error; False if it is not awaited."""
-        return self._settle(key, lambda future: future.set_exception(error))
 
     def fail_all(self) -> None:
         """Fail all requests: the connection is over."""
         for request, future in list(self._waiting.values()):
             if not future.done():
                 future.set_exception(ConnectionLostError(request))
-
-    def _settle(self, key: object, settle: Callable[[asyncio.Future[Json]], None]) -> bool:
-        waiting = self._waiting.get(key) if isinstance(key, str) else None
-        if waiting and not waiting[1].done():
-            settle(waiting[1])
-        return waiting is not None

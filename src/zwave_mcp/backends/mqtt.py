@@ -229,10 +229,9 @@ class MqttBackend:
             key = next((key for key, asked in self._asked.items() if asked == (api, reply.args)), None)
         if key is None:
             log.debug("gateway %s answers %s to somebody else", gateway, api)
-        elif reply.success:
-            self._pending.answer(key, reply.result)
         else:
-            self._pending.fail(key, RefusedError(api, "api_failed", reply.message))
+            refused = None if reply.success else RefusedError(api, "api_failed", reply.message)
+            self._pending.settle(key, refused or reply.result)
 
     async def _call(self, api: str, *arguments: Json) -> Json:
         client, gateway = self._client, self._choose_gateway()

@@ -157,11 +157,9 @@ class WebSocketBackend:
 
     def _take_result(self, message: Mapping[str, Json]) -> None:
         key, result = message.get("messageId"), message.get("result")
-        if message.get("success") is True:
-            known = self._pending.answer(key, result)
-        else:
-            known = self._pending.fail(key, _read_refusal(self._pending.name_of(key), message))
-        if not known:
+        refused = message.get("success") is not True
+        answer = _read_refusal(self._pending.name_of(key), message) if refused else result
+        if not self._pending.settle(key, answer):
             log.debug("an answer that nobody waits for: %r", key)
 
     async def _request(self, command: str, **arguments: Json) -> Mapping[str, Json]:
