@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypedDict, TypeVar
 
 from mcp_core.atomic_write import write_private
+from mcp_core.json_types import mapping_of
 from ot.config.paths import CONFIG_FILE, FOLDER, Places, find_places, skill_folders, state_folder, tool_folders
 
 T = TypeVar("T")
@@ -24,32 +25,23 @@ Stamp = list[list[int]]
 _MOST = 200  # pieces: several projects, and all commands
 
 
-class Memory:
-    """One small file; if it cannot be read or written, everything is found again."""
+def recall(file: Path, key: str, stamp: Stamp, find: Callable[[], T]) -> T:
+    """Return the value of `key`: as it was saved under this stamp, or else found now and saved. T is plain JSON.
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
-
-    def recall(self, key: str, stamp: Stamp, find: Callable[[], T]) -> T:
-        """Return the value of `key`: as it was saved under this stamp, or else found now and saved. T is plain JSON."""
-        known = self._load()
-        kept = known.get(key)
-        if isinstance(kept, dict) and kept.get("stamp") == stamp:
-            saved: T = kept["found"]
-            return saved
-        found = find()
-        known.pop(key, None)
-        known[key] = {"stamp": stamp, "found": found}
-        with suppress(OSError):
-            write_private(self._file, json.dumps(dict(list(known.items())[-_MOST:])))
-        return found
-
-    def _load(self) -> dict[str, object]:
-        try:
-            known = json.loads(self._file.read_bytes())
-        except (OSError, ValueError, RecursionError):
-            return {}
-        return known if isinstance(known, dict) else {}
+    If the file cannot be read or written, everything is found again.
+    """
+    known: dict[str, object] = {}
+    with suppress(OSError, ValueError, RecursionError):
+        known = dict(mapping_of(json.loads(file.read_bytes())))
+    kept = known.pop(key, None)
+    if isinstance(kept, dict) and kept.get("stamp") == stamp:
+        saved: T = kept["found"]
+        return saved
+    found = find()
+    known[key] = {"stamp": stamp, "found": found}
+    with suppress(OSError):
+        write_private(file, json.dumps(dict(list(known.items())[-_MOST:])))
+    return found
 
 
 def stamp_of(files: Iterable[Path]) -> Stamp:
@@ -77,10 +69,10 @@ class Names(TypedDict):
     servers: list[str]
 
 
-def recall_names(memory: Memory, read: Callable[[], Names], config: Path | None, *, cwd: Path, home: Path) -> Names:
+def recall_names(memory: Path, read: Callable[[], Names], config: Path | None, *, cwd: Path, home: Path) -> Names:
     """Return the names for whoever types here, which `read` finds if they are not remembered; raises ConfigError."""
     places = find_places(cwd=cwd, home=home, named=config)
-    return memory.recall(f"names {config or places.project}", _stamp(places, config, home), read)
+    return recall(memory, f"names {config or places.project}", _stamp(places, config, home), read)
 
 
 def _stamp(places: Places, config: Path | None, home: Path) -> Stamp:
@@ -161,16 +153,14 @@ class CommandLineCompleter:
     def _candidates(self, before: Sequence[str], current: str) -> Iterator[Candidate]:
         if before and before[-1] == _CONFIG:
             return  # a file, which the shell completes
-        place = self._find_command(before)
+        places = (place for place, word in enumerate(before) if word in self.commands)
+        place = next((place for place in places if before[place - 1 : place] != [_CONFIG]), None)
         if place is None:
             listed = {**_TABLE_OPTIONS, _CONFIG: "read only this configuration file"}
             yield from _listed(listed if current.startswith("-") else self.commands)
         else:
-            yield from self._after_command(before[place], before[place + 1 :], current, _config_in(before))
-
-    def _find_command(self, before: Sequence[str]) -> int | None:
-        places = (place for place, word in enumerate(before) if word in self.commands)
-        return next((place for place in places if before[place - 1 : place] != [_CONFIG]), None)
+            named = Path(before[before.index(_CONFIG) + 1]).expanduser().absolute() if _CONFIG in before[:-1] else None
+            yield from self._after_command(before[place], before[place + 1 :], current, named)
 
     def _after_command(
         self, command: str, before: Sequence[str], current: str, config: Path | None
@@ -204,14 +194,7 @@ class CommandLineCompleter:
 
 
 def _listed(words: Mapping[str, str]) -> Iterator[Candidate]:
-    for word, about in words.items():
-        yield Candidate(word, about)
-
-
-def _config_in(before: Sequence[str]) -> Path | None:
-    if _CONFIG not in before[:-1]:
-        return None
-    return Path(before[before.index(_CONFIG) + 1]).expanduser().absolute()
+    return (Candidate(word, about) for word, about in words.items())
 
 
 def _tools(names: Names, current: str) -> Iterator[Candidate]:
@@ -221,8 +204,7 @@ def _tools(names: Names, current: str) -> Iterator[Candidate]:
     if "." in current or len(fitting) <= _FEW or len(packs) == 1:
         yield from map(Candidate, fitting)
     else:
-        for pack in packs:
-            yield Candidate(f"{pack}.", open=True)
+        yield from (Candidate(f"{pack}.", open=True) for pack in packs)
 
 
 def _packs_and_tools(names: Names, current: str) -> Iterator[Candidate]:

@@ -59,19 +59,17 @@ def _read_object(line: str) -> LogEntry | None:
         found = json.loads(line)
         moment, level, name = found["time"], found["level"], found["name"]
         fields = found.get("fields") or {key: found[key] for key in ("message",) if key in found}
-        text = " ".join([name, *(f"{key}={_word(value)}" for key, value in fields.items())])
+        words = {
+            key: each if isinstance(each, str) and each.isidentifier() else repr(each) for key, each in fields.items()
+        }
+        text = " ".join([name, *(f"{key}={word}" for key, word in words.items())])
         return LogEntry(moment, level, name, text, _incident_in(text), found.get("detail", ""))
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
 
 
-def _word(value: object) -> str:
-    return value if isinstance(value, str) and value.isidentifier() else repr(value)
-
-
 def _incident_in(text: str) -> str:
-    found = _INCIDENT.search(text)
-    return found["incident"] if found else ""
+    return found["incident"] if (found := _INCIDENT.search(text)) else ""
 
 
 def _entry_of(block: list[str]) -> LogEntry:

@@ -17,11 +17,7 @@ from ot.telemetry.telemetry import Telemetry
 
 EXTRA = "telemetry"
 # Each of these configures a collector for any program that speaks OTLP.
-_COLLECTORS = (
-    "OTEL_EXPORTER_OTLP_ENDPOINT",
-    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
-    "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
-)
+_COLLECTORS = tuple(f"OTEL_EXPORTER_OTLP_{kind}ENDPOINT" for kind in ("", "TRACES_", "METRICS_"))
 
 
 def wants_sending(loaded: LoadedConfig, environ: Mapping[str, str]) -> bool:

@@ -20,7 +20,7 @@ WAIT = 60.0  # seconds
 LOADED = (
     "anthropic",
     *("onetool.cli.chat", "onetool.console.prompt", "onetool.chat.live_display", "rich.console"),
-    *("onetool.cli.repl", "onetool.repl.console", "onetool.repl.console"),
+    *("onetool.cli.repl", "onetool.repl.console"),
     *("ot.ai.providers.anthropic.client", "ot.ai.providers.ollama.client"),
 )
 """What programs at a terminal load, for those that are started preloaded."""

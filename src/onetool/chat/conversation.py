@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from functools import partial
 from typing import TypeVar
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -26,8 +25,6 @@ T = TypeVar("T")
 
 
 class Conversation:
-    """The assistant as the main thread sees it."""
-
     def __init__(self, portal: BlockingPortal, client: ToolLoop, events: EngineEvents[Event]) -> None:
         self._portal = portal
         self._client = client
@@ -35,16 +32,17 @@ class Conversation:
 
     def reply(self, text: str) -> Generator[Event | Question | None]:
         """Yield events while the model answers, as `EngineEvents.follow` does; raises ModelError."""
-        return self._events.follow(self._portal, partial(self._answer, text))
+
+        async def answer(tell: Callable[[Event], None]) -> None:
+            async with aclosing(self._client.reply(text)) as events:
+                async for event in events:
+                    tell(event)
+
+        return self._events.follow(self._portal, answer)
 
     def see(self, look: Callable[[ToolLoop], T]) -> T:
         """Look at the client, on its own thread."""
         return self._portal.call(look, self._client)
-
-    async def _answer(self, text: str, tell: Callable[[Event], None]) -> None:
-        async with aclosing(self._client.reply(text)) as events:
-            async for event in events:
-                tell(event)
 
 
 @contextmanager

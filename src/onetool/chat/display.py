@@ -16,7 +16,10 @@ NOTES = {
 
 
 class Display(Protocol):
-    """Shows answers, one after another."""
+    """Shows answers, one after another: each begins, has events while time passes in ticks, and ends.
+
+    In a pause somebody else writes for a while.
+    """
 
     def begin(self) -> None: ...
     def show(self, event: Event) -> None: ...
@@ -35,11 +38,9 @@ class PlainDisplay:
         self._last = "\n"
 
     def begin(self) -> None:
-        """An answer is coming."""
         self._calls.clear()
 
     def show(self, event: Event) -> None:
-        """Write one event."""
         match event:
             case TextDelta():
                 self._write(event.text)
@@ -56,14 +57,12 @@ class PlainDisplay:
                 self._note(NOTES[event.reason])
 
     def tick(self) -> None:
-        """Time has passed."""
+        """Nothing here depends on the time."""
 
     def pause(self) -> None:
-        """Somebody else writes for a while."""
         self._end_line()
 
     def end(self, note: str = "") -> None:
-        """The answer is over."""
         self._end_line()
         if note:
             self._note(note)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from mcp_core.json_types import JsonObject
 from ot.ai.memory import Exchange
@@ -26,8 +27,6 @@ _DAY = 24 * 3600.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class PastConversation:
-    """An earlier conversation."""
-
     id: str
     written: float
     restored: Restored
@@ -43,14 +42,9 @@ class PastConversation:
 
     def describe(self) -> dict[str, object]:
         """Return what a list says about it."""
-        return {
-            "id": self.id,
-            "last": self.last,
-            "provider": self.restored.provider,
-            "model": self.restored.model,
-            "questions": len(self.exchanges),
-            "first": self.exchanges[0].question,
-        }
+        model = {"provider": self.restored.provider, "model": self.restored.model}
+        said = {"questions": len(self.exchanges), "first": self.exchanges[0].question}
+        return {"id": self.id, "last": self.last, **model, **said}
 
 
 class SavedConversations:
@@ -87,16 +81,14 @@ class SavedConversations:
 
         Raises ConfigError where another process has that conversation open.
         """
-        kept = KeptConversation(self._begin, self._redactor, settings)
+        begin = partial(self._store.begin, self._owner) if self._enabled else lambda: None
+        kept = KeptConversation(begin, self._redactor, settings)
         try:
             if earlier is not None:
                 kept.go_on(self._open(earlier), earlier.restored)
             yield kept
         finally:
             kept.close()
-
-    def _begin(self) -> OpenConversation | None:
-        return self._store.begin(self._owner) if self._enabled else None
 
     def _open(self, earlier: PastConversation) -> OpenConversation | None:
         if not self._enabled:
@@ -125,7 +117,6 @@ class KeptConversation:
         self.problem = ""
 
     def go_on(self, opened: OpenConversation | None, restored: Restored) -> None:
-        """Continue an earlier conversation."""
         self._opened = opened
         self._told = restored.provider, restored.model
         self._marks = set(restored.read)
@@ -153,11 +144,9 @@ class KeptConversation:
         self._lines.results(message)
 
     def answer(self, message: AssistantMessage) -> None:
-        """Save an answer."""
         self._lines.answer(message)
 
     def clear(self) -> None:
-        """Begin another conversation."""
         self.close()
         self._opened, self._told, self._marks = self._begin(), None, set()
 

@@ -44,11 +44,6 @@ class MarkdownBlocks:
         self.open = self.open[len(settled) :]
         return settled
 
-    @property
-    def too_long(self) -> bool:
-        """True if the open block is now better printed as it is."""
-        return len(self.open) > LONGEST_BLOCK
-
     def end(self) -> str:
         """Return the rest; nothing more comes."""
         rest, self.open = self.open, ""
@@ -74,14 +69,12 @@ class LiveDisplay:
         self._spinner = Spinner("dots", style="cyan")
 
     def begin(self) -> None:
-        """An answer is coming."""
         self._blocks = MarkdownBlocks()
         self._plain = self._gap = False
         self._running.clear()
         self._start()
 
     def show(self, event: Event) -> None:
-        """Draw one event."""
         self._start()
         match event:
             case TextDelta():
@@ -99,14 +92,9 @@ class LiveDisplay:
             case Finished() if event.reason in NOTES:
                 self._settle()
                 self._print(Text(NOTES[event.reason], style="yellow"))
-
-        self._draw()
+        self.tick()
 
     def tick(self) -> None:
-        """Time has passed: what is being waited for takes longer."""
-        self._draw()
-
-    def _draw(self) -> None:
         now = self._clock()
         if self._live is not None and now - self._drawn >= _INTERVAL:
             self._drawn = now
@@ -119,7 +107,6 @@ class LiveDisplay:
             self._live = None
 
     def end(self, note: str = "") -> None:
-        """The answer is over."""
         stopped, self._running = list(self._running.values()), {}
         self._settle()
         for call, since in stopped:
@@ -161,7 +148,7 @@ class LiveDisplay:
         settled = self._blocks.feed(text)
         if settled.strip():
             self._print_markdown(settled)
-        if self._blocks.too_long:
+        if len(self._blocks.open) > LONGEST_BLOCK:
             # Laying it out with every piece would take longer than reading it.
             self.pause()
             self._plain = True

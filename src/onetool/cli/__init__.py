@@ -1,8 +1,9 @@
 """The command table: which commands there are, and how one is found and run.
 
-A command is a module beside this one (`-` in its name being `_`, and `import` being `import_`) with `main(options)`
-and, where it needs them, `add_arguments(parser)` and the EPILOG of its help. Only the chosen one is imported, and the
-parser is argparse, because a client waits while `onetool serve` starts: argparse costs 10 ms there, typer 100.
+A command is a module beside this one (`-` in its name being `_`) with `main(options)` and, where it needs them,
+`add_arguments(parser)` and the EPILOG of its help. Related commands share a module, in which each has `main_NAME` and
+the like, where that differs. Only the chosen one is imported, and the parser is argparse, because a client waits while
+`onetool serve` starts: argparse costs 10 ms there, typer 100.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
+from typing import Any, TextIO
 
 COMMANDS = {
     "serve": "serve MCP over stdin and stdout, or over HTTP on this machine",
@@ -57,8 +58,12 @@ COMMANDS = {
     "demo": "show a session between a client and the server",
 }
 
-_MODULES = {"import": "import_"}
+_MODULES = {
+    "import": "import_", "servers": "running", "workers": "running", "packs": "tools", "login": "accept",
+    "lock": "fetch",
+}  # fmt: skip
 
+_CONFIG: dict[str, Any] = {"type": Path, "metavar": "PATH", "help": "read only this configuration file"}
 _USUAL_WIDTH = 80  # columns
 
 OK = 0
@@ -96,26 +101,18 @@ def status_of(error: BaseException) -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    chosen = parse_command(arguments)
-    if chosen is None:
-        _build_table_parser().print_help(sys.stderr)
-        return USAGE
-    module, options = chosen
-    status: int = module.main(options)
-    return status
-
-
-def parse_command(arguments: list[str]) -> tuple[ModuleType, argparse.Namespace] | None:
-    """Load the chosen command and read its options; None if a person at a terminal has chosen none."""
-    head, rest = _split_at_command(arguments)
-    chosen = _build_table_parser().parse_args(head)
+    places = (place for place, word in enumerate(arguments) if word in COMMANDS)
+    end = next((place + 1 for place in places if arguments[place - 1 : place] != ["--config"]), len(arguments))
+    chosen = _build_table_parser().parse_args(arguments[:end])
     at_terminal = sys.stdin is not None and sys.stdin.isatty()
     command = chosen.command or (None if at_terminal else "serve")
     if command is None:
-        return None
+        print_table(sys.stderr)
+        return USAGE
     with importing():
-        module, command_parser = load_command(command)
-    return module, command_parser.parse_args(rest, argparse.Namespace(config=chosen.config, arguments=arguments))
+        run, parser = load_command(command)
+    # What follows the command goes to its own parser, unchanged.
+    return run(parser.parse_args(arguments[end:], argparse.Namespace(config=chosen.config, arguments=arguments)))
 
 
 @contextmanager
@@ -129,26 +126,30 @@ def importing() -> Iterator[None]:
         gc.enable()
 
 
-def print_table() -> None:
-    """Print the commands there are."""
-    _build_table_parser().print_help()
+def print_table(file: TextIO | None = None) -> None:
+    _build_table_parser().print_help(file)
 
 
-def load_command(command: str) -> tuple[ModuleType, argparse.ArgumentParser]:
-    """Import the module of a command, and build the parser of its arguments."""
-    module = importlib.import_module(f"onetool.cli.{_MODULES.get(command, command.replace('-', '_'))}")
-    parser = _build_command_parser(command, epilog=getattr(module, "EPILOG", None))
-    if hasattr(module, "add_arguments"):
-        module.add_arguments(parser)
-    return module, parser
+def module_of(command: str) -> str:
+    """Return the name of the module of a command, in this package."""
+    return _MODULES.get(command, command.replace("-", "_"))
 
 
-def _split_at_command(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """Split after the command's name: what follows goes to the command's own parser, unchanged."""
-    for index, argument in enumerate(arguments):
-        if argument in COMMANDS and arguments[index - 1 : index] != ["--config"]:
-            return arguments[: index + 1], arguments[index + 1 :]
-    return arguments, []
+def load_command(command: str) -> tuple[Callable[[argparse.Namespace], int], argparse.ArgumentParser]:
+    """Import the module of a command; return what runs it, and the parser of its arguments."""
+    found = vars(importlib.import_module(f"onetool.cli.{module_of(command)}"))
+    about = COMMANDS[command]
+    parser = argparse.ArgumentParser(
+        f"onetool {command}",
+        description=f"{about[:1].upper()}{about[1:]}.",
+        epilog=found.get(f"EPILOG_{command.upper()}", found.get("EPILOG")),
+        formatter_class=_Formatter,
+    )
+    parser.add_argument("--config", default=argparse.SUPPRESS, **_CONFIG)
+    if add_arguments := found.get(f"add_arguments_{command}", found.get("add_arguments")):
+        add_arguments(parser)
+    run: Callable[[argparse.Namespace], int] = found.get(f"main_{command}") or found["main"]
+    return run, parser
 
 
 def _build_table_parser() -> argparse.ArgumentParser:
@@ -161,22 +162,8 @@ def _build_table_parser() -> argparse.ArgumentParser:
         formatter_class=_TableFormatter,
     )
     parser.add_argument("--version", action=_ShowVersion, nargs=0, help="print the version")
-    parser.add_argument("--config", type=Path, metavar="PATH", help="read only this configuration file")
+    parser.add_argument("--config", **_CONFIG)
     parser.add_argument("command", nargs="?", choices=list(COMMANDS), metavar="COMMAND", help=argparse.SUPPRESS)
-    return parser
-
-
-def _build_command_parser(command: str, *, epilog: str | None) -> argparse.ArgumentParser:
-    about = COMMANDS[command]
-    about = f"{about[:1].upper()}{about[1:]}."
-    parser = argparse.ArgumentParser(f"onetool {command}", description=about, epilog=epilog, formatter_class=_Formatter)
-    parser.add_argument(
-        "--config",
-        type=Path,
-        metavar="PATH",
-        default=argparse.SUPPRESS,
-        help="read only this configuration file",
-    )
     return parser
 
 

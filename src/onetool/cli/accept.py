@@ -1,4 +1,4 @@
-"""`onetool accept SERVER`: review what a server has changed about itself, and accept it."""
+"""`onetool login SERVER` and `onetool accept SERVER`: log in to a server, or accept what it has changed."""
 
 from __future__ import annotations
 
@@ -7,29 +7,39 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+
+import anyio
+import anyio.to_thread
 
 from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.printing import complain, confirm, say
 from onetool.cli.start import add_server_argument, find_server, load
 from onetool.console.clean_text import count_of
+from ot.config.loader import LoadedConfig
+from ot.config.models import ServerSettings
+from ot.errors import ServerUnavailableError
+from ot.execution.wording import word_error
 from ot.parts.known_tools import proxy_host
-from ot.proxy import Acceptance
+from ot.proxy import Acceptance, digest_of_place, open_servers
 from ot.proxy.definitions.acceptance import Difference
 from ot.proxy.definitions.pins import Part
+from ot.registry.places import PackPlaces
+from ot.registry.registry import ToolRegistry
 
-EPILOG = (
+EPILOG_ACCEPT = (
     "What a server offers when it is first connected is accepted automatically. This command is for later changes to "
     "its title, instructions, tools and prompts."
 )
 _KINDS: dict[Part, str] = {"words": "its ", "tools": "", "prompts": "prompt "}
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_arguments_accept(parser: ArgumentParser) -> None:
     add_server_argument(parser)
     parser.add_argument("--yes", action="store_true", help="accept without asking")
 
 
-def main(options: Namespace) -> int:
+def main_accept(options: Namespace) -> int:
     loaded = load(options, tolerant=True)
     settings = find_server(loaded, options.server)
     if settings is None:
@@ -63,3 +73,45 @@ def count_differences(differences: Sequence[Difference]) -> str:
     counts = Counter(each.part for each in differences if each.part != "words")
     things = [*words, *(count_of(count, part.removesuffix("s")) for part, count in counts.items())]
     return " and ".join(filter(None, (", ".join(things[:-1]), things[-1])))
+
+
+EPILOG_LOGIN = "Tokens are kept in ~/.onetool/state, readable only by you."
+
+
+def add_arguments_login(parser: ArgumentParser) -> None:
+    add_server_argument(parser)
+    parser.add_argument("--forget", action="store_true", help="delete the tokens for this server")
+
+
+def main_login(options: Namespace) -> int:
+    loaded = load(options, tolerant=True)
+    settings = find_server(loaded, options.server, with_url=True)
+    if settings is None:
+        return USAGE
+    if options.forget:
+        place = digest_of_place(options.server, settings, project=loaded.project)
+        anyio.run(proxy_host(loaded, os.environ).credentials.forget, place)
+        say(f"Deleted the tokens for {options.server}.")
+        return OK
+    return anyio.run(_log_in, options.server, settings, loaded)
+
+
+async def _log_in(name: str, settings: ServerSettings, loaded: LoadedConfig) -> int:
+    host = replace(proxy_host(loaded, os.environ), authorise=_send_to)
+    registry = ToolRegistry()
+    chosen = {name: settings.model_copy(update={"enabled": True})}
+    async with open_servers(chosen, registry=registry, places=PackPlaces(registry), host=host) as servers:
+        try:
+            session = await servers.choose(name)[0].obtain()
+        except ServerUnavailableError as error:
+            complain(f"onetool: {word_error(error)}")
+            return FAILED
+        say(f"{name} is connected and offers {len(session.offer.tools)} tools.")
+        return OK
+
+
+async def _send_to(url: str) -> None:
+    import webbrowser  # only a login needs it
+
+    say(f"Open this page to log in:\n{url}")
+    await anyio.to_thread.run_sync(webbrowser.open, url)

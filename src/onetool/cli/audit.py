@@ -30,7 +30,6 @@ EPILOG = (
     "Exit status of --verify: 0 if every line is unchanged, else 1; it cannot detect lines cut off at the end."
 )
 
-_PERSON, _WIDTH_OF_PERSON = "person", 80
 _HEADINGS = ("time", "client", "run", "tool", "outcome", "took", "allowed or refused by", "arguments in bytes")
 _WIDTHS = (19, 24, 8, 60, 24, 9, 100, 100)  # characters at most
 _RUN_NUMBER = 2**31 - 1  # the bits above it identify the server
@@ -39,9 +38,8 @@ _RUN_NUMBER = 2**31 - 1  # the bits above it identify the server
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--verify", action="store_true", help="check the log for lines that were changed or removed")
     add_json_argument(parser)
-    parser.add_argument(
-        "--since", type=read_time, metavar="TIME", help="show calls since then: 2026-11-30 or 2026-11-30T18:00"
-    )
+    since = "show calls since then: 2026-11-30 or 2026-11-30T18:00"
+    parser.add_argument("--since", type=_read_time, metavar="TIME", help=since)
     parser.add_argument("--all", action="store_true", help="include everyone who uses a team's server")
     parser.add_argument("--tool", default="*", metavar="NAME", help="show only this tool or pack, or a pattern")
 
@@ -78,29 +76,27 @@ def _open_folders(options: Namespace) -> Iterator[Sequence[Path]]:
         yield [folder]
 
 
-def read_time(text: str) -> str:
+def _read_time(text: str) -> str:
     """Return a time that a person typed, by default in their time zone, as the log writes times."""
     try:
         return datetime.fromisoformat(text).astimezone(UTC).isoformat(timespec="milliseconds")
     except (ValueError, OverflowError) as error:
-        raise ArgumentTypeError(
-            f"{text!r} is not a date or time; write, for example, 2026-11-30 or 2026-11-30T18:00"
-        ) from error
-
-
-# -- calls
+        example = "write, for example, 2026-11-30 or 2026-11-30T18:00"
+        raise ArgumentTypeError(f"{text!r} is not a date or time; {example}") from error
 
 
 def _show(chains: Sequence[Chain], options: Namespace) -> int:
     calls, findings = read_calls(chains)
-    chosen = [call for call in calls if _is_chosen(call, options.tool, options.since or "")]
+    patterns = (options.tool, f"{options.tool}.*")
+    recent = (call for call in calls if call.time >= (options.since or ""))
+    chosen = [call for call in recent if any(fnmatchcase(call.tool, pattern) for pattern in patterns)]
     if options.json:
         say_json([asdict(call) for call in chosen])
     elif not chosen:
         say("No calls with side effects are in the log.")
     elif options.all:
         rows = [(call.person or LOCAL, *_word_call(call)) for call in chosen]
-        say_table(rows, (_WIDTH_OF_PERSON, *_WIDTHS), (_PERSON, *_HEADINGS))
+        say_table(rows, (80, *_WIDTHS), ("person", *_HEADINGS))
     else:
         say_table(map(_word_call, chosen), _WIDTHS, _HEADINGS)
     if findings:
@@ -109,13 +105,13 @@ def _show(chains: Sequence[Chain], options: Namespace) -> int:
     return OK
 
 
-def _is_chosen(call: AuditedCall, tool: str, since: str) -> bool:
-    return call.time >= since and (fnmatchcase(call.tool, tool) or fnmatchcase(call.tool, f"{tool}.*"))
-
-
 def _word_call(call: AuditedCall) -> tuple[str, ...]:
+    try:
+        moment = datetime.fromisoformat(call.time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError):
+        moment = "?"
     return (
-        _local_time(call.time),
+        moment,
         call.client if call.connection is None else f"{call.client} #{call.connection}",
         str(call.run & _RUN_NUMBER) if call.run else "",
         call.tool,
@@ -124,16 +120,6 @@ def _word_call(call: AuditedCall) -> tuple[str, ...]:
         "; ".join(filter(None, [call.allowed_by, call.refused_by, *call.asked])),
         ", ".join(f"{name}: {size}" for name, size in call.arguments.items()),
     )
-
-
-def _local_time(text: str) -> str:
-    try:
-        return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    except (ValueError, OverflowError):
-        return "?"
-
-
-# -- verification
 
 
 def _verify(chains: Sequence[Chain], *, as_json: bool) -> int:

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 import anyio
 
-from mcp_core.json_types import Json
+from mcp_core.json_types import Json, mapping_of
 from onetool.cli import FAILED, OK
 from onetool.cli.printing import complain, print_answer, progress_for_person
 from onetool.cli.start import load
@@ -23,13 +23,8 @@ from ot.text.output import render
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("tool", metavar="PACK.TOOL", help="the tool's full name, such as ot.help")
-    parser.add_argument(
-        "arguments",
-        nargs="*",
-        type=split_argument,
-        metavar="KEY=VALUE",
-        help="an argument; its value is read as JSON unless the parameter is text",
-    )
+    note = "an argument; its value is read as JSON unless the parameter is text"
+    parser.add_argument("arguments", nargs="*", type=_split, metavar="KEY=VALUE", help=note)
 
 
 def main(options: Namespace) -> int:
@@ -47,9 +42,8 @@ async def _call(loaded: LoadedConfig, name: str, texts: list[tuple[str, str]]) -
         try:
             await app.servers.catch_up(name)
             definition = app.registry.get(name)
-            properties = definition.parameters.get("properties")
-            known = properties if isinstance(properties, dict) else {}
-            arguments = {key: read_value(text, known.get(definition.own_name(key))) for key, text in texts}
+            known = mapping_of(definition.parameters.get("properties"))
+            arguments = {key: _read_value(text, known.get(definition.own_name(key))) for key, text in texts}
             caller = make_caller(notes=notes, progress=progress_for_person())
             rendered = render(await app.executor.call(name, arguments, caller=caller))
         except CallError as error:
@@ -57,7 +51,7 @@ async def _call(loaded: LoadedConfig, name: str, texts: list[tuple[str, str]]) -
         return Answer(notes.below(rendered.text), attachments=tuple(rendered.attachments))
 
 
-def split_argument(text: str) -> tuple[str, str]:
+def _split(text: str) -> tuple[str, str]:
     """Cut `key=value` at the first equals sign."""
     key, separator, value = text.partition("=")
     if not separator or not key:
@@ -65,9 +59,9 @@ def split_argument(text: str) -> tuple[str, str]:
     return key, value
 
 
-def read_value(text: str, schema: Json) -> Json:
+def _read_value(text: str, schema: Json) -> Json:
     """Read a value by the schema of its parameter: text stays text, anything else is read as JSON if it is JSON."""
-    if isinstance(schema, dict) and schema.get("type") == "string":
+    if mapping_of(schema).get("type") == "string":
         return text
     try:
         value: Json = json.loads(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -37,14 +37,8 @@ WIDTHS = (9, 16, 40, 14, 60)
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--provider", choices=[*find_providers()], help="the model's provider (default: ai.provider)")
     parser.add_argument("--model", metavar="M", help="the model (default: the configured one)")
-    parser.add_argument(
-        "--continue",
-        nargs="?",
-        const="",
-        metavar="ID",
-        dest="earlier",
-        help="continue a conversation of this folder (default: the last one), with its model",
-    )
+    note = "continue a conversation of this folder (default: the last one), with its model"
+    parser.add_argument("--continue", nargs="?", const="", metavar="ID", dest="earlier", help=note)
     parser.add_argument("--list", action="store_true", help="list the conversations of this folder")
     add_json_argument(parser, "print the list as JSON")
 
@@ -53,49 +47,38 @@ def main(options: Namespace) -> int:
     loaded = load(options)
     shelf = SavedConversations(loaded)
     if options.list:
-        return _list(shelf.earlier(), as_json=options.json)
+        return _list(list(shelf.earlier()), as_json=options.json)
     earlier = shelf.find(options.earlier) if options.earlier is not None else None
-    settings = choose_again(loaded.config.ai, earlier, options.provider, options.model)
+    provider, model = options.provider, options.model
+    known = earlier.restored if earlier is not None and earlier.restored.provider in find_providers() else None
+    if known is not None and provider in (None, known.provider):  # the model of that conversation
+        provider, model = known.provider, model or known.model
+    settings = choose(loaded.config.ai, provider, model)
     if loaded.config.log.file is None:
         logging.disable(logging.ERROR)  # errors are shown where the call is shown
     at_terminal = sys.stdin.isatty()
     try:
-        with (
-            shelf.keeping(settings, earlier) as kept,
-            open_conversation(
-                loaded, settings, launched=launch(loaded), may_ask=at_terminal, kept=kept
-            ) as conversation,
-        ):
-            return _talk(conversation, loaded, kept, earlier) if at_terminal else _answer_once(conversation, kept)
+        with shelf.keeping(settings, earlier) as kept:
+            opening = open_conversation(loaded, settings, launched=launch(loaded), may_ask=at_terminal, kept=kept)
+            with opening as conversation:
+                return _talk(conversation, loaded, kept, earlier) if at_terminal else _answer_once(conversation, kept)
     except ModelError as error:
         complain(f"onetool chat: {word_error(error)}")
         return FAILED
 
 
-def _list(found: Iterable[PastConversation], *, as_json: bool) -> int:
-    conversations = list(found)
+def _list(conversations: Sequence[PastConversation], *, as_json: bool) -> int:
     if as_json:
         say_json([one.describe() for one in conversations])
     elif not conversations:
         complain("There is no conversation in this folder yet; onetool chat starts one.")
     else:
-        say_table(map(_row, conversations), WIDTHS)
+        rows = []
+        for one in conversations:
+            model, questions = f"{one.restored.provider} {one.restored.model}", count_of(len(one.exchanges), "question")
+            rows.append((one.id, one.last, model, questions, one.exchanges[0].question))
+        say_table(rows, WIDTHS)
     return OK
-
-
-def _row(one: PastConversation) -> tuple[str, ...]:
-    model = f"{one.restored.provider} {one.restored.model}"
-    return one.id, one.last, model, count_of(len(one.exchanges), "question"), one.exchanges[0].question
-
-
-def choose_again(
-    settings: AiSettings, earlier: PastConversation | None, provider: str | None, model: str | None
-) -> AiSettings:
-    """Return the settings for the model of an earlier conversation, unless the command line names another."""
-    known = earlier.restored if earlier is not None and earlier.restored.provider in find_providers() else None
-    if known is not None and provider in (None, known.provider):
-        provider, model = known.provider, model or known.model
-    return choose(settings, provider, model)
 
 
 def choose(settings: AiSettings, provider: str | None, model: str | None) -> AiSettings:
@@ -140,9 +123,9 @@ def _talk(
         raise MissingExtraError(provider, provider) from error  # prompt_toolkit comes with every provider's library
 
     display, write = _open_display()
-    write(conversation.see(greet))
+    write(conversation.see(_greet))
     if earlier is not None:
-        write(recall(earlier))
+        write(_recall(earlier))
     prompt = Prompt(state_folder(loaded.home), say=write)
     while True:
         try:
@@ -162,7 +145,7 @@ def _talk(
             kept.problem = ""
 
 
-def recall(earlier: PastConversation) -> str:
+def _recall(earlier: PastConversation) -> str:
     """Say which conversation continues, and how it ended."""
     last, questions = earlier.exchanges[-1], count_of(len(earlier.exchanges), "question")
     answer = last.answer.text if last.answer is not None else ""
@@ -173,8 +156,7 @@ def recall(earlier: PastConversation) -> str:
     )
 
 
-def greet(client: ToolLoop) -> str:
-    """Return the first line: the model, and how many tools it has."""
+def _greet(client: ToolLoop) -> str:
     tools = count_of(len(client.offered()), "tool")
     return f"{client.model.provider} {client.model.name}, {tools}. /help shows commands."
 

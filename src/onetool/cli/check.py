@@ -16,13 +16,13 @@ from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.accept import count_differences
 from onetool.cli.databases import advise_on_roles, find_connection_mistakes
 from onetool.cli.definitions import read_definitions, read_extensions
-from onetool.cli.lock import installer_of
+from onetool.cli.fetch import installer_of
 from onetool.cli.printing import add_json_argument, say, say_json, visible
 from onetool.cli.start import load
 from onetool.cli.trials import show_starts
 from onetool.doctor.confinement import describe_confinement, find_confinement_mistakes
 from onetool.doctor.packs import find_changed_servers, find_missing_libraries, find_startable_servers
-from onetool.trust.trial_starts import Trial
+from onetool.doctor.trial_starts import Trial
 from ot.config.loader import LoadedConfig
 from ot.config.paths import FOLDER
 from ot.config.project_trust import project_trust
@@ -40,12 +40,8 @@ from ot.workers.extension import Extension
 from ot.workers.uv_program import PreparationError
 
 
-def find_extension_mistakes(loaded: LoadedConfig) -> list[str]:
-    """Examine all extensions at the same time; blocking, and uses the network if packages need it."""
-    return anyio.run(_examine_all, loaded)
-
-
-async def _examine_all(loaded: LoadedConfig) -> list[str]:
+async def _find_extension_mistakes(loaded: LoadedConfig) -> list[str]:
+    """Examine all extensions at the same time; uses the network if packages need it."""
     host = worker_host(loaded, os.environ)
     found: dict[str, list[str]] = {}
 
@@ -83,12 +79,8 @@ class Findings:
 def add_arguments(parser: ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--offline", action="store_true", help="start nothing")
-    what.add_argument(
-        "--import",
-        dest="closely",
-        action="store_true",
-        help="start extensions only, and check their annotations, imports and dependencies",
-    )
+    closely = "start extensions only, and check their annotations, imports and dependencies"
+    what.add_argument("--import", dest="closely", action="store_true", help=closely)
     add_json_argument(parser)
 
 
@@ -106,7 +98,8 @@ def main(options: Namespace) -> int:
         raise
     registry, extensions = read_definitions(loaded)
     damaged, locked = _read_locks(loaded, extensions)
-    found = Findings(problems=[*map(word_error, every), *_find_problems(loaded, registry), *damaged])
+    problems = [*map(word_error, every), *_find_problems(loaded, registry), *damaged]
+    found = Findings(problems)
     if not options.json:
         _say_all(found.problems)
     if not options.offline:
@@ -114,7 +107,7 @@ def main(options: Namespace) -> int:
         found.trials = show_starts(loaded, servers, extensions=True, quiet=options.json)
         registry = read_definitions(loaded)[0] if servers else registry
     if options.closely:
-        mistakes = find_extension_mistakes(loaded)
+        mistakes = anyio.run(_find_extension_mistakes, loaded)
         found.problems += mistakes
         _say_all([] if options.json else mistakes)
     found.notes = [*_find_notes(loaded, registry, locked)]
@@ -126,7 +119,10 @@ def main(options: Namespace) -> int:
     if not found.problems:
         _say_all(found.confinement)
         files = ", ".join(map(str, loaded.files)) or "no file, only defaults"
-        say(f"{_verdict(found)}: {_count(registry)}; configuration: {files}")
+        failed = sum(bool(trial.failure) for trial in found.trials)
+        verdict = f"{failed} of {len(found.trials)} could not be started" if failed else "OK"
+        counts = f"{len(registry.packs())} packs, {len(registry.definitions())} tools"
+        say(f"{verdict}: {counts}; configuration: {files}")
     return found.status
 
 
@@ -136,7 +132,9 @@ def _say_all(lines: Iterable[str]) -> None:
 
 
 def _find_problems(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:
-    yield from _find_pack_problems(registry)
+    for problem in registry.problems:
+        yield f"{problem.file.parent}{os.sep}{word_error(problem)}"
+    yield from find_lost_packs(registry)
     yield from find_setting_problems(loaded, registry)
     yield from find_confinement_mistakes(loaded, registry)
     yield from find_connection_mistakes(loaded)
@@ -155,15 +153,6 @@ def _find_notes(loaded: LoadedConfig, registry: ToolRegistry, locked: Sequence[s
         yield f"locked dependencies: {', '.join(locked)}; onetool lock lists and upgrades them"
 
 
-def _verdict(found: Findings) -> str:
-    failed = sum(bool(trial.failure) for trial in found.trials)
-    return f"{failed} of {len(found.trials)} could not be started" if failed else "OK"
-
-
-def _count(registry: ToolRegistry) -> str:
-    return f"{len(registry.packs())} packs, {len(registry.definitions())} tools"
-
-
 def _as_json(found: Findings, loaded: LoadedConfig, registry: ToolRegistry) -> dict[str, object]:
     return {
         "ok": found.status == OK,
@@ -177,17 +166,9 @@ def _as_json(found: Findings, loaded: LoadedConfig, registry: ToolRegistry) -> d
     }
 
 
-def _find_pack_problems(registry: ToolRegistry) -> Iterator[str]:
-    for problem in registry.problems:
-        yield f"{problem.file.parent}{os.sep}{word_error(problem)}"
-    yield from find_lost_packs(registry)
-
-
 def find_lost_packs(registry: ToolRegistry) -> Iterator[str]:
     """Yield a sentence about each pack that cannot be used, because another one has its name."""
-    for collision in registry.collisions:
-        if _is_mistake(collision):
-            yield word_collision(collision)
+    yield from (word_collision(collision) for collision in registry.collisions if _is_mistake(collision))
 
 
 def _is_mistake(collision: NameCollision) -> bool:

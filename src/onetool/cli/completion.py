@@ -7,13 +7,13 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from onetool.cli import COMMANDS, OK, load_command
+from onetool.cli import COMMANDS, OK, load_command, module_of
 from onetool.completion import (
     Arguments,
     CommandLineCompleter,
-    Memory,
     Names,
     describe_arguments,
+    recall,
     recall_names,
     stamp_of,
 )
@@ -88,10 +88,15 @@ def main(options: argparse.Namespace) -> int:
         sys.stdout.write(SCRIPTS[options.shell])
         return OK
     home = Path.home()
-    memory = Memory(state_folder(home) / _MEMORY)
+    memory = state_folder(home) / _MEMORY
 
     def names(config: Path | None) -> Names:
-        return recall_names(memory, partial(_read_names, config), config, cwd=Path.cwd(), home=home)
+        def read() -> Names:
+            from onetool.cli.definitions import read_names  # takes a second, and most presses of TAB do not need it
+
+            return read_names(config)
+
+        return recall_names(memory, read, config, cwd=Path.cwd(), home=home)
 
     try:
         found = CommandLineCompleter(COMMANDS, partial(_arguments_of, memory), names).complete(words)
@@ -102,16 +107,8 @@ def main(options: argparse.Namespace) -> int:
     return OK
 
 
-def _arguments_of(memory: Memory, command: str) -> Arguments:
+def _arguments_of(memory: Path, command: str) -> Arguments:
     folder = Path(__file__).parent
-    module = folder / f"{command.replace('-', '_')}.py"
-    file = module if module.exists() else folder / f"{command}_.py"
-    return memory.recall(
-        f"arguments {command}", stamp_of([file, folder]), lambda: describe_arguments(load_command(command)[1])
-    )
-
-
-def _read_names(config: Path | None) -> Names:
-    from onetool.cli.definitions import read_names  # takes a second, and most presses of TAB do not need it
-
-    return read_names(config)
+    file = folder / f"{module_of(command)}.py"
+    stamp = stamp_of([file, folder])
+    return recall(memory, f"arguments {command}", stamp, lambda: describe_arguments(load_command(command)[1]))

@@ -57,7 +57,10 @@ def main(options: Namespace) -> int:
         if options.remove:
             _remove(client, system, project)
         elif options.only_show:
-            _show_entry(options, client, system, places, project)
+            arguments, _ = _arguments_for(options.config, system, places, shared=project is not None)
+            file, text = show_entry(client, system, project=project, arguments=arguments)
+            complain(f"for {near(file)}:")
+            say(text.rstrip("\n"))
         else:
             connect_client(client, system, places, config=options.config, project=project)
     return OK
@@ -65,19 +68,11 @@ def main(options: Namespace) -> int:
 
 def _remove(client: str, system: System, project: Path | None) -> None:
     connection = plan_removal(client, system, project=project)
-    for line in show_difference(connection):
-        say_visibly(line)
+    say_visibly(*show_difference(connection))
     if connection.changes:
         _write(connection, client)
     else:
         say_visibly(f"OneTool is not in {near(connection.original.file)}.")
-
-
-def _show_entry(options: Namespace, client: str, system: System, places: Places, project: Path | None) -> None:
-    arguments, _ = _arguments_for(options.config, system, places, shared=project is not None)
-    file, text = show_entry(client, system, project=project, arguments=arguments)
-    complain(f"for {near(file)}:")
-    say(text.rstrip("\n"))
 
 
 def connect_client(
@@ -92,8 +87,7 @@ def connect_client(
     """Add OneTool to a client's file, if the person `agrees` to the difference that is shown; False if they do not."""
     arguments, note = _arguments_for(config, system, places, shared=project is not None)
     connection = plan_connection(client, system, project=project, arguments=arguments)
-    for line in show_difference(connection):
-        say_visibly(line)
+    say_visibly(*show_difference(connection))
     if not connection.changes:
         _tell_connected(connection, arguments)
     if note:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from functools import partial
 
 import anyio.to_thread
 
@@ -11,9 +11,8 @@ from onetool.cli import OK
 from onetool.cli.printing import complain, say
 from onetool.cli.serve import serve_with_token
 from onetool.cli.start import load
-from onetool.control.asking import ControlReply, ask_running
+from onetool.control.asking import ask_running
 from onetool.http.listening import bind_address
-from ot.config.loader import LoadedConfig
 
 EPILOG = (
     "The link works once, within five minutes. Servers over HTTP have a dashboard; if none of yours is running, one is "
@@ -27,22 +26,18 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def main(options: Namespace) -> int:
     loaded = load(options, quiet=False, tolerant=True)
-    link = choose_link(ask_running(loaded.home, "dashboard"), loaded)
-    if link is not None:
-        _open(link, browser=not options.no_browser)
+    told = [each for each in ask_running(loaded.home, "dashboard") if each.project == str(loaded.project)]
+    links = [each.answer for each in told if isinstance(each.answer, str)]
+    show = partial(_open, browser=not options.no_browser)
+    if links:
+        show(links[-1])
         return OK
 
     async def open_soon(link: str) -> None:
-        await anyio.to_thread.run_sync(lambda: _open(link, browser=not options.no_browser))
+        await anyio.to_thread.run_sync(show, link)
 
     complain("onetool: none of your running servers has a dashboard; starting one. Press Ctrl-C to stop it.")
     return serve_with_token(loaded, bind_address("127.0.0.1:0"), use_link=open_soon)
-
-
-def choose_link(told: Sequence[ControlReply], loaded: LoadedConfig) -> str | None:
-    """Return the link of a server of this project."""
-    links = [each.answer for each in told if each.project == str(loaded.project) and isinstance(each.answer, str)]
-    return links[-1] if links else None
 
 
 def _open(link: str, *, browser: bool) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
 
+from mcp_core.json_types import mapping_of
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.errors import CallError, ToolError
@@ -33,7 +35,11 @@ def advise_on_roles(loaded: LoadedConfig, registry: ToolRegistry) -> list[str]:
 
     The libraries for this may be in an environment of their own; they are not installed for it.
     """
-    servers = dict(_servers(loaded))
+    servers: dict[str, ServerAddress] = {}
+    for name, entry in _connections(loaded).items():
+        with suppress(ToolError):
+            address = read_connection(name, entry)
+            servers |= {f"packs.db.connections.{name}": address} if isinstance(address, ServerAddress) else {}
     if not servers:
         return []
     libraries = registry.pack(PACK).libraries
@@ -51,7 +57,13 @@ async def _advise_on_all(servers: Mapping[str, ServerAddress], libraries: Librar
     advice: dict[str, str] = {}
 
     async def look(key: str) -> None:
-        advice[key] = await _advise_on(key, servers[key], host, libraries)
+        try:
+            held = await excess_rights(host, servers[key], libraries)
+        except CallError as error:
+            advice[key] = f"{key} cannot be checked: {word_error(error)}"
+        else:
+            text = f"{key}: its role {', '.join(held)}; use a role that can only read what you need"
+            advice[key] = text if held else ""
 
     async with IsolateHost(find_python=find_python) as host, anyio.create_task_group() as looking:
         for key in servers:
@@ -59,25 +71,6 @@ async def _advise_on_all(servers: Mapping[str, ServerAddress], libraries: Librar
     return [advice[key] for key in servers if advice[key]]
 
 
-async def _advise_on(key: str, address: ServerAddress, host: IsolateHost, libraries: Libraries) -> str:
-    try:
-        held = await excess_rights(host, address, libraries)
-    except CallError as error:
-        return f"{key} cannot be checked: {word_error(error)}"
-    return f"{key}: its role {', '.join(held)}; use a role that can only read what you need" if held else ""
-
-
-def _servers(loaded: LoadedConfig) -> Iterator[tuple[str, ServerAddress]]:
-    for name, entry in _connections(loaded).items():
-        try:
-            address = read_connection(name, entry)
-        except ToolError:
-            continue
-        if isinstance(address, ServerAddress):
-            yield f"packs.db.connections.{name}", address
-
-
 def _connections(loaded: LoadedConfig) -> Mapping[str, object]:
     settings = loaded.config.packs.get("db")
-    found = settings.options.get("connections") if settings is not None and settings.enabled is not False else None
-    return found if isinstance(found, Mapping) else {}
+    return mapping_of(settings and settings.enabled is not False and settings.options.get("connections"))

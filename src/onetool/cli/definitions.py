@@ -68,7 +68,11 @@ def _read_own(loaded: LoadedConfig) -> tuple[ToolRegistry, PackPlaces, dict[str,
 
     def function_of(extension: Extension, tool: str) -> ToolFunction:
         extensions[extension.pack] = extension
-        return _without_worker(extension, tool)
+
+        async def call(_: dict[str, Any]) -> Never:
+            raise NotImplementedError(f"{extension.pack}.{tool}: this command starts no workers")
+
+        return call
 
     cache = DefinitionCache(state_folder(loaded.home) / DEFINITIONS_FILE)
     registry = load_registry(find_built_in_packs(), IsolateHost(), ToolThreads(), cache)
@@ -104,10 +108,3 @@ def read_skills(loaded: LoadedConfig) -> SkillLoader:
     """Read the skills alone."""
     registry = ToolRegistry()
     return load_skills(registry, PackPlaces(registry), loaded)
-
-
-def _without_worker(extension: Extension, tool: str) -> ToolFunction:
-    async def call(_: dict[str, Any]) -> Never:
-        raise NotImplementedError(f"{extension.pack}.{tool}: this command starts no workers")
-
-    return call

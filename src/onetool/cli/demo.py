@@ -36,11 +36,9 @@ REPEATED = 20
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One run of the session; `fails` is True if it is meant to show an error."""
-
     title: str
     command: str
-    fails: bool = False
+    fails: bool = False  # it is meant to show an error
 
 
 STEPS = (
@@ -73,31 +71,28 @@ async def _show_session(config: Path | None) -> bool:
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as log:
         started = time.perf_counter()
         async with _connect(Path(folder), config, log) as client:
-            _show_connection(console, client, time.perf_counter() - started)
+            seconds, server = time.perf_counter() - started, client.server_info
+            name = f"{server.name} {server.version}" if server else "a server without a name"
+            how = f"MCP {client.protocol_version}: started and connected in {seconds * 1000:.0f} ms"
+            console.print(f"[bold]{name}[/] over stdio, {how}")
             await _show_cost(console, client)
             outcomes = [await _show_step(console, client, step) for step in STEPS]
             await _show_timing(console, client)
-    console.print(f"\n{_next_step(which('onetool'))}")
+    if which("onetool") is None:
+        console.print("\nPut onetool on your PATH: [bold]uv tool install .[/] or [bold]pipx install .[/]")
+    else:
+        console.print("\nNext: [bold]onetool import[/] imports the servers of your MCP clients")
     return all(outcomes)
-
-
-def _next_step(installed: str | None) -> str:
-    if installed is None:
-        return "Put onetool on your PATH: [bold]uv tool install .[/] or [bold]pipx install .[/]"
-    return "Next: [bold]onetool import[/] imports the servers of your MCP clients"
 
 
 @asynccontextmanager
 async def _connect(folder: Path, config: Path | None, log: TextIO) -> AsyncIterator[Client]:
     """Start the server on its defaults, or on `config`, away from any other configuration."""
     file = _write_configuration(folder, config)
-    surroundings = {name: value for name, value in os.environ.items() if not name.startswith("ONETOOL_")}
-    server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "onetool", "serve", "--config", str(file)],
-        env=surroundings | {"HOME": str(folder)},
-        cwd=folder,
-    )
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("ONETOOL_")}
+    environ["HOME"] = str(folder)
+    arguments = ["-m", "onetool", "serve", "--config", str(file)]
+    server = StdioServerParameters(command=sys.executable, args=arguments, env=environ, cwd=folder)
     try:
         async with Client(stdio_client(server, errlog=log)) as client:
             yield client
@@ -117,28 +112,17 @@ def _write_configuration(folder: Path, config: Path | None) -> Path:
     return file
 
 
-def _show_connection(console: Console, client: Client, seconds: float) -> None:
-    server = client.server_info
-    name = f"{server.name} {server.version}" if server else "a server without a name"
-    console.print(
-        f"[bold]{name}[/] over stdio, MCP {client.protocol_version}: started and connected in {seconds * 1000:.0f} ms"
-    )
-
-
 async def _show_cost(console: Console, client: Client) -> None:
     listing = (await client.list_tools()).tools
     text = (client.instructions or "") + "".join(
         tool.model_dump_json(by_alias=True, exclude_none=True, exclude_unset=True) for tool in listing
     )
     names = ", ".join(tool.name for tool in listing)
-    console.print(f"What a model sees: the tool [bold]{names}[/], {_describe_tokens(text)}\n")
-
-
-def _describe_tokens(text: str) -> str:
-    if find_spec("splintr") is None:  # comes with the tests, not with the program
-        return f"about {len(text) // 4} tokens (estimated)"
-    tokenizer = import_module("splintr").Tokenizer.from_pretrained("o200k_base")
-    return f"{len(tokenizer.encode(text))} tokens (o200k)"
+    tokens = f"about {len(text) // 4} tokens (estimated)"
+    if find_spec("splintr") is not None:  # comes with the tests, not with the program
+        tokenizer = import_module("splintr").Tokenizer.from_pretrained("o200k_base")
+        tokens = f"{len(tokenizer.encode(text))} tokens (o200k)"
+    console.print(f"What a model sees: the tool [bold]{names}[/], {tokens}\n")
 
 
 async def _show_step(console: Console, client: Client, step: Step) -> bool:
@@ -148,14 +132,9 @@ async def _show_step(console: Console, client: Client, step: Step) -> bool:
     answer = "".join(block.text for block in result.content if isinstance(block, TextContent))
     console.print(f"[bold]{step.title}[/]")
     console.print(Syntax(step.command, "python", theme="ansi_dark", background_color="default", padding=(0, 2)))
-    console.print(
-        Panel(
-            Text(answer),
-            title=f"{'error' if result.is_error else 'answer'} in {elapsed * 1000:.1f} ms",
-            title_align="left",
-            border_style="red" if result.is_error else "green",
-        )
-    )
+    what, colour = ("error", "red") if result.is_error else ("answer", "green")
+    title = f"{what} in {elapsed * 1000:.1f} ms"
+    console.print(Panel(Text(answer), title=title, title_align="left", border_style=colour))
     return bool(result.is_error) == step.fails
 
 
@@ -165,7 +144,5 @@ async def _show_timing(console: Console, client: Client) -> None:
         started = time.perf_counter()
         await client.call_tool("run", {"command": "1 + 1"})
         times.append(time.perf_counter() - started)
-    console.print(
-        f"[bold]1 + 1[/], {REPEATED} times, each in a new process: median {median(times) * 1000:.1f} ms, "
-        f"best {min(times) * 1000:.1f} ms"
-    )
+    figures = f"median {median(times) * 1000:.1f} ms, best {min(times) * 1000:.1f} ms"
+    console.print(f"[bold]1 + 1[/], {REPEATED} times, each in a new process: {figures}")

@@ -12,9 +12,9 @@ from onetool.cli.databases import find_connection_mistakes
 from onetool.cli.definitions import read_registry
 from onetool.cli.printing import add_json_argument
 from onetool.cli.serve_check import load_for_check, print_findings, redacted
+from onetool.doctor import Finding
 from onetool.doctor.configuration import look_at_configuration, look_at_secrets, look_at_trust, word_mistake
 from onetool.doctor.confinement import find_confinement_mistakes, look_at_confinement
-from onetool.doctor.finding import Finding
 from onetool.doctor.machine import (
     look_at_caches,
     look_at_clients,

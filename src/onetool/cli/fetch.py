@@ -1,24 +1,27 @@
-"""`onetool fetch [PACK ...]`: install the libraries that packs need, so that no call waits for them."""
+"""`onetool fetch [PACK ...]` and `onetool lock [PACK]`: the libraries of packs, and the locked ones of extensions."""
 
 from __future__ import annotations
 
 import os
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import anyio
 import anyio.to_thread
 
 from mcp_core.nearest_names import nearest
 from onetool.cli import FAILED, OK, USAGE
+from onetool.cli.definitions import read_definitions
 from onetool.cli.printing import add_json_argument, complain, say, say_json
 from onetool.cli.start import load
+from ot.config.loader import LoadedConfig
 from ot.isolate import IsolateHost
 from ot.parts.known_tools import find_built_in_packs, load_registry, worker_host
 from ot.registry.definitions import Libraries
 from ot.registry.tool_threads import ToolThreads
-from ot.workers.extension import WorkerHost
+from ot.workers.extension import Extension, WorkerHost
+from ot.workers.installing import Installer
 from ot.workers.pack_environment import (
     KEPT_DAYS,
     LibraryState,
@@ -52,7 +55,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def main(options: Namespace) -> int:
     host = worker_host(load(options, tolerant=True), os.environ)
-    known = find_libraries()
+    registry = load_registry(find_built_in_packs(), IsolateHost(), ToolThreads())  # those that are switched off, too
+    known = {pack.libraries.pack: pack.libraries for pack in registry.packs() if pack.libraries is not None}
     unknown = [pack for pack in options.packs if pack not in known]
     if unknown:
         for pack in unknown:
@@ -62,38 +66,22 @@ def main(options: Namespace) -> int:
     if options.clean and not chosen:
         return _clean(host)
     if not chosen:
-        return _show_json(known, host) if options.json else show(known, host)
+        return show(known, host, as_json=options.json)
     return anyio.run(fetch, list(chosen), host, options.again)
 
 
-def find_libraries() -> dict[str, Libraries]:
-    """Return the libraries of the built-in packs that need some, including those that are switched off."""
-    registry = load_registry(find_built_in_packs(), IsolateHost(), ToolThreads())
-    found = (pack.libraries for pack in registry.packs())
-    return {libraries.pack: libraries for libraries in found if libraries is not None}
-
-
-def show(known: Mapping[str, Libraries], host: WorkerHost) -> int:
+def show(known: Mapping[str, Libraries], host: WorkerHost, *, as_json: bool = False) -> int:
     """List the packs, and whether their libraries are installed."""
-    for libraries in known.values():
-        state = state_of(host.state, libraries)
-        size = f", {_size(libraries, host)}" if state is LibraryState.PREPARED else ""
-        say(f"{libraries.pack}: {_WORDS[state]}{size} ({', '.join(libraries.requirements)})")
-    return OK
-
-
-def _show_json(known: Mapping[str, Libraries], host: WorkerHost) -> int:
-    say_json(
-        [
-            {
-                "pack": libraries.pack,
-                "state": str(state := state_of(host.state, libraries)),
-                "bytes": find_environment(host.state, libraries).size() if state is LibraryState.PREPARED else None,
-                "requirements": list(libraries.requirements),
-            }
-            for libraries in known.values()
-        ]
-    )
+    described: list[dict[str, object]] = []
+    for pack, libraries in known.items():
+        state, needs = state_of(host.state, libraries), list(libraries.requirements)
+        size = find_environment(host.state, libraries).size() if state is LibraryState.PREPARED else None
+        described.append({"pack": pack, "state": str(state), "bytes": size, "requirements": needs})
+        if not as_json:
+            shown = "" if size is None else f", {size / 1_000_000:.1f} MB"
+            say(f"{pack}: {_WORDS[state]}{shown} ({', '.join(needs)})")
+    if as_json:
+        say_json(described)
     return OK
 
 
@@ -120,26 +108,103 @@ async def _fetch_one(libraries: Libraries, host: WorkerHost, *, again: bool) -> 
     state = state_of(host.state, libraries)
     if state is LibraryState.INSTALLED:
         return _WORDS[state]
-    begun = time.monotonic()
-    made = await make_environment(
-        find_environment(host.state, libraries), host, _ProgressPrinter(libraries.pack), patient=True, again=again
-    )
+    begun, environment = time.monotonic(), find_environment(host.state, libraries)
+    made = await make_environment(environment, host, _printer(libraries.pack), patient=True, again=again)
     seconds = f" in {time.monotonic() - begun:.1f} s" if made else ""
-    return f"ready{seconds}, {_size(libraries, host)}"
+    return f"ready{seconds}, {environment.size() / 1_000_000:.1f} MB"
 
 
-def _size(libraries: Libraries, host: WorkerHost) -> str:
-    return f"{find_environment(host.state, libraries).size() / 1_000_000:.1f} MB"
+def _printer(pack: str) -> Callable[[str], None]:
+    """Return a function that shows progress, without repeating a line."""
+    last = ""
+
+    def tell(line: str) -> None:
+        nonlocal last
+        if line != last:
+            last = line
+            complain(f"{pack}: {line}")
+
+    return tell
 
 
-class _ProgressPrinter:
-    """Shows progress, without repeating a line."""
+EPILOG_LOCK = (
+    "Without PACK, lists all extensions that have dependencies. The first call creates a lock in "
+    "~/.onetool/state/locks, which is used until it is removed or the header changes. FILE.lock beside an extension, "
+    "as written by `uv lock --script FILE`, takes precedence."
+)
 
-    def __init__(self, pack: str) -> None:
-        self._pack = pack
-        self._last = ""
 
-    def __call__(self, line: str) -> None:
-        if line != self._last:
-            self._last = line
-            complain(f"{self._pack}: {line}")
+def add_arguments_lock(parser: ArgumentParser) -> None:
+    parser.add_argument("pack", nargs="?", metavar="PACK", help="the extension whose dependencies to lock now")
+    parser.add_argument("--upgrade", action="store_true", help="upgrade to the newest versions that its header allows")
+    add_json_argument(parser, "without PACK: print JSON")
+
+
+def main_lock(options: Namespace) -> int:
+    loaded = load(options, tolerant=True)
+    _, extensions = read_definitions(loaded)
+    if options.pack is None:
+        if options.upgrade:
+            complain("onetool: --upgrade needs the name of a PACK")
+            return USAGE
+        if options.json:
+            say_json(
+                [_describe_installer(pack, installer_of(loaded, each)) for pack, each in sorted(extensions.items())]
+            )
+            return OK
+        for pack, extension in sorted(extensions.items()):
+            say(f"{pack}: {_describe_lock(installer_of(loaded, extension))}")
+        if not extensions:
+            say("No extension has dependencies.")
+        return OK
+    if options.pack not in extensions:
+        names = ", ".join(sorted(extensions)) or "none"
+        complain(f"onetool: there is no extension {options.pack!r} with dependencies. Extensions: {names}")
+        return USAGE
+    return anyio.run(_lock, options.pack, installer_of(loaded, extensions[options.pack]), options.upgrade)
+
+
+def installer_of(loaded: LoadedConfig, extension: Extension) -> Installer:
+    """Return the installer of an extension's dependencies."""
+    assert extension.header is not None
+    return Installer(extension.source, extension.header, worker_host(loaded, os.environ), lambda _: None)
+
+
+def _describe_lock(installer: Installer) -> str:
+    """Return the locked versions of an extension's dependencies, in one line."""
+    lock = installer.lock
+    try:
+        versions = installer.versions()
+    except PreparationError as error:
+        return str(error)
+    if lock.kind == "none":
+        return "not locked: a package comes from a local folder"
+    if lock.content() is None:
+        return "not locked yet; the first call locks it"
+    listed = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
+    return f"{listed or 'nothing to install'} ({lock.file})"
+
+
+def _describe_installer(pack: str, installer: Installer) -> dict[str, object]:
+    try:
+        versions, error = installer.versions(), ""
+    except PreparationError as damaged:
+        versions, error = {}, str(damaged)
+    locked = installer.lock.kind != "none" and installer.lock.content() is not None
+    return {"pack": pack, "locked": locked, "file": str(installer.lock.file), "versions": versions, "error": error}
+
+
+async def _lock(pack: str, installer: Installer, upgrade: bool) -> int:  # noqa: FBT001 - anyio.run passes no names
+    if installer.lock.kind != "kept":
+        why = "has its own lock file" if installer.lock.kind == "shipped" else "uses a package from a local folder"
+        complain(f"onetool: {pack} {why}; `uv lock --script {installer.lock.script}` changes it")
+        return FAILED
+    try:
+        changes = await installer.resolve(upgrade=upgrade)
+    except PreparationError as error:
+        complain(f"onetool: {pack}: {error}")
+        return FAILED
+    for change in changes:
+        say(change)
+    say(f"Locked {pack} ({installer.lock.file})." if changes else f"Nothing has changed ({installer.lock.file}).")
+    return OK

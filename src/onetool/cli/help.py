@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from functools import partial
 
 import anyio
 
@@ -11,10 +10,8 @@ from onetool.cli import COMMANDS, OK, load_command, print_table
 from onetool.cli.definitions import mention_unseen_servers, read_registry
 from onetool.cli.printing import add_json_argument, paint, say, say_json, visible
 from onetool.cli.start import load
-from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.introspect import Finder, Help
-from ot.introspect.listings import Info
 from ot.run.snippets import expand_with
 from ot.shapes.shapes import SHAPES_FOLDER, Shapes
 from ot.store.shelf import FolderShelf
@@ -27,9 +24,8 @@ EPILOG = (
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("words", nargs="*", metavar="WORDS", help="what to look for")
-    parser.add_argument(
-        "--info", choices=("list", "min", "full"), default="min", help="how much to show (default: min)"
-    )
+    levels = ("list", "min", "full")
+    parser.add_argument("--info", choices=levels, default="min", help="how much to show (default: min)")
     add_json_argument(parser)
 
 
@@ -42,7 +38,15 @@ def main(options: Namespace) -> int:
         load_command(query)[1].print_help()
         return OK
     loaded = load(options, tolerant=True)
-    text = anyio.run(partial(_answer, loaded, query, options.info))
+    config, registry = loaded.config, read_registry(loaded)
+    signature_of = Shapes(FolderShelf(state_folder(loaded.home) / SHAPES_FOLDER)).signature
+
+    async def answer() -> str:
+        catalogue = await Finder(registry).catalogue(config)
+        found = Help(registry, config, catalogue, expand_with(config.snippets), signature_of)
+        return await found.answer([query], options.info)
+
+    text = anyio.run(answer)
     if options.json:
         say_json({"query": query, "text": text})
         return OK
@@ -51,10 +55,3 @@ def main(options: Namespace) -> int:
         say(paint(shown.lstrip("# "), "bold") if shown.startswith("#") else shown)
     mention_unseen_servers(loaded)
     return OK
-
-
-async def _answer(loaded: LoadedConfig, query: str, info: Info) -> str:
-    config, registry = loaded.config, read_registry(loaded)
-    catalogue = await Finder(registry).catalogue(config)
-    signature_of = Shapes(FolderShelf(state_folder(loaded.home) / SHAPES_FOLDER)).signature
-    return await Help(registry, config, catalogue, expand_with(config.snippets), signature_of).answer([query], info)

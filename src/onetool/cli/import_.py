@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -135,7 +134,9 @@ def _offer_to_take_out(removal: Removal | ConfigError, options: Namespace, syste
         complain(f"onetool: {visible(word_error(removal))}")
         return False
     names, file, client = ", ".join(removal.taken.names), removal.taken.file, removal.taken.client
-    if not options.take_out and not (at_terminal() and confirm(_question(removal))):
+    others = " Others who work on the project may need them there." if removal.shared else ""
+    question = visible(f"OneTool provides {names} now.{others} Remove them from {near(file)}?")
+    if not options.take_out and not (at_terminal() and confirm(question)):
         say_visibly(f"{names}: still in {near(file)} as well; `onetool import --take-out` removes them there")
         return True
     try:
@@ -147,12 +148,6 @@ def _offer_to_take_out(removal: Removal | ConfigError, options: Namespace, syste
     if not is_connected(client, system, project):
         say_visibly(f"OneTool is not connected there yet; run `onetool connect {client}`")
     return True
-
-
-def _question(removal: Removal) -> str:
-    names, file = ", ".join(removal.taken.names), near(removal.taken.file)
-    others = " Others who work on the project may need them there." if removal.shared else ""
-    return visible(f"OneTool provides {names} now.{others} Remove them from {file}?")
 
 
 def _undo(options: Namespace, system: System) -> int:
@@ -191,9 +186,8 @@ def _show(plan: Plan, found: Survey, names: list[str]) -> None:
     for file, decisions in groupby(plan.decisions, key=lambda each: each.found.source.file):
         say_visibly(near(file))
         for decision in decisions:
-            say_visibly(f"  {decision.name}: {_describe(decision)}")
-            for note in decision.notes:
-                say_visibly(f"    {near(note)}")
+            notes = (f"    {near(note)}" for note in decision.notes)
+            say_visibly(f"  {decision.name}: {_describe(decision)}", *notes)
 
 
 def _describe(decision: Decision) -> str:
@@ -208,8 +202,10 @@ def _describe(decision: Decision) -> str:
 def _write(plan: Plan, *, dry_run: bool) -> None:
     names = [*plan.secrets, *plan.wanted]
     if dry_run:
-        for line in _difference(plan):
-            say_visibly(line)
+        original, text = changed_text(plan)
+        source = near(plan.file) if original.content is not None else "(a new file)"
+        before, after = original.text.splitlines(), text.splitlines()
+        say_visibly(*difflib.unified_diff(before, after, source, near(plan.file), lineterm="", n=1))
         if names:
             say_visibly(f"would put {', '.join(names)} into {near(plan.secrets_file)}")
         say_visibly("Nothing was written: this is a dry run.")
@@ -221,13 +217,6 @@ def _write(plan: Plan, *, dry_run: bool) -> None:
     for name, reason in plan.wanted.items():
         say_visibly(f"Set {name} in {near(plan.secrets_file)} (for {reason})")
     say_visibly(f"{count_of(len(plan.servers), 'server')} imported.")
-
-
-def _difference(plan: Plan) -> Iterator[str]:
-    original, text = changed_text(plan)
-    source = near(plan.file) if original.content is not None else "(a new file)"
-    before, after = original.text.splitlines(), text.splitlines()
-    return difflib.unified_diff(before, after, source, near(plan.file), lineterm="", n=1)
 
 
 def _connect(options: Namespace, system: System, places: Places) -> int:

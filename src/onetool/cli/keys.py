@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from datetime import UTC, datetime
 
 from onetool.cli import FAILED, OK
 from onetool.cli.printing import add_json_argument, complain, say, say_json, say_table
 from onetool.cli.start import load
-from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.store.api_keys import ApiKey, ApiKeys, new_key
 from ot.store.opening import build_backend
@@ -37,7 +35,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def main(options: Namespace) -> int:
     loaded = load(options)
     try:
-        with _open_keys(loaded) as keys:
+        with closing(build_backend(loaded.config.store)) as backend:
+            keys = backend.build_api_keys(state_folder(loaded.home))
             match options.action:
                 case "new":
                     return _make(keys, options, in_force=loaded.config.auth.in_force)
@@ -47,12 +46,6 @@ def main(options: Namespace) -> int:
     except OSError as error:
         complain(f"onetool keys: {error.filename or 'the store'}: {error.strerror}")
         return FAILED
-
-
-@contextmanager
-def _open_keys(loaded: LoadedConfig) -> Iterator[ApiKeys]:
-    with closing(build_backend(loaded.config.store)) as backend:
-        yield backend.build_api_keys(state_folder(loaded.home))
 
 
 def _make(keys: ApiKeys, options: Namespace, *, in_force: bool) -> int:
@@ -70,7 +63,8 @@ def _list(keys: ApiKeys, *, as_json: bool) -> int:
     if as_json:
         say_json([_describe(key, now) for key in entries])
     elif entries:
-        rows = [(key.id, key.name, ", ".join(key.groups) or "-", _end(key, now)) for key in entries]
+        ends = ("expired" if key.expires <= now else _day(key.expires) for key in entries)
+        rows = [(key.id, key.name, ", ".join(key.groups) or "-", end) for key, end in zip(entries, ends, strict=True)]
         say_table(rows, _MOST, ("key", "for", "groups", "expires"))
     else:
         complain("There are no API keys; `onetool keys new --for NAME` creates one.")
@@ -78,8 +72,11 @@ def _list(keys: ApiKeys, *, as_json: bool) -> int:
 
 
 def _describe(key: ApiKey, now: float) -> dict[str, object]:
-    moments = {"created": _moment(key.created), "expires": _moment(key.expires), "expired": key.expires <= now}
-    return {"id": key.id, "for": key.name, "groups": list(key.groups), **moments}
+    created, expires = (
+        datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for when in (key.created, key.expires)
+    )
+    known = {"id": key.id, "for": key.name, "groups": list(key.groups), "created": created, "expires": expires}
+    return {**known, "expired": key.expires <= now}
 
 
 def _revoke(keys: ApiKeys, wanted: str) -> int:
@@ -94,16 +91,8 @@ def _revoke(keys: ApiKeys, wanted: str) -> int:
     return OK
 
 
-def _end(key: ApiKey, now: float) -> str:
-    return "expired" if key.expires <= now else _day(key.expires)
-
-
 def _day(when: float) -> str:
     return datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%d")
-
-
-def _moment(when: float) -> str:
-    return datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _name(text: str) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import anyio
 
+import ot_voice as voice
 from onetool.chat.display import PlainDisplay
 from onetool.cli import FAILED, OK
 from onetool.cli.chat import choose
@@ -24,28 +25,6 @@ from ot.config.providers import find_providers
 from ot.errors import ModelError, VoiceError
 from ot.execution.wording import word_error
 from ot.kernel.zygote_process import ZygoteProcess
-from ot_voice import (
-    Answered,
-    AnswerEnded,
-    Answering,
-    Asking,
-    AudioSource,
-    Dropped,
-    Failed,
-    FolderPlayer,
-    Heard,
-    Interrupted,
-    MicrophoneSource,
-    NotUnderstood,
-    PcmSource,
-    Player,
-    SpokenConsent,
-    VoiceEvent,
-    WakeWordHeard,
-    WavSource,
-    find_player,
-    open_listening,
-)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -69,46 +48,47 @@ def main(options: Namespace) -> int:
     if options.wake_word:
         settings = settings.model_copy(update={"wake_word": options.wake_word})
     try:
-        source = _open_source(options, settings)
+        if options.wav is not None:
+            source: voice.AudioSource = voice.WavSource(options.wav)
+        elif options.stdin:
+            source = voice.PcmSource(sys.stdin.fileno())
+        else:
+            source = voice.MicrophoneSource(settings.microphone)
         return anyio.run(_listen, options, loaded, settings, source, launch(loaded))
     except (ModelError, VoiceError) as error:
         complain(f"onetool listen: {word_error(error)}")
         return FAILED
 
 
-def _open_source(options: Namespace, settings: VoiceSettings) -> AudioSource:
-    if options.wav is not None:
-        return WavSource(options.wav)
-    if options.stdin:
-        return PcmSource(sys.stdin.fileno())
-    return MicrophoneSource(settings.microphone)
-
-
-def _choose_player(options: Namespace, settings: VoiceSettings) -> Player | None:
+def _choose_player(options: Namespace, settings: VoiceSettings) -> voice.Player | None:
     if options.no_speech or options.no_answer or settings.speaker == "off":
         return None
     if options.speak_to is not None:
-        return FolderPlayer(options.speak_to)
-    player = find_player()
+        return voice.FolderPlayer(options.speak_to)
+    player = voice.find_player()
     if player is None:
         complain("(no loudspeaker was found; answers are only written)")
     return player
 
 
 async def _listen(
-    options: Namespace, loaded: LoadedConfig, settings: VoiceSettings, source: AudioSource, launched: ZygoteProcess
+    options: Namespace,
+    loaded: LoadedConfig,
+    settings: VoiceSettings,
+    source: voice.AudioSource,
+    launched: ZygoteProcess,
 ) -> int:
     display = _Display()
-    last = (Heard if options.no_answer else AnswerEnded) if options.once else ()
+    last = (voice.Heard if options.no_answer else voice.AnswerEnded) if options.once else ()
 
-    def watch(event: VoiceEvent) -> None:
+    def watch(event: voice.VoiceEvent) -> None:
         display.show(event)
         if isinstance(event, last):
             listening.stop()
 
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(open_app(loaded, launched=launched, offer_run=True))
-        answers, consent = None, SpokenConsent()
+        answers, consent = None, voice.SpokenConsent()
         player = _choose_player(options, settings)
         if not options.no_answer:
             ai = choose(loaded.config.ai, options.provider, options.model)
@@ -116,7 +96,7 @@ async def _listen(
             caller = make_caller("onetool listen", ask=consent.ask if player is not None else None)
             assistant = open_assistant(app, loaded, settings=ai, caller=caller)
             answers = await stack.enter_async_context(assistant)
-        opening = open_listening(
+        opening = voice.open_listening(
             source,
             answers,
             app.executor,
@@ -143,35 +123,27 @@ class _Display:
         self.heard = False  # speech, understood or not
         self.failed = False  # a part of it, at least once
 
-    def show(self, event: VoiceEvent) -> None:
-        self.heard = self.heard or isinstance(event, Heard | NotUnderstood | Failed)
+    def show(self, event: voice.VoiceEvent) -> None:
+        self.heard = self.heard or isinstance(event, voice.Heard | voice.NotUnderstood | voice.Failed)
         match event:
-            case WakeWordHeard():
+            case voice.WakeWordHeard():
                 complain(f"({event.name})")
-            case Heard():
+            case voice.Heard():
                 say(f"> {clean(event.text)}")
                 self._answers.begin()
-            case NotUnderstood():
+            case voice.NotUnderstood():
                 complain("(not understood)")
-            case Answering():
+            case voice.Answering():
                 self._answers.show(event.event)
-            case Dropped():
+            case voice.Dropped():
                 complain(f"(too much at once: {show_seconds(event.seconds)} of speech was not answered)")
-            case Asking() | Answered():
-                self._show_question(event)
-            case Failed():
+            case voice.Asking():
+                self._answers.pause()
+                complain(f"? {clean(event.question)}")
+            case voice.Answered():
+                complain("(yes)" if event.agreed else "(no)")
+            case voice.Failed():
                 self.failed = True
                 self._answers.end(f"! {event.part}: {event.reason}")
-            case Interrupted():
-                self._answers.end("(stopped)")
-            case AnswerEnded():
-                self._answers.end()
-            case _:
-                pass
-
-    def _show_question(self, event: Asking | Answered) -> None:
-        if isinstance(event, Answered):
-            complain("(yes)" if event.agreed else "(no)")
-        else:
-            self._answers.pause()
-            complain(f"? {clean(event.question)}")
+            case voice.Interrupted() | voice.AnswerEnded():
+                self._answers.end("(stopped)" if isinstance(event, voice.Interrupted) else "")

@@ -9,7 +9,7 @@ from pathlib import Path
 from onetool.cli import OK, USAGE
 from onetool.cli.connect import tell_written
 from onetool.cli.definitions import read_registry
-from onetool.cli.printing import complain, say, visible
+from onetool.cli.printing import complain, say_visibly, visible
 from onetool.cli.start import load
 from onetool.console.clean_text import count_of
 from onetool.openapi.description import DescriptionError, read_description
@@ -27,16 +27,10 @@ EPILOG = "Writes .onetool/tools/NAME in the project; never overwrites a file. Th
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("what", choices=["pack"], metavar="pack", help="what to write: a pack")
     parser.add_argument("name", metavar="NAME", nargs="?", help="the pack's name, written before the dot in code")
-    parser.add_argument(
-        "--from", dest="source", nargs=2, metavar=("openapi", "FILE"), help="generate it from an OpenAPI description"
-    )
-    parser.add_argument(
-        "--only",
-        action="append",
-        default=[],
-        metavar="PATTERN",
-        help="include only operations whose name, id, tag or 'METHOD /path' matches; may be repeated",
-    )
+    source = "generate it from an OpenAPI description"
+    parser.add_argument("--from", dest="source", nargs=2, metavar=("openapi", "FILE"), help=source)
+    only = "include only operations whose name, id, tag or 'METHOD /path' matches; may be repeated"
+    parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help=only)
 
 
 def main(options: Namespace) -> int:
@@ -54,8 +48,7 @@ def main(options: Namespace) -> int:
         trust.accept(written)
     for file in written:
         tell_written(file)
-    for line in _advise(name, made):
-        say(visible(line))
+    say_visibly(*_advise(name, made))
     return OK
 
 

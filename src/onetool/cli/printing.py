@@ -25,13 +25,13 @@ def say(text: str) -> None:
     write_encodable(f"{text}\n", sys.stdout)
 
 
-def say_visibly(text: str) -> None:
-    """Write a line to stdout that quotes others' files: no character in it acts on the terminal."""
-    say(visible(text))
+def say_visibly(*lines: str) -> None:
+    """Write lines to stdout that quote others' files: no character in them acts on the terminal."""
+    for line in lines:
+        say(visible(line))
 
 
 def add_json_argument(parser: ArgumentParser, note: str = "print JSON") -> None:
-    """Add `--json` to a command."""
     parser.add_argument("--json", action="store_true", help=note)
 
 

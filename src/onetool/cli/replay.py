@@ -11,7 +11,7 @@ import anyio
 import anyio.to_thread
 
 from onetool.cli import FAILED, OK
-from onetool.cli.printing import complain, say, visible
+from onetool.cli.printing import complain, say, say_visibly
 from onetool.cli.start import load
 from onetool.console.clean_text import count_of
 from ot.app import launch, open_app
@@ -52,8 +52,7 @@ async def _replay(loaded: LoadedConfig, run: str, launched: ZygoteProcess) -> in
             return FAILED
         replayed = await play(app.runner, journal, recorded)
     lines = list(word_differences(replayed))
-    for line in lines:
-        say(visible(line))
+    say_visibly(*lines)
     if not lines:
         say(f"Run {recorded.id} is the same as before: {count_of(len(recorded.calls), 'call')}, and the answer.")
     return FAILED if lines else OK

@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser, Namespace
 from datetime import UTC, datetime
-from functools import partial
 
 import anyio
 
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import JsonObject, list_of
 from onetool.cli import OK
 from onetool.cli.printing import add_json_argument, complain, say, say_json, say_table, say_visibly
 from onetool.cli.start import load
@@ -18,7 +17,6 @@ from ot.config.loader import LoadedConfig
 from ot.isolate import IsolateHost
 from ot.parts.stores import build_result_reader, build_results, open_own_store
 from ot.results.page import Query
-from ot.results.store import Stored
 from ot.stats.wording import duration, precise, size
 from ot.store.owner import Owner
 
@@ -49,53 +47,40 @@ def _list(loaded: LoadedConfig, *, as_json: bool) -> int:
         names = store.kept_values.entries(Owner(LOCAL, loaded.project))
         results = build_results(loaded, store).all_now()
     kept = {entry.handle: name for name, entry in names.items()}
+    described, rows = [], []
+    for stored in results:
+        handle, facts, name = stored.handle, stored.facts, kept.get(stored.handle, "")
+        created = datetime.fromtimestamp(facts.created, tz=UTC).astimezone()
+        left = max(0, round(facts.expires - time.time()))
+        named = {"handle": handle, "name": name, "type": facts.what, "size": facts.size, "lines": facts.lines}
+        described.append({**named, "created": created.isoformat(timespec="seconds"), "expires_in": left})
+        when, remains = created.strftime("%Y-%m-%d %H:%M:%S"), duration(left * 1000)
+        rows.append((handle, name, facts.what, size(facts.size), precise(facts.lines), when, remains))
     if as_json:
-        say_json([_describe(stored, kept.get(stored.handle, "")) for stored in results])
+        say_json(described)
     elif not results:
         say("No results are stored.")
     else:
-        rows = [_row_of(stored, kept.get(stored.handle, "")) for stored in results]
         say_table(rows, _WIDTHS, _HEADINGS)
     return OK
 
 
-def _describe(stored: Stored, name: str) -> dict[str, object]:
-    facts, created = stored.facts, _created(stored).isoformat(timespec="seconds")
-    named = {"handle": stored.handle, "name": name, "type": facts.what, "size": facts.size, "lines": facts.lines}
-    return {**named, "created": created, "expires_in": _seconds_left(stored)}
-
-
-def _row_of(stored: Stored, name: str) -> tuple[str, ...]:
-    facts, created = stored.facts, _created(stored).strftime("%Y-%m-%d %H:%M:%S")
-    left = duration(_seconds_left(stored) * 1000)
-    return stored.handle, name, facts.what, size(facts.size), precise(facts.lines), created, left
-
-
-def _created(stored: Stored) -> datetime:
-    return datetime.fromtimestamp(stored.facts.created, tz=UTC).astimezone()
-
-
-def _seconds_left(stored: Stored) -> int:
-    return max(0, round(stored.facts.expires - time.time()))
-
-
 def _show(loaded: LoadedConfig, options: Namespace) -> int:
     query = Query(max(options.offset, 1), max(options.limit, 1), search=options.search, path=options.path)
-    page = anyio.run(partial(_read, loaded, options.handle, query))
+
+    async def read() -> JsonObject:
+        with open_own_store(loaded) as store:
+            async with IsolateHost() as isolates:
+                reader = build_result_reader(loaded, build_results(loaded, store), isolates)
+                return await reader.query(options.handle, query)
+
+    page = anyio.run(read)
     if options.json:
         say_json(page)
         return OK
-    lines = page["lines"]
-    shown = lines if isinstance(lines, list) else []
-    for line in shown:
-        say_visibly(str(line))
+    shown = list_of(page["lines"])
+    say_visibly(*map(str, shown))
     if page["has_more"]:
         total = page.get("matches", page["total_lines"])
         complain(f"({len(shown)} of {total} lines; continue with --offset {query.offset + len(shown)})")
     return OK
-
-
-async def _read(loaded: LoadedConfig, handle: str, query: Query) -> JsonObject:
-    async with IsolateHost() as isolates:
-        with open_own_store(loaded) as store:
-            return await build_result_reader(loaded, build_results(loaded, store), isolates).query(handle, query)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from onetool.cli import FAILED, OK, USAGE, importing
 from onetool.cli.printing import complain, print_answer
 from onetool.cli.start import load
-from ot.config.loader import LoadedConfig
 from ot.kernel.zygote_process import end_zygote, launch_zygote
 
 
@@ -18,7 +17,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def main(options: Namespace) -> int:
-    loaded = _without_spares(load(options, tolerant=True))
+    loaded = load(options, tolerant=True)
+    # There is only one run, and no kernel is used twice: no spare ones.
+    execution = loaded.config.execution.model_copy(update={"warm": 0})
+    loaded = replace(loaded, config=loaded.config.model_copy(update={"execution": execution}))
     try:
         command = sys.stdin.buffer.read().decode() if options.code == "-" else options.code
     except UnicodeDecodeError as error:
@@ -27,16 +29,12 @@ def main(options: Namespace) -> int:
     launched = launch_zygote(loaded.config.execution, warm=1)
     try:
         with importing():  # start-up path: the kernel starts in its own process while this one loads the engine
+            import anyio
+
             from onetool.cli.single_run import run_once
 
-        answer = run_once(command, loaded, launched)
+        answer = anyio.run(run_once, command, loaded, launched)
     finally:
         end_zygote(launched)  # in case the engine, which would own it, could not be opened
     print_answer(answer)
     return FAILED if answer.is_error else OK
-
-
-def _without_spares(loaded: LoadedConfig) -> LoadedConfig:
-    """Keep no spare kernels: there is only one run, and no kernel is used twice."""
-    execution = loaded.config.execution.model_copy(update={"warm": 0})
-    return replace(loaded, config=loaded.config.model_copy(update={"execution": execution}))

@@ -1,16 +1,38 @@
-"""Tables of what a person's running servers report, or of what is known here if none is running."""
+"""`onetool servers` and `onetool workers`: as this person's running servers report them, or as they are known here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 
-from mcp_core.json_types import Json
-from onetool.cli.printing import Style, paint, say, say_json, say_visibly, visible
+from mcp_core.json_types import Json, mapping_of
+from onetool.cli import OK
+from onetool.cli.definitions import read_registry
+from onetool.cli.printing import Style, add_json_argument, paint, say, say_json, say_visibly, visible
+from onetool.cli.start import load
 from onetool.console.clean_text import one_line
 from onetool.control.asking import ask_running
 from ot.config.loader import LoadedConfig
+from ot.parts.known_tools import show_servers
+from ot.registry.definitions import Cancellation
+from ot.registry.places import PackPlaces
+from ot.registry.registry import ToolRegistry
+from ot.stats.wording import duration
+from ot.workers.pep723 import asks_for_ray, read_header
 
+EPILOG_SERVERS = (
+    "A running server reports the state of its own connections. If none is running, the list comes from the "
+    "configuration and the last connections, and nothing is started; `onetool check` starts them."
+)
+EPILOG_WORKERS = (
+    "The first call of an extension starts its worker, which ends after it has been idle for a while. If no server is "
+    "running, the extensions that would have a worker are listed."
+)
+_OF_SERVERS: dict[str, Style] = {"connected": "green", "connecting": "yellow", "disconnected": "red", "disabled": "dim"}
+_OF_WORKERS: dict[str, Style] = {
+    "busy": "green", "idle": "green", "starting": "yellow", "failed": "red", "stopped": "dim",
+}  # fmt: skip
 _WIDEST = 200  # characters of a cell
 
 Cells = Iterable[tuple[str, Style | None]]
@@ -18,7 +40,57 @@ Row = Mapping[str, Json]
 Word = Callable[[Row], Cells]
 
 
-def show_running(what: str, loaded: LoadedConfig, here: Sequence[Row], word: Word, *, as_json: bool) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
+    add_json_argument(parser)
+
+
+def main_servers(options: Namespace) -> int:
+    loaded = load(options, tolerant=True)
+    registry = ToolRegistry()
+    statuses = show_servers(registry, PackPlaces(registry), loaded).status()
+    here = {"disconnected": "not connected"}
+    rows = [{**asdict(status), "state": here.get(status.state, status.state)} for status in statuses]
+    return _show("servers", loaded, rows, _word_server, as_json=options.json)
+
+
+def main_workers(options: Namespace) -> int:
+    loaded = load(options, tolerant=True)
+    tools = read_registry(loaded).definitions()
+    files = {tool.pack: tool.file for tool in tools if tool.cancellation is Cancellation.WORKER and tool.file}
+    nothing = {"pid": None, "state": "not started", "calls": 0, "idle_seconds": 0.0, "last_error": None}
+    engine = loaded.config.workers.engine
+    rows = [
+        {"pack": pack, **nothing, "engine": engine if asks_for_ray(read_header(file)[0]) else "local", "node": None}
+        for pack, file in sorted(files.items())
+    ]
+    return _show("workers", loaded, rows, _word_worker, as_json=options.json)
+
+
+def _word_server(server: Row) -> Iterator[tuple[str, Style | None]]:
+    name, state, error = (_text_of(server, key) for key in ("name", "state", "error"))
+    parts = ((part, mapping_of(each)) for part, each in mapping_of(server.get("changes")).items())
+    changes = ", ".join(part for part, each in parts if each.get("changed") or each.get("added"))
+    yield name, "bold"
+    yield state, _OF_SERVERS.get(state)
+    yield f"{server['tool_count']} tools" if server["tool_count"] else "", None
+    notes = [error, f"changed: {changes}; see onetool accept {name}" if changes else ""]
+    yield "; ".join(filter(None, notes)), "red" if error else "yellow"
+
+
+def _word_worker(worker: Row) -> Iterator[tuple[str, Style | None]]:
+    state, idle = _text_of(worker, "state"), worker["idle_seconds"]
+    doing = f"{worker['calls']} calls in progress" if worker["calls"] else ""
+    if state == "idle" and isinstance(idle, int | float):
+        doing = f"idle for {duration(idle * 1000)}"
+    yield _text_of(worker, "pack"), "bold"
+    yield state, _OF_WORKERS.get(state)
+    yield f"pid {worker['pid']}" if worker["pid"] else "", None
+    yield " on ".join(filter(None, (_text_of(worker, "engine"), _text_of(worker, "node")))), None
+    yield doing, None
+    yield _text_of(worker, "last_error"), "red"
+
+
+def _show(what: str, loaded: LoadedConfig, here: Sequence[Row], word: Word, *, as_json: bool) -> int:
     """Show what each running server answers to `what`; `here` is what this process knows, in case none is running.
 
     As JSON it is a list of servers: one with `pid` null is this process, which has started nothing.
@@ -28,7 +100,7 @@ def show_running(what: str, loaded: LoadedConfig, here: Sequence[Row], word: Wor
         found = [{**(facts := asdict(each)), what: facts.pop("answer")} for each in replies]
         this = {"pid": None, "project": str(loaded.project), "over": "", "since": None, "error": "", what: list(here)}
         say_json(found or [this])
-        return
+        return OK
     for each in replies:
         say_visibly(f"{each}:")
         listed = each.answer if isinstance(each.answer, list) else []
@@ -37,6 +109,7 @@ def show_running(what: str, loaded: LoadedConfig, here: Sequence[Row], word: Wor
     if not replies:
         say(f"None of your servers is running; as seen from here, for {visible(str(loaded.project))}:")
         _show_table(here, word, nothing=f"no {what}")
+    return OK
 
 
 def _show_table(items: Sequence[Row], word: Word, *, nothing: str) -> None:
@@ -52,11 +125,11 @@ def _show_table(items: Sequence[Row], word: Word, *, nothing: str) -> None:
 def _cells(item: Row, word: Word) -> Cells:
     """Yield the cells of one row; where many people share a server, the first names the person."""
     if "person" in item:
-        yield text_of(item, "person"), None
+        yield _text_of(item, "person"), None
     yield from word(item)
 
 
-def text_of(row: Row, key: str) -> str:
+def _text_of(row: Row, key: str) -> str:
     """Return a value as text; empty if there is none."""
     value = row.get(key)
     return "" if value is None else str(value)

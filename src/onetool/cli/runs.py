@@ -58,30 +58,20 @@ def _list(journal: Journal, options: Namespace) -> int:
 
 
 def _row_of(run: RecordedRun) -> tuple[str, ...]:
-    took = duration(run.seconds * 1000) if run.outcome else ""
-    return (
-        run.id,
-        str(describe_run(run)["began"]),
-        took,
-        run.error or run.outcome,
-        run.client,
-        " ".join(run.command.split()),
-    )
+    began, took = str(describe_run(run)["began"]), duration(run.seconds * 1000) if run.outcome else ""
+    return run.id, began, took, run.error or run.outcome, run.client, " ".join(run.command.split())
 
 
 def _show(journal: Journal, run: str, *, as_json: bool) -> int:
     found = journal.find(LOCAL, run, ended=False)
     if as_json:
-        say_json(_describe(found))
+        calls = [{**asdict(call), "number": str(call.number)} for call in found.calls]
+        more = {"command": found.command, "whole": found.whole, "calls": calls, "answer": found.answer}
+        say_json({**describe_run(found), **more})
     else:
         for line in _word(found):
             say(line)
     return OK
-
-
-def _describe(run: RecordedRun) -> dict[str, object]:
-    calls = [{**asdict(call), "number": str(call.number)} for call in run.calls]
-    return {**describe_run(run), "command": run.command, "whole": run.whole, "calls": calls, "answer": run.answer}
 
 
 def _word(run: RecordedRun) -> Iterator[str]:
@@ -104,16 +94,12 @@ def _word_call(call: RecordedCall) -> str:
     made = "reused  " if call.reused else "        "
     given = word_arguments(call.arguments) if call.arguments_at is None else "…"
     match call.outcome:
+        case CallOutcome.VALUE if call.value_at is not None:
+            how = f"-> {call.value_at[2]:,} bytes"
         case CallOutcome.VALUE:
-            how = f"-> {_word_value(call)}"
+            how = f"-> {json.dumps(call.value, ensure_ascii=False) if call.has_value else '(not kept)'}"
         case CallOutcome.ERROR:
             how = f"failed: {call.error}"
         case CallOutcome.UNKNOWN:
             how = "outcome unknown"
     return f"{made}{call.tool}({given}) {how}"[:_LONGEST]
-
-
-def _word_value(call: RecordedCall) -> str:
-    if call.value_at is not None:
-        return f"{call.value_at[2]:,} bytes"
-    return json.dumps(call.value, ensure_ascii=False) if call.has_value else "(not kept)"

@@ -52,11 +52,9 @@ def main(options: Namespace) -> int:
 
 def _put_new_key_first(loaded: LoadedConfig) -> None:
     if loaded.config.seal.keys:
-        raise ConfigError(
-            "the keys are in the configuration, which this command does not change",
-            key="seal.keys",
-            fix="put a key from `onetool seal key` first, then run `onetool seal again`",
-        )
+        reason = "the keys are in the configuration, which this command does not change"
+        fix = "put a key from `onetool seal key` first, then run `onetool seal again`"
+        raise ConfigError(reason, key="seal.keys", fix=fix)
     file = keys_file(loaded.config, state_folder(loaded.home))
     if make_keys(file):
         return
@@ -66,7 +64,9 @@ def _put_new_key_first(loaded: LoadedConfig) -> None:
 
 def _seal_again(loaded: LoadedConfig, sealer: Sealer) -> int:
     try:
-        found = _reseal(loaded, sealer)
+        with closing(build_backend(loaded.config.store)) as backend:
+            people = state_folder(loaded.home) / PEOPLE_FOLDER
+            found = backend.pick(lambda: reseal_files(people, sealer), lambda link: _reseal_rows(link, sealer))
     except OSError as error:
         complain(f"onetool seal: {error.strerror or error}")
         return FAILED
@@ -78,12 +78,6 @@ def _seal_again(loaded: LoadedConfig, sealer: Sealer) -> int:
     if len(sealer.ids) > 1:
         say(f"Once every replica has started with {sealer.ids[0]}, you can remove the keys after it.")
     return OK
-
-
-def _reseal(loaded: LoadedConfig, sealer: Sealer) -> Resealed:
-    people = state_folder(loaded.home) / PEOPLE_FOLDER
-    with closing(build_backend(loaded.config.store)) as backend:
-        return backend.pick(lambda: reseal_files(people, sealer), lambda link: _reseal_rows(link, sealer))
 
 
 def _reseal_rows(link: PostgresLink, sealer: Sealer) -> Resealed:

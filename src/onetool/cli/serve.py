@@ -63,18 +63,18 @@ def _serve_address(loaded: LoadedConfig, options: Namespace) -> int:
         complain(f"onetool serve: cannot listen at {options.http}: {error}")
         return USAGE
     if auth.in_force:
-        return _serve_http(loaded, listener, token=None, guard=_word_people(auth), over="http")
+        return _serve_http(loaded, listener, _word_people(auth))
     if options.no_token:
-        return _serve_http(loaded, listener, token=None, guard="no token", over="http")
+        return _serve_http(loaded, listener, "no token")
     return serve_with_token(loaded, listener)
 
 
 def serve_with_token(loaded: LoadedConfig, listener: socket.socket, *, use_link: UseLink | None = None) -> int:
-    """Serve clients that have the person's token at an address of this machine; `use_link` as in `_serve_http`."""
+    """Serve clients that have the person's token at an address of this machine; `use_link` as in `serve_listener`."""
     folder = state_folder(loaded.home)
     where = f"from {TOKEN_VARIABLE}" if os.environ.get(TOKEN_VARIABLE) else f"in {folder / TOKEN_FILE}"
     token = read_token(folder, environ=os.environ)
-    return _serve_http(loaded, listener, token=token, guard=f"token {where}", over="http", use_link=use_link)
+    return _serve_http(loaded, listener, f"token {where}", token=token, use_link=use_link)
 
 
 def _serve_socket(loaded: LoadedConfig, path: Path) -> int:
@@ -86,7 +86,7 @@ def _serve_socket(loaded: LoadedConfig, path: Path) -> int:
             return USAGE
         auth = loaded.config.auth
         guard = f"this user only, {_word_people(auth)}" if auth.in_force else "this user only"
-        return _serve_http(loaded, listener, token=None, guard=guard, over="unix")
+        return _serve_http(loaded, listener, guard)
 
 
 def _word_people(auth: AuthSettings) -> str:
@@ -97,16 +97,15 @@ def _word_people(auth: AuthSettings) -> str:
 def _serve_http(
     loaded: LoadedConfig,
     listener: socket.socket,
-    *,
-    token: str | None,
     guard: str,
-    over: str,
+    *,
+    token: str | None = None,
     use_link: UseLink | None = None,
 ) -> int:
-    """Serve until a signal; `use_link` is given a link to the dashboard as soon as it can be opened."""
+    """Serve until a signal; `guard` says who may connect, and `use_link` is as in `serve_listener`."""
     loaded = for_team(loaded) if loaded.config.auth.in_force else loaded
     launched = launch_zygote(loaded.config.execution)
     from onetool.cli.serve_http import serve_listener  # start-up path: kernels warm up while this loads the web server
 
-    serve_listener(loaded, launched, listener, token=token, guard=guard, over=over, use_link=use_link)
+    serve_listener(loaded, launched, listener, token=token, guard=guard, use_link=use_link)
     return OK

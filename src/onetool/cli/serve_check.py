@@ -12,9 +12,9 @@ from itertools import chain
 from onetool.cli import FAILED, OK
 from onetool.cli.printing import Style, paint, say, say_json, visible
 from onetool.cli.start import load
+from onetool.doctor import Finding, Light
 from onetool.doctor.configuration import word_mistake
 from onetool.doctor.confinement import look_at_confinement
-from onetool.doctor.finding import Finding, Light
 from onetool.doctor.serving import (
     look_at_address,
     look_at_open_files,

@@ -16,7 +16,7 @@ from onetool.cli.printing import complain
 from onetool.cli.served import Endpoint, open_engine
 from onetool.dashboard.late import LateDashboard
 from onetool.front.definition import own_definition
-from onetool.front.late_app import LateApps, ServedApps, open_late_app, open_late_apps
+from onetool.front.late_app import LateApp, LateApps, open_late_app, open_late_apps
 from onetool.http.connections import count_open_files_allowed
 from onetool.http.server import Site, find_address, serve_http
 from onetool.people.people import build_people
@@ -44,15 +44,14 @@ def serve_listener(
     *,
     token: str | None,
     guard: str,
-    over: str,
-    use_link: Callable[[str], Coroutine[None, None, None]] | None = None,
+    use_link: Callable[[str], Coroutine[None, None, None]] | None,
 ) -> None:
     """Serve until a signal; `use_link` is given a link to the dashboard as soon as it can be opened."""
 
     async def serve() -> None:
         telemetry, draining = build_telemetry(loaded, os.environ, counted=True), Draining()
-        open_served = _open_for_all if loaded.config.auth.in_force else _open_for_one
         address, hosts = find_address(listener)
+        over = "unix" if listener.family == socket.AF_UNIX else "http"
         async with AsyncExitStack() as stack:
             store = await stack.enter_async_context(open_backend(loaded.config.store))
             dashboard = None if over == "unix" else LateDashboard(loaded, address, hosts, store)
@@ -60,18 +59,17 @@ def serve_listener(
             replicas = await stack.enter_async_context(_open_replicas(loaded, store, address, draining))
             backing = SharedBackend(store, None if replicas is None else replicas.detached)
             people = build_people(loaded, store)
-            apps = await stack.enter_async_context(open_served(loaded, launched, telemetry, reached, backing))
+            apps = await stack.enter_async_context(_open_served(loaded, launched, telemetry, reached, backing))
+            apps.want()
             if dashboard is not None and use_link is not None:
                 tasks = await stack.enter_async_context(anyio.create_task_group())
                 tasks.start_soon(use_link, await dashboard.make_link())
             pages = None if dashboard is None else dashboard.before(apps)
-            await serve_http(
-                Site(apps, telemetry, people, replicas, draining, pages),
-                listener,
-                settings=loaded.config.http,
-                token=token,
-                ready=lambda address: complain(f"onetool: serving MCP at {address} ({guard})"),
-            )
+            site = Site(apps, telemetry, people, replicas, draining, pages)
+            await serve_http(site, listener, settings=loaded.config.http, token=token, ready=tell)
+
+    def tell(address: str) -> None:
+        complain(f"onetool: serving MCP at {address} ({guard})")
 
     anyio.run(serve)
 
@@ -90,24 +88,14 @@ def _open_replicas(
     return store.pick(nullcontext, open_on)
 
 
-@asynccontextmanager
-async def _open_for_one(
+def _open_served(
     loaded: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, reached: Endpoint, backing: SharedBackend
-) -> AsyncIterator[ServedApps]:
+) -> AbstractAsyncContextManager[LateApp | LateApps]:
+    if loaded.config.auth.in_force:
+        return open_late_apps(partial(_open_apps, loaded, launched, telemetry, reached, backing), loaded.mistakes)
     clients = KnownClients()
     open_app = partial(open_engine, loaded, launched, clients, telemetry, reached, backing)
-    async with open_late_app(open_app, loaded.mistakes, clients) as app:
-        app.want()
-        yield app
-
-
-@asynccontextmanager
-async def _open_for_all(
-    team: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, reached: Endpoint, backing: SharedBackend
-) -> AsyncIterator[ServedApps]:
-    async with open_late_apps(partial(_open_apps, team, launched, telemetry, reached, backing), team.mistakes) as apps:
-        apps.want()
-        yield apps
+    return open_late_app(open_app, loaded.mistakes, clients)
 
 
 @asynccontextmanager

@@ -53,12 +53,6 @@ def load_served(options: Namespace) -> LoadedConfig:
     return loaded
 
 
-def settle() -> None:
-    """Look for garbage from now on, but not in what is loaded, which stays for good."""
-    gc.freeze()
-    gc.enable()
-
-
 @asynccontextmanager
 async def open_engine(
     loaded: LoadedConfig,
@@ -73,7 +67,8 @@ async def open_engine(
     from onetool.telemetry_setup import sending_telemetry
     from ot.app import open_app
 
-    settle()  # what is loaded by now stays for good
+    gc.freeze()  # what is loaded by now stays for good: garbage is looked for in the rest
+    gc.enable()
     with sending_telemetry(telemetry, loaded, os.environ):
         async with (
             open_app(

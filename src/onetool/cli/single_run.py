@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import anyio
-
 from onetool.cli.printing import progress_for_person
 from onetool.console.caller import make_caller
 from ot.app import open_app
@@ -12,12 +10,8 @@ from ot.kernel.zygote_process import ZygoteProcess
 from ot.run.answer import Answer
 
 
-def run_once(command: str, loaded: LoadedConfig, launched: ZygoteProcess) -> Answer:
+async def run_once(command: str, loaded: LoadedConfig, launched: ZygoteProcess) -> Answer:
     """Open an engine, run a command, and close the engine."""
-    return anyio.run(_run, command, loaded, launched)
-
-
-async def _run(command: str, loaded: LoadedConfig, launched: ZygoteProcess) -> Answer:
     async with open_app(loaded, launched=launched, connect_ahead=False) as app:
         answer = await app.runner.run(command, caller=make_caller(progress=progress_for_person()))
         app.supply.retire()  # the kernels' process ends while the rest is closed

@@ -6,6 +6,7 @@ import ast
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import anyio
@@ -14,7 +15,7 @@ from mcp_core.nearest_names import nearest
 from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.connect import tell_written
 from onetool.cli.definitions import read_registry, read_skills
-from onetool.cli.printing import add_json_argument, complain, say, say_json, visible
+from onetool.cli.printing import add_json_argument, complain, say, say_json, say_visibly, visible
 from onetool.cli.replay import without_statistics, word_differences
 from onetool.cli.start import load
 from onetool.console.clean_text import count_of
@@ -44,9 +45,6 @@ from ot.skills.skill_loader import SkillLoader
 from ot.trust.project_trust import trust_command
 
 _WENT_WELL = ("value", "nothing")
-
-
-# -- saving
 
 
 def save_run(loaded: LoadedConfig, run: str, name: str, description: str) -> int:
@@ -93,9 +91,6 @@ def _recording(example: str, answer: str, calls: Sequence[RecordedCall], registr
     return Recording(example, answer, tuple(calls), {tool: sources.of(registry.get(tool)).digest for tool in known})
 
 
-# -- testing
-
-
 def test_skills(loaded: LoadedConfig, names: Sequence[str], *, record: bool) -> int:
     """Replay the examples of skills from their recorded calls, or run the examples and record their calls."""
     known = {skill.name: skill for skill in read_skills(loaded).skills()}
@@ -109,31 +104,23 @@ def test_skills(loaded: LoadedConfig, names: Sequence[str], *, record: bool) -> 
         complain("There are no skills; scaffold.skill(...) in a run writes one.")
         return OK
     quiet = loaded if record else without_statistics(loaded)
-    return anyio.run(_test, quiet, launch(quiet), chosen, record)
+    return anyio.run(partial(_test, quiet, launch(quiet), chosen, record=record))
 
 
 class _Tested(NamedTuple):
-    """The result of one example."""
-
     ok: bool
     headline: str
     details: Sequence[str] = ()
 
 
-async def _test(
-    loaded: LoadedConfig,
-    launched: ZygoteProcess,
-    skills: Sequence[Skill],
-    record: bool,  # noqa: FBT001 - anyio.run passes no names
-) -> int:
+async def _test(loaded: LoadedConfig, launched: ZygoteProcess, skills: Sequence[Skill], *, record: bool) -> int:
     async with open_app(loaded, launched=launched, connect_ahead=False) as app:
         journal = app.executor.journal
         assert journal is not None
         tested = {skill.name: await _test_one(app, journal, skill, record=record) for skill in skills}
     for name, result in tested.items():
         say(f"{name}: {result.headline}")
-        for line in result.details:
-            say(visible(f"    {line}"))
+        say_visibly(*(f"    {line}" for line in result.details))
     written = [recording_of(skill.file) for skill in skills] if record else []
     trust = project_trust(loaded.project, loaded.home)
     if trust is not None:
@@ -245,10 +232,5 @@ def _show(loader: SkillLoader, name: str, *, as_json: bool) -> int:
 
 def _describe(skill: Skill) -> dict[str, object]:
     tool = skill.definition
-    return {
-        "name": skill.name,
-        "signature": tool.signature,
-        "description": tool.description,
-        "file": str(skill.file),
-        "example": tool.docs.example,
-    }
+    shown = {"name": skill.name, "signature": tool.signature, "description": tool.description}
+    return {**shown, "file": str(skill.file), "example": tool.docs.example}

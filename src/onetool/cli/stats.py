@@ -11,15 +11,13 @@ from onetool.cli.definitions import read_registry
 from onetool.cli.printing import add_json_argument, say, say_json
 from onetool.cli.start import load
 from onetool.front.definition import own_definition
-from ot.config.loader import LoadedConfig
 from ot.files.allowed_files import AllowedFiles
 from ot.parts.stores import open_own_store
 from ot.stats.figures import Summary
 from ot.stats.recorder import build_recorder
 from ot.stats.scope import PERIODS
-from ot.stats.statistics import Statistics, build_statistics, describe
+from ot.stats.statistics import build_statistics, describe
 from ot.stats.wording import compact, duration, percent, precise, size
-from ot.store.opening import Store
 
 _HEADINGS = ("tool", "calls", "failed", "mean", "95 %", "slowest", "sent", "received")
 
@@ -35,26 +33,21 @@ def main(options: Namespace) -> int:
     loaded = load(options, tolerant=True)
     anywhere = AllowedFiles([Path("/")], project=Path.cwd(), home=loaded.home)  # a person types the path
     with open_own_store(loaded) as store:
-        statistics = open_statistics(loaded, store)
+        recorder = build_recorder(loaded, store)  # this command records nothing
+        statistics = build_statistics(loaded, recorder, read_registry(loaded), own_definition)
         summary = statistics.summarize(options.period, options.tool)
     written = options.html and statistics.write_report(summary, options.html, files=anywhere)
     if options.json:
         say_json(describe(summary) | ({"html_report": str(written)} if written else {}))
         return OK
-    for line in word_summary(summary):
+    for line in _word_summary(summary):
         say(line)
     if written:
         say(f"\nReport: {written}")
     return OK
 
 
-def open_statistics(loaded: LoadedConfig, store: Store) -> Statistics:
-    """Open the statistics; this command records nothing."""
-    return build_statistics(loaded, build_recorder(loaded, store), read_registry(loaded), own_definition)
-
-
-def word_summary(summary: Summary) -> Iterator[str]:
-    """Yield the statistics as lines for a terminal."""
+def _word_summary(summary: Summary) -> Iterator[str]:
     runs = f"in {precise(summary.runs)} runs, {precise(summary.failed_runs)} of which failed"
     yield f"calls          {precise(summary.total_calls):>9}  {runs}"
     yield f"success        {percent(summary.success_rate):>9}"

@@ -30,11 +30,7 @@ EPILOG = (
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "folder",
-        nargs="?",
-        type=Path,
-        metavar="FOLDER",
-        help=f"where to write (default: {STUBS} in the project)",
+        "folder", nargs="?", type=Path, metavar="FOLDER", help=f"where to write (default: {STUBS} in the project)"
     )
     parser.add_argument("--offline", action="store_true", help="start no server; describe them as they were last seen")
     add_json_argument(parser)

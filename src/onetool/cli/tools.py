@@ -1,4 +1,4 @@
-"""`onetool tools`: list the tools that can be called."""
+"""`onetool tools` and `onetool packs`: list what code can call, as `ot.tools()` and `ot.packs()` do for a model."""
 
 from __future__ import annotations
 
@@ -11,53 +11,81 @@ from onetool.cli import FAILED, OK
 from onetool.cli.definitions import mention_unseen_servers, read_registry
 from onetool.cli.printing import add_json_argument, complain, paint, say, say_json, visible
 from onetool.cli.start import load
+from onetool.console.clean_text import count_of
 from ot.config.paths import state_folder
 from ot.effects import Effect
 from ot.registry.definitions import ToolDefinition
 from ot.shapes.shapes import SHAPES_FOLDER, Shapes
 from ot.store.shelf import FolderShelf
 
+EPILOG_PACKS = "Nothing is started: a server's tools are those that it had when it was last connected."
 _SUGGESTED = 5
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("pattern", nargs="?", default="", metavar="PATTERN", help="part of a name, or a shell pattern")
+def add_arguments(parser: ArgumentParser, note: str = "part of a name, or a shell pattern") -> None:
+    parser.add_argument("pattern", nargs="?", default="", metavar="PATTERN", help=note)
     add_json_argument(parser)
+
+
+def add_arguments_packs(parser: ArgumentParser) -> None:
+    add_arguments(parser, "part of a name")
 
 
 def main(options: Namespace) -> int:
     loaded = load(options, tolerant=True)
     definitions = read_registry(loaded).definitions()
     shapes = Shapes(FolderShelf(state_folder(loaded.home) / SHAPES_FOLDER))
-    found = find_matching(definitions, options.pattern)
+    found = _find_matching(definitions, options.pattern)
     if options.json:
         from ot.introspect import list_tools  # start-up path: it writes YAML, too
 
         say_json(list_tools(found, "", "full", signature_of=shapes.signature))
         return OK if found else FAILED
-    if not found:
-        names = nearest(options.pattern, [definition.name for definition in definitions])[:_SUGGESTED]
-        complain(f"No tool matches {options.pattern!r}. Nearest: {', '.join(names)}")
-        mention_unseen_servers(loaded)
-        return FAILED
     for definition in found:
         effect = f" [{definition.effect}]" if definition.effect is not Effect.UNKNOWN else ""
         signature = shapes.signature(definition)
         name = definition.name if signature.startswith(definition.name) else ""
         say(f"{paint(name, 'bold')}{visible(signature.removeprefix(name))}")
         say(f"    {visible(definition.docs.summary or definition.description)}{paint(effect, 'dim')}")
+    if not found:
+        _suggest("tool", options.pattern, [definition.name for definition in definitions])
     mention_unseen_servers(loaded)
-    return OK
+    return OK if found else FAILED
 
 
-def find_matching(definitions: Sequence[ToolDefinition], pattern: str) -> list[ToolDefinition]:
-    """Return the tools whose name matches a shell pattern, or contains a text without `*`, `?` or `[`."""
+def main_packs(options: Namespace) -> int:
+    loaded = load(options, tolerant=True)
+    packs = read_registry(loaded).packs()
+    found = [pack for pack in packs if options.pattern.casefold() in pack.name.casefold()]
+    if options.json:
+        from ot.introspect import list_packs  # as above
+
+        say_json(list_packs(found, "", "full", instructions=loaded.config.prompts.packs))
+        return OK if found or not options.pattern else FAILED
+    for pack in found:
+        origin = f"{pack.source}, {count_of(len(pack.tools), 'tool')}"
+        say(f"{paint(visible(pack.name), 'bold')}  {paint(visible(origin), 'dim')}")
+        if pack.description.strip():
+            say(f"    {visible(' '.join(pack.description.split()))}")
+    mention_unseen_servers(loaded)
+    if not found:
+        _suggest("pack", options.pattern, [pack.name for pack in packs])
+    return OK if found else FAILED
+
+
+def _suggest(what: str, pattern: str, names: Sequence[str]) -> None:
+    complain(f"No {what} matches {pattern!r}. Nearest: {', '.join(nearest(pattern, names)[:_SUGGESTED])}")
+
+
+def _find_matching(definitions: Sequence[ToolDefinition], pattern: str) -> list[ToolDefinition]:
+    """Return the tools whose name matches a shell pattern, or contains a text without `*`, `?` or `[`.
+
+    A tool of another server can be found by either of its names.
+    """
     if not any(character in pattern for character in "*?["):
         pattern = f"*{pattern}*"
-    return [definition for definition in definitions if any(fnmatchcase(name, pattern) for name in _names(definition))]
-
-
-def _names(definition: ToolDefinition) -> list[str]:
-    """Return the names of a tool: one of another server can be found by either of its names."""
-    original = [f"{definition.pack}.{definition.original}"] if definition.original else []
-    return [definition.name, *original]
+    return [
+        tool
+        for tool in definitions
+        if fnmatchcase(tool.name, pattern) or (tool.original and fnmatchcase(f"{tool.pack}.{tool.original}", pattern))
+    ]

@@ -12,7 +12,7 @@ import anyio
 from mcp_core.line_log import hush_log
 from onetool.cli.printing import paint, say, visible
 from onetool.console.clean_text import count_of, one_line, show_seconds, write_encodable
-from onetool.trust.trial_starts import Start, Trial, Watcher, try_starts
+from onetool.doctor.trial_starts import Start, Trial, Watcher, try_starts
 from ot.config.loader import LoadedConfig
 
 _AGAIN = 0.2  # seconds between two updates of the line in progress
@@ -71,18 +71,16 @@ class TrialLines(Watcher):
     async def keep_drawing(self) -> None:
         while True:
             await anyio.sleep(_AGAIN)
-            if self._doing:
-                write_encodable(f"{_ERASE}{self._under_way()}", sys.stderr)
+            if not self._doing:
+                continue
+            names = (f"{start.label} ({doing})" if doing else start.label for start, doing in self._doing.items())
+            text = f"starting for {time.monotonic() - self._since:.0f} s: {', '.join(names)}"
+            width = shutil.get_terminal_size().columns - 1  # a line that wraps could not be erased
+            write_encodable(f"{_ERASE}{one_line(text, width)}", sys.stderr)
 
     def erase(self) -> None:
         if self.live:
             write_encodable(_ERASE, sys.stderr)
-
-    def _under_way(self) -> str:
-        seconds = f"{time.monotonic() - self._since:.0f} s"
-        names = (f"{start.label} ({doing})" if doing else start.label for start, doing in self._doing.items())
-        width = shutil.get_terminal_size().columns - 1  # a line that wraps could not be erased
-        return one_line(f"starting for {seconds}: {', '.join(names)}", width)
 
 
 def word_trial(trial: Trial, width: int = 0) -> Iterator[str]:

@@ -1,28 +1,161 @@
-"""`onetool trust`: show what a project's `.onetool` would do, and let the person trust it."""
+"""`onetool trust`: show what a project's `.onetool` would do, and let the person trust it.
+
+Everything in the report was written by others: control characters in it are made visible.
+"""
 
 from __future__ import annotations
 
+import difflib
+import re
 import time
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from mcp_core.json_types import list_of, mapping_of
 from onetool.cli import FAILED, OK, USAGE
-from onetool.cli.printing import (
-    add_json_argument,
-    at_terminal,
-    complain,
-    confirm,
-    say_json,
-    say_visibly,
-    visible,
-)
+from onetool.cli.printing import add_json_argument, at_terminal, complain, confirm, say_json, say_visibly, visible
 from onetool.console.clean_text import count_of
-from onetool.trust.report import describe
-from ot.config.paths import FOLDER, find_places, state_folder
+from ot.config.documents import parse_document
+from ot.config.keys import INCLUDE
+from ot.config.paths import FOLDER, PROMPTS_FILE, SECRETS_FILE, SKILLS, TOOLS, find_places, state_folder
 from ot.config.project_trust import project_trust
-from ot.errors import ConfigError
+from ot.config.tightening import Tightening
+from ot.config.variables import references
+from ot.errors import ConfigError, PackLoadError
+from ot.registry.from_source import parse_pack
+from ot.skills.skill_file import parse_skill
 from ot.trust.project_trust import Comparison, FolderFiles, ProjectTrust, compare, read_folder
-from ot.trust.store import TrustStore
+from ot.trust.store import TrustRecord, TrustStore
+from ot.workers.discovery import SUFFIX
+from ot.workers.locks import LockDamagedError, read_versions
+from ot.workers.pep723 import parse_header
+
+
+def describe_files(files: FolderFiles, record: TrustRecord, found: Comparison, *, project: Path) -> Iterator[str]:
+    """Describe every file that is new, changed or gone; a changed one with the difference."""
+    for name in found.untrusted:
+        content, before = files.contents[name], record.copy(name)
+        yield f"{name} ({'changed' if name in found.changed else 'new'}, {len(content):,} bytes)"
+        yield from (f"  {line}" for line in _describe_file(name, content, files.folder, project))
+        if name in found.changed and before is not None and name != SECRETS_FILE:
+            yield from (f"  {line}" for line in _difference(before, content))
+    for name in found.gone:
+        yield f"{name} (gone)"
+
+
+def _describe_file(name: str, content: bytes, folder: Path, project: Path) -> Iterator[str]:
+    if name.startswith(f"{TOOLS}/") and name.endswith(".py"):
+        yield from _describe_tools(name, content, folder)
+    elif name.startswith(f"{SKILLS}/") and name.endswith(".py"):
+        yield from _describe_skill(name, content, folder)
+    elif name.startswith(f"{TOOLS}/") and name.endswith(".py.lock"):
+        yield from _describe_lock(content)
+    elif name == SECRETS_FILE:
+        try:
+            yield f"contains the secrets: {', '.join(map(str, parse_document(content, folder / name, private=True)))}"
+        except ConfigError as error:
+            yield f"cannot be read: {error.reason}"
+    elif name.endswith(".yaml"):
+        yield from _describe_configuration(name, content, folder, project)
+
+
+def _describe_configuration(name: str, content: bytes, folder: Path, project: Path) -> Iterator[str]:
+    try:
+        document = parse_document(content, folder / name)
+    except ConfigError as error:
+        yield f"cannot be read: {error.reason}"
+        return
+    if name == PROMPTS_FILE and list(document) != ["prompts"]:
+        document = {"prompts": document}
+    yield from _describe_servers(document)
+    left_out = _left_out(document, project)
+    for path, value in _leaves(document, ()):
+        key = ".".join(path)
+        note = f" (ignored: {left_out[key]})" if key in left_out else ""
+        first, *others = str(value).splitlines() or [""]
+        yield f"{'includes' if path[0] == INCLUDE else 'sets'} {key}: {first}{note}"
+        yield from (f"  | {line}" for line in others)
+    named = sorted({each for _, value in _leaves(document, ()) for each in references(str(value))})
+    if named:
+        yield f"reads the variables or secrets: {', '.join(named)}"
+
+
+def _left_out(document: Mapping[object, object], project: Path) -> dict[str, str]:
+    """Return the keys that a project may not set, with the reason; none for a file that is not valid."""
+    tightening = Tightening(project)
+    try:
+        tightening.apply({}, document)
+    except (ValueError, TypeError):  # wrong types, which are reported when the file is loaded
+        return {}
+    return {refusal.key: refusal.reason for refusal in tightening.refused}
+
+
+def _describe_servers(document: Mapping[object, object]) -> Iterator[str]:
+    for name, each in mapping_of(document.get("servers")).items():
+        server = mapping_of(each)
+        if "command" in server:
+            words = [server["command"], *list_of(server.get("args"))]
+            yield f"starts, as the server {name}: {' '.join(map(str, words))}"
+        if "url" in server:
+            yield f"connects, as the server {name}, to: {server['url']}"
+
+
+def _describe_tools(name: str, content: bytes, folder: Path) -> Iterator[str]:
+    try:
+        file = folder / name
+        own_folder = file.name == f"{file.parent.name}{SUFFIX}"
+        pack = parse_pack(content, file, name=file.parent.name if own_folder else file.stem)
+    except PackLoadError as error:
+        yield f"cannot be read: {error.reason}"
+        return
+    tools = ", ".join(pack.tools) or "none"
+    yield f"runs as you, as the pack {pack.name}, when one of its tools is called: {tools}"
+    secrets = sorted({secret for tool in pack.tools.values() for secret in tool.secrets})
+    if secrets:
+        yield f"reads the secrets: {', '.join(secrets)}"
+    header, _ = parse_header(content.decode("utf-8-sig", "replace"))
+    if header is not None and header.dependencies:
+        yield f"installs: {', '.join(header.dependencies)}"
+    if header is not None and header.tool:
+        yield f"configures uv: {header.tool}"
+
+
+def _describe_skill(name: str, content: bytes, folder: Path) -> Iterator[str]:
+    try:
+        skill = parse_skill(content, folder / name)
+    except PackLoadError as error:
+        yield f"cannot be used: {f'line {error.line}: ' if error.line else ''}{error.reason}"
+        return
+    yield f"code that runs confined, with access to all your tools, when a run calls {skill.definition.signature}"
+    yield from (f"  | {line}" for line in skill.text.splitlines())
+
+
+def _describe_lock(content: bytes) -> Iterator[str]:
+    try:
+        versions = read_versions(content)
+    except LockDamagedError as error:
+        yield f"cannot be read: {error}"
+        return
+    addresses = re.findall(r"[a-z+]+://[^/\"'\s]+", content.decode())
+    yield f"locks {len(versions)} packages, from: {', '.join(sorted(set(addresses))) or 'folders'}"
+
+
+def _difference(before: bytes, content: bytes) -> Iterator[str]:
+    try:
+        old, new = before.decode().splitlines(), content.decode().splitlines()
+    except UnicodeDecodeError:
+        return
+    yield from difflib.unified_diff(old, new, "as you trusted it", "as it is now", lineterm="", n=2)
+
+
+def _leaves(value: object, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], object]]:
+    if isinstance(value, dict) and value:
+        for name, item in value.items():
+            yield from _leaves(item, (*path, str(name)))
+    elif path:
+        yield path, value
+
 
 _PAUSE = 0.5  # seconds between two looks, with --follow
 EPILOG = (
@@ -72,8 +205,7 @@ def _trust(trust: ProjectTrust, *, yes: bool) -> bool:
     """Show the files, ask, and trust exactly the bytes that were shown."""
     files = read_folder(trust.folder)
     found = compare(files, trust.record())
-    for line in found.refused:
-        say_visibly(f"refused: {FOLDER}/{line}")
+    say_visibly(*(f"refused: {FOLDER}/{line}" for line in found.refused))
     if not found:
         say_visibly(f"Everything in {trust.folder} is trusted." if files.contents else f"{trust.folder} is empty.")
         return True
@@ -88,8 +220,7 @@ def _trust(trust: ProjectTrust, *, yes: bool) -> bool:
 
 
 def _show_changes(trust: ProjectTrust, files: FolderFiles, found: Comparison) -> None:
-    for line in describe(files, trust.record(), found, project=trust.project):
-        say_visibly(f"  {line}")
+    say_visibly(*(f"  {line}" for line in describe_files(files, trust.record(), found, project=trust.project)))
 
 
 def _follow(trust: ProjectTrust) -> int:
@@ -118,10 +249,9 @@ def _list(store: TrustStore, *, as_json: bool) -> int:
     projects = store.projects()
     if as_json:
         say_json([{"project": str(project), "files": count} for project, count in projects.items()])
-        return OK
-    for project, count in projects.items():
-        say_visibly(f"{project}: {count_of(count, 'file')}")
-    if not projects:
+    elif projects:
+        say_visibly(*(f"{project}: {count_of(count, 'file')}" for project, count in projects.items()))
+    else:
         say_visibly("You have not trusted any project.")
     return OK
 

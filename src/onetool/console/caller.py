@@ -16,11 +16,5 @@ def make_caller(
     memory: ClientMemory | None = None,
 ) -> Caller:
     """Return a caller that is recorded as `client`; by default the person of this machine at a command line."""
-    return Caller(
-        client=client,
-        principal=principal,
-        ask=ask,
-        progress=progress,
-        notes=notes,
-        memory=ClientMemory() if memory is None else memory,
-    )
+    memory = ClientMemory() if memory is None else memory
+    return Caller(client=client, principal=principal, ask=ask, progress=progress, notes=notes, memory=memory)

@@ -55,7 +55,14 @@ class EngineEvents(Generic[E]):
         Yields None at regular intervals while nothing happens. Raises what the work raises.
         """
         happenings = self._happenings = SimpleQueue()
-        future = portal.start_task_soon(self._carry_out, work, happenings)
+
+        async def carry_out() -> None:
+            try:
+                await work(happenings.put)
+            finally:
+                happenings.put(_End())
+
+        future = portal.start_task_soon(carry_out)
         try:
             while not isinstance(item := _next(happenings), _End):
                 yield item
@@ -80,16 +87,6 @@ class EngineEvents(Generic[E]):
 
             self._happenings.put(Question(text, choices, answer))
             return await future
-
-    async def _carry_out(
-        self,
-        work: Callable[[Callable[[E], None]], Awaitable[None]],
-        happenings: SimpleQueue[E | Question | _End],
-    ) -> None:
-        try:
-            await work(happenings.put)
-        finally:
-            happenings.put(_End())
 
 
 def _next(happenings: SimpleQueue[E | Question | _End]) -> E | Question | _End | None:

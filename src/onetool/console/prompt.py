@@ -79,7 +79,8 @@ class Prompt:
         interrupted = 0
         while True:
             try:
-                text = self._read()
+                prompt, more = (_PROMPT, _MORE) if self._at_terminal else (_PLAIN, _PLAIN_MORE)
+                text = self._lines.prompt(prompt, prompt_continuation=more)
             except EOFError:
                 raise ExitRequested from None
             except KeyboardInterrupt:
@@ -88,6 +89,8 @@ class Prompt:
                     raise ExitRequested from None
                 self._say("Press Ctrl-C again, or Ctrl-D, to exit." if self._interrupts else "Press Ctrl-D to exit.")
                 continue
+            if self._joins_lines:
+                text = text.replace(f"{_GOES_ON}\n", "\n")
             if text.strip():
                 return text
             interrupted = 0
@@ -103,11 +106,6 @@ class Prompt:
         except EOFError:
             return None
         return keys.get("y" if answer == "yes" else answer)
-
-    def _read(self) -> str:
-        prompt, more = (_PROMPT, _MORE) if self._at_terminal else (_PLAIN, _PLAIN_MORE)
-        text = self._lines.prompt(prompt, prompt_continuation=more)
-        return text.replace(f"{_GOES_ON}\n", "\n") if self._joins_lines else text
 
 
 def _bindings() -> KeyBindings:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import socket
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -71,7 +70,7 @@ def _ask(path: Path, *, word: str) -> ControlReply | None:
             connection.settimeout(_PATIENCE)
             connection.connect(str(path))
             connection.sendall(word.encode())
-            line = b"".join(_pieces(connection))
+            line = b"".join(iter(partial(connection.recv, _PIECE), b""))
     except TimeoutError:
         return ControlReply(int(name["pid"]), "?", "?", since, error=f"did not answer within {_PATIENCE:g} s")
     except OSError:
@@ -79,8 +78,3 @@ def _ask(path: Path, *, word: str) -> ControlReply | None:
     with suppress(ValueError, TypeError):
         return ControlReply(**json.loads(line))
     return None
-
-
-def _pieces(connection: socket.socket) -> Iterator[bytes]:
-    while piece := connection.recv(_PIECE):
-        yield piece

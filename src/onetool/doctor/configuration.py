@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
-from onetool.doctor.finding import Finding, edit, green, red, yellow
+from onetool.doctor import Finding, edit, green, red, yellow
 from ot.config.loader import LoadedConfig
 from ot.config.paths import FOLDER, SECRETS_FILE
 from ot.config.project_trust import project_trust
@@ -20,8 +19,7 @@ def look_at_configuration(
     loaded: LoadedConfig, mistakes: Sequence[ConfigError], problems: Sequence[str]
 ) -> Iterator[Finding]:
     """Report every mistake, and the files that were read; `problems` are valid settings that do not work here."""
-    for mistake in mistakes:
-        yield word_mistake(mistake)
+    yield from map(word_mistake, mistakes)
     for problem in problems:
         yield red("configuration", problem, edit(loaded.files[0] if loaded.files else None))
     for refusal in loaded.refused:
@@ -62,16 +60,11 @@ def look_at_secrets(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[Fi
             lacking[tool.pack] = missing
     file = loaded.home / FOLDER / SECRETS_FILE
     for pack in sorted(lacking.keys() & loaded.config.packs.keys()):
-        yield yellow(
-            "secrets", f"pack {pack} needs the secret {' or '.join(lacking[pack])}", add_secret(file, lacking[pack][0])
-        )
+        # Only its owner may read the file.
+        fix = f"(umask 077; echo {shlex.quote(f'{lacking[pack][0]}: VALUE')} >> {shlex.quote(str(file))})"
+        yield yellow("secrets", f"pack {pack} needs the secret {' or '.join(lacking[pack])}", fix)
     unnamed = sorted(lacking.keys() - loaded.config.packs.keys())
     others = ", ".join(f"{pack} ({' or '.join(lacking[pack])})" for pack in unnamed)
     count = len(loaded.secrets.known_values())
     unused = f"; other packs that need one: {others}" if others else ""
     yield green("secrets", f"{count} {'is' if count == 1 else 'are'} known and masked{unused}")
-
-
-def add_secret(file: Path, name: str) -> str:
-    """Return the command that adds a secret to a file that only its owner can read."""
-    return f"(umask 077; echo {shlex.quote(f'{name}: VALUE')} >> {shlex.quote(str(file))})"

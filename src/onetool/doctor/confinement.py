@@ -8,7 +8,8 @@ from pathlib import Path
 
 import anyio
 
-from onetool.doctor.finding import Finding, edit, green, red, yellow
+from onetool.doctor import Finding, edit, green, red, yellow
+from ot.config.confine import ConfineSettings
 from ot.config.loader import LoadedConfig
 from ot.config.models import ExecutionSettings
 from ot.config.server_settings import ConfineSettings
@@ -18,7 +19,7 @@ from ot.kernel.groups import find_own_group
 from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import launch_zygote
 from ot.processes.run_program import find_confinement_problem
-from ot.registry.definitions import Cancellation, Touches
+from ot.registry.definitions import Cancellation
 from ot.registry.registry import ToolRegistry
 from ot.workers.header_options import HeaderMistakeError, read_confine
 from ot.workers.pep723 import read_header
@@ -69,14 +70,12 @@ def _lacking(layer: str, settings: ExecutionSettings) -> Finding:
 
 
 def _extras(supply: KernelSupply) -> list[Finding]:
-    scratch = (
+    sized = (
         "have a file system of limited size" if supply.scratch_sized else "are watched, but not limited by the system"
     )
     groups = "has its own control group" if supply.grouped else "has none (no cgroup is delegated); it is watched"
-    return [
-        green("confinement", f"scratch files of runs {scratch}"),
-        green("confinement", f"control groups: a run {groups}"),
-    ]
+    texts = (f"scratch files of runs {sized}", f"control groups: a run {groups}")
+    return [green("confinement", text) for text in texts]
 
 
 _NOT = "not confined"
@@ -84,7 +83,12 @@ _NOT = "not confined"
 
 def describe_confinement(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:
     """One line for runs, each server that is a process, each extension, and tools of a pack that are isolated alike."""
-    yield f"runs: {_words_of_runs(loaded.config.execution.sandbox)}"
+    sandbox = loaded.config.execution.sandbox
+    if sandbox == "off" or sys.platform != "linux":
+        yield f"runs: {_NOT}"
+    else:
+        kept = "on a file system of their own size (tmpfs)" if allows_own_mounts() else "in a folder that is watched"
+        yield f"runs: confined ({sandbox}); scratch files {kept}"
     for name, server in loaded.config.servers.items():
         if server.enabled and server.command is not None:
             yield f"servers.{name}: {_words(server.confine)}"
@@ -93,18 +97,19 @@ def describe_confinement(loaded: LoadedConfig, registry: ToolRegistry) -> Iterat
     alike: dict[tuple[str, str], list[str]] = {}
     for tool in registry.definitions():
         if tool.cancellation is Cancellation.ISOLATED:
-            alike.setdefault((tool.pack, _words_of_tool(tool.touches)), []).append(tool.name)
+            touches = tool.touches
+            shown = ConfineSettings.model_construct(
+                read=touches.reads, write=(*touches.writes, *touches.outputs), hosts=touches.hosts
+            )  # a placeholder for an argument is not a path
+            alike.setdefault((tool.pack, _words(shown)), []).append(tool.name)
     for (_, words), tools in alike.items():
         yield f"tool{'s' if len(tools) > 1 else ''} {', '.join(tools)}: {words}"
 
 
 def find_confinement_mistakes(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:
     """Yield headers that cannot be read, paths that do not exist, and limits that this system cannot enforce."""
-    confined = {
-        f"servers.{name}.confine": server.confine
-        for name, server in loaded.config.servers.items()
-        if server.enabled and server.confine is not None
-    }
+    servers = ((name, server.confine) for name, server in loaded.config.servers.items() if server.enabled)
+    confined = {f"servers.{name}.confine": confine for name, confine in servers if confine is not None}
     for name, confine in _extensions(loaded, registry):
         if isinstance(confine, str):
             yield f"extension {name}: {confine}"
@@ -123,11 +128,8 @@ def find_confinement_mistakes(loaded: LoadedConfig, registry: ToolRegistry) -> I
 
 def _extensions(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[tuple[str, ConfineSettings | str | None]]:
     """Yield the limits of each extension, or the mistake in them."""
-    files = {
-        tool.pack: tool.file
-        for tool in registry.definitions()
-        if tool.cancellation is Cancellation.WORKER and tool.file is not None
-    }
+    tools = (tool for tool in registry.definitions() if tool.cancellation is Cancellation.WORKER)
+    files = {tool.pack: tool.file for tool in tools if tool.file is not None}
     for pack, file in files.items():
         header, _ = read_header(file)
         try:
@@ -136,19 +138,5 @@ def _extensions(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[tuple[
             yield pack, str(error)
 
 
-def _words_of_runs(sandbox: str) -> str:
-    if sandbox == "off" or sys.platform != "linux":
-        return _NOT
-    kept = "on a file system of their own size (tmpfs)" if allows_own_mounts() else "in a folder that is watched"
-    return f"confined ({sandbox}); scratch files {kept}"
-
-
 def _words(confine: ConfineSettings | None) -> str:
     return _NOT if confine is None else f"confined to {confine.describe()}"
-
-
-def _words_of_tool(touches: Touches) -> str:
-    shown = ConfineSettings.model_construct(
-        read=touches.reads, write=(*touches.writes, *touches.outputs), hosts=touches.hosts
-    )  # a placeholder for an argument is not a path
-    return f"confined to {shown.describe()}"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mcp_core.distribution import VERSION
 from onetool.control.asking import ask_running
-from onetool.doctor.finding import Finding, edit, green, red, yellow
+from onetool.doctor import Finding, edit, green, red, yellow
 from onetool.foreign.clients import CLIENTS, System
 from onetool.foreign.connecting import ClientState, survey_connections
 from ot.config.paths import state_folder
@@ -50,8 +50,7 @@ def look_at_uv(environ: Mapping[str, str]) -> Iterator[Finding]:
     """Look for uv, which installs the libraries of extensions and packs."""
     uv = find_uv(environ)
     if uv is None:
-        text = "not found; the libraries of extensions and packs cannot be installed"
-        yield red("uv", text, _INSTALL_UV)
+        yield red("uv", "not found; the libraries of extensions and packs cannot be installed", _INSTALL_UV)
         return
     try:
         done = subprocess.run([uv, "--version"], capture_output=True, text=True, timeout=_WAIT, check=True)

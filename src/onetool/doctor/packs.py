@@ -6,13 +6,14 @@ import logging
 import os
 import shlex
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import anyio
 
 from mcp_core.json_types import JsonObject
 from onetool.console.clean_text import count_of, show_seconds
-from onetool.doctor.finding import Finding, Light, edit, green, red, yellow
-from onetool.trust.trial_starts import Trial, Watcher, try_starts
+from onetool.doctor import Finding, edit, green, red, yellow
+from onetool.doctor.trial_starts import Trial, Watcher, try_starts
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.execution.wording import word_error
@@ -30,7 +31,10 @@ _LONGEST = 300  # characters of what a program said last
 def look_at_packs(loaded: LoadedConfig, registry: ToolRegistry, *, offline: bool) -> Iterator[Finding]:
     """Report what can be loaded and started; `offline` starts nothing."""
     startable = find_startable_servers(loaded)
-    for trial in () if offline else anyio.run(_try, loaded, startable):
+    if not offline and loaded.config.log.file is None:
+        logging.getLogger("ot").setLevel(logging.CRITICAL)  # failures are reported here
+    try_all = partial(try_starts, loaded, servers=startable, extensions=True, watcher=Watcher())
+    for trial in () if offline else anyio.run(try_all):
         yield _word_trial(trial, loaded)
     if offline and startable:
         yield green("servers", f"not started: {', '.join(startable)}")
@@ -43,16 +47,9 @@ def look_at_packs(loaded: LoadedConfig, registry: ToolRegistry, *, offline: bool
         yield red("extensions", f"{problem.file.parent}{os.sep}{word_error(problem)}", edit(problem.file))
     missing = find_missing_libraries(loaded, registry)
     if missing:
-        text = f"libraries installed by the first call: {', '.join(missing)}"
-        yield Finding("packs", Light.GREEN, text, "onetool fetch --all")
+        yield green("packs", f"libraries installed by the first call: {', '.join(missing)}", "onetool fetch --all")
     else:
         yield green("packs", f"{len(registry.packs())} packs; all libraries are installed")
-
-
-async def _try(loaded: LoadedConfig, servers: Sequence[str]) -> list[Trial]:
-    if loaded.config.log.file is None:
-        logging.getLogger("ot").setLevel(logging.CRITICAL)  # failures are reported here
-    return await try_starts(loaded, servers=servers, extensions=True, watcher=Watcher())
 
 
 def _word_trial(trial: Trial, loaded: LoadedConfig) -> Finding:
@@ -105,14 +102,14 @@ def look_at_engine(loaded: LoadedConfig, *, offline: bool) -> Iterator[Finding]:
     if offline:
         yield green("workers", f"extensions may run on Ray, which was not tried (workers.ray_address: {address})")
         return
+
+    async def connect() -> JsonObject:
+        async with open_worker_pool(loaded.config.workers, host=worker_host(loaded, os.environ)) as pool:
+            return await pool.ray.connect()
+
     try:
-        facts = anyio.run(_connect, loaded)
+        facts = anyio.run(connect)
     except PreparationError as error:
         yield red("workers", str(error), edit(loaded.files[0] if loaded.files else None))
     else:
         yield green("workers", f"Ray {facts['ray']} at {address} answers, with {facts['nodes']} nodes")
-
-
-async def _connect(loaded: LoadedConfig) -> JsonObject:
-    async with open_worker_pool(loaded.config.workers, host=worker_host(loaded, os.environ)) as pool:
-        return await pool.ray.connect()

@@ -12,7 +12,7 @@ import httpx2
 
 from mcp_core.distribution import DISTRIBUTION, with_extra
 from onetool.console.clean_text import count_of
-from onetool.doctor.finding import Finding, green, red, yellow
+from onetool.doctor import Finding, green, red, yellow
 from onetool.http.connections import bounds_within, count_open_files_allowed
 from onetool.http.listening import bind_address
 from onetool.telemetry_setup import EXTRA, wants_sending
@@ -28,26 +28,21 @@ from ot.store.unavailable import StoreUnavailableError
 def look_at_address(loaded: LoadedConfig, wanted: str | None) -> Iterator[Finding]:
     """Check where it would listen, and its public address."""
     if wanted is not None:
-        yield _try_to_listen(wanted, beyond=loaded.config.auth.in_force)
+        try:
+            bind_address(wanted, beyond=loaded.config.auth.in_force).close()
+        except (ValueError, OSError) as error:
+            fix = "onetool serve --check --http HOST:PORT"
+            yield red("address", f"it cannot listen at {wanted}: {error}", fix)
+        else:
+            yield green("address", f"it can listen at {wanted}")
     public = loaded.config.auth.public_url
     if public is None:
         yield green("address", "a personal server (no auth): it listens on this machine only")
     elif is_safe(public):
         yield green("address", f"people reach it at {public}")
     else:
-        yield red(
-            "address",
-            f"auth.public_url: {public} is not encrypted, so tokens could be read in transit",
-            "terminate TLS at the load balancer, and write https:// (docs: Deployment)",
-        )
-
-
-def _try_to_listen(wanted: str, *, beyond: bool) -> Finding:
-    try:
-        with bind_address(wanted, beyond=beyond):
-            return green("address", f"it can listen at {wanted}")
-    except (ValueError, OSError) as error:
-        return red("address", f"it cannot listen at {wanted}: {error}", "onetool serve --check --http HOST:PORT")
+        text = f"auth.public_url: {public} is not encrypted, so tokens could be read in transit"
+        yield red("address", text, "terminate TLS at the load balancer, and write https:// (docs: Deployment)")
 
 
 def look_at_people(loaded: LoadedConfig) -> Iterator[Finding]:
@@ -80,11 +75,8 @@ def look_at_store(loaded: LoadedConfig) -> Iterator[Finding]:
     if loaded.config.store == EMBEDDED_STORE:
         text = f"files and SQLite in {state_folder(loaded.home)}"
         if loaded.config.auth.in_force:
-            yield yellow(
-                "store",
-                f"{text}: for a single replica only, since others cannot see them",
-                "set `store: postgresql://...`",
-            )
+            alone = "for a single replica only, since others cannot see them"
+            yield yellow("store", f"{text}: {alone}", "set `store: postgresql://...`")
         else:
             yield green("store", text)
         return
@@ -135,12 +127,9 @@ def look_at_open_files(loaded: LoadedConfig) -> Iterator[Finding]:
     settings, allowed = loaded.config.http, count_open_files_allowed()
     bounds = bounds_within(settings, allowed)
     if bounds.connections < settings.connections:
-        yield yellow(
-            "limits",
-            f"this process may open {allowed} files, so only {bounds.connections} of {settings.connections} clients "
-            "can be connected (http.connections)",
-            "ulimit -n 65536  # systemd: LimitNOFILE=65536",
-        )
+        can = f"only {bounds.connections} of {settings.connections} clients can be connected (http.connections)"
+        text = f"this process may open {allowed} files, so {can}"
+        yield yellow("limits", text, "ulimit -n 65536  # systemd: LimitNOFILE=65536")
     else:
         yield green("limits", f"{settings.connections} clients can be connected (http.connections)")
 

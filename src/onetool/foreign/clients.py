@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import Json, JsonObject, list_of
 from onetool.foreign.entries import References, TranslatedServer, Translator, UnusableEntryError, is_onetool, read_entry
 from onetool.foreign.text_files import TextFile, follow, read_client_document, read_text_file
 from ot.errors import ConfigError
@@ -56,7 +56,6 @@ class System:
 
     @classmethod
     def local(cls) -> System:
-        """Return the folders of this person on this machine."""
         return cls(Path.home(), os.environ)
 
     @property
@@ -192,7 +191,9 @@ def _read(source: ClientFile, original: TextFile, system: System, project: Path)
             continue
         if not isinstance(servers, dict):
             raise ConfigError("does not hold an object", file=source.file, key=".".join(keys), fix="it was left out")
-        inputs = _inputs(follow(document, (*keys[:-1], "inputs")))
+        # What the client asks a person for: ids, and the prompt for each.
+        asked = (item for item in list_of(follow(document, (*keys[:-1], "inputs"))) if isinstance(item, dict))
+        inputs = {str(item["id"]): str(item.get("description", "")) for item in asked if "id" in item}
         for name, entry in list(servers.items())[:MAX_SERVERS]:
             translator = Translator(system.environ, system.home, project, inputs, source.references)
             yield _find(name, entry, source, (*keys, name), translator)
@@ -215,11 +216,3 @@ def _as_written(document: JsonObject, keys: tuple[str, ...]) -> tuple[str, ...]:
         return keys
     wanted = os.path.realpath(keys[1])
     return ("projects", next((path for path in projects if os.path.realpath(path) == wanted), keys[1]), *keys[2:])
-
-
-def _inputs(value: Json) -> dict[str, str]:
-    """Return what the client asks a person for: ids, and the prompt for each."""
-    items = value if isinstance(value, list) else []
-    return {
-        str(item["id"]): str(item.get("description", "")) for item in items if isinstance(item, dict) and "id" in item
-    }

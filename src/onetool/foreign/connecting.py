@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import Json, JsonObject, mapping_of
 from onetool.foreign.clients import CLIENTS, ClientFile, System, connection_entry, connection_file
 from onetool.foreign.entries import command_line, is_onetool
 from onetool.foreign.secret_values import masked
@@ -103,9 +103,10 @@ def plan_connection(client: str, system: System, *, project: Path | None, argume
     place = _find_place(client, system, project)
     original = read_text_file(place.file)
     for entry in _own_entries(place, original).values():
-        if not _is_gone(command_line(entry)[0]):
+        command = command_line(entry)[0]
+        if not isinstance(command, str) or not Path(command).is_absolute() or Path(command).exists():
             return Connection(original, original.text, entry)
-    return Connection(original, *_added(place, original, own_entry(client, arguments, shared=project is not None)))
+    return Connection(original, *_added(place, original, client, arguments, shared=project is not None))
 
 
 def plan_removal(client: str, system: System, *, project: Path | None) -> Connection:
@@ -123,14 +124,17 @@ def plan_removal(client: str, system: System, *, project: Path | None) -> Connec
 def show_entry(client: str, system: System, *, project: Path | None, arguments: list[str]) -> tuple[Path, str]:
     """Return a client's file, and its content if there were nothing else in it."""
     place = _find_place(client, system, project)
-    entry = own_entry(client, arguments, shared=project is not None)
-    return place.file, _added(place, TextFile(place.file, None, ""), entry)[0]
+    empty = TextFile(place.file, None, "")
+    return place.file, _added(place, empty, client, arguments, shared=project is not None)[0]
 
 
-def own_entry(client: str, arguments: list[str], *, shared: bool) -> JsonObject:
-    """Return the entry by which a client starts OneTool."""
-    command, words = own_command(shared=shared)
-    return connection_entry(client, command, [*words, *arguments])
+def _added(
+    place: ClientFile, original: TextFile, client: str, arguments: list[str], *, shared: bool
+) -> tuple[str, JsonObject]:
+    """Return the text of a file with an entry by which a client starts OneTool, and that entry."""
+    command, words = _own_command(shared=shared)
+    entry = connection_entry(client, command, [*words, *arguments])
+    return put_entry(original, original.text, (*place.keys, NAME), entry), entry
 
 
 def find_arguments(named: Path | None, places: Places, *, trusted: bool) -> tuple[list[str], str]:
@@ -157,15 +161,10 @@ def _find_place(client: str, system: System, project: Path | None) -> ClientFile
     return place
 
 
-def _added(place: ClientFile, original: TextFile, entry: JsonObject) -> tuple[str, JsonObject]:
-    return put_entry(original, original.text, (*place.keys, NAME), entry), entry
-
-
 def _own_entries(place: ClientFile, original: TextFile) -> dict[str, JsonObject]:
     """Return the entries that start OneTool, under whatever name."""
-    servers = follow(read_client_document(original), place.keys)
-    entries = servers.items() if isinstance(servers, dict) else ()
-    return {name: entry for name, entry in entries if isinstance(entry, dict) and is_onetool(entry)}
+    entries = mapping_of(follow(read_client_document(original), place.keys))
+    return {name: entry for name, entry in entries.items() if isinstance(entry, dict) and is_onetool(entry)}
 
 
 def _command_of(entry: Mapping[str, Json]) -> str:
@@ -184,7 +183,7 @@ def _text_before(original: TextFile, text: str, path: tuple[str, ...], entry: Js
     return None
 
 
-def own_command(*, shared: bool) -> tuple[str, list[str]]:
+def _own_command(*, shared: bool) -> tuple[str, list[str]]:
     """Return how OneTool is started: by its full path, since a desktop program has another PATH than a terminal.
 
     In a file that a project shares, the path of one person is of no use to others: there it is the name alone.
@@ -216,7 +215,3 @@ def _masked(line: str) -> str:
         return f"{match[0][: match.start(group) - match.start()]}{shown}{match[0][-1]}"
 
     return _TEXT.sub(mask, _PAIR.sub(mask, line))
-
-
-def _is_gone(command: object) -> bool:
-    return isinstance(command, str) and Path(command).is_absolute() and not Path(command).exists()

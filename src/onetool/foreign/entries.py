@@ -11,7 +11,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TypedDict
 
-from mcp_core.json_types import Json
+from mcp_core.json_types import Json, list_of, mapping_of
 
 _REFERENCE = re.compile(r"\$\{([^}\n]*)\}")
 _BARE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)", re.ASCII)
@@ -57,14 +57,9 @@ class Translator:
 
     def _replacement(self, reference: str, whole: bool, name: str) -> str:  # noqa: FBT001 - a fact about the match
         kind, _, rest = reference.partition(":")
-        places = {
-            "workspaceFolder": str(self.project),
-            "workspaceRoot": str(self.project),
-            "workspaceFolderBasename": self.project.name,
-            "userHome": str(self.home),
-            "pathSeparator": "/",
-            "/": "/",
-        }
+        places = dict.fromkeys(("workspaceFolder", "workspaceRoot"), str(self.project))
+        places |= {"workspaceFolderBasename": self.project.name, "userHome": str(self.home)}
+        places |= dict.fromkeys(("pathSeparator", "/"), "/")
         if reference in places:
             return _escaped(places[reference])
         if kind == "env" and _NAME.fullmatch(rest):
@@ -95,10 +90,8 @@ _TRANSPORTS = frozenset({"stdio", "http", "sse", "streamable-http", "streamableh
 _OWN_NAMES = frozenset({"onetool", "onetool.exe"})
 _OWN_PACKAGE = re.compile(r"onetool(-run)?(\[.*\])?([@=<>~!].*)?")
 _RUNNERS = frozenset({"uv", "uvx", "pipx"})
-_FILTERS = {
-    "allow": ("enabled_tools", "includeTools"),
-    "deny": ("disabledTools", "disabled_tools", "excludeTools"),
-}
+# Cursor and Zed, Codex, and Gemini CLI each have their own keys for which tools are offered.
+_FILTERS = {"allow": ("enabled_tools", "includeTools"), "deny": ("disabledTools", "disabled_tools", "excludeTools")}
 
 
 class UnusableEntryError(Exception):
@@ -123,7 +116,7 @@ class TranslatedServer:
     """A server as an entry of ours; its secrets are still in clear text, and are taken out before it is written."""
 
     settings: ServerEntry
-    notes: tuple[str, ...] = ()
+    note: str = ""
 
 
 def is_onetool(entry: Json) -> bool:
@@ -159,18 +152,12 @@ def read_entry(entry: Json, translator: Translator, *, folder: Path | None) -> T
         raise UnusableEntryError("it has neither a command nor an address")
     if entry.get("disabled") is True or entry.get("enabled") is False:
         settings["enabled"] = False
-    if filters := _filters(entry):
-        settings["tools"] = filters
-    notes = []
-    if "envFile" in entry:
-        notes.append(f"its envFile {entry['envFile']!r} is not read: put what it needs into env")
-    return TranslatedServer(settings, tuple(notes))
-
-
-def _filters(entry: Mapping[str, Json]) -> dict[str, list[str]]:
-    """Return which tools are offered; Cursor and Zed, Codex, and Gemini CLI each have their own keys for it."""
     named = ((rule, _words(entry.get(key))) for rule, keys in _FILTERS.items() for key in keys)
-    return {rule: names for rule, names in named if names}
+    if filters := {rule: names for rule, names in named if names}:
+        settings["tools"] = filters
+    if "envFile" in entry:
+        return TranslatedServer(settings, f"its envFile {entry['envFile']!r} is not read: put what it needs into env")
+    return TranslatedServer(settings)
 
 
 def command_line(entry: Mapping[str, Json]) -> tuple[Json, list[Json]]:
@@ -189,8 +176,7 @@ def _started(
     settings: ServerEntry = {"command": _at_home(translator.translate(command.strip()), translator.home)}
     if arguments:
         settings["args"] = [translator.translate(_text(argument)) for argument in arguments]
-    inner = entry.get("command")
-    env = entry.get("env", inner.get("env") if isinstance(inner, dict) else None)
+    env = entry.get("env", mapping_of(entry.get("command")).get("env"))
     passed = _words(entry.get("env_vars"))  # of Codex: names of variables that are passed on
     variables = {name: translator.variable(name) for name in passed}
     variables |= {name: translator.translate(value, name) for name, value in _texts(env).items()}
@@ -220,8 +206,8 @@ def _reached(url: str, entry: Mapping[str, Json], translator: Translator) -> Ser
 
 def _words(value: Json) -> list[str]:
     """Return the items of a list that are single words; anything else has none."""
-    items = value if isinstance(value, list) else []
-    return [item for item in items if isinstance(item, str) and item and not any(map(str.isspace, item))]
+    texts = (item for item in list_of(value) if isinstance(item, str))
+    return [text for text in texts if text and not any(map(str.isspace, text))]
 
 
 def _at_home(text: str, home: Path) -> str:
@@ -229,8 +215,7 @@ def _at_home(text: str, home: Path) -> str:
 
 
 def _texts(value: Json) -> dict[str, str]:
-    items = value.items() if isinstance(value, dict) else ()
-    return {name: _text(item) for name, item in items if item is not None}
+    return {name: _text(item) for name, item in mapping_of(value).items() if item is not None}
 
 
 def _text(value: Json) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mcp_core.json_types import list_of, mapping_of
 from onetool.foreign.clients import ForeignServer
 from onetool.foreign.entries import ServerEntry
 from onetool.foreign.secret_values import Vault
@@ -71,7 +72,7 @@ def make_plan(
     started, where the file is not the project's.
     """
     secrets_file = file.with_name(SECRETS_FILE)
-    present = {each: servers_in(each) for each in (file, own) if each is not None}
+    present = {each: _servers_in(each) for each in (file, own) if each is not None}
     nearest_last = (each for each in (*reversed(more_secrets), secrets_file) if each.exists())
     known = {name: value for each in nearest_last for name, value in read_secrets(each).items()}
     vault = Vault(dict(known))
@@ -103,7 +104,7 @@ def _decide(found: ForeignServer, vault: Vault, *, project: Path | None) -> Deci
     settings = _without_secrets(found.entry.settings, name, vault)
     if project is not None and found.source.project is not None and "command" in settings:
         settings.setdefault("cwd", str(project))
-    return Decision(found, name, NEW, settings, found.entry.notes)
+    return Decision(found, name, NEW, settings, (found.entry.note,) if found.entry.note else ())
 
 
 def _find_mistake(settings: ServerEntry) -> str:
@@ -139,11 +140,12 @@ def _compare(decision: Decision, present: Mapping[Path, Servers], taken: Mapping
         if name in servers:
             entry = servers[name]
             there = entry if isinstance(entry, dict) else {}
-            words = "already" if _same(there, decision.settings) else "kept: another of this name is"
+            same = _essence(there) == _essence(decision.settings)
+            words = "already" if same else "kept: another of this name is"
             return replace(decision, state=f"{words} in {file}", provided=_covers(there, decision.settings))
     if name in taken:
         first = taken[name]
-        if _same(first.settings, decision.settings):
+        if _essence(first.settings) == _essence(decision.settings):
             covered = _covers(first.settings, decision.settings)
             return replace(decision, state=f"the same as in {first.found.source.file}", provided=covered)
         return replace(decision, state=f"left out: another of this name is in {first.found.source.file}")
@@ -155,19 +157,11 @@ def _covers(there: Mapping[str, object], settings: ServerEntry) -> bool:
     return there.get("enabled") is not False and all(there.get(key) == value for key, value in settings.items())
 
 
-def _same(first: Mapping[str, object], second: ServerEntry) -> bool:
-    """True if two entries start or connect to the same server; the names of their secrets do not count."""
-    return _essence(first) == _essence(second)
-
-
 def _essence(settings: Mapping[str, object]) -> list[object]:
-    arguments, env = settings.get("args"), settings.get("env")
-    return [
-        settings.get("command"),
-        [argument for argument in arguments if "${" not in str(argument)] if isinstance(arguments, list) else [],
-        sorted(env) if isinstance(env, dict) else [],
-        str(settings.get("url", "")).partition("?")[0],
-    ]
+    """Return what tells which server an entry starts or connects to; the names of its secrets do not count."""
+    arguments = [argument for argument in list_of(settings.get("args")) if "${" not in str(argument)]
+    names, address = sorted(mapping_of(settings.get("env"))), str(settings.get("url", "")).partition("?")[0]
+    return [settings.get("command"), arguments, names, address]
 
 
 def _switched_off(decision: Decision, needs: Mapping[str, str], secrets_file: Path) -> Decision:
@@ -183,7 +177,7 @@ def _switched_off(decision: Decision, needs: Mapping[str, str], secrets_file: Pa
     return replace(decision, settings=off, notes=tuple(notes), provided=False)
 
 
-def servers_in(file: Path) -> Servers:
+def _servers_in(file: Path) -> Servers:
     """Return the servers of a OneTool configuration file, as they are written; raises ConfigError."""
     servers = read_document(file).get("servers") if file.exists() else None
     return servers if isinstance(servers, dict) else {}

@@ -73,8 +73,11 @@ class _Reader:
         while place < len(self._text):
             match = _TOKEN.match(self._text, place)
             if match is None:
-                self.start = place
-                raise self.error(_describe(self._text[place:]))
+                self.start, rest = place, self._text[place:]
+                if rest.startswith('"'):
+                    raise self.error("a text that does not end on its line")
+                comment = "a comment that does not end" if rest.startswith("/*") else ""
+                raise self.error(comment or f"{rest[:1]!r} where a value is expected")
             place = match.end()
             if match.lastgroup != "trivia":
                 self.kind, self.token = str(match.lastgroup), match[0]
@@ -147,16 +150,8 @@ class _Reader:
             raise self.error("a comma is missing" if self.kind else "it ends too early")
 
 
-def _describe(rest: str) -> str:
-    if rest.startswith('"'):
-        return "a text that does not end on its line"
-    return "a comment that does not end" if rest.startswith("/*") else f"{rest[:1]!r} where a value is expected"
-
-
 _REST_OF_LINE = re.compile(r"(?:[ \t]|/\*[^\n]*?\*/)*(?://[^\n\r]*)?")
 _TRAILING_COMMA = re.compile(r"(?:\s|//[^\n]*|/\*[\s\S]*?\*/)*,")
-_LEADING = re.compile(r"[ \t]*")
-_STUCK = "it cannot be edited without changing something else"
 
 
 def put_member(text: str, path: Sequence[str], value: Json, *, newline: str = "\n") -> str:
@@ -172,10 +167,7 @@ def put_member(text: str, path: Sequence[str], value: Json, *, newline: str = "\
         changed += _write(_nested(path, value), "", "  ", newline) + newline
     else:
         changed = _put(text, root, path, value, newline)
-    result = parse_jsonc(changed)
-    if result is None or result.value != expected:
-        raise JsoncError(_STUCK, 1)
-    return changed
+    return _checked(changed, expected)
 
 
 def remove_member(text: str, path: Sequence[str]) -> str:
@@ -188,9 +180,13 @@ def remove_member(text: str, path: Sequence[str]) -> str:
     changed = text
     while (found := _find(changed, path)) is not None:
         changed = _cut(changed, *found)
+    return _checked(changed, expected)
+
+
+def _checked(changed: str, expected: Json) -> str:
     result = parse_jsonc(changed)
     if (result.value if result is not None else None) != expected:
-        raise JsoncError(_STUCK, 1)
+        raise JsoncError("it cannot be edited without changing something else", 1)
     return changed
 
 
@@ -265,7 +261,7 @@ def _insert(text: str, node: Node, name: str, value: Json, unit: str, newline: s
         member = f"{json.dumps(name)}: {_write(value, indent + unit, unit, newline)}"
         inside = text[node.start + 1 : node.end - 1]
         after = inside if inside.strip() else ""
-        body = f"{newline}{indent}{unit}{member}" + (after if after else f"{newline}{indent}")
+        body = f"{newline}{indent}{unit}{member}" + (after or f"{newline}{indent}")
         return f"{text[: node.start + 1]}{body}{text[node.end - 1 :]}"
     _, first, _ = node.members[0]
     _, _, last = node.members[-1]
@@ -298,14 +294,11 @@ def _write(value: Json, indent: str, unit: str, newline: str) -> str:
 
 def _indent_at(text: str, place: int) -> str:
     """Return the blanks at the beginning of the line in which a place lies."""
-    match = _LEADING.match(text, text.rfind("\n", 0, place) + 1)
-    return match[0] if match else ""
+    line = text[text.rfind("\n", 0, place) + 1 :]
+    return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _unit(text: str, root: Node) -> str:
     """Return one step of indentation, as the text has it."""
-    for _, place, _ in root.members:
-        indent = _indent_at(text, place)
-        if indent:
-            return indent
-    return "  "
+    indents = (_indent_at(text, place) for _, place, _ in root.members)
+    return next(filter(None, indents), "  ")

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, JsonValue, TypeAdapter, ValidationError
 
 from mcp_core.atomic_write import open_folder, write_private
 from mcp_core.file_lock import lock
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import JsonObject, mapping_of
 from onetool.foreign.clients import ForeignServer
 from onetool.foreign.entries import is_onetool
 from onetool.foreign.text_files import (
@@ -34,19 +34,15 @@ from ot.errors import ConfigError
 RECORD_FILE = "taken_out.json"
 
 
-class TakenEntry(BaseModel):
+class TakenEntry(BaseModel, extra="forbid", frozen=True):
     """One entry: its place in the file, and its value."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: tuple[str, ...] = Field(min_length=1)
     value: dict[str, JsonValue]
 
 
-class TakenOut(BaseModel):
+class TakenOut(BaseModel, extra="forbid", frozen=True):
     """The entries that were removed from one file at one time, and the backup of that file."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     client: str
     file: Path
@@ -157,8 +153,7 @@ def _text_before(current: TextFile, document: JsonObject, taken: TakenOut) -> st
     before = read_text_file(taken.backup).text
     after = _without(current, before, taken)
     keys = taken.entries[0].path[:-1]
-    servers = follow(document, keys)
-    for name, entry in servers.items() if isinstance(servers, dict) else ():
+    for name, entry in mapping_of(follow(document, keys)).items():
         known = follow(read_client_document(TextFile(current.file, None, after)), (*keys, name))
         if isinstance(entry, dict) and is_onetool(entry) and known is None:
             before, after = (put_entry(current, text, (*keys, name), entry) for text in (before, after))
@@ -188,9 +183,8 @@ def _read(state: Path) -> list[TakenOut]:
         return _RECORDS.validate_json(original.text)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]["msg"]
-        raise ConfigError(
-            f"cannot be understood: {first}", file=original.file, fix="remove it; the copies stay"
-        ) from None
+        fix = "remove it; the copies stay"
+        raise ConfigError(f"cannot be understood: {first}", file=original.file, fix=fix) from None
 
 
 def _write(state: Path, records: list[TakenOut]) -> None:

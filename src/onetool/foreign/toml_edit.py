@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from mcp_core.json_types import Json, JsonObject
 
@@ -33,7 +33,8 @@ def put_table(text: str, path: Sequence[str], table: Mapping[str, Json], *, newl
     old = read_toml(text)
     kept = remove_table(text, path)
     kept += "" if not kept or kept.endswith("\n") else newline
-    changed = f"{kept}{newline if kept else ''}{newline.join(_write_table(path, table))}{newline}"
+    written = [f"[{'.'.join(map(_key, path))}]", *(f"{_key(name)} = {_value(item)}" for name, item in table.items())]
+    changed = f"{kept}{newline if kept else ''}{newline.join(written)}{newline}"
     return _checked(changed, _with(_without(old, path), path, dict(table)))
 
 
@@ -47,7 +48,8 @@ def remove_table(text: str, path: Sequence[str]) -> str:
         header = _header_of(line)
         if header is not None:
             inside = header[: len(path)] == list(path)
-            if inside and kept and not kept[-1].strip() and _is_last(lines[number:], path):
+            is_last = all(each is None or each[: len(path)] == list(path) for each in map(_header_of, lines[number:]))
+            if inside and is_last and kept and not kept[-1].strip():
                 kept.pop()  # the blank line that set it off
         twice = not line.strip() and (not kept or not kept[-1].strip())
         if not inside or (_belongs_to_next(lines[number:], path) and not twice):
@@ -64,10 +66,6 @@ def _belongs_to_next(lines: Sequence[str], path: Sequence[str]) -> bool:
         if line.strip() and not line.lstrip().startswith("#"):
             return False
     return lines[0].lstrip().startswith("#")
-
-
-def _is_last(lines: Sequence[str], path: Sequence[str]) -> bool:
-    return all(header is None or header[: len(path)] == list(path) for header in map(_header_of, lines))
 
 
 def _header_of(line: str) -> list[str] | None:
@@ -111,12 +109,6 @@ def _essence(value: Json) -> Json:
         return value
     inner = {name: _essence(item) for name, item in value.items()}
     return {name: item for name, item in inner.items() if item != {}}
-
-
-def _write_table(path: Sequence[str], table: Mapping[str, Json]) -> Iterator[str]:
-    yield f"[{'.'.join(map(_key, path))}]"
-    for name, value in table.items():
-        yield f"{_key(name)} = {_value(value)}"
 
 
 def _key(name: str) -> str:

@@ -38,12 +38,8 @@ def add_entries(
                 return changed
         except ConfigError:
             continue
-    raise ConfigError(
-        "cannot be edited without changing something else",
-        file=file,
-        key=section or None,
-        fix="add the entries by hand",
-    )
+    reason = "cannot be edited without changing something else"
+    raise ConfigError(reason, file=file, key=section or None, fix="add the entries by hand")
 
 
 def write_entries(entries: Entries, indent: str = "", newline: str = "\n") -> str:
@@ -109,7 +105,7 @@ def _with_heading(section: str, entries: Entries, indent: str, newline: str) -> 
 def _below(text: str, start: int, end: int, key: yaml.Node, entries: Entries, newline: str) -> str:
     """Return a draft with entries below a key that has no value, or one that says so."""
     body = write_entries(entries, " " * key.start_mark.column + _STEP, newline)
-    before = text[:start] if start == end else text[:start].rstrip(" ")
+    before = text[:start].rstrip(" ")
     if start == end:  # nothing: its place may lie lines further down
         before, end = text[: key.end_mark.index], key.end_mark.index
     line, separator, rest = text[end:].partition("\n")

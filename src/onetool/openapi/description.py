@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from mcp_core.json_types import Json, JsonObject, look_up
+from mcp_core.json_types import Schema, list_of, look_up, mapping_of
 from ot.config.yaml_reader import read_yaml
 from ot.errors import ConfigError
 
@@ -20,19 +20,15 @@ class DescriptionError(Exception):
 
 
 class Description:
-    """The description in one file."""
-
     def __init__(self, root: Mapping[str, object]) -> None:
         self._root = root
 
     @property
     def title(self) -> str:
-        """The name of the service."""
         return text_of(mapping_of(self._root.get("info")).get("title"))
 
     @property
     def summary(self) -> str:
-        """The description of the service."""
         info = mapping_of(self._root.get("info"))
         return text_of(info.get("summary")) or text_of(info.get("description"))
 
@@ -44,11 +40,14 @@ class Description:
     def server(self, *owners: Mapping[str, object]) -> str:
         """Return the address of the first server that the nearest owner names, variables filled in."""
         for owner in (*owners, self._root):
-            for server in list_of(owner.get("servers"))[:1]:
-                return _fill(mapping_of(server))
+            for server in map(mapping_of, list_of(owner.get("servers"))[:1]):
+                address = text_of(server.get("url"))
+                for name, variable in mapping_of(server.get("variables")).items():
+                    address = address.replace(f"{{{name}}}", text_of(mapping_of(variable).get("default")))
+                return address
         return ""
 
-    def paths(self) -> Iterator[tuple[str, str, JsonObject, JsonObject]]:
+    def paths(self) -> Iterator[tuple[str, str, Schema, Schema]]:
         """Yield path, method, the path's own object and the operation, in the order of the file."""
         for path, item in mapping_of(self._root.get("paths")).items():
             found = self.resolve(item)
@@ -56,12 +55,11 @@ class Description:
                 if isinstance(found.get(method), dict):
                     yield str(path), method, found, mapping_of(found[method])
 
-    def scheme(self, name: str) -> JsonObject:
-        """Return a security scheme by its name."""
+    def scheme(self, name: str) -> Schema:
         components = mapping_of(self._root.get("components"))
         return self.resolve(mapping_of(components.get("securitySchemes")).get(name))
 
-    def resolve(self, value: object) -> JsonObject:
+    def resolve(self, value: object) -> Schema:
         """Return the object that a chain of references leads to; empty if it leads nowhere, outside, or in a circle."""
         for _ in range(_LONGEST_CHAIN):
             found = mapping_of(value)
@@ -99,23 +97,6 @@ def _parse(text: str, file: Path) -> object:
         raise DescriptionError(f"{file} is not JSON: {error}") from error
     except ConfigError as error:
         raise DescriptionError(str(error)) from error
-
-
-def _fill(server: Mapping[str, object]) -> str:
-    address = text_of(server.get("url"))
-    for name, variable in mapping_of(server.get("variables")).items():
-        address = address.replace(f"{{{name}}}", text_of(mapping_of(variable).get("default")))
-    return address
-
-
-def mapping_of(value: object) -> JsonObject:
-    """Return an object, an empty one for anything else."""
-    return value if isinstance(value, dict) else {}
-
-
-def list_of(value: object) -> list[Json]:
-    """Return a list, an empty one for anything else."""
-    return value if isinstance(value, list) else []
 
 
 def text_of(value: object) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from mcp_core.json_types import JsonObject
-from onetool.openapi.description import Description, list_of, mapping_of, text_of
+from mcp_core.json_types import Schema, list_of, mapping_of
+from onetool.openapi.description import Description, text_of
 from onetool.openapi.types import ANY, Types, UniqueNames, class_name, function_name, parameter_name
 
 
@@ -48,9 +48,7 @@ class Credentials:
         secret = f"{self._pack}_{parameter_name(name, otherwise='key')}".upper().rstrip("_")
         match scheme.get("type"), str(scheme.get("scheme", "")).lower():
             case "apiKey", _ if scheme.get("in") in ("header", "query", "cookie") and scheme.get("name"):
-                return Credential(
-                    secret, str(scheme["in"]), str(scheme["name"]), meaning="an API key", required=required
-                )
+                return Credential(secret, str(scheme["in"]), str(scheme["name"]), "", "an API key", required)
             case ("http", "bearer") | ("oauth2" | "openIdConnect", _):
                 return Credential(secret, "header", "Authorization", "Bearer ", "a token", required)
             case "http", "basic":
@@ -123,13 +121,13 @@ def read_operations(
     return found
 
 
+@dataclass(frozen=True, slots=True)
 class _Reader:
-    def __init__(self, description: Description, types: Types, credentials: Credentials) -> None:
-        self._description = description
-        self._types = types
-        self._credentials = credentials
+    _description: Description
+    _types: Types
+    _credentials: Credentials
 
-    def read(self, name: str, method: str, path: str, item: JsonObject, operation: JsonObject) -> Operation:
+    def read(self, name: str, method: str, path: str, item: Schema, operation: Schema) -> Operation:
         own = class_name(name)
         names = UniqueNames()
         parameters = tuple(self._parameters(path, item, operation, names, own))
@@ -149,10 +147,10 @@ class _Reader:
         )
 
     def _parameters(
-        self, path: str, item: JsonObject, operation: JsonObject, names: UniqueNames, own: str
+        self, path: str, item: Schema, operation: Schema, names: UniqueNames, own: str
     ) -> Iterator[Parameter]:
         """Yield the parameters, the operation's own in place of the path's, and those that only the path mentions."""
-        chosen: dict[tuple[str, str], JsonObject] = {}
+        chosen: dict[tuple[str, str], Schema] = {}
         for each in (*list_of(item.get("parameters")), *list_of(operation.get("parameters"))):
             parameter = self._description.resolve(each)
             place, name = parameter.get("in"), parameter.get("name")
@@ -164,7 +162,7 @@ class _Reader:
             if place != "path" or f"{{{name}}}" in path:
                 yield self._parameter(place, name, parameter, names, own)
 
-    def _parameter(self, place: str, own_name: str, parameter: JsonObject, names: UniqueNames, own: str) -> Parameter:
+    def _parameter(self, place: str, own_name: str, parameter: Schema, names: UniqueNames, own: str) -> Parameter:
         content = mapping_of(parameter.get("content"))
         schema = mapping_of(next(iter(content.values()), {})).get("schema") if content else parameter.get("schema")
         return Parameter(
@@ -177,7 +175,7 @@ class _Reader:
             style="json" if content else _style(place, parameter),
         )
 
-    def _body(self, operation: JsonObject, names: UniqueNames, own: str) -> Body | None:
+    def _body(self, operation: Schema, names: UniqueNames, own: str) -> Body | None:
         request = self._description.resolve(operation.get("requestBody"))
         content = mapping_of(request.get("content"))
         if not content:
@@ -191,16 +189,10 @@ class _Reader:
         annotation = self._types.annotate(schema, f"{own}Body") if form != "content" else "str | bytes"
         if form in ("data", "files"):
             annotation = annotation if annotation != ANY else "dict[str, Any]"
-        return Body(
-            name=names.take("body"),
-            annotation=annotation,
-            required=request.get("required") is True,
-            summary=text_of(request.get("description")),
-            form=form,
-            media_type=media_type,
-        )
+        required, summary = request.get("required") is True, text_of(request.get("description"))
+        return Body(names.take("body"), annotation, required, summary, form, media_type)
 
-    def _result(self, operation: JsonObject, own: str) -> tuple[str, str]:
+    def _result(self, operation: Schema, own: str) -> tuple[str, str]:
         """Return the annotation of what a success gives, and what is said of it."""
         responses = mapping_of(operation.get("responses"))
         codes = sorted(str(code) for code in responses if str(code).startswith("2")) or ["default"]
@@ -216,7 +208,7 @@ class _Reader:
         return ("ot_sdk.Image" if first.startswith("image/") else "str" if first.startswith("text/") else ANY), said
 
 
-def _style(place: str, parameter: JsonObject) -> str:
+def _style(place: str, parameter: Schema) -> str:
     style = parameter.get("style") or ("form" if place in ("query", "cookie") else "simple")
     explode = parameter.get("explode", style == "form")
     if style == "deepObject":

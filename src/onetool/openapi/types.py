@@ -9,30 +9,15 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mcp_core.json_types import Json, JsonObject
-from onetool.openapi.description import Description, list_of, mapping_of, text_of
+from mcp_core.json_types import Json, JsonObject, Schema, list_of, mapping_of
+from onetool.openapi.description import Description, text_of
 
 _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z][a-z0-9]*|[A-Z][A-Z0-9]*|[0-9]+")
 _LONGEST_NAME = 60
-OF_THE_FILE = frozenset(
-    {
-        *(
-            "Any",
-            "Literal",
-            "NotRequired",
-            "TypedDict",
-            "annotations",
-            "base64",
-            "cache",
-            "httpx",
-            "json",
-            "ot_sdk",
-            "quote",
-        ),
-        *("BASE_URL", "pack", "secrets"),
-    }
-)
-"""UniqueNames that the file of every pack uses itself."""
+_OF_TYPING = frozenset({"Any", "Literal", "NotRequired", "TypedDict"})
+_IMPORTED = frozenset({"annotations", "base64", "cache", "httpx", "json", "ot_sdk", "quote"})
+OF_THE_FILE = _OF_TYPING | _IMPORTED | {"BASE_URL", "pack", "secrets"}
+"""Names that the file of every pack uses itself."""
 
 _PYTHON = frozenset({*keyword.kwlist, *keyword.softkwlist})
 _TYPES = frozenset({"str", "int", "float", "bool", "bytes", "list", "dict"})
@@ -118,7 +103,7 @@ class Types:
         self._names = UniqueNames(OF_THE_FILE)
         self._by_reference: dict[str, str] = {}
         self._unions: dict[str, list[str]] = {}  # the arms of each, by its text
-        self._unfilled: list[tuple[RecordType, JsonObject]] = []  # named, and their fields not read yet
+        self._unfilled: list[tuple[RecordType, Schema]] = []  # named, and their fields not read yet
         self.shapes: list[RecordType] = []
 
     def annotate(self, schema: object, name: str) -> str:
@@ -155,7 +140,7 @@ class Types:
         self._by_reference[reference] = text
         return text
 
-    def _describe(self, schema: JsonObject, name: str, level: int) -> str:
+    def _describe(self, schema: Schema, name: str, level: int) -> str:
         for key in ("oneOf", "anyOf"):
             if branches := list_of(schema.get(key)):
                 return self._union(
@@ -163,7 +148,8 @@ class Types:
                 )
         if "const" in schema or "enum" in schema:
             values = [schema["const"]] if "const" in schema else list_of(schema["enum"])
-            return self._union([_literal([value for value in values if value is not None]), *_null_of(values)])
+            null = ["None"] if None in values else []
+            return self._union([_literal([value for value in values if value is not None]), *null])
         if kinds := list_of(schema.get("type")):
             return self._union([self._annotate({**schema, "type": kind}, name, level + 1) for kind in kinds])
         if self._is_record(schema):
@@ -179,18 +165,18 @@ class Types:
             return "bytes"
         return _SIMPLE.get(kind, ANY) if isinstance(kind, str) else ANY
 
-    def _is_record(self, schema: JsonObject) -> bool:
+    def _is_record(self, schema: Schema) -> bool:
         """True for an object whose keys are known, and can be written in a class."""
         properties, _ = self._properties(schema)
         closed = schema.get("type") in (None, "object") and not schema.get("additionalProperties")
         return closed and bool(properties) and all(map(is_field, properties))
 
-    def _name(self, schema: JsonObject, name: str) -> RecordType:
+    def _name(self, schema: Schema, name: str) -> RecordType:
         shape = RecordType(self._names.take(name), text_of(schema.get("description"))[:200])
         self.shapes.append(shape)
         return shape
 
-    def _fill(self, shape: RecordType, schema: JsonObject, level: int) -> None:
+    def _fill(self, shape: RecordType, schema: Schema, level: int) -> None:
         properties, required = self._properties(schema)
         for key, inner in properties.items():
             text = self._annotate(inner, f"{shape.name}{class_name(key)}", level)
@@ -199,9 +185,7 @@ class Types:
             given = key in required and mapping_of(inner).get("readOnly") is not True
             shape.fields[key] = text if given else f"NotRequired[{text}]"
 
-    def _properties(
-        self, schema: JsonObject, seen: set[int] | None = None, level: int = 0
-    ) -> tuple[JsonObject, set[str]]:
+    def _properties(self, schema: Schema, seen: set[int] | None = None, level: int = 0) -> tuple[JsonObject, set[str]]:
         """Return the properties of an object and the names of those required, those of `allOf` included, each once."""
         seen = set() if seen is None else seen
         properties: JsonObject = {}
@@ -225,10 +209,6 @@ class Types:
         text = " | ".join(arms)
         self._unions[text] = arms
         return text
-
-
-def _null_of(values: Sequence[Json]) -> list[str]:
-    return ["None"] if None in values else []
 
 
 def _literal(values: Sequence[Json]) -> str:

@@ -23,27 +23,13 @@ from rich.text import Text
 from onetool.console.clean_text import clean, one_line, show_seconds
 from onetool.console.engine_events import ExitRequested, Question
 from onetool.console.prompt import Prompt
-from onetool.repl.code_position import indentation_after, is_whole
-from onetool.repl.completion import Completion
+from onetool.repl.completion import Completion, indentation_after, is_whole
 from onetool.repl.session import Session
 from ot.run.answer import Answer
 
 HISTORY = "repl_history"
 _SHOWN = 60  # characters of a completion in a list
 _INDENT = "    "
-
-
-def open_prompt(state: Path, *, say: Callable[[str], None], complete: Callable[[str], list[Completion]]) -> Prompt:
-    """Return a prompt for code; its history is a file that only its owner can read."""
-    return Prompt(
-        state,
-        say=say,
-        history=HISTORY,
-        keys=_bindings(),
-        completer=_CodeCompleter(complete),
-        lexer=PygmentsLexer.from_filename("run.py"),
-        interrupts=0,
-    )
 
 
 class _CodeCompleter(Completer):
@@ -53,7 +39,6 @@ class _CodeCompleter(Completer):
         self._complete = complete
 
     def get_completions(self, document: Document, _event: CompleteEvent) -> Iterable[Shown]:
-        """Yield what may stand at the cursor."""
         for found in self._complete(document.text_before_cursor):
             yield Shown(found.text, start_position=-found.typed, display=one_line(found.shown or found.text, _SHOWN))
 
@@ -74,17 +59,16 @@ def _bindings() -> KeyBindings:
     def _next_line(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
 
-    @bindings.add("tab", filter=Condition(_in_margin))
+    def in_margin() -> bool:
+        """True before the first word of a further line."""
+        document = get_app().current_buffer.document
+        return document.cursor_position_row > 0 and not document.current_line_before_cursor.strip()
+
+    @bindings.add("tab", filter=Condition(in_margin))
     def _indent(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text(_INDENT)
 
     return bindings
-
-
-def _in_margin() -> bool:
-    """True before the first word of a further line."""
-    document = get_app().current_buffer.document
-    return document.cursor_position_row > 0 and not document.current_line_before_cursor.strip()
 
 
 SOON = 0.3  # seconds after which a person is told that the code still runs
@@ -104,7 +88,6 @@ class ReplDisplay:
         self._live: Live | None = None
 
     def begin(self) -> None:
-        """Code runs from now on."""
         self._began, self._doing = self._clock(), ""
 
     def tick(self, doing: str = "") -> None:
@@ -121,7 +104,6 @@ class ReplDisplay:
         self._live.refresh()
 
     def pause(self) -> None:
-        """Somebody else writes for a while."""
         if self._live is not None:
             self._live.stop()
             self._live = None
@@ -140,7 +122,6 @@ class ReplDisplay:
             self._console.print(Text(f"(not shown: {item!r})", style="dim"))
 
     def note(self, words: str) -> None:
-        """Write a line about the repl itself."""
         self.pause()
         self._console.print(Text(words, style="yellow"))
 
@@ -150,8 +131,9 @@ LEAVE = ("exit", "exit()", "quit", "quit()")
 
 
 def converse(session: Session, state: Path, say: Callable[[str], None]) -> None:
-    """Run what the person types until they exit; the history is a file in the `state` folder."""
-    prompt = open_prompt(state, say=say, complete=session.complete)
+    """Run what the person types until they exit; the history is a file in the `state` folder, for its owner alone."""
+    keys, completer, lexer = _bindings(), _CodeCompleter(session.complete), PygmentsLexer.from_filename("run.py")
+    prompt = Prompt(state, say=say, history=HISTORY, keys=keys, completer=completer, lexer=lexer, interrupts=0)
     display = ReplDisplay(Console())
     say(greet(session.count_packs()))
     while True:

@@ -11,8 +11,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from onetool.console.caller import make_caller
 from onetool.console.engine_events import EngineEvents, Question
-from onetool.repl.code_position import LAST, uses_last, with_last
-from onetool.repl.completion import CodeCompleter, Completion
+from onetool.repl.completion import LAST, CodeCompleter, Completion, uses_last, with_last
 from ot.app import App, open_app
 from ot.clients.caller import Caller
 from ot.config.loader import LoadedConfig
@@ -44,11 +43,9 @@ class Session:
         return self._events.follow(self._portal, partial(self._run, code))
 
     def complete(self, code: str) -> list[Completion]:
-        """Complete code, by what the registry has now."""
         return self._portal.call(lambda: self._names().complete(code))
 
     def count_packs(self) -> int:
-        """Count the packs that code can name."""
         return len(self._portal.call(lambda: self._names().packs()))
 
     def _names(self) -> CodeCompleter:
@@ -62,8 +59,14 @@ class Session:
 
         caller, view = replace(self._caller, progress=progress), RunView()
         try:
-            if self._last is not None and uses_last(code):
-                code = with_last(code, await self._find_last(self._last, caller))
+            if self._last is not None and uses_last(code):  # kernels share nothing: it comes from the result store
+                if self._last.stored is not None:
+                    found = f"ot.load(handle={self._last.stored.handle!r})"
+                else:
+                    kept = {"name": LAST, "value": self._last.value}
+                    await self._app.executor.call("ot.keep", kept, caller=caller)
+                    found = f"ot.kept(name={LAST!r})"
+                code = with_last(code, found)
         except CallError as error:
             tell(Answer(word_error(error), is_error=True))
             return
@@ -71,16 +74,6 @@ class Session:
         if isinstance(view.outcome, Value) and view.outcome.value is not None:
             self._last = view.outcome
         tell(answer)
-
-    async def _find_last(self, last: Value, caller: Caller) -> str:
-        """Return code that gets the last value; kernels share nothing, so it comes from the result store.
-
-        Raises CallError.
-        """
-        if last.stored is not None:
-            return f"ot.load(handle={last.stored.handle!r})"
-        await self._app.executor.call("ot.keep", {"name": LAST, "value": last.value}, caller=caller)
-        return f"ot.kept(name={LAST!r})"
 
 
 @contextmanager

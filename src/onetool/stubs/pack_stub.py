@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from mcp_core.json_types import Json
+from mcp_core.json_types import Json, mapping_of
 from onetool.console.clean_text import clean
 from onetool.stubs.schema_types import Classes, ModuleNames, SchemaTypes, type_of_shape
 from ot.errors import CallError, PackLoadError
@@ -45,8 +45,6 @@ class KnownResult:
 
 @dataclass(frozen=True, slots=True)
 class StubbedTool:
-    """A tool with what its stub says of it."""
-
     definition: ToolDefinition
     docs: str
     result: KnownResult = field(default_factory=KnownResult)
@@ -82,15 +80,14 @@ def _write_function(tool: StubbedTool, classes: Classes) -> str:
     definition = tool.definition
     parameters = _write_parameters(definition, classes)
     docs = "\n".join(f"    {line}".rstrip() for line in quote(tool.docs).split("\n"))
-    return f"def {definition.tool}({parameters}) -> {_result_of(tool, classes)}:\n{docs}\n    ...\n"
-
-
-def _result_of(tool: StubbedTool, classes: Classes) -> str:
     result = tool.result
-    hint = result.name or f"{tool.definition.tool} Result"
+    hint = result.name or f"{definition.tool} Result"
     if result.shape is not None:
-        return type_of_shape(result.shape, classes, hint)
-    return SchemaTypes(classes, result.schema, given=False, records=result.records).type_of(result.schema, hint)
+        returns = type_of_shape(result.shape, classes, hint)
+    else:
+        types = SchemaTypes(classes, result.schema, given=False, records=result.records)
+        returns = types.type_of(result.schema, hint)
+    return f"def {definition.tool}({parameters}) -> {returns}:\n{docs}\n    ...\n"
 
 
 def _write_parameters(definition: ToolDefinition, classes: Classes) -> str:
@@ -99,7 +96,9 @@ def _write_parameters(definition: ToolDefinition, classes: Classes) -> str:
         return f"*_: {classes.names.any}, **__: {classes.names.any}"
     types = SchemaTypes(classes, definition.parameters, given=True)
     texts: list[str] = []
-    by_keyword = _first_by_keyword(parameters)
+    # Code may give any argument by its place, but Python wants those without a default first.
+    plain = [parameter.default is None for parameter in parameters if not parameter.kind]
+    by_keyword = None if plain == sorted(plain, reverse=True) else plain.index(False)
     for place, parameter in enumerate(parameters):
         if place == by_keyword:
             texts.append("*")
@@ -107,17 +106,6 @@ def _write_parameters(definition: ToolDefinition, classes: Classes) -> str:
         default = " = ..." if parameter.default is not None else ""
         texts.append(f"{parameter.kind}{parameter.node.arg}: {kind}{default}")
     return ", ".join(texts)
-
-
-def _first_by_keyword(parameters: list[Parameter]) -> int | None:
-    """Return the place of the first parameter that only a keyword can give; None where there is none.
-
-    Code may give any argument by its place, but Python wants those without a default first.
-    """
-    plain = [parameter.default is None for parameter in parameters if not parameter.kind]
-    if plain == sorted(plain, reverse=True):
-        return None
-    return plain.index(False)
 
 
 def _read_parameters(signature: str) -> list[Parameter] | None:
@@ -135,22 +123,18 @@ def _schema_of(parameter: Parameter, definition: ToolDefinition) -> Json:
     schema = definition.parameters
     if parameter.kind == "**":
         return schema.get("additionalProperties")
-    properties = schema.get("properties")
-    found = properties.get(definition.own_name(parameter.node.arg)) if isinstance(properties, Mapping) else None
-    if parameter.kind == "*":
-        return found.get("items") if isinstance(found, Mapping) else None
-    return found
+    found = mapping_of(schema.get("properties")).get(definition.own_name(parameter.node.arg))
+    return mapping_of(found).get("items") if parameter.kind == "*" else found
 
 
+@dataclass(frozen=True, slots=True)
 class KnownResults:
     """Looks up what tools return, most certain first."""
 
-    def __init__(self, servers: Servers, shapes: Shapes) -> None:
-        self._servers = servers
-        self._shapes = shapes
+    _servers: Servers
+    _shapes: Shapes
 
     def of(self, tool: ToolDefinition) -> KnownResult:
-        """Return what is known of the result of a tool."""
         learnt = self._shapes.book.learnt(tool.learns) if tool.learns is not None else None
         if learnt is not None:
             return KnownResult(shape=learnt.shape)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from mcp_core.json_types import Schema, resolve
+from mcp_core.json_types import Schema, list_of, resolve
 from ot.shapes.shape import DICT, EMPTY_TEXT, LIST, NONE, TEXT, Fields, Shape
 
 LONGEST_NAME = 80
@@ -65,7 +65,7 @@ class Classes:
         known = self._known.get((keys, record))
         if known is None:
             known = self._known[keys, record] = self._free_name(hint)
-            self.texts.append(self._record(known, keys) if record else self._typed_dict(known, keys))
+            self.texts.append(self._write(known, keys, record=record))
         return known
 
     def _free_name(self, hint: str) -> str:
@@ -78,16 +78,14 @@ class Classes:
         self._taken.add(name)
         return name
 
-    def _typed_dict(self, name: str, keys: tuple[Key, ...]) -> str:
-        if all(self._is_plain(key.name) for key in keys):
-            lines = [f"    {key.name}: {self._value(key)}\n" for key in keys]
-            return f"class {name}({self.names.typing}.TypedDict):\n{''.join(lines) or '    ...' + chr(10)}"
-        pairs = "".join(f"    {key.name!a}: {self._value(key)},\n" for key in keys)
-        return f"{name} = {self.names.typing}.TypedDict({name!r}, {{\n{pairs}}})\n"
-
-    def _record(self, name: str, keys: tuple[Key, ...]) -> str:
-        lines = [f"    {key.name}: {key.type}\n" for key in keys if self._is_plain(key.name)]
-        return f"class {name}({self.names.values}.Record):\n{''.join(lines) or '    ...' + chr(10)}"
+    def _write(self, name: str, keys: tuple[Key, ...], *, record: bool) -> str:
+        plain = [key for key in keys if self._is_plain(key.name)]
+        if not record and len(plain) < len(keys):
+            pairs = "".join(f"    {key.name!a}: {self._value(key)},\n" for key in keys)
+            return f"{name} = {self.names.typing}.TypedDict({name!r}, {{\n{pairs}}})\n"
+        base = f"{self.names.values}.Record" if record else f"{self.names.typing}.TypedDict"
+        lines = [f"    {key.name}: {key.type if record else self._value(key)}\n" for key in plain]
+        return f"class {name}({base}):\n{''.join(lines) or '    ...' + chr(10)}"
 
     def _value(self, key: Key) -> str:
         return key.type if key.required else f"{self.names.typing}.NotRequired[{key.type}]"
@@ -201,14 +199,13 @@ class SchemaTypes:
                 return f"{mapping}[{names.plain('str')}, {values}]"
             if len(properties) > MOST_KEYS or (self.given and others not in (None, False)):
                 return f"{mapping}[{names.plain('str')}, {names.any}]"
-            return self.classes.define(hint, self._keys(schema, properties, hint), record=self.records)
+            required = list_of(schema.get("required"))
+            keys = (
+                Key(name, self.type_of(item, f"{hint} {name}"), name in required) for name, item in properties.items()
+            )
+            return self.classes.define(hint, keys, record=self.records)
         finally:
             self._inside.pop()
-
-    def _keys(self, schema: Schema, properties: Schema, hint: str) -> list[Key]:
-        listed = schema.get("required")
-        required = listed if isinstance(listed, list) else []
-        return [Key(name, self.type_of(item, f"{hint} {name}"), name in required) for name, item in properties.items()]
 
 
 _KINDS = {TEXT: "str", EMPTY_TEXT: "str", "int": "int", "float": "float", "bool": "bool", "bytes": "bytes", NONE: NONE}

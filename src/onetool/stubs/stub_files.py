@@ -6,7 +6,7 @@ import keyword
 import os
 import stat
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from onetool.stubs.pack_stub import VALUES, KnownResults, StubbedTool, write_pac
 from ot.clients.person import LOCAL
 from ot.config.models import Config
 from ot.errors import ConfigError
-from ot.registry.definitions import PackDefinition, ToolDefinition
+from ot.registry.definitions import PackDefinition
 from ot.registry.registry import ToolRegistry
 from ot.run.namespace import PROJECTS, Namespace
 from ot.shapes.shapes import Shapes
@@ -83,11 +83,11 @@ class StubWriter:
 
     def _pack(self, pack: PackDefinition) -> str:
         describe = Namespace(self.registry, {}, {}, shapes=self.shapes).describe
-        tools = [self._tool(tool, describe) for _, tool in sorted(pack.tools.items())]
+        tools = [
+            StubbedTool(tool, str(describe(tool.name, LOCAL)["doc"]), self.results.of(tool))
+            for _, tool in sorted(pack.tools.items())
+        ]
         return write_pack(pack, tools, sorted(self.config.projects) if pack.name == PROJECTS else ())
-
-    def _tool(self, tool: ToolDefinition, describe: Callable[[str, str], Mapping[str, object]]) -> StubbedTool:
-        return StubbedTool(tool, str(describe(tool.name, LOCAL)["doc"]), self.results.of(tool))
 
     def _builtins(self, packs: Mapping[str, PackDefinition]) -> str:
         lines = [f"from {PACKAGE}.{VALUES} import ToolError as ToolError"]
@@ -144,15 +144,11 @@ def write_stubs(folder: Path, files: Mapping[str, str]) -> Changes:
 def _remove_others(folder: Path, files: Mapping[str, str]) -> list[str]:
     """Remove the stubs of packs that have gone."""
     found = [path for place in (folder, folder / PACKAGE) for path in sorted(place.glob(f"*{_ENDING}"))]
-    gone = [path for path in found if str(path.relative_to(folder)) not in files and _is_ours(path)]
+    others = (path for path in found if str(path.relative_to(folder)) not in files)
+    gone = [path for path in others if (_read(path) or "").startswith(MARK)]
     for path in gone:
         path.unlink(missing_ok=True)
     return [str(path.relative_to(folder)) for path in gone]
-
-
-def _is_ours(path: Path) -> bool:
-    text = _read(path)
-    return text is not None and text.startswith(MARK)
 
 
 def _read(path: Path) -> str | None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from onetool.repl.code_position import (
+from onetool.repl.completion import (
+    CodeCompleter,
     OpenCall,
     Position,
     find_position,
@@ -16,7 +17,6 @@ from onetool.repl.code_position import (
     uses_last,
     with_last,
 )
-from onetool.repl.completion import CodeCompleter
 from ot.registry.definitions import PackDefinition
 from ot.registry.from_schema import define_pack
 from ot.registry.registry import ToolRegistry

@@ -27,7 +27,6 @@ from ot.parts.known_tools import (
     worker_host,
 )
 from ot.proxy import Servers, open_servers
-from ot.registry.definitions import ToolDefinition
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolFunction, ToolRegistry
 from ot.registry.tool_threads import ToolThreads
@@ -68,16 +67,11 @@ class Trial:
 
 
 class Watcher:
-    """Is told about the progress of trials; this one ignores it."""
+    """Is told which starts begin, in this order, what each is doing, and how it ended; this one ignores it."""
 
-    def begin(self, starts: Sequence[Start]) -> None:
-        """The starts begin, in this order."""
-
-    def tell(self, start: Start, doing: str) -> None:
-        """A start reports what it is doing."""
-
-    def end(self, trial: Trial) -> None:
-        """A start has ended."""
+    def begin(self, starts: Sequence[Start]) -> None: ...
+    def tell(self, start: Start, doing: str) -> None: ...
+    def end(self, trial: Trial) -> None: ...
 
 
 async def try_starts(
@@ -128,7 +122,8 @@ class _Parts:
         if failure:
             lines = map(self.executor.redactor.text, last_lines(tail))
             return Trial(start, seconds, failure=self.executor.redactor.text(failure), last_words=tuple(lines))
-        tools = self._tools_of(start)
+        pack = self.servers.pack_name(start.name) if start.kind == "server" else start.name
+        tools = self.registry.pack(pack).tools.values() if pack else ()
         return Trial(start, seconds, tools=len(tools), tokens=round(sum(map(definition_tokens, tools))))
 
     async def _start_extension(self, start: Start, watcher: Watcher) -> None:
@@ -138,10 +133,6 @@ class _Parts:
         first = next(iter(self.registry.pack(start.name).tools))
         context = self.executor.context_for(f"{start.name}.{first}", make_caller(progress=tell))
         await self.workers.start(self.extensions[start.name], context)
-
-    def _tools_of(self, start: Start) -> Collection[ToolDefinition]:
-        pack = self.servers.pack_name(start.name) if start.kind == "server" else start.name
-        return self.registry.pack(pack).tools.values() if pack else ()
 
 
 @asynccontextmanager
