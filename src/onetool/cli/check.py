@@ -98,8 +98,7 @@ def main(options: Namespace) -> int:
         raise
     registry, extensions = read_definitions(loaded)
     damaged, locked = _read_locks(loaded, extensions)
-    problems = [*map(word_error, every), *_find_problems(loaded, registry), *damaged]
-    found = Findings(problems)
+    found = Findings([*map(word_error, every), *_find_problems(loaded, registry), *damaged])
     if not options.json:
         _say_all(found.problems)
     if not options.offline:

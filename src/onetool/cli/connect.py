@@ -55,7 +55,12 @@ def main(options: Namespace) -> int:
     for client in options.clients:
         project = places.project if options.project or client == "project" else None
         if options.remove:
-            _remove(client, system, project)
+            connection = plan_removal(client, system, project=project)
+            say_visibly(*show_difference(connection))
+            if connection.changes:
+                _write(connection, client)
+            else:
+                say_visibly(f"OneTool is not in {near(connection.original.file)}.")
         elif options.only_show:
             arguments, _ = _arguments_for(options.config, system, places, shared=project is not None)
             file, text = show_entry(client, system, project=project, arguments=arguments)
@@ -64,15 +69,6 @@ def main(options: Namespace) -> int:
         else:
             connect_client(client, system, places, config=options.config, project=project)
     return OK
-
-
-def _remove(client: str, system: System, project: Path | None) -> None:
-    connection = plan_removal(client, system, project=project)
-    say_visibly(*show_difference(connection))
-    if connection.changes:
-        _write(connection, client)
-    else:
-        say_visibly(f"OneTool is not in {near(connection.original.file)}.")
 
 
 def connect_client(

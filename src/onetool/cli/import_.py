@@ -112,20 +112,14 @@ def _try_and_take_out(options: Namespace, system: System, plan: Plan, places: Pl
         started = {trial.start.name for trial in trials if not trial.failure}
         works = [each for each in works if each.name in started]
         failed = len(started) < len(trials)
-    if trust_around(plan.file, system.home) is not None:
-        works = _without_those_of_all_projects(works)
+    wider = [each.name for each in works if each.found.everywhere]
+    if wider and trust_around(plan.file, system.home) is not None:  # OneTool has them in this project only
+        names = ", ".join(wider)
+        say_visibly(f"{names}: left in the client, which uses them in all projects; see onetool import --global")
+        works = [each for each in works if not each.found.everywhere]
     for removal in plan_removals([each.found for each in works]):
         failed |= not _offer_to_take_out(removal, options, system, places.project)
     return failed
-
-
-def _without_those_of_all_projects(works: list[Decision]) -> list[Decision]:
-    """Leave out servers that a client has in all projects, if OneTool has them in this project only."""
-    wider = [each.name for each in works if each.found.everywhere]
-    if wider:
-        names = ", ".join(wider)
-        say_visibly(f"{names}: left in the client, which uses them in all projects; see onetool import --global")
-    return [each for each in works if not each.found.everywhere]
 
 
 def _offer_to_take_out(removal: Removal | ConfigError, options: Namespace, system: System, project: Path) -> bool:

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from onetool.cli import OK, USAGE
-from onetool.cli.printing import add_json_argument, complain, say, say_json, say_table, visible
+from onetool.cli.printing import add_json_argument, complain, say, say_json, say_table, say_visibly
 from onetool.cli.start import load
 from ot.clients.person import LOCAL
-from ot.journal.journal import Journal, word_arguments
+from ot.journal.journal import word_arguments
 from ot.journal.listing import describe_run
 from ot.journal.opening import open_journal
 from ot.journal.recorded import CallOutcome, RecordedCall, RecordedRun
@@ -32,22 +32,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def main(options: Namespace) -> int:
-    match options.what:
-        case []:
-            wanted = ""
-        case ["show", run]:
-            wanted = run
-        case _:
-            complain("onetool runs: write `onetool runs`, or `onetool runs show ID`")
-            return USAGE
+    if options.what and (len(options.what) != 2 or options.what[0] != "show"):
+        complain("onetool runs: write `onetool runs`, or `onetool runs show ID`")
+        return USAGE
     loaded = load(options, tolerant=True)
     with open_own_store(loaded) as store:
         journal = open_journal(loaded, store)
-        return _show(journal, wanted, as_json=options.json) if wanted else _list(journal, options)
-
-
-def _list(journal: Journal, options: Namespace) -> int:
-    runs = journal.recent(LOCAL)[-max(options.limit, 1) :]
+        if options.what:
+            _show(journal.find(LOCAL, options.what[1], ended=False), as_json=options.json)
+            return OK
+        runs = journal.recent(LOCAL)[-max(options.limit, 1) :]
     if options.json:
         say_json([describe_run(run) for run in runs])
     elif not runs:
@@ -62,16 +56,13 @@ def _row_of(run: RecordedRun) -> tuple[str, ...]:
     return run.id, began, took, run.error or run.outcome, run.client, " ".join(run.command.split())
 
 
-def _show(journal: Journal, run: str, *, as_json: bool) -> int:
-    found = journal.find(LOCAL, run, ended=False)
+def _show(run: RecordedRun, *, as_json: bool) -> None:
     if as_json:
-        calls = [{**asdict(call), "number": str(call.number)} for call in found.calls]
-        more = {"command": found.command, "whole": found.whole, "calls": calls, "answer": found.answer}
-        say_json({**describe_run(found), **more})
+        calls = [{**asdict(call), "number": str(call.number)} for call in run.calls]
+        more = {"command": run.command, "whole": run.whole, "calls": calls, "answer": run.answer}
+        say_json({**describe_run(run), **more})
     else:
-        for line in _word(found):
-            say(line)
-    return OK
+        say_visibly(*_word(run))
 
 
 def _word(run: RecordedRun) -> Iterator[str]:
@@ -79,15 +70,14 @@ def _word(run: RecordedRun) -> Iterator[str]:
     origin = f", resumed from {run.resumed}" if run.resumed else ""
     yield f"Run {run.id} of {facts['began']}{origin}:"
     yield ""
-    yield from (f"    {visible(line)}" for line in run.command.splitlines())
+    yield from (f"    {line}" for line in run.command.splitlines())
     yield ""
-    for call in run.calls:
-        yield visible(_word_call(call))
+    yield from map(_word_call, run.calls)
     if not run.whole:
         yield "(some of its calls could not be recorded)"
     took = f" after {duration(run.seconds * 1000)}" if run.outcome else ""
     yield (f"Ended{took}: {run.error or run.outcome}" if run.outcome else "It is still running, or was killed.")
-    yield from (f"    {visible(line)}" for line in run.answer.splitlines())
+    yield from (f"    {line}" for line in run.answer.splitlines())
 
 
 def _word_call(call: RecordedCall) -> str:

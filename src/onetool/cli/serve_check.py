@@ -54,9 +54,14 @@ def print_findings(found: Iterable[Finding], *, as_json: bool) -> int:
     findings, area = [], ""
     for finding in found:
         findings.append(finding)
-        if not as_json:
-            _print_finding(finding, heading=finding.area != area)
-        area = finding.area
+        if as_json:
+            continue
+        if finding.area != area:
+            say(paint(finding.area, "bold"))
+        area, (mark, style) = finding.area, _MARKS[finding.light]
+        say(f"  {paint(mark, style)} {visible(' '.join(finding.text.split()))}")
+        if finding.fix:
+            say(f"       {paint('try:', 'dim')} {visible(finding.fix)}")
     count = Counter(finding.light for finding in findings)
     if as_json:
         say_json({"ok": not count[Light.RED], "findings": [asdict(finding) for finding in findings]})
@@ -65,17 +70,7 @@ def print_findings(found: Iterable[Finding], *, as_json: bool) -> int:
     return FAILED if count[Light.RED] else OK
 
 
-def _print_finding(finding: Finding, *, heading: bool) -> None:
-    if heading:
-        say(paint(finding.area, "bold"))
-    mark, style = _MARKS[finding.light]
-    say(f"  {paint(mark, style)} {visible(' '.join(finding.text.split()))}")
-    if finding.fix:
-        say(f"       {paint('try:', 'dim')} {visible(finding.fix)}")
-
-
 def check(options: Namespace) -> int:
-    """Check everything, and print the findings."""
     return print_findings(_look(options), as_json=options.json)
 
 

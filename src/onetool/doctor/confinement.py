@@ -56,17 +56,16 @@ async def _try_layers(settings: ExecutionSettings) -> list[Finding]:
             async with supply.take():
                 return [green("confinement", f"{layer} confines runs") for layer in supply.layers] + _extras(supply)
         except SandboxError as error:
-            lacking = [_lacking(layer, settings) for layer in error.layers]
-            return [*(green("confinement", f"{layer} confines runs") for layer in supply.layers), *lacking]
+            found = [green("confinement", f"{layer} confines runs") for layer in supply.layers]
+            for layer in error.layers:
+                fix = next((fix for name, fix in _WAYS_OUT.items() if layer.startswith(name)), _OTHERWISE)
+                if settings.sandbox == "strict":
+                    found.append(red("confinement", f"{layer}; execution.sandbox: strict refuses all runs", fix))
+                else:
+                    found.append(yellow("confinement", f"{layer}; runs use the other layers", fix))
+            return found
         except RunError as error:
             return [red("confinement", f"no run can start: {word_error(error)}", "onetool logs")]
-
-
-def _lacking(layer: str, settings: ExecutionSettings) -> Finding:
-    fix = next((fix for name, fix in _WAYS_OUT.items() if layer.startswith(name)), _OTHERWISE)
-    if settings.sandbox == "strict":
-        return red("confinement", f"{layer}; execution.sandbox: strict refuses all runs", fix)
-    return yellow("confinement", f"{layer}; runs use the other layers", fix)
 
 
 def _extras(supply: KernelSupply) -> list[Finding]:

@@ -6,7 +6,7 @@ Whatever comes from the description is a literal or a docstring, never code.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from ot.errors import PackLoadError
 from ot.registry.from_source import parse_pack
 
 _LONGEST_LINE = 110
+_SHOWN = 12  # operations
 _LONGEST_TEXT = 300  # characters of one description
 _EFFECTS = {"GET": "reads", "HEAD": "reads", "OPTIONS": "reads", "PUT": "idempotent", "DELETE": "idempotent"}
 _PLACED = {"path": "parts", "query": "query", "header": "headers", "cookie": "cookies"}
@@ -141,27 +142,22 @@ if __name__ == "__main__":
 '''
 
 
-def write_source(
-    pack: str,
-    *,
-    summary: str,
-    server: str,
-    secrets: Mapping[str, str],
-    shapes: Iterable[RecordType],
-    operations: Sequence[Operation],
+def _write_source(
+    pack: str, description: Description, types: Types, secrets: Mapping[str, str], operations: Sequence[Operation]
 ) -> str:
-    """Write the file of a pack."""
-    body = "\n\n\n".join([*map(_write_shape, shapes), *(_write_function(each) for each in operations), _HELPERS])
+    body = "\n\n\n".join([*map(_write_shape, types.shapes), *map(_write_function, operations), _HELPERS])
     used = [name for name in _TYPING if re.search(rf"\b{name}\b", body)]
     known = f"secrets = ({', '.join(map(literal, secrets))},)\n" if secrets else ""
     meanings = "".join(f"\n{name} in secrets.yaml is {meaning}." for name, meaning in secrets.items())
+    summary = description.summary or "the tools of a service"
+    summary = f"{description.title}: {summary}" if description.title else summary
     about = f"{_docstring(summary)}\n\nMade from an OpenAPI description.{meanings}"
     return (
         f'{_HEADER}"""{about}\n"""\n\nfrom __future__ import annotations\n\n'
         "import base64\nimport json\nfrom functools import cache\n"
         f"from typing import {', '.join(used)}\nfrom urllib.parse import quote\n\nimport httpx\nimport ot_sdk\n\n"
         f"pack = {literal(pack)}\n{known}"
-        f"BASE_URL = {literal(server)}  # packs.{pack}.base_url overrides it\n"
+        f"BASE_URL = {literal(description.server())}  # packs.{pack}.base_url overrides it\n"
         f"\n\n{body}"
     )
 
@@ -243,9 +239,6 @@ def _list_arguments(operation: Operation) -> Iterator[str]:
         yield f"credentials=({', '.join(written)},)"
 
 
-_SHOWN = 12
-
-
 @dataclass(frozen=True, slots=True)
 class PackSource:
     """The text of a pack, and what a person should know of it."""
@@ -266,19 +259,16 @@ def build_pack(description: Description, pack: str, only: Sequence[str]) -> Pack
     operations = read_operations(description, types, credentials, only)
     if not operations:
         raise DescriptionError(_nothing(description, only))
-    about = description.summary or "the tools of a service"
-    server = description.server()
-    text = write_source(
-        pack,
-        summary=f"{description.title}: {about}" if description.title else about,
-        server=server,
-        secrets=credentials.used,
-        shapes=types.shapes,
-        operations=operations,
-    )
+    text = _write_source(pack, description, types, credentials.used, operations)
     names = tuple(operation.name for operation in operations)
-    _read_again(text, names)
-    return PackSource(text, names, dict(credentials.used), server)
+    # The file must have exactly these tools, whatever the description contains.
+    try:
+        tools = parse_pack(text.encode("utf-8"), Path("pack.py")).tools
+    except PackLoadError as error:
+        raise DescriptionError(f"no pack can be generated from it: {error.reason} (line {error.line})") from error
+    if set(tools) != set(names):
+        raise DescriptionError("no pack can be generated from it: its names or descriptions would become code")
+    return PackSource(text, names, dict(credentials.used), description.server())
 
 
 def _nothing(description: Description, only: Sequence[str]) -> str:
@@ -287,13 +277,3 @@ def _nothing(description: Description, only: Sequence[str]) -> str:
         return "it has no operations"
     more = f" and {len(everything) - _SHOWN} more" if len(everything) > _SHOWN else ""
     return f"no operation matches {' or '.join(only)}; there are {', '.join(everything[:_SHOWN])}{more}"
-
-
-def _read_again(text: str, names: Sequence[str]) -> None:
-    """Check that the file has exactly these tools, whatever the description contains."""
-    try:
-        tools = parse_pack(text.encode("utf-8"), Path("pack.py")).tools
-    except PackLoadError as error:
-        raise DescriptionError(f"no pack can be generated from it: {error.reason} (line {error.line})") from error
-    if set(tools) != set(names):
-        raise DescriptionError("no pack can be generated from it: its names or descriptions would become code")

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import ast
 import keyword
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -139,36 +140,24 @@ class KnownResults:
         if learnt is not None:
             return KnownResult(shape=learnt.shape)
         if tool.source.startswith(PROXY):
-            listed = self._listed(tool.source.removeprefix(PROXY)).get(tool.original or tool.tool, {})
-            return KnownResult(result_schema(listed.get("outputSchema")))
+            name = tool.original or tool.tool
+            with suppress(CallError):  # it was switched off meanwhile
+                [server] = self._servers.choose(tool.source.removeprefix(PROXY))
+                listed = (each for each in server.memory.shown("tools") if each["name"] == name)
+                return KnownResult(result_schema(next(listed, {}).get("outputSchema")))
         return _from_source(tool.file, tool.tool) if tool.file is not None else KnownResult()
-
-    def _listed(self, server: str) -> Mapping[str, Mapping[str, Json]]:
-        try:
-            [found] = self._servers.choose(server)
-        except CallError:  # it was switched off meanwhile
-            return {}
-        return {str(tool["name"]): tool for tool in reversed(found.memory.shown("tools"))}
 
 
 def _from_source(file: Path, function: str) -> KnownResult:
     module = _parse(file)
     functions = (node for node in module.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
     returns = next((node.returns for node in functions if node.name == function), None)
-    records = returns is not None and any(
-        isinstance(node, ast.Name) and node.id in _dataclasses(module) for node in ast.walk(returns)
-    )
+    classes = (node for node in module.body if isinstance(node, ast.ClassDef))
+    of_data = {node.name for node in classes if any("dataclass" in ast.unparse(each) for each in node.decorator_list)}
+    named = [node.id for node in ast.walk(returns) if isinstance(node, ast.Name)] if returns is not None else []
+    records = not of_data.isdisjoint(named)  # what is a dataclass arrives as a record
     name = returns.id if isinstance(returns, ast.Name) else ""
     return KnownResult(AnnotationReader(module).schema(returns), name, records)
-
-
-def _dataclasses(module: ast.Module) -> set[str]:
-    """Return the names of dataclasses: what is one arrives as a record."""
-    return {
-        node.name
-        for node in module.body
-        if isinstance(node, ast.ClassDef) and any("dataclass" in ast.unparse(each) for each in node.decorator_list)
-    }
 
 
 @lru_cache(maxsize=4)
