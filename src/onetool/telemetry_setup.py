@@ -21,7 +21,6 @@ _COLLECTORS = tuple(f"OTEL_EXPORTER_OTLP_{kind}ENDPOINT" for kind in ("", "TRACE
 
 
 def wants_sending(loaded: LoadedConfig, environ: Mapping[str, str]) -> bool:
-    """True if a collector is configured."""
     if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return False
     return loaded.config.telemetry.otlp is not None or any(environ.get(name) for name in _COLLECTORS)

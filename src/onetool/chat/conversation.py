@@ -110,7 +110,6 @@ def _list_tools(client: ToolLoop) -> str:
 
 
 def word_totals(totals: dict[tuple[str, str], Totals]) -> str:
-    """Return one line for each model that was asked."""
     lines = []
     for (provider, model), total in totals.items():
         cost = f"${total.cost:.4f}" if total.cost is not None else "price unknown (ai.prices)"

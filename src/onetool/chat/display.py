@@ -80,7 +80,6 @@ class PlainDisplay:
 
 
 def describe_end(event: ToolEnded, call: ToolStarted | None, width: int) -> str:
-    """Return one line about a call that has ended."""
     mark = "✓" if event.ok else "✗"
     time = show_seconds(event.seconds)
     shown = show_call(event.name, call.arguments if call else {}, max(width - len(time) - 6, 20))
@@ -89,7 +88,6 @@ def describe_end(event: ToolEnded, call: ToolStarted | None, width: int) -> str:
 
 
 def describe_retry(event: Retrying) -> str:
-    """Return one line about a provider that did not answer."""
     reason = one_line(event.reason, 200)
     then = f"asking {event.provider} instead" if event.provider else f"asking again in {show_seconds(event.seconds)}"
     void = "; the answer starts over" if event.withdrawn else ""

@@ -41,7 +41,6 @@ class PastConversation:
         return time.strftime("%Y-%m-%d %H:%M", time.localtime(self.written))
 
     def describe(self) -> dict[str, object]:
-        """Return what a list says about it."""
         model = {"provider": self.restored.provider, "model": self.restored.model}
         said = {"questions": len(self.exchanges), "first": self.exchanges[0].question}
         return {"id": self.id, "last": self.last, **model, **said}

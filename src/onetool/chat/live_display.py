@@ -37,9 +37,8 @@ class MarkdownBlocks:
         if "\n" not in text:
             return ""
         lines = self.open.splitlines(keepends=True)
-        start = max(
-            (token.map[0] for token in self._parser.parse(self.open) if token.level == 0 and token.map), default=0
-        )
+        tokens = self._parser.parse(self.open)
+        start = max((token.map[0] for token in tokens if token.level == 0 and token.map), default=0)
         settled = "".join(lines[:start])
         self.open = self.open[len(settled) :]
         return settled
@@ -55,8 +54,6 @@ _SPARE_LINES = 2
 
 
 class LiveDisplay:
-    """Draws answers, one after another."""
-
     def __init__(self, console: Console, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console
         self._clock = clock

@@ -31,6 +31,7 @@ EPILOG_ACCEPT = (
     "What a server offers when it is first connected is accepted automatically. This command is for later changes to "
     "its title, instructions, tools and prompts."
 )
+EPILOG_LOGIN = "Tokens are kept in ~/.onetool/state, readable only by you."
 _KINDS: dict[Part, str] = {"words": "its ", "tools": "", "prompts": "prompt "}
 
 
@@ -73,9 +74,6 @@ def count_differences(differences: Sequence[Difference]) -> str:
     counts = Counter(each.part for each in differences if each.part != "words")
     things = [*words, *(count_of(count, part.removesuffix("s")) for part, count in counts.items())]
     return " and ".join(filter(None, (", ".join(things[:-1]), things[-1])))
-
-
-EPILOG_LOGIN = "Tokens are kept in ~/.onetool/state, readable only by you."
 
 
 def add_arguments_login(parser: ArgumentParser) -> None:

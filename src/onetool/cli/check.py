@@ -71,7 +71,6 @@ class Findings:
 
     @property
     def status(self) -> int:
-        """The exit status for the worst finding."""
         failed = any(trial.failure for trial in self.trials)
         return USAGE if self.problems else FAILED if failed else OK
 
@@ -176,7 +175,6 @@ def _is_mistake(collision: NameCollision) -> bool:
 
 
 def word_collision(collision: NameCollision) -> str:
-    """A sentence about a name that two packs claim."""
     fate = "is not loaded" if collision.reachable_as is None else f"is available as {collision.reachable_as}"
     return f"pack {collision.name}: the name belongs to {collision.kept_by}; {collision.other} {fate}"
 

@@ -85,7 +85,11 @@ def connect_client(
     connection = plan_connection(client, system, project=project, arguments=arguments)
     say_visibly(*show_difference(connection))
     if not connection.changes:
-        _tell_connected(connection, arguments)
+        say_visibly(f"OneTool is already in {near(connection.original.file)}.")
+        there = connection.entry.get("args")
+        if arguments and (not isinstance(there, list) or there[-len(arguments) :] != arguments):
+            say_visibly(f"It is started there as `{near(connection.command)}`, without {' '.join(arguments)}.")
+            say_visibly("Use `--remove` first to replace that entry.")
     if note:
         say_visibly(note)
     if not connection.changes:
@@ -113,15 +117,6 @@ def named_file(config: Path | None, system: System) -> Path | None:
     return absolute(text, folder=Path.cwd(), home=system.home) if text else None
 
 
-def _tell_connected(connection: Connection, arguments: list[str]) -> None:
-    """Say that OneTool is already there, and how it is started if that uses another configuration."""
-    say_visibly(f"OneTool is already in {near(connection.original.file)}.")
-    there = connection.entry.get("args")
-    if arguments and (not isinstance(there, list) or there[-len(arguments) :] != arguments):
-        say_visibly(f"It is started there as `{near(connection.command)}`, without {' '.join(arguments)}.")
-        say_visibly("Use `--remove` first to replace that entry.")
-
-
 def _write(connection: Connection, client: str) -> None:
     tell_written(connection.original.file, connection.write(), removed=not connection.text)
     who = "the clients that read it" if client == "project" else CLIENTS[client]
@@ -129,7 +124,6 @@ def _write(connection: Connection, client: str) -> None:
 
 
 def tell_written(file: Path, backup: Path | None = None, *, removed: bool = False) -> None:
-    """Say that a file was written, and where its copy is."""
     say_visibly(f"{'removed' if removed else 'wrote'} {near(file)}" + (f" (backup: {backup.name})" if backup else ""))
 
 

@@ -56,9 +56,8 @@ def read_extensions(loaded: LoadedConfig) -> dict[str, Extension]:
 async def open_definitions(loaded: LoadedConfig) -> AsyncIterator[tuple[ToolRegistry, Servers]]:
     """Read every definition, with servers that are connected on demand."""
     registry, places, _ = _read_own(loaded)
-    async with open_servers(
-        loaded.config.servers, registry=registry, places=places, host=proxy_host(loaded, os.environ), ahead=False
-    ) as servers:
+    known, host = loaded.config.servers, proxy_host(loaded, os.environ)
+    async with open_servers(known, registry=registry, places=places, host=host, ahead=False) as servers:
         yield registry, servers
 
 
@@ -85,7 +84,6 @@ def _read_own(loaded: LoadedConfig) -> tuple[ToolRegistry, PackPlaces, dict[str,
 
 
 def read_names(config: Path | None) -> Names:
-    """Read the names for completion."""
     loaded = load(Namespace(config=config), tolerant=True)
     registry = read_registry(loaded)
     return {
@@ -105,6 +103,5 @@ def mention_unseen_servers(loaded: LoadedConfig) -> None:
 
 
 def read_skills(loaded: LoadedConfig) -> SkillLoader:
-    """Read the skills alone."""
     registry = ToolRegistry()
     return load_skills(registry, PackPlaces(registry), loaded)

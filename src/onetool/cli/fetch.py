@@ -38,6 +38,11 @@ EPILOG = (
     "installs the libraries beside OneTool instead. Exit status: 0 if all are ready, 1 if one could not be installed, "
     "2 if a PACK is unknown."
 )
+EPILOG_LOCK = (
+    "Without PACK, lists all extensions that have dependencies. The first call creates a lock in "
+    "~/.onetool/state/locks, which is used until it is removed or the header changes. FILE.lock beside an extension, "
+    "as written by `uv lock --script FILE`, takes precedence."
+)
 _WORDS = {
     LibraryState.INSTALLED: "ready, installed with OneTool",
     LibraryState.PREPARED: "ready",
@@ -127,13 +132,6 @@ def _printer(pack: str) -> Callable[[str], None]:
     return tell
 
 
-EPILOG_LOCK = (
-    "Without PACK, lists all extensions that have dependencies. The first call creates a lock in "
-    "~/.onetool/state/locks, which is used until it is removed or the header changes. FILE.lock beside an extension, "
-    "as written by `uv lock --script FILE`, takes precedence."
-)
-
-
 def add_arguments_lock(parser: ArgumentParser) -> None:
     parser.add_argument("pack", nargs="?", metavar="PACK", help="the extension whose dependencies to lock now")
     parser.add_argument("--upgrade", action="store_true", help="upgrade to the newest versions that its header allows")
@@ -165,7 +163,6 @@ def main_lock(options: Namespace) -> int:
 
 
 def installer_of(loaded: LoadedConfig, extension: Extension) -> Installer:
-    """Return the installer of an extension's dependencies."""
     assert extension.header is not None
     return Installer(extension.source, extension.header, worker_host(loaded, os.environ), lambda _: None)
 

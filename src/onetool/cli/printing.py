@@ -21,7 +21,6 @@ _CODES: dict[Style, int] = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow
 
 
 def say(text: str) -> None:
-    """Write a line to stdout."""
     write_encodable(f"{text}\n", sys.stdout)
 
 

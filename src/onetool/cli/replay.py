@@ -59,7 +59,6 @@ async def _replay(loaded: LoadedConfig, run: str, launched: ZygoteProcess) -> in
 
 
 def word_differences(replayed: Replayed) -> Iterator[str]:
-    """Yield a line for each difference."""
     found = replayed.differences
     yield from (f"new call: {call}" for call in found.unrecorded)
     yield from (f"missing call: {word_call(call)}" for call in found.unmade)

@@ -158,9 +158,8 @@ async def _record(app: App, journal: Journal, skill: Skill, example: str) -> _Te
 
 
 async def _play_example(app: App, journal: Journal, example: str, recording: Recording) -> _Tested:
-    run = RecordedRun(
-        "", LOCAL, "", 0.0, example, "", whole=True, calls=recording.calls, outcome="value", answer=recording.answer
-    )
+    calls, answer = recording.calls, recording.answer
+    run = RecordedRun("", LOCAL, "", 0.0, example, "", whole=True, calls=calls, outcome="value", answer=answer)
     differences = list(word_differences(await play(app.runner, journal, run, own=False)))
     if example != recording.example:
         differences.insert(0, f"its example has changed since its calls were recorded: {recording.example}")

@@ -25,16 +25,14 @@ def load(
     `quiet` keeps all but errors off the terminal of a person, who is told in words what went wrong; a log file gets
     everything.
     """
-    loaded = load_config(
-        options.config, environ=os.environ, cwd=Path.cwd(), home=Path.home(), tolerant=tolerant, every=every
-    )
+    home, cwd = Path.home(), Path.cwd()
+    loaded = load_config(options.config, environ=os.environ, cwd=cwd, home=home, tolerant=tolerant, every=every)
     log = loaded.config.log
     level = "error" if quiet and log.file is None else log.level
     try:
         keep = kept_log(loaded.home) if log.file is None else None
-        configure_logging(
-            level, log.file, redact=loaded.redactor.text, together=not quiet, keep=keep, tell=_telling(log)
-        )
+        redact, tell = loaded.redactor.text, _telling(log)
+        configure_logging(level, log.file, redact=redact, together=not quiet, keep=keep, tell=tell)
     except OSError as error:
         raise ConfigError(f"cannot be opened: {error.strerror}", file=log.file, key="log.file") from error
     logging.getLogger("mcp_core").setLevel(LEVELS[level])

@@ -58,7 +58,7 @@ def _word_summary(summary: Summary) -> Iterator[str]:
         yield f"time saved     {duration(summary.time.saved_ms):>9}  estimated; {turns}"
     else:
         yield f"time saved     {'–':>9}  a model's turn is not measured yet"
-    yield from _word_table(summary)
+    yield from _word_table(summary) if summary.tools else ()
     for client in summary.clients:
         yield f"client {client.client or 'command line'}: {precise(client.runs)} runs"
     for model in summary.models:
@@ -68,8 +68,6 @@ def _word_summary(summary: Summary) -> Iterator[str]:
 
 
 def _word_table(summary: Summary) -> Iterator[str]:
-    if not summary.tools:
-        return
     rows = [_HEADINGS]
     for tool in summary.tools:
         times = (duration(tool.mean_ms), duration(tool.p95_ms), duration(tool.slowest_ms))

@@ -25,20 +25,20 @@ def show_starts(
     """Start these servers, and all extensions if wanted; show each result at once, unless `quiet`."""
     if loaded.config.log.file is None:  # the lines say what failed; a log would be mixed with them
         hush_log()
-    return anyio.run(_show_starts, loaded, servers, extensions, quiet)
-
-
-async def _show_starts(loaded: LoadedConfig, servers: Collection[str], extensions: bool, quiet: bool) -> list[Trial]:  # noqa: FBT001 - anyio.run passes no names
     lines = TrialLines(quiet=quiet)
-    try:
+
+    async def start() -> list[Trial]:
         async with anyio.create_task_group() as tasks:
             if lines.live:
                 tasks.start_soon(lines.keep_drawing)
             trials = await try_starts(loaded, servers=servers, extensions=extensions, watcher=lines)
             tasks.cancel_scope.cancel()
+        return trials
+
+    try:
+        return anyio.run(start)
     finally:
         lines.erase()
-    return trials
 
 
 class TrialLines(Watcher):

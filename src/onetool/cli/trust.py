@@ -162,7 +162,6 @@ EPILOG = (
     "Until you trust it, a project's .onetool is ignored. Exit status: 0, 1 if nothing was trusted, 2 for usage or "
     "configuration errors."
 )
-_SAYS = "Trust covers these files and command lines as they are now, but not the programs that they start."
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -211,7 +210,7 @@ def _trust(trust: ProjectTrust, *, yes: bool) -> bool:
         return True
     say_visibly(f"{trust.folder}:")
     _show_changes(trust, files, found)
-    say_visibly(_SAYS)
+    say_visibly("Trust covers these files and command lines as they are now, but not the programs that they start.")
     if not yes and not (at_terminal() and confirm(f"Trust {visible(str(trust.project))}?")):
         complain("onetool: nothing was trusted; --yes trusts it without asking")
         return False

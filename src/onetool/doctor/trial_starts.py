@@ -44,7 +44,6 @@ class Start:
 
     @property
     def label(self) -> str:
-        """Its name as a person writes it."""
         return f"servers.{self.name}" if self.kind == "server" else f"extension {self.name}"
 
 
@@ -60,7 +59,6 @@ class Trial:
     last_words: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, object]:
-        """Return it for a program to read."""
         facts = {**asdict(self), **asdict(self.start), "seconds": round(self.seconds, 3)}
         del facts["start"]
         return facts
@@ -98,8 +96,6 @@ async def try_starts(
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """The few parts of the engine that a start needs."""
-
     registry: ToolRegistry
     servers: Servers
     workers: WorkerPool
@@ -140,9 +136,8 @@ async def _open_parts(loaded: LoadedConfig) -> AsyncIterator[_Parts]:
     config, environ = loaded.config, os.environ
     registry = load_registry(find_built_in_packs(), IsolateHost(), ToolThreads())
     places = PackPlaces(registry, config.packs)
-    executor = ToolExecutor(
-        registry, config=config, secrets=loaded.secrets, project=loaded.project, redactor=loaded.redactor
-    )
+    project, redactor = loaded.project, loaded.redactor
+    executor = ToolExecutor(registry, config=config, secrets=loaded.secrets, project=project, redactor=redactor)
     async with open_worker_pool(config.workers, host=worker_host(loaded, environ)) as workers:
         extensions: dict[str, Extension] = {}
 

@@ -127,9 +127,8 @@ def _without_secrets(settings: ServerEntry, owner: str, vault: Vault) -> ServerE
     if "url" in hidden:
         hidden["url"] = vault.hide_address(hidden["url"], owner=owner)
     if "headers" in hidden:
-        hidden["headers"] = {
-            name: vault.hide_value(f"{owner}_{name}", value, owner=owner) for name, value in hidden["headers"].items()
-        }
+        headers = hidden["headers"].items()
+        hidden["headers"] = {name: vault.hide_value(f"{owner}_{name}", value, owner=owner) for name, value in headers}
     return hidden
 
 

@@ -32,7 +32,6 @@ class TextFile:
 
     @property
     def newline(self) -> str:
-        """The ending of its lines."""
         return "\r\n" if "\r\n" in self.text else "\n"
 
 

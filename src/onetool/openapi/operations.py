@@ -92,8 +92,6 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One function of the pack."""
-
     name: str
     method: str
     path: str

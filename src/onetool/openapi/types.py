@@ -88,8 +88,6 @@ _SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "boo
 
 @dataclass(slots=True)
 class RecordType:
-    """One TypedDict of the file."""
-
     name: str
     summary: str
     fields: dict[str, str] = field(default_factory=dict)
@@ -143,9 +141,8 @@ class Types:
     def _describe(self, schema: Schema, name: str, level: int) -> str:
         for key in ("oneOf", "anyOf"):
             if branches := list_of(schema.get(key)):
-                return self._union(
-                    [self._annotate(branch, f"{name}{n}", level + 1) for n, branch in enumerate(branches, 1)]
-                )
+                numbered = enumerate(branches, 1)
+                return self._union([self._annotate(branch, f"{name}{n}", level + 1) for n, branch in numbered])
         if "const" in schema or "enum" in schema:
             values = [schema["const"]] if "const" in schema else list_of(schema["enum"])
             null = ["None"] if None in values else []

@@ -33,8 +33,6 @@ _INDENT = "    "
 
 
 class _CodeCompleter(Completer):
-    """Completes code from definitions, for prompt_toolkit."""
-
     def __init__(self, complete: Callable[[str], list[Completion]]) -> None:
         self._complete = complete
 

@@ -62,8 +62,6 @@ class ToolError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StubWriter:
-    """Writes the stubs of what is in a registry."""
-
     registry: ToolRegistry
     shapes: Shapes
     results: KnownResults
