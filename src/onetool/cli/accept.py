@@ -17,7 +17,7 @@ from onetool.cli.printing import complain, confirm, say
 from onetool.cli.start import add_server_argument, find_server, load
 from onetool.console.clean_text import count_of
 from ot.config.loader import LoadedConfig
-from ot.config.models import ServerSettings
+from ot.config.server_settings import ServerSettings
 from ot.errors import ServerUnavailableError
 from ot.execution.wording import word_error
 from ot.parts.known_tools import proxy_host

@@ -20,8 +20,8 @@ from ot.config.documents import parse_document
 from ot.config.keys import INCLUDE
 from ot.config.paths import FOLDER, PROMPTS_FILE, SECRETS_FILE, SKILLS, TOOLS, find_places, state_folder
 from ot.config.project_trust import project_trust
+from ot.config.secrets import references
 from ot.config.tightening import Tightening
-from ot.config.variables import references
 from ot.errors import ConfigError, PackLoadError
 from ot.registry.from_source import parse_pack
 from ot.skills.skill_file import parse_skill

@@ -9,7 +9,6 @@ from pathlib import Path
 import anyio
 
 from onetool.doctor import Finding, edit, green, red, yellow
-from ot.config.confine import ConfineSettings
 from ot.config.loader import LoadedConfig
 from ot.config.models import ExecutionSettings
 from ot.config.server_settings import ConfineSettings
