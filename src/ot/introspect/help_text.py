@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote
 
 from ot.config.models import Config
@@ -28,7 +28,10 @@ def describe_tool(tool: ToolDefinition, info: Info, *, docs_url: str, signature:
     if info == "list":
         return tool.name
     parts = [f"# {tool.name}", whole_description(tool) if info == "full" else tool.description]
-    parts += [f"Signature: {signature}", _arguments(tool), _returns(tool)]
+    read = read_signature(tool.python_signature)
+    parts += [f"Signature: {signature}", _arguments(tool, read.parameters)]
+    if tool.docs.returns:  # without that the signature says all there is
+        parts.append(f"Returns: {f'{read.returns}: ' if read.returns else ''}{tool.docs.returns}")
     if tool.docs.example:
         parts.append(f"Example:\n{tool.docs.example}")
     if info == "full":
@@ -103,20 +106,13 @@ def _line(tool: ToolDefinition, info: Info, signature_of: SignatureOf) -> str:
     return f"- {signature_of(tool) if info == 'full' else tool.name}: {tool.description}"
 
 
-def _arguments(tool: ToolDefinition) -> str:
-    types = read_signature(tool.python_signature).parameters
+def _arguments(tool: ToolDefinition, types: Mapping[str, str]) -> str:
     names = dict.fromkeys([*types, *tool.docs.arguments])
     lines = []
     for name in names:
         kind, text = types.get(name, ""), tool.docs.arguments.get(name, "")
         lines.append(f"- {name}{f' ({kind})' if kind else ''}{f': {text}' if text else ''}")
     return "Args:\n" + "\n".join(lines) if lines else ""
-
-
-def _returns(tool: ToolDefinition) -> str:
-    """Tell what is written of the result, after its plain type; without that the signature says all there is."""
-    kind = read_signature(tool.python_signature).returns
-    return f"Returns: {f'{kind}: ' if kind else ''}{tool.docs.returns}" if tool.docs.returns else ""
 
 
 def _docs(tool: ToolDefinition, base: str) -> str:

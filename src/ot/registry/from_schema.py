@@ -86,8 +86,10 @@ def _define(name: str, tool: Tool, parameters: Parameters, *, source: str, timeo
     plain = _signature(name, parameters, returned, annotation_of)
     docs = _read_docs(tool, parameters, returned)
     own_name, result = str(tool["name"]), _result_text(returned, detailed_annotation)
-    lacks = _find_lack(tool.get("execution"))
-    if lacks:
+    execution = tool.get("execution")
+    lacks = ""
+    if isinstance(execution, Mapping) and execution.get("taskSupport") == "required":
+        lacks = "as a task, which OneTool does not support"  # the tasks of 2025 have given way to an extension
         docs = replace(docs, summary=f"(Cannot be called: its server offers it only {lacks}.) {docs.summary}".strip())
     return ToolDefinition(
         name=name,
@@ -106,12 +108,6 @@ def _define(name: str, tool: Tool, parameters: Parameters, *, source: str, timeo
         open_result=result if result == "str" or leaves_open(returned, returned) else None,
         lacks=lacks,
     )
-
-
-def _find_lack(execution: object) -> str:
-    """Say how only a tool can be called, where we cannot: the tasks of 2025 have given way to an extension."""
-    required = isinstance(execution, Mapping) and execution.get("taskSupport") == "required"
-    return "as a task, which OneTool does not support" if required else ""
 
 
 def _hinted_effect(annotations: object) -> Effect:

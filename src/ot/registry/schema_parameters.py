@@ -124,7 +124,9 @@ class _Merged:
         for name, item in properties.items() if isinstance(properties, dict) else ():
             known = item if isinstance(item, dict) else {}
             self.shown.setdefault(name, known)
-            self.checked.setdefault(name, known if certain and not level else _described(known))
+            text = known.get("description")
+            described: JsonObject = {"description": text} if isinstance(text, str) else {}
+            self.checked.setdefault(name, known if certain and not level else described)
         if certain:
             self.required += names_in(schema.get("required"))
         for branch in _items(schema.get("allOf")):
@@ -133,11 +135,6 @@ class _Merged:
             branches = list(_items(schema.get(keyword)))
             for branch in branches:
                 self.add(branch, certain=certain and len(branches) == 1, level=level + 1)
-
-
-def _described(schema: JsonObject) -> JsonObject:
-    text = schema.get("description")
-    return {"description": text} if isinstance(text, str) else {}
 
 
 def _items(value: object) -> Iterator[Json]:
