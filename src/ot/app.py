@@ -20,7 +20,7 @@ from ot.execution.tool_executor import ToolExecutor
 from ot.execution.validation import load_compiler
 from ot.files.folder_watch import FolderWatches
 from ot.introspect import Finder, Reload
-from ot.journal.opening import open_journal
+from ot.journal.journal import open_journal
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
 from ot.limits import PersonLimits
 from ot.parts.app_parts import App, run_settings

@@ -2,94 +2,16 @@
 
 OneToolError
 ├── ConfigError                   a configuration file is wrong
-│   └── UnsetVariableError
 ├── CommandError                  the text given to run() cannot become code
-│   ├── LegacyPrefixError
-│   ├── CommandTooLargeError
-│   ├── UnknownSnippetError
-│   ├── WrongSnippetError
-│   ├── UntrustedSnippetError
-│   ├── SnippetError
-│   └── AliasCycleError
 ├── PackLoadError                 a pack file cannot be read
 ├── ResultNotKeptError            a result is not in the store
 ├── NewExtensionError             an extension cannot be written
 ├── NewSkillError                 a skill cannot be written
 ├── PreflightError                names or arguments that are certain to fail
 ├── CallError                     one call to a tool did not succeed
-│   ├── UnknownPackError
-│   ├── AliasTargetError
-│   ├── WrongAliasError
-│   ├── SwitchedOffError
-│   ├── UnknownToolError
-│   ├── UnknownProjectError
-│   ├── ToolArgumentError
-│   ├── ToolDeniedError
-│   │   └── NotGrantedError       a pack or a tool is for groups that the person is not in
-│   ├── UnsupportedToolError
-│   ├── FlowDeniedError
-│   ├── ConsentError
-│   ├── ToolTimeoutError
-│   ├── ToolStoppedError
-│   ├── ServiceUnavailableError
-│   ├── ServiceError              a service answers, and not with what was asked for
-│   │   ├── KeyRefusedError
-│   │   ├── PaymentRequiredError
-│   │   ├── RateLimitedError
-│   │   ├── ServiceRefusedError
-│   │   └── ServiceAnswerError
-│   ├── ServerUnavailableError
-│   ├── ToolChangedError
-│   ├── UntrustedPackError
-│   │   └── UntrustedSkillError
-│   ├── WrongSettingsError
-│   ├── BrokenPackError
-│   ├── BrokenSkillError
-│   ├── SkillPreflightError       calls of a skill that are certain to fail
-│   ├── WorkerStartError
-│   ├── PackNotReadyError
-│   ├── WorkerCrashedError
-│   │   └── WorkerLostError
-│   ├── StatsDisabledError
-│   ├── DatabaseUnavailableError
-│   │   ├── DatabaseBusyError
-│   │   └── DatabaseDamagedError
-│   ├── InvalidPeriodError
-│   ├── PathError                 a tool cannot use a path
-│   │   ├── PathRefusedError
-│   │   ├── MissingPathError
-│   │   └── ChangedFileError
-│   ├── ReportWriteError
-│   ├── UnknownResultError
-│   ├── ExpiredResultError
-│   ├── NoDetachedRunError
-│   ├── UnknownRunError
-│   ├── RunNotResumableError
-│   ├── LateResumeError
-│   ├── CallNotRepeatedError
-│   ├── CallNotJournalledError
-│   ├── RecordedFailureError
-│   ├── CallNotRecordedError
-│   ├── ArgumentValueError
-│   ├── CallLimitError
-│   ├── ToolFailedError
-│   └── ToolError                 raised by packs, for the caller to read
-│       └── MissingSecretError
 ├── ModelError                    a model did not answer
-│   ├── MissingExtraError
-│   ├── ModelRefusedError
-│   └── ModelUnavailableError
 ├── VoiceError                    listening or speaking cannot go on
-│   └── MissingVoiceError
 └── RunError                      the run itself did not reach its end
-    ├── SandboxError
-    ├── KernelStartError
-    ├── RunTimeoutError
-    ├── RunLimitError
-    ├── RunCrashedError
-    ├── RunRefusedError
-    ├── LimitReachedError
-    └── StoreGoneError
 """
 
 from __future__ import annotations

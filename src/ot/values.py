@@ -11,6 +11,7 @@ from ot_kernel.rows import Rows, pack_column
 from ot_kernel.values import Attachment, Audio, Image, Record, Resource, Scalar
 
 __all__ = [
+    "PLAIN",
     "Arguments",
     "Audio",
     "Image",
@@ -23,6 +24,9 @@ __all__ = [
     "expanded",
     "pack_column",
 ]
+
+PLAIN = frozenset({str, int, bool, type(None)})
+"""Types whose values are JSON as they are, and need neither fitting nor converting."""
 
 
 class OpaqueValue:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ot.execution.shown_arguments import visible
+from ot.execution.consent import visible
 
 
 class Records:

@@ -31,7 +31,7 @@ from ot.introspect import (
     wait_for_servers,
 )
 from ot.journal.journal import Journal
-from ot.journal.listing import describe_run
+from ot.journal.recorded import describe_run
 from ot.journal.reuse import Unknown
 from ot.notify import append_message, find_topic
 from ot.proxy import Servers, fill_prompt, list_prompts, list_resources, read_resource

@@ -9,7 +9,7 @@ import anyio.to_thread
 from ot.config.paths import FOLDER, SKILLS, TOOLS
 from ot.context import CallContext, current
 from ot.errors import ConsentError, NewExtensionError, NewSkillError, ToolError
-from ot.execution.shown_arguments import visible
+from ot.execution.consent import visible
 from ot.execution.wording import word_error
 from ot.skills.draft import LONGEST_SHOWN, Draft, keep_on_shelf, show_text
 from ot.skills.new_skill import NewSkill, write_text

@@ -15,7 +15,7 @@ import anyio.to_thread
 
 from ot.context import current
 from ot.errors import ToolError
-from ot.execution.shown_arguments import visible
+from ot.execution.consent import visible
 from ot.files.allowed_files import allowed_files
 from ot.processes.run_program import Finished, run_program
 from ot.processes.standby import Standby

@@ -10,8 +10,7 @@ import anyio
 import pytest
 
 from ot.audit.calls import read_calls
-from ot.audit.given import summarize
-from ot.audit.log import AuditLog
+from ot.audit.log import AuditLog, summarize
 from ot.audit.reading import find_chains
 from ot.clients.caller import Caller
 from ot.config.models import AuditSettings

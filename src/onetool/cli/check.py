@@ -27,7 +27,7 @@ from ot.config.loader import LoadedConfig
 from ot.config.paths import FOLDER
 from ot.config.project_trust import project_trust
 from ot.errors import ConfigError
-from ot.execution.idle_rules import find_idle_rules
+from ot.execution.rules import find_idle_rules
 from ot.execution.wording import word_error
 from ot.introspect import find_alias_problems
 from ot.parts.known_tools import worker_host

@@ -11,10 +11,8 @@ from onetool.cli import OK, USAGE
 from onetool.cli.printing import add_json_argument, complain, say, say_json, say_table, say_visibly
 from onetool.cli.start import load
 from ot.clients.person import LOCAL
-from ot.journal.journal import word_arguments
-from ot.journal.listing import describe_run
-from ot.journal.opening import open_journal
-from ot.journal.recorded import CallOutcome, RecordedCall, RecordedRun
+from ot.journal.journal import open_journal, word_arguments
+from ot.journal.recorded import CallOutcome, RecordedCall, RecordedRun, describe_run
 from ot.parts.stores import open_own_store
 from ot.stats.wording import duration
 

@@ -28,8 +28,7 @@ from ot.config.project_trust import project_trust
 from ot.errors import CallError, NewSkillError
 from ot.execution.wording import word_error
 from ot.journal.equality import Sources
-from ot.journal.journal import RESUME, Journal
-from ot.journal.opening import open_journal
+from ot.journal.journal import RESUME, Journal, open_journal
 from ot.journal.recorded import RecordedCall, RecordedRun
 from ot.kernel.zygote_process import ZygoteProcess
 from ot.parts.stores import open_own_store

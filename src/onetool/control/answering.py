@@ -27,7 +27,7 @@ from onetool.http.listening import listen_privately, user_of_peer
 from ot.app import App
 from ot.config.loader import LoadedConfig
 from ot.errors import ConfigError
-from ot.execution.failing import call_error_from
+from ot.execution.invocation import call_error_from
 from ot.execution.wording import word_error, word_mistakes
 from ot.introspect.reload import RELOADED
 from ot.logs import write_log

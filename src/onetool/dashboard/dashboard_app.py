@@ -20,7 +20,7 @@ from onetool.front.late_app import ServedApps
 from onetool.http.connections import refuse_if_crowded
 from ot.config.team import AuthSettings
 from ot.errors import CallError, UnknownResultError, UnknownRunError
-from ot.execution.failing import call_error_from
+from ot.execution.invocation import call_error_from
 from ot.execution.wording import word_error
 from ot.logs import write_log
 from ot.proxy.plan import CALLBACK as FROM_SERVER

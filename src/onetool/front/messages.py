@@ -108,7 +108,7 @@ def _is_plain(request: Request) -> bool:
         and _is_client(meta.get(_CLIENT))
     ):
         return False
-    return _HAS_PLAIN_PARAMS.get(request.method, _knows_nothing)(request.params)
+    return _HAS_PLAIN_PARAMS.get(request.method, lambda _: False)(request.params)
 
 
 def _is_introduction(params: Mapping[str, Json]) -> bool:
@@ -137,10 +137,6 @@ def _is_level(params: Mapping[str, Json]) -> bool:
 
 def _has_no_params(params: Mapping[str, Json]) -> bool:
     return not params.keys() - {"_meta"}
-
-
-def _knows_nothing(params: Mapping[str, Json]) -> bool:
-    return False
 
 
 _HAS_PLAIN_PARAMS = {

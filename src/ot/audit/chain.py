@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable
 from hashlib import sha256
+from pathlib import Path
 from typing import NamedTuple
 
 from mcp_core.json_types import JsonObject
@@ -24,6 +25,9 @@ END = "end"
 ASKED = "asked"
 REFUSED = "refused"
 CLOSE = "close"  # the last line of a process that ended by itself
+
+DAY = 24 * 3600.0  # seconds
+MOST_FILES = 5000  # each short command leaves one
 
 OK = "ok"  # the outcome of a call that did not fail
 
@@ -90,3 +94,8 @@ def read_name(name: str) -> tuple[str, int] | None:
     """Return chain and part of a file of the log, None for any other file."""
     found = _FILE_NAME.fullmatch(name)
     return None if found is None else (found["chain"], int(found["part"]))
+
+
+def prune(folder: Path, *, keep_days: int, most_bytes: int, most_files: int = MOST_FILES) -> None:
+    """Remove files whose last line is too old, then the oldest as long as all together are too large or too many."""
+    owned_files.prune(folder, is_ours=read_name, keep_for=keep_days * DAY, most_bytes=most_bytes, most_files=most_files)

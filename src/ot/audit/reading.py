@@ -12,8 +12,8 @@ from typing import BinaryIO, NamedTuple
 
 from mcp_core.json_types import JsonObject
 from ot.audit.chain import CONTINUED, FORM_OF_LINES, REMOVED, START, name_file, read_name, unseal
-from ot.audit.retention import is_in_use, open_plain
 from ot.store.forms import UnknownFormError, check_form
+from ot.store.owned_files import is_in_use, open_plain
 
 LONGEST_LINE = 64 * 1024  # bytes; ours are far below
 

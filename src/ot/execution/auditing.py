@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping, Sequence
 
 from ot.audit.chain import OK
-from ot.audit.given import summarize
-from ot.audit.log import AuditLog
+from ot.audit.log import AuditLog, summarize
 from ot.clients.caller import Caller
 from ot.context import CallContext
 from ot.errors import (

@@ -1,4 +1,4 @@
-"""The part of a JSON Schema that is checked before a call: always weaker than the whole, so never wrongly strict.
+"""Checkers of values, and the part of a JSON Schema that they check: weaker than the whole, never wrongly strict.
 
 Schemas also come from other servers, and the checker turns a schema into Python code. So it never sees theirs: it
 sees a copy. What is left out (patterns, formats, conditions, remote references, anything past the size limits) is for
@@ -7,8 +7,8 @@ the tool to judge.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from typing import ClassVar, NoReturn
 
 from mcp_core.json_types import Json, JsonObject, Schema, mapping_of
 from ot.registry.schema_copy import NUMBERS, SIZES, Reader, SchemaCopy, names_in, read_size, read_type
@@ -86,3 +86,34 @@ class _CheckableCopy(SchemaCopy):
             found["additionalProperties"] = False
         elif isinstance(additional, dict) and (inner := self.copy(additional, level + 1)):
             found["additionalProperties"] = inner
+
+
+Check = Callable[[object], object]
+"""Raises ValueError, or one that holds all failures, for a value that does not fit its schema."""
+
+
+def compile_check(schema: JsonObject, *, fast_fail: bool) -> Check:
+    import fastjsonschema  # noqa: PLC0415 - start-up path: a server that was not called yet needs no schema compiler
+
+    compiled: Check = fastjsonschema.compile(
+        schema,
+        handlers=_NoHandlers(),
+        use_default=False,
+        use_formats=False,
+        detailed_exceptions=not fast_fail,
+        fast_fail=fast_fail,
+    )
+    return compiled
+
+
+class _NoHandlers(dict[str, Callable[[str], NoReturn]]):
+    """A second lock on a closed door: the schema holds no reference, and none would be fetched."""
+
+    def __contains__(self, scheme: object) -> bool:
+        return True
+
+    def __getitem__(self, scheme: str) -> Callable[[str], NoReturn]:
+        def refuse(address: str) -> NoReturn:
+            raise ValueError(f"a schema may not refer to {address}")
+
+        return refuse

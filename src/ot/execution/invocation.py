@@ -3,16 +3,50 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import time
+import traceback
 from collections.abc import Generator
 from types import coroutine
 
 from ot.context import CallContext, CallServices, reset_current, set_current
-from ot.errors import ToolError, ToolStoppedError, ToolTimeoutError
+from ot.errors import (
+    CallError,
+    OneToolError,
+    PackLoadError,
+    ServiceUnavailableError,
+    ToolError,
+    ToolFailedError,
+    ToolStoppedError,
+    ToolTimeoutError,
+)
 from ot.execution.call import Call, Step
-from ot.execution.failing import call_error_from
+from ot.execution.wording import word_error
+from ot.logs import write_log
 from ot.tasks.owned_tasks import ReusableScope
 from ot.values import ToolValue
+from ot_sdk.failures import builtin_name, innermost, is_network_failure, message_of
+
+
+def call_error_from(error: BaseException, tool: str) -> CallError:
+    """The error that the caller of `tool` gets; a CallError stays what it is, and learns which tool it was."""
+    whole, error = error, innermost(error)
+    if isinstance(error, CallError):
+        error.tool = error.tool or tool
+        return error
+    if is_network_failure(error):
+        write_log(logging.WARNING, "executor.unavailable", tool=tool, detail=_traceback(whole))
+        return ServiceUnavailableError(tool, message_of(error) or type(error).__name__)
+    incident = os.urandom(4).hex()
+    write_log(logging.ERROR, "executor.failure", tool=tool, incident=incident, detail=_traceback(whole))
+    kind = "ImportError" if isinstance(error, PackLoadError) else builtin_name(error)
+    message = word_error(error) if isinstance(error, OneToolError) else message_of(error) or type(error).__name__
+    return ToolFailedError(tool, kind, message, incident)
+
+
+def _traceback(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error))
 
 
 class CallStep(Step):
@@ -42,7 +76,8 @@ class CallStep(Step):
                     await context.end_progress()
                 return True
             except asyncio.CancelledError as error:
-                if not _being_cancelled():
+                task = asyncio.current_task()
+                if task is None or not task.cancelling():  # a tool raised it by itself
                     raise call_error_from(error, call.name) from error
                 raise
             except (KeyboardInterrupt, GeneratorExit):
@@ -100,9 +135,3 @@ def time_limit(call: Call) -> tuple[float, str]:
         if left < limit:
             limit, key = left, "execution.timeout"
     return limit, key
-
-
-def _being_cancelled() -> bool:
-    """True if somebody cancels this task, as against a tool that raised CancelledError by itself."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from ot.clients.caller import EVERYTHING, YES_OR_NO, Caller, ClientMemory
 from ot.errors import CallError, ConsentError, FlowDeniedError, NotGrantedError, ToolDeniedError, UnsupportedToolError
-from ot.execution.call import Call, Step
+from ot.execution.call import Call, PreparedTool, Step
 from ot.execution.consent import NOBODY_THERE, Consent, Subject
-from ot.execution.failing import call_error_from
-from ot.execution.prepared import PreparedTool
+from ot.execution.invocation import call_error_from
 from ot.execution.rules import Guard, first_rule
 from ot.limits import PersonLimits
 from ot.text.redaction import Redactor

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import NamedTuple, Protocol
 
 from mcp_core.json_types import Json, Schema, list_of, mapping_of
-from ot.execution.checker import Check, compile_check
+from ot.execution.checkable import Check, compile_check
 
 _MOST_FORMS = 5  # of a union that are compared with a value
 _MOST_KEYS = 5

@@ -16,14 +16,11 @@ from ot.audit.log import AuditLog
 from ot.config.models import Config
 from ot.context import CallServices
 from ot.execution.auditing import AuditStep, RefusalStep
-from ot.execution.call import Call, Step, StepResult
+from ot.execution.call import Call, PreparedTool, Step, StepResult, prepare_tool
 from ot.execution.invocation import CallStep
-from ot.execution.journalling import JournalStep
-from ot.execution.outgoing import RedactionStep
 from ot.execution.policy import AskStep, DenyStep, LimitStep, Policy
-from ot.execution.prepared import PreparedTool, prepare_tool
-from ot.execution.records import RecordStep, ShapeStep, TraceStep
-from ot.execution.resuming import ResumeStep
+from ot.execution.records import RecordStep, RedactionStep, ShapeStep, TraceStep
+from ot.execution.resuming import JournalStep, ResumeStep
 from ot.execution.validation import ArgumentStep
 from ot.journal.journal import Journal
 from ot.limits import PersonLimits

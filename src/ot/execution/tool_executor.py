@@ -8,9 +8,9 @@ resume       `resuming`     a call of a resumed or replayed run is answered from
 limits       `policy`       the calls that a person may make in a minute
 flows, ask   `policy`       what the client has read, and a person, where the configuration wants that
 effect       `auditing`     a call with side effects is written into the audit log, and so is a refusal
-journal      `journalling`  written before a call that may have an effect
+journal      `resuming`     written before a call that may have an effect
 call         `invocation`   the function in its context, within its time
-redaction    `outgoing`     secrets are removed from values and errors
+redaction    `records`      secrets are removed from values and errors
 shape        `records`      the types of what came back, where the tool leaves them open
 record       `records`      one line of the log, one note for the statistics
 
@@ -35,10 +35,9 @@ from ot.context import CallContext
 from ot.errors import CallError, OneToolError, ResultNotKeptError, ToolFailedError, UntrustedSnippetError
 from ot.execution.auditing import all_arguments, audit_early_refusal, audit_refusal
 from ot.execution.call import Call, Delivery
-from ot.execution.outgoing import redact_error
 from ot.execution.pack_door import PackDoor
 from ot.execution.policy import Policy, foresee_refusal
-from ot.execution.records import record_unknown
+from ot.execution.records import record_unknown, redact_error
 from ot.execution.steps import Preparation, StepParts, Steps
 from ot.execution.wording import word_error
 from ot.journal.journal import Journal
@@ -138,7 +137,9 @@ class ToolExecutor:
         try:
             ready = self._preparation.of(name)
         except CallError as error:
-            await self._record_unknown(name, all_arguments(arguments, positional), caller, depth, error, sent)
+            record_unknown(name, error, caller, sent, self.recorder)
+            given = all_arguments(arguments, positional)
+            await audit_refusal(self.audit, name, given, caller, depth, error, sent=sent)
             raise
         steps = ready.by_others if depth or delivery is None else ready.by_code
         tool = ready.tool
@@ -159,12 +160,6 @@ class ToolExecutor:
         for end in steps.ends:
             end(call)
         return call.value
-
-    async def _record_unknown(
-        self, name: str, given: Arguments, caller: Caller, depth: int, error: CallError, sent: bytes
-    ) -> None:
-        record_unknown(name, error, caller, sent, self.recorder)
-        await audit_refusal(self.audit, name, given, caller, depth, error, sent=sent)
 
     async def _fail(self, call: Call, steps: Steps, error: BaseException) -> None:
         """Let the steps know what was raised; those that take long are awaited once all have heard of it."""

@@ -1,5 +1,5 @@
 """The journal: each run and each of its calls, appended as they happen, so that a later run need not make them again.
 
 `run_journal` writes the lines of a run, `recorded` reads them back, `reuse` answers the calls of a run that resumes
-another, and `replay` those of one that is played again. Where the lines lie is up to the store.
+another, or plays it again. Where the lines lie is up to the store.
 """

@@ -12,6 +12,7 @@ import anyio.to_thread
 
 from mcp_core.json_types import JsonObject
 from ot.clients.caller import Caller
+from ot.config.loader import LoadedConfig
 from ot.config.models import JournalSettings
 from ot.effects import Effect
 from ot.errors import LateResumeError, RunNotResumableError, StoreGoneError, UnknownRunError
@@ -28,12 +29,13 @@ from ot.journal.recorded import (
     read_run,
     summarize,
 )
-from ot.journal.replay import Replay
-from ot.journal.reuse import Reuse, Unknown
+from ot.journal.reuse import Replay, Reuse, Unknown
 from ot.journal.run_journal import LONGEST_ANSWER, Later, RunJournal
 from ot.store.forms import FORM
+from ot.store.opening import Store
 from ot.store.owner import Owner
 from ot.store.parts import JournalStore, begin_line
+from ot.tasks.owned_tasks import soon
 from ot.text.redaction import Redactor
 from ot_kernel.values import Encoded
 
@@ -170,15 +172,11 @@ class Journal:
                 yield found
 
     def _prepare_resume(self, mine: RunJournal, principal: str, run: str, unknown: Unknown) -> tuple[Reuse, bytes]:
-        found = self._find_whole(principal, run)
+        found = self.find(principal, run)
+        if not found.whole:
+            raise RunNotResumableError(run, "not all of its calls could be written to the journal")
         reuse = Reuse(run, (*found.calls, *found.left), unknown)
         return reuse, mine.word_resumed(reuse)
-
-    def _find_whole(self, principal: str, run: str) -> RecordedRun:
-        recorded = self.find(principal, run)
-        if not recorded.whole:
-            raise RunNotResumableError(run, "not all of its calls could be written to the journal")
-        return recorded
 
     def _is_old(self, began: float) -> bool:
         return began < self._clock() - self._settings.keep_for
@@ -213,3 +211,15 @@ def word_arguments(arguments: Encoded) -> str:
 def _brief(value: object) -> str:
     text = json.dumps(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def open_journal(loaded: LoadedConfig, store: Store) -> Journal:
+    """Open the journal of runs; nothing is written where the configuration switches it off, and nothing to close."""
+    return Journal(
+        store.journal,
+        loaded.config.journal,
+        project=loaded.project,
+        equality=Equality(store.journal.load_key),
+        redactor=loaded.redactor,
+        later=soon,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable
 from dataclasses import field, replace
 from enum import StrEnum
@@ -243,3 +244,19 @@ def _number(value: Json) -> float:
     if not isinstance(value, int | float):
         raise TypeError("not a number")
     return value
+
+
+_LONGEST_COMMAND = 200  # characters
+
+
+def describe_run(run: RecordedRun) -> JsonObject:
+    """Describe a run in short: its outcome is empty while it goes on, or if its server was killed."""
+    return {
+        "run": run.id,
+        "began": time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.time)),
+        "seconds": round(run.seconds, 3),
+        "outcome": run.outcome,
+        "error": run.error,
+        "resumed": run.resumed,
+        "command": run.command[:_LONGEST_COMMAND],
+    }

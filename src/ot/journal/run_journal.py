@@ -176,7 +176,8 @@ class RunJournal:
 
     def keep_value(self, packed: bytes) -> bytes:
         """Write a large value beside the lines, on whatever thread; return the field that says where."""
-        return self._keep(b"value_at", _value_in(packed)) + b","
+        value = packed[packed.index(_VALUE) + len(_VALUE) : -1]
+        return self._keep(b"value_at", value) + b","
 
     def keep_arguments(self, data: bytes) -> bytes:
         """Write large arguments beside the lines, on whatever thread; return the field that says where."""
@@ -309,11 +310,6 @@ class RunJournal:
                 self._store.spoil(self._mark)
             except OSError as again:
                 write_log(logging.ERROR, "journal.spoil", run=self.run, error=str(again))
-
-
-def _value_in(packed: bytes) -> bytes:
-    """Return the encoded value in a message to a kernel."""
-    return packed[packed.index(_VALUE) + len(_VALUE) : -1]
 
 
 def _fields(facts: JsonObject) -> bytes:

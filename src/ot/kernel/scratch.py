@@ -8,12 +8,19 @@ import stat
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from ot.kernel import limits
-from ot.kernel.process_usage import Counted
 
 _DEEPEST = 100  # folders in folders
 _LITTLE = 1024 * 1024  # bytes that are freed in no time
+
+
+class Counted(NamedTuple):
+    """Bytes, and whether all of them were seen: code may move things about while somebody looks."""
+
+    size: int
+    complete: bool
 
 
 class Scratch:

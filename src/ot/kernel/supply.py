@@ -23,9 +23,8 @@ from ot.kernel.groups import KernelGroups, open_groups
 from ot.kernel.kernel import Kernel, ignore
 from ot.kernel.kernel_quota import KernelQuota
 from ot.kernel.pauses import Pauses
-from ot.kernel.probe import Probe
 from ot.kernel.scratch import Scratch
-from ot.kernel.watch import KernelWatch
+from ot.kernel.watch import KernelWatch, Probe
 from ot.kernel.zygote_process import (
     ZygoteProcess,
     end_zygote,

@@ -3,15 +3,78 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import signal
-from collections.abc import Collection
+import stat
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import anyio.to_thread
 
+from ot.errors import SandboxError
 from ot.kernel import limits
 from ot.kernel.kernel import Kernel
-from ot.kernel.process_usage import Counted, measure_nameless, measure_process
-from ot.kernel.scratch import measure_scratch
+from ot.kernel.scratch import Counted, measure_scratch
+from ot.logs import write_log
+
+_KIB = 1024
+_MEMORY = frozenset({b"VmRSS", b"VmSwap", b"VmPTE"})  # pages, also those that describe pages
+_DELETED = b" (deleted)\n"
+
+
+class Usage(NamedTuple):
+    """Bytes of memory, and threads."""
+
+    memory: int
+    threads: int
+
+
+def measure_process(pid: int) -> Usage:
+    """Return the memory and threads of a process; nothing if it is about to end. Raises OSError if it is hidden."""
+    with open(f"/proc/{pid}/status", "rb") as file:
+        facts = dict(line.split(b":", 1) for line in file)
+    threads = int(facts[b"Threads"])
+    if b"VmRSS" not in facts and threads > 1:
+        raise ProcessLookupError(f"{pid} hides behind its first thread, which has ended")
+    memory = sum(int(facts[name].split()[0]) for name in _MEMORY & facts.keys())
+    return Usage(memory * _KIB, threads)
+
+
+def is_visible(pid: int) -> bool:
+    """True if the files that a process has open can be seen; code cannot change that later."""
+    try:
+        os.stat(f"/proc/{pid}/fd/{os.listdir(f'/proc/{pid}/fd')[0]}")
+        open(f"/proc/{pid}/maps", "rb").close()
+    except (OSError, IndexError):
+        return False
+    return True
+
+
+def measure_nameless(pid: int, folder: Path, largest: int) -> Counted:
+    """Count the bytes of files that no folder shows any more, and that the process still has open or mapped.
+
+    A file of `folder` that is only mapped cannot be looked at: it counts as the `largest` there can be. Raises OSError
+    where the process cannot be looked into.
+    """
+    sizes: dict[int, int] = {}
+    complete = True
+    for entry in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            facts = os.stat(f"/proc/{pid}/fd/{entry}")
+        except FileNotFoundError:
+            complete = False
+            continue
+        if stat.S_ISREG(facts.st_mode) and not facts.st_nlink:
+            sizes[facts.st_ino] = facts.st_blocks * 512
+    inside = os.fsencode(folder) + b"/"
+    with open(f"/proc/{pid}/maps", "rb") as file:
+        for line in file:
+            if line.endswith(_DELETED) and inside in line:
+                sizes.setdefault(int(line.split(None, 5)[4]), largest)
+    return Counted(sum(sizes.values()), complete)
+
 
 INTERVAL = 0.1  # seconds; code can fill hundreds of megabytes in that time
 _MOST_LOOKS = 3  # at a process that stands still: it may take a moment until all its threads do
@@ -107,3 +170,57 @@ class KernelWatch:
             return named
         nameless = measure_nameless(kernel.pid, kernel.scratch.folder, limits.FILE_SIZE)
         return Counted(named.size + nameless.size, named.complete and nameless.complete)
+
+
+PROBE_DELAY = 1.0  # after the first run, where runs need not wait for the probe
+
+
+class Probe:
+    """Finds out whether the confinement holds. `ask` asks the zygote for a process that tries it."""
+
+    def __init__(
+        self, sandbox: str, watch: KernelWatch, *, ask: Callable[[], None], refuse: Callable[[SandboxError], None]
+    ) -> None:
+        self.proven = sandbox != "strict"  # if not, runs wait until a process has tried its confinement
+        self.missing: tuple[str, ...] = ()  # what this system does not have, or what does not hold
+        self._sandbox = sandbox
+        self._watch = watch
+        self._ask = ask
+        self._refuse = refuse
+        self.due = sandbox == "standard"  # it is to be started soon, once, when no run waits for it
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start_soon(self) -> None:
+        """Try the confinement in a moment."""
+        self.due = False
+        self._timer = self._loop.call_later(PROBE_DELAY, self.start)
+
+    def start(self) -> None:
+        """Try the confinement now."""
+        try:
+            self._ask()
+        except OSError:
+            pass  # the zygote is gone; where runs wait for the probe, the next one is asked
+
+    def hear(self, kernel: Kernel, broken: Sequence[str]) -> None:
+        """Name what a confined process could do all the same."""
+        self.miss([f"a guard: a run can {what}" for what in broken], "tried")
+        if not is_visible(kernel.pid):
+            self._watch.sees_files = False
+            self.miss(["a view of the files that a run has open"], "tried")
+        kernel.close()
+        self.proven = True
+
+    def miss(self, what: Sequence[str], reason: str) -> None:
+        """Say what the confinement lacks; `strict` does not do without."""
+        if not what:
+            return
+        self.missing = tuple(dict.fromkeys((*self.missing, *what)))
+        write_log(logging.WARNING, "kernel.confinement", missing=self.missing, sandbox=self._sandbox)
+        if self._sandbox == "strict":
+            self._refuse(SandboxError([f"{each}: {reason}" for each in what]))
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 from functools import partial
+from typing import cast
 
 from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import replace
@@ -17,7 +18,7 @@ from ot.registry.from_schema import define_pack
 from ot.registry.open_results import digest_of, learn_results
 from ot.registry.registry import ToolFunction
 from ot.tasks.large_values import aside, is_large
-from ot.values import Arguments, ToolValue
+from ot.values import PLAIN, Arguments, ToolValue
 
 _LARGE = 1024 * 1024  # characters of an answer that is read on a thread, so that others are answered meanwhile
 
@@ -73,7 +74,10 @@ def passes(name: str, filters: ToolFilter) -> bool:
 
 
 async def _call(server: ProxiedServer, tool: str, form: ResultForm, arguments: Arguments) -> ToolValue:
-    plain = await aside(plain_arguments, arguments) if is_large(arguments) else plain_arguments(arguments)
+    if PLAIN.issuperset(map(type, arguments.values())):
+        plain = cast("JsonObject", dict(arguments))
+    else:
+        plain = await aside(plain_arguments, arguments) if is_large(arguments) else plain_arguments(arguments)
     result = await server.call(tool, plain)
     return read_result(result, form) if _is_short(result) else await aside(read_result, result, form)
 

@@ -276,8 +276,5 @@ def _repair_spaces(code: str) -> str:
     """Replace odd spaces outside strings, where Python refuses them, by what they look like."""
     if code.lstrip().startswith("$"):
         return code
-    return _token().sub(lambda token: _ordinary(token[0]) if token.lastgroup == "odd" else token[0], code)
-
-
-def _ordinary(odd: str) -> str:
-    return " " if odd in ODD_SPACES else ""
+    ordinary = {odd: " " if odd in ODD_SPACES else "" for odd in ODD_SPACES + INVISIBLE}
+    return _token().sub(lambda token: ordinary[token[0]] if token.lastgroup == "odd" else token[0], code)

@@ -9,6 +9,7 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 
 import anyio.to_thread
@@ -49,15 +50,13 @@ class KeptAnswers:
         try:
             stored = await self._results.keep_value(content, read_before=read_before)
             entry = KeptEntry(stored.handle, stored.facts.expires)
-            await anyio.to_thread.run_sync(self._put_now, Owner(principal, self._project), run, entry)
+            put = partial(self._names.put, Owner(principal, self._project), run, entry, now=time.time())
+            await anyio.to_thread.run_sync(put)
         except (ResultNotKeptError, OSError):
             text = f"{answer.text}\n{_WITHOUT_ATTACHMENTS}" if answer.attachments else answer.text
             self._unstored[principal, run] = RunAnswer(run, running=False, is_error=answer.is_error, text=text)
             if len(self._unstored) > MOST_UNSTORED:
                 self._unstored.popitem(last=False)
-
-    def _put_now(self, owner: Owner, run: str, entry: KeptEntry) -> None:
-        self._names.put(owner, run, entry, now=time.time())
 
     async def find(self, run: str, caller: Caller) -> RunAnswer | None:
         """Find an answer of this principal and project; raises ToolError if it is damaged."""
@@ -67,7 +66,10 @@ class KeptAnswers:
             return None
         try:
             entry = await anyio.to_thread.run_sync(self._names.get, Owner(caller.principal, self._project), run)
-            content = await self._load(entry.handle) if entry is not None else None
+            if entry is None:
+                return None
+            stored = await self._reader.load(entry.handle)
+            content = await anyio.to_thread.run_sync(stored.read)
         except (ExpiredResultError, UnknownResultError):
             return None
         match content:
@@ -75,7 +77,3 @@ class KeptAnswers:
                 attachments = tuple(each for each in given if isinstance(each, Image | Audio | Resource))
                 return RunAnswer(run, running=False, is_error=is_error, text=text, attachments=attachments)
         return None
-
-    async def _load(self, handle: str) -> object:
-        stored = await self._reader.load(handle)
-        return await anyio.to_thread.run_sync(stored.read)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
 import time
 from collections import deque
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from ot.clients.caller import Caller
@@ -13,16 +15,15 @@ from ot.effects import Effect
 from ot.errors import CallError, ToolStoppedError
 from ot.execution.resuming import UNJOURNALLED
 from ot.execution.tool_executor import ToolExecutor
-from ot.journal.journalled_value import JournalledValue
+from ot.journal.reuse import JournalledValue
 from ot.kernel.kernel import Kernel
-from ot.kernel.processors import part_from
 from ot.results.kept_values import KEEP
 from ot.results.lines import StoredValue, WrittenValue
 from ot.run.kernel_questions import send_error
 from ot.run.made_calls import Lookalikes, MadeCalls
 from ot.run.outcome import MAX_NAME
 from ot.run.preflight import refuse_long_names
-from ot.skills.skill_code import SkillCode
+from ot.skills.skill_file import SkillCode
 from ot.tasks.owned_tasks import OwnedTasks, ReusableScope
 from ot.values import ToolValue
 from ot_kernel.stored_form import TEXT, VALUE
@@ -31,6 +32,38 @@ from ot_kernel.wire import Message, pack, pack_text
 
 if TYPE_CHECKING:
     from ot_kernel.message_types import WrittenFacts
+
+_PROCESSOR = 36  # the field of a thread's state, counted from the one after the name
+_MOST_STATE = 1024  # bytes
+
+
+def part_from(pid: int) -> None:
+    """Let a process that has just been sent something go on where this thread does not run.
+
+    Linux lets it go on at the sender's processor, since most senders go to sleep then. But a server that sends the next
+    answer soon would share that processor with the kernel it answers, beside one that is idle, and both would take
+    twice as long. Once apart, they stay so while answers come soon; nothing binds the process to where it is.
+    Without it, a call of a tool was measured to take 26 % more of the server's processor time.
+    """
+    try:
+        allowed = os.sched_getaffinity(pid)
+        elsewhere = allowed - {_own_processor()}
+        if elsewhere and elsewhere != allowed:
+            os.sched_setaffinity(pid, elsewhere)
+            os.sched_setaffinity(pid, allowed)
+    except OSError:
+        pass  # it has ended, or a guard around us forbids it: it only takes longer
+
+
+def _own_processor() -> int:
+    state = os.pread(_open_state(threading.get_native_id()), _MOST_STATE, 0)
+    return int(state.rpartition(b")")[2].split()[_PROCESSOR])
+
+
+@cache  # one thread asks, that of the event loop; to open the file each time takes as long as a call
+def _open_state(thread: int) -> int:
+    return os.open(f"/proc/self/task/{thread}/stat", os.O_RDONLY | os.O_CLOEXEC)
+
 
 MAX_CALLS = 16
 MAX_WAITING = 64  # calls, in progress or not begun yet

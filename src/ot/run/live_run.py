@@ -12,7 +12,7 @@ import anyio
 
 from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import replace
-from ot.clients.caller import Ask, Caller, Choice, Notes, Progress
+from ot.clients.caller import Caller, Choice, Notes, Progress
 from ot.clients.front import Front, FrontError
 from ot.execution.consent import held
 from ot.run.answer import Answer
@@ -205,7 +205,8 @@ class LiveRun:
 
     async def _ask(self, question: str, choices: Sequence[Choice]) -> Choice | None:
         async def put(client: Caller) -> Choice | None:
-            return await _ask_of(client)(question, choices)
+            assert client.ask is not None  # such a client would not be asked
+            return await client.ask(question, choices)
 
         try:
             return await self._through_client(question, lambda client: client.ask is not None, put)
@@ -385,11 +386,6 @@ class LiveRun:
         if waiter.progress is not None and not self.ended:
             latest, self._progress = self._progress, None
             await waiter.progress(*(latest or (round(self.elapsed), self.limit, "running")))
-
-
-def _ask_of(client: Caller) -> Ask:
-    assert client.ask is not None  # such a client would not be asked
-    return client.ask
 
 
 def _front_of(client: Caller) -> Front:

@@ -59,15 +59,13 @@ class Namespace:
         if self.registry.has(f"{pack}.{name}"):
             return None
         if pack == PROJECTS:
-            return self._project(name, list(self.registry.pack(pack).tools))
+            project = self._projects.get(name)
+            if project is None:
+                functions = list(self.registry.pack(pack).tools)
+                raise UnknownProjectError(name, functions=functions, projects=list(self._projects))
+            return ProjectPath(name, project.path, project.attrs)
         self.registry.get(f"{pack}.{name}")  # raises: there is none
         return None
-
-    def _project(self, name: str, functions: list[str]) -> ProjectPath:
-        project = self._projects.get(name)
-        if project is None:
-            raise UnknownProjectError(name, functions=functions, projects=list(self._projects))
-        return ProjectPath(name, project.path, project.attrs)
 
     def describe(self, name: str, principal: str) -> dict[str, str | list[str]]:
         """Document a pack, or one of its tools, for `help()`, `dir()` and `inspect` of somebody's code."""

@@ -145,8 +145,11 @@ class Keeping:
         kind = TEXT if outcome.large.kind == TEXT else VALUE
         head = self._results.redactor.value(outcome.value)
         opened = partial(kernel.open_file, outcome.large.name)
+        what = head.record_name if isinstance(head, Record) else type(head).__name__
+        if isinstance(head, str) and kind == VALUE:
+            what = VALUE  # a number so long that its head is text
         try:
-            stored = await self._results.keep_file(opened, kind, what=_type_name(head, kind), read_before=read_before)
+            stored = await self._results.keep_file(opened, kind, what=what, read_before=read_before)
         except RunRefusedError as error:
             return Failure(error, outcome.printed)
         except ResultNotKeptError as error:
@@ -159,9 +162,3 @@ class Keeping:
             return replace(printed, stored=stored)
         except ResultNotKeptError:
             return printed  # beginning and end are shown, as far as there is room
-
-
-def _type_name(head: object, kind: str) -> str:
-    if isinstance(head, str) and kind == VALUE:
-        return VALUE  # a number so long that its head is text
-    return head.record_name if isinstance(head, Record) else type(head).__name__

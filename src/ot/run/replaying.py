@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ot.clients.caller import NOBODY
 from ot.journal.journal import Journal
 from ot.journal.recorded import RecordedRun
-from ot.journal.replay import Differences
+from ot.journal.reuse import Differences
 from ot.journal.run_journal import LONGEST_ANSWER
 from ot.run.live_run import new_run_id
 from ot.run.runner import Runner

@@ -208,13 +208,9 @@ def _shorten(printed: Printed, room: int) -> str:
 def _word_failure(error: CodeError | OneToolError, registry: ToolRegistry) -> str:
     if not isinstance(error, CodeError):
         return word_error(error)
-    notes = (_cut(note) for note in error.notes)
-    return "\n".join([_headline(error), *_places(error.frames), *notes, *_way_out(error, registry)])
-
-
-def _headline(error: CodeError) -> str:
-    kind = _cut(error.type, MAX_NAME)
-    return f"{kind}: {_cut(error.message)}" if error.message else kind
+    kind, notes = _cut(error.type, MAX_NAME), (_cut(note) for note in error.notes)
+    headline = f"{kind}: {_cut(error.message)}" if error.message else kind
+    return "\n".join([headline, *_places(error.frames), *notes, *_way_out(error, registry)])
 
 
 def _cut(text: str, most: int = _MOST_MESSAGE) -> str:

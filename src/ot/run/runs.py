@@ -164,7 +164,10 @@ class Runs:
             if not run.ended:
                 self._end(run)
         if run.detached and run.outcome is not None:
-            await self._keep(run)
+            with LogSpan("run.detached", run=run.id, seconds=round(run.elapsed, 3)), anyio.CancelScope(shield=True):
+                await self._answers.keep(run.id, _answer_of(run), principal=run.principal, read_before=run.memory.read)
+                await self._make_unknown(run)
+            self._forget(run)
 
     async def _execute(self, run: LiveRun, command: str) -> None:
         try:
@@ -220,12 +223,6 @@ class Runs:
                 run.deliver(Answer(text))
                 return
 
-    async def _keep(self, run: LiveRun) -> None:
-        with LogSpan("run.detached", run=run.id, seconds=round(run.elapsed, 3)), anyio.CancelScope(shield=True):
-            await self._answers.keep(run.id, _answer_of(run), principal=run.principal, read_before=run.memory.read)
-            await self._make_unknown(run)
-        self._forget(run)
-
     def _forget(self, run: LiveRun) -> None:
         self._live.pop(run.id, None)
         if run.detached:
@@ -272,10 +269,7 @@ class Runs:
             return kept
         if self._elsewhere is not None and await self._elsewhere.is_lost(name, caller.principal):
             raise ToolError(_LOST.format(name))
-        raise await self._unknown(name, caller)
-
-    async def _unknown(self, name: str, caller: Caller) -> NoDetachedRunError:
-        return NoDetachedRunError(name, await self.detached_of(caller))
+        raise NoDetachedRunError(name, await self.detached_of(caller))
 
     async def detached_of(self, caller: Caller) -> list[str]:
         """The ids of a caller's detached runs that go on."""

@@ -102,24 +102,18 @@ def _parse_arguments(name: str, text: str, usage: str) -> dict[str, str]:
     while position < len(text.rstrip()):
         argument = _ARGUMENT.match(text, position)
         if argument is None:
-            raise SnippetError(name, _unreadable(text[position:].strip()), usage)
+            rest = text[position:].strip()
+            shown = rest if len(rest) <= 40 else f"{rest[:40]}..."
+            reason = f"cannot read {shown!r} as key=value; put a value with spaces in quotes, and close every quote"
+            raise SnippetError(name, reason, usage)
         key = argument["key"]
         if key in arguments:
             raise SnippetError(name, f"{key} is given twice", usage)
-        arguments[key] = _argument_value(argument)
+        quoted = argument["double"]
+        unquoted = argument["single"] or argument["bare"] or ""
+        arguments[key] = unquoted if quoted is None else _ESCAPED.sub(r"\1", quoted)
         position = argument.end()
     return arguments
-
-
-def _argument_value(argument: re.Match[str]) -> str:
-    if argument["double"] is not None:
-        return _ESCAPED.sub(r"\1", argument["double"])
-    return argument["single"] or argument["bare"] or ""
-
-
-def _unreadable(text: str) -> str:
-    shown = text if len(text) <= 40 else f"{text[:40]}..."
-    return f"cannot read {shown!r} as key=value; put a value with spaces in quotes, and close every quote"
 
 
 def _complete(

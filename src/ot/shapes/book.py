@@ -12,8 +12,7 @@ from ot.logs import write_log
 from ot.registry.definitions import PROXY, LearntFrom, ToolDefinition
 from ot.shapes.deriving import MOST_TEXT, SHORT_TEXT, shape_of, shape_of_text
 from ot.shapes.pages import Learnt, Page, Pages
-from ot.shapes.shape import Shape
-from ot.shapes.text import describe_shape
+from ot.shapes.shape import Shape, describe_shape
 from ot.store.shelf import Shelf
 
 DELAY = 1.0  # seconds in which further examples gather

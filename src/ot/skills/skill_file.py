@@ -16,6 +16,7 @@ from mcp_core.quick_dataclass import dataclass
 from ot.errors import PackLoadError
 from ot.registry.definitions import Cancellation, ToolDefinition
 from ot.registry.from_source import FunctionNode, list_parameters, parse_pack, parse_source
+from ot.values import OpaqueValue
 
 PACK = "skills"
 SOURCE = "skill"
@@ -97,3 +98,14 @@ def _is_constant(node: ast.expr) -> bool:
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return False
     return True
+
+
+class SkillCode(OpaqueValue):
+    """One skill; no other caller than a kernel ever gets it."""
+
+    __slots__ = ("file", "name", "source")
+
+    def __init__(self, name: str, file: str, source: str) -> None:
+        self.name = name
+        self.file = file  # as tracebacks show it
+        self.source = source

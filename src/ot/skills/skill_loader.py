@@ -16,8 +16,7 @@ from ot.logs import LogSpan, write_log
 from ot.registry.definitions import PackDefinition
 from ot.registry.places import MODEST, OfferedPack, PackPlaces
 from ot.registry.registry import ToolFunction, ToolRegistry
-from ot.skills.skill_code import SkillCode
-from ot.skills.skill_file import MOST_BYTES, PACK, SOURCE, Skill, parse_skill
+from ot.skills.skill_file import MOST_BYTES, PACK, SOURCE, Skill, SkillCode, parse_skill
 from ot.store.shelf import Shelf
 from ot.trust.project_trust import ProjectTrust, TrustedFiles
 from ot.values import ToolValue

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ot.context import current
 from ot.errors import ToolError
-from ot.execution.shown_arguments import visible
+from ot.execution.consent import visible
 from ot_packs.git.outputs import StatusEntry, read_state
 from ot_packs.git.program import DIFF_OPTIONS, Git, add_identity
 from ot_packs.git.words import LONGEST, is_closed, pathspecs, require_plain, split_names

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from ot.config.paths import FOLDER
 from ot.errors import ToolError
-from ot.execution.shown_arguments import visible
+from ot.execution.consent import visible
 from ot.files.allowed_files import SECRET_NAMES
 from ot_packs.git.program import Git
 

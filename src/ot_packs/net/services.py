@@ -20,7 +20,7 @@ from ot.errors import (
     ServiceUnavailableError,
     ToolError,
 )
-from ot.execution.shown_arguments import visible
+from ot.execution.consent import visible
 
 if TYPE_CHECKING:
     from ot_packs.net.client import Answer

@@ -8,8 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from ot.audit.given import summarize
-from ot.audit.log import LARGEST_FILE, AuditLog
+from ot.audit.log import LARGEST_FILE, AuditLog, summarize
 from ot.audit.reading import Finding, find_chains, walk
 from ot.clients.caller import Caller
 from ot.config.models import AuditSettings

@@ -22,10 +22,9 @@ import pytest
 
 from mcp_core.distribution import DISTRIBUTION
 from ot.audit.calls import collect_calls
-from ot.audit.given import MOST_NAMES, summarize
-from ot.audit.log import LOOK_INTERVAL, AuditLog
+from ot.audit.chain import DAY, prune
+from ot.audit.log import LOOK_INTERVAL, MOST_NAMES, AuditLog, summarize
 from ot.audit.reading import AuditEntry, find_chains, walk
-from ot.audit.retention import DAY, prune
 from ot.clients.caller import Caller, ClientMemory
 from ot.config.models import AuditSettings
 from ot.store.parts import EmbeddedAudit

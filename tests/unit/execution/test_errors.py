@@ -9,7 +9,7 @@ import pytest
 
 from ot import errors
 from ot.errors import OneToolError
-from ot.execution.outgoing import redact_error
+from ot.execution.records import redact_error
 from ot.text.redaction import Redactor
 
 SECRET = "s3cr3t-value"

@@ -15,10 +15,8 @@ import pytest
 from ot.clients.caller import EVERYTHING, MOST_NAMES, Caller, Choice, ClientMemory
 from ot.config.models import PolicySettings
 from ot.errors import ConsentError, FlowDeniedError, ToolDeniedError
-from ot.execution.consent import Consent, Subject
-from ot.execution.idle_rules import find_idle_rules
-from ot.execution.rules import build_guard
-from ot.execution.shown_arguments import WHOLE, show_arguments, visible
+from ot.execution.consent import WHOLE, Consent, Subject, show_arguments, visible
+from ot.execution.rules import build_guard, find_idle_rules
 from ot.proxy.resources import fill_prompt, read_resource
 from ot.text.redaction import Redactor
 from tests.engine import answer_of, open_engine

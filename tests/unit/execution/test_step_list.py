@@ -23,11 +23,9 @@ from ot.context import CallContext
 from ot.effects import Effect
 from ot.errors import CallError, CallLimitError, ConsentError, ToolArgumentError, ToolDeniedError, ToolError
 from ot.execution.auditing import AuditStep, RefusalStep, audit_answer
-from ot.execution.call import Call, Step
-from ot.execution.outgoing import RedactionStep
+from ot.execution.call import Call, Step, prepare_tool
 from ot.execution.policy import AskStep, LimitStep, Policy, foresee_refusal
-from ot.execution.prepared import prepare_tool
-from ot.execution.records import ShapeStep, TraceStep
+from ot.execution.records import RedactionStep, ShapeStep, TraceStep
 from ot.execution.steps import ReadyTool, StepParts, order_steps, prepare_steps
 from ot.execution.validation import ArgumentStep
 from ot.journal.equality import Equality

@@ -26,13 +26,11 @@ from ot.errors import (
     ToolTimeoutError,
     UnsupportedToolError,
 )
-from ot.execution.call import Call
+from ot.execution.call import DEFAULT_LIMIT, Call, PreparedTool, prepare_tool
 from ot.execution.consent import Consent, Subject, held
 from ot.execution.invocation import CallStep, time_limit
-from ot.execution.outgoing import RedactionStep
 from ot.execution.policy import MAX_DEPTH, DenyStep, Policy
-from ot.execution.prepared import DEFAULT_LIMIT, PreparedTool, prepare_tool
-from ot.execution.records import SLOW, RecordStep, record_unknown
+from ot.execution.records import SLOW, RecordStep, RedactionStep, record_unknown
 from ot.execution.rules import Guard, first_rule
 from ot.execution.steps import Preparation, StepParts
 from ot.registry.registry import RegisteredTool, ToolFunction, ToolRegistry

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ot.errors import ToolArgumentError
-from ot.execution.checker import _NoHandlers
+from ot.execution.checkable import _NoHandlers
 from ot.execution.validation import ArgumentStep, load_compiler
 from ot.registry.definitions import ToolDefinition
 from ot.registry.from_source import read_pack

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ot.kernel.processors import part_from
+from ot.run.kernel_calls import part_from
 
 
 @pytest.fixture

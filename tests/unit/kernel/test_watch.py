@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ot.kernel.process_usage import measure_nameless, measure_process
+from ot.kernel.watch import measure_nameless, measure_process
 
 MIB = 1024**2
 LIBC = ctypes.CDLL(None)

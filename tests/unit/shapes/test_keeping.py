@@ -16,8 +16,8 @@ import pytest
 from ot.registry.definitions import LearntFrom
 from ot.shapes.deriving import shape_of
 from ot.shapes.pages import MOST_TOOLS, Learnt, Pages
+from ot.shapes.shape import describe_shape
 from ot.shapes.shapes import EXAMPLES, open_shapes
-from ot.shapes.text import describe_shape
 from ot.store.shelf import FolderShelf
 from tests.proxied import Proxied, open_proxied, program
 

@@ -12,9 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ot.shapes.deriving import is_name, shape_of, shape_of_text
-from ot.shapes.shape import MOST_ALWAYS, MOST_NODES, MOST_SOMETIMES, Shape, count_nodes, merge, trim, within_bounds
-from ot.shapes.stored import restore, store
-from ot.shapes.text import describe_shape
+from ot.shapes.pages import restore, store
+from ot.shapes.shape import (
+    MOST_ALWAYS,
+    MOST_NODES,
+    MOST_SOMETIMES,
+    Shape,
+    count_nodes,
+    describe_shape,
+    merge,
+    trim,
+    within_bounds,
+)
 from tests.properties import unhurried
 
 NAMES = st.sampled_from(["id", "title", "labels", "total", "user", "x-y", "7", "a sentence that is no name", ""])
