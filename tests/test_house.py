@@ -105,6 +105,6 @@ def test_few_imports_of_our_own_code_are_hidden_in_functions() -> None:
     assert len(hidden) * 1000 / house().lines <= MOST_HIDDEN, hidden
 
 
-def test_callers_are_made_in_two_places() -> None:
+def test_callers_are_made_in_two_files() -> None:
     """Of a front or for nobody in particular, and for a console."""
     assert house().callers == {"onetool/console/caller.py", "ot/clients/caller.py"}

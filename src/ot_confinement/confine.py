@@ -1,4 +1,4 @@
-"""What a process may touch, as values: the allowance of one that we fork, and the bounds of a program that we start.
+"""The files and calls a process may use, as values: of one that we fork, and of a program that we start.
 
 And paths as the system follows them: through which names one leads, and whether somebody could have changed those.
 """

@@ -1,4 +1,4 @@
-"""What a process does with others: its children, its parent, its streams, and what programs get of its environment."""
+"""The children, the parent and the streams of a process, and the environment that it hands on."""
 
 from __future__ import annotations
 

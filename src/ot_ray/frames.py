@@ -1,4 +1,4 @@
-"""What travels between the server, the driver and nodes: frames, and the order for a worker, by content."""
+"""Frames between the server, the driver and nodes, and the order for a worker, by content."""
 
 from __future__ import annotations
 

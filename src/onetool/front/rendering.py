@@ -1,4 +1,4 @@
-"""What clients are told, in the protocol's form: answers of runs, their progress, and the results of plain messages."""
+"""Answers of runs, their progress, and the results of plain messages, in the protocol's form."""
 
 from __future__ import annotations
 

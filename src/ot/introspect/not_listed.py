@@ -1,4 +1,4 @@
-"""What a listing leaves out, in notes below it, and the marks of tools that the policy refuses."""
+"""Notes below a listing about what it leaves out, and the marks of tools that the policy refuses."""
 
 from __future__ import annotations
 

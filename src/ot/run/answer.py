@@ -1,4 +1,4 @@
-"""What callers see of `run`: its description, and its answers, those of runs on other replicas included."""
+"""The description of `run`, and its answers, those of runs on other replicas included."""
 
 from __future__ import annotations
 

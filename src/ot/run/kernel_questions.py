@@ -1,4 +1,4 @@
-"""What a kernel asks besides calls: about packs, about calls that it is certain to make, about its files."""
+"""Questions of a kernel besides calls: about packs, about calls that it is certain to make, about its files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read of a workbook: windows of a sheet, no larger than an answer should be, found cells, and formulas."""
+"""Reading a workbook: windows of a sheet, no larger than an answer should be, found cells, and formulas."""
 
 from __future__ import annotations
 

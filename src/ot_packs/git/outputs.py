@@ -1,4 +1,4 @@
-"""What git prints for programs, read as values: status, comparisons, commits, blamed lines and branches."""
+"""The output of git for programs, read as values: status, comparisons, commits, blamed lines and branches."""
 
 from __future__ import annotations
 

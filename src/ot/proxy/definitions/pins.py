@@ -1,4 +1,4 @@
-"""What servers said of themselves, cached, and what of it a person has accepted: no server can quietly change it.
+"""The definitions of servers, cached, and those that a person has accepted: no server can quietly change them.
 
 The cache lets the tools of a server be known while it is not running.
 
