@@ -17,6 +17,7 @@ from ot.workers.header_options import HeaderMistakeError, read_confine
 from ot.workers.pep723 import parse_header
 from ot.workers.pool import WorkerPool
 from tests.confine.pages import pages
+from tests.engine import open_engine
 from tests.worker_pool import PROGRAMS, open_pool, write_extension
 
 pytestmark = pytest.mark.anyio
@@ -167,6 +168,29 @@ async def test_bounds_that_cannot_be_read_start_nothing(tmp_path: Path, confine:
             await pool.call(extension, "scratch", {})
 
     assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        pytest.param("# confine =", "confine =", id="a line that is no comment"),
+        pytest.param('["six"]', '["six"', id="TOML with a mistake"),
+        pytest.param("# /// script", "# //// script", id="another beginning"),
+        pytest.param("# [tool.onetool]", "# ///\n# [tool.onetool]", id="closed before its bounds"),
+    ],
+)
+async def test_an_extension_whose_header_cannot_be_read_is_not_started(tmp_path: Path, right: str, wrong: str) -> None:
+    source = SOURCE.replace("CONFINE", "{}").replace(right, wrong).replace("import six", "")
+    extension = write_extension(tmp_path, source)
+    async with open_pool(tmp_path) as pool:
+        with pytest.raises(WorkerStartError, match="script block|header"):
+            await pool.call(extension, "scratch", {})
+    async with open_engine(tmp_path / "project", extensions={"broken": source}) as app:
+        answer = await app.runner.run("broken.scratch()")
+
+    assert answer.is_error
+    assert "broken_tools.py" in answer.text
+    assert "script block" in answer.text
 
 
 def test_paths_are_seen_from_the_file_and_the_project_has_a_name(tmp_path: Path) -> None:

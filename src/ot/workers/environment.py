@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from collections.abc import Callable
@@ -12,7 +11,6 @@ from typing import Literal
 from mcp_core.quick_dataclass import dataclass
 from ot.config.paths import closed_places
 from ot.config.server_settings import ConfineSettings
-from ot.logs import write_log
 from ot.processes.guarded_process import start_guarded
 from ot.processes.sdk_folder import files_of_sdk, sdk_folder
 from ot.workers.extension import Extension, WorkerHost, uv_environment
@@ -37,9 +35,9 @@ async def prepare(file: Path, host: WorkerHost, *, launch: Literal["direct", "uv
 
     Without a header it is the server's interpreter and the standard library alone.
     """
-    header, warning = read_header(file)
-    if warning is not None:
-        write_log(logging.WARNING, "worker.header", file=file, problem=warning)
+    header, mistake = read_header(file)
+    if mistake is not None:  # its bounds may stand in the part that cannot be read
+        raise PreparationError(mistake)
     try:
         sdk = sdk_folder(host.state)
     except OSError as error:

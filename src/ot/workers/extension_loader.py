@@ -116,18 +116,18 @@ class ExtensionLoader:
     def _read_from(self, source: Path, found: FoundFile) -> Reading:
         try:
             pack = read_pack(source, name=found.name, cancellation=Cancellation.WORKER)
-            header, warning = read_header(source)
+            header, mistake = read_header(source)
+            if not pack.tools:
+                mistake = "it has no tools: no function without a leading underscore"
+            if mistake is not None:  # its bounds may stand in the part of the header that cannot be read
+                raise PackLoadError(source, mistake)
         except PackLoadError as problem:
             return Reading(None, None, (PackLoadError(found.file, problem.reason, problem.line),), source)
-        problems = (PackLoadError(found.file, warning),) if warning else ()
-        if not pack.tools:
-            nothing = PackLoadError(found.file, "it has no tools: no function without a leading underscore")
-            return Reading(None, None, (*problems, nothing), source)
         version = _version_of(source)
         pack = learn_results(pack, digest_of(str(found.file)), lambda _: version)
         file = found.file  # `source` may be a copy of it
         tools = {name: replace(tool, file=file, timeout=self._timeout) for name, tool in pack.tools.items()}
-        return Reading(replace(pack, file=file, tools=tools), header, problems, source)
+        return Reading(replace(pack, file=file, tools=tools), header, (), source)
 
     def _apply(self, look: Look) -> None:
         """Change the registry in one step, on the event loop: no run sees half of it."""

@@ -12,6 +12,8 @@ from mcp_core.quick_dataclass import dataclass
 _OPENING = re.compile(r"# /// ([a-zA-Z0-9-]+)")
 _CLOSING = "# ///"
 _TYPE = "script"
+_MEANT = re.compile(rf"#\s*/{{2,}}\s*{_TYPE}s?\s*", re.IGNORECASE)
+_OPTIONS = re.compile(r"#\s*\[\s*tool\s*\.\s*onetool\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ def parse_header(text: str) -> tuple[ScriptHeader | None, str | None]:
     """Return the header of a source text whose lines end in a line feed, and what is wrong with it."""
     blocks = [content for kind, content in find_blocks(text) if kind == _TYPE]
     if not blocks:
-        return None, _suspicion(text)
+        return None, _suspicion(text) or _stray_options(text)
     if len(blocks) > 1:
         return None, f"it has {len(blocks)} script blocks; only one is allowed"
     import tomllib  # noqa: PLC0415 - start-up path: no server without extensions should load it
@@ -55,7 +57,10 @@ def parse_header(text: str) -> tuple[ScriptHeader | None, str | None]:
         return None, f"its script block is not TOML: {error}"
     except RecursionError:
         return None, "its script block is nested too deeply"
-    return _build(values, blocks[0])
+    header, mistake = _build(values, blocks[0])
+    if header is not None and "onetool" not in header.tool:
+        mistake = _stray_options(text)
+    return (None, mistake) if mistake else (header, None)
 
 
 def find_blocks(text: str) -> Iterator[tuple[str, str]]:
@@ -88,11 +93,18 @@ def _blocks_of_run(run: list[str]) -> Iterator[tuple[str, str]]:
 def _suspicion(text: str) -> str | None:
     """Describe what may have been meant as a header, and is not one."""
     opening = f"# /// {_TYPE}"
-    if any(line.rstrip() == opening or line.replace(" ", "") == f"#///{_TYPE}" for line in text.split("\n")):
+    if any(_MEANT.fullmatch(line.strip()) for line in text.split("\n")):
         return (
             f"its script block is malformed: it must begin with exactly `{opening}`, every line in it must begin "
             f"with `# `, and it must end with `{_CLOSING}`"
         )
+    return None
+
+
+def _stray_options(text: str) -> str | None:
+    """Describe options that stand outside the header: without them an extension would run unconfined."""
+    if any(_OPTIONS.match(line) for line in text.split("\n")):
+        return "[tool.onetool] stands outside its script block; move it between `# /// script` and `# ///`"
     return None
 
 

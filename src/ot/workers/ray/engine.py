@@ -23,7 +23,7 @@ from mcp_core.atomic_write import write_file
 from mcp_core.json_types import JsonObject
 from ot.config.models import WorkerSettings
 from ot.errors import PackNotReadyError
-from ot.logs import LogSpan, write_log
+from ot.logs import LogSpan
 from ot.registry.definitions import Libraries
 from ot.workers.environment import confinement_of
 from ot.workers.extension import Extension, WorkerHost
@@ -40,11 +40,9 @@ from ot_ray.frames import Bounds, Order
 async def make_order(extension: Extension, host: WorkerHost, tell: Tell) -> tuple[Placement, Order]:
     """Read an extension, and resolve its dependencies if there is no lock yet; raises PreparationError and OSError."""
     file = extension.source
-    header, warning = read_header(file)
-    if header is None:
-        raise PreparationError(warning or "its header is gone, so where it should run is unknown")
-    if warning is not None:
-        write_log(logging.WARNING, "worker.header", file=file, problem=warning)
+    header, mistake = read_header(file)
+    if header is None or mistake is not None:
+        raise PreparationError(mistake or "its header is gone, so where it should run is unknown")
     confine = confinement_of(file, header, host)
     _check_paths(read_options(header).get(CONFINE))
     bounds = None
