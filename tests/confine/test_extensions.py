@@ -183,7 +183,7 @@ async def test_an_extension_whose_header_cannot_be_read_is_not_started(tmp_path:
     source = SOURCE.replace("CONFINE", "{}").replace(right, wrong).replace("import six", "")
     extension = write_extension(tmp_path, source)
     async with open_pool(tmp_path) as pool:
-        with pytest.raises(WorkerStartError, match="script block|header"):
+        with pytest.raises(WorkerStartError, match=r"script block|header"):
             await pool.call(extension, "scratch", {})
     async with open_engine(tmp_path / "project", extensions={"broken": source}) as app:
         answer = await app.runner.run("broken.scratch()")
