@@ -12,20 +12,33 @@ from ot.effects import idempotent, reads
 from ot.errors import ToolError
 from ot.files.allowed_files import allowed_files
 from ot.processes.standby import Standby
+from ot_packs.file.editing import split_lines
 from ot_packs.git.changes import commit_staged, stage, switch_to, use_stash
 from ot_packs.git.outputs import (
     BRANCH_FORMAT,
     LOG_OPTIONS,
+    TAG_FORMAT,
     TreeState,
     compare,
     read_blame,
     read_branches,
     read_commits,
     read_state,
+    read_tags,
 )
-from ot_packs.git.program import Git, open_git
+from ot_packs.git.program import DIFF_OPTIONS, Git, open_git
 from ot_packs.git.repository import Repository, Subject, find_subject
-from ot_packs.git.words import checked, commit_word, literal, pathspecs, plain, revision_word
+from ot_packs.git.words import (
+    checked,
+    commit_word,
+    end_of,
+    literal,
+    pathspecs,
+    plain,
+    require_open,
+    revision_word,
+    start_of,
+)
 
 pack = "git"
 
@@ -33,6 +46,7 @@ _MOST = 1000  # files of one answer
 _MOST_PATHS = 200
 _MOST_PATCH = 1024 * 1024  # bytes
 _LONGEST_LINE = 2000  # bytes of a line of a file
+_MOST_READ = 64 * 1024 * 1024  # bytes of a file
 
 
 class StatusEntry(TypedDict):
@@ -89,6 +103,15 @@ class Shown(TypedDict):
     diff: Diff
 
 
+class Lines(TypedDict):
+    path: str
+    commit: str
+    lines: list[str]
+    offset: int  # the number of the first of them
+    total: int
+    more: bool
+
+
 class BlameLine(TypedDict):
     line: int
     text: str
@@ -122,6 +145,20 @@ class Branches(TypedDict):
     more: bool
 
 
+class Tag(TypedDict):
+    name: str
+    commit: str
+    date: str
+    author: str  # who made the tag; of one without a message, the author of its commit
+    subject: str
+
+
+class Tags(TypedDict):
+    tags: list[Tag]
+    total: int
+    more: bool
+
+
 @reads
 async def status(*, path: str = ".", limit: int = 200) -> Status:
     """Show what has changed in a working tree since the last commit, and its branch compared with its upstream.
@@ -144,14 +181,16 @@ async def status(*, path: str = ".", limit: int = 200) -> Status:
 
 
 @reads
-async def log(
+async def log(  # noqa: PLR0913 - the filters that git has
     *,
     path: str = ".",
     revision: str = "HEAD",
     query: str = "",
+    change: str = "",
     author: str = "",
     since: str = "",
     until: str = "",
+    follow: bool = False,
     limit: int = 50,
     offset: int = 0,
 ) -> Log:
@@ -161,9 +200,11 @@ async def log(
         path: Only commits that changed this file or folder.
         revision: Where to start: a branch, a tag, a commit, or a range such as "main..topic".
         query: Only commits with this text in their message, ignoring case.
+        change: Only commits that added or removed this text in a file; with `query` or `author`, ignoring case.
         author: Only commits whose author's name or email contains this text.
-        since: Only commits after this date, such as "2026-01-31" or "two weeks ago".
-        until: Only commits before this date.
+        since: Only commits from this day or time on, such as "2026-01-31", "2026-01", "yesterday" or "two weeks ago".
+        until: Only commits up to this time, or to the end of this day, month or year.
+        follow: Also list the commits of the file `path` from before it was renamed.
         limit: Maximum number of commits to return.
         offset: Number of commits to skip.
 
@@ -174,12 +215,24 @@ async def log(
         [c["subject"] for c in git.log(limit=5)["commits"]]
     """
     subject = await _find(path)
-    filters = {"--grep": query, "--author": author, "--since": since, "--until": until}
+    filters = {"--grep": query, "--author": author, "--since": start_of(since), "--until": end_of(until)}
     words = [f"{option}={plain(text, option[2:])}" for option, text in filters.items() if text]
+    if query or author:
+        words.append("--regexp-ignore-case")
+    names = literal(subject.name)
+    if change:  # the content of a closed file must not be found out by asking for words in it
+        words += (*DIFF_OPTIONS, f"-S{plain(change, 'change')}")
+        names = pathspecs(subject.name)
+    if follow:
+        if not subject.name:
+            raise ToolError("follow= needs path=, the name of one file")
+        require_open(subject.name)
+        words.append("--follow")
+        names = literal(subject.name)
     counted = (f"--max-count={checked(limit) + 1}", f"--skip={max(offset, 0)}")
     git = await _open(subject.repository, files=False)
-    begin = ("--end-of-options", revision_word(revision), "--", *literal(subject.name))
-    output = await git.read("log", *LOG_OPTIONS, "--fixed-strings", "--regexp-ignore-case", *counted, *words, *begin)
+    begin = ("--end-of-options", revision_word(revision), "--", *names)
+    output = await git.read("log", *LOG_OPTIONS, "--fixed-strings", *counted, *words, *begin)
     commits = [_commit_of(fields) for fields in read_commits(output)]
     return {"commits": commits[:limit], "more": len(commits) > limit}
 
@@ -238,6 +291,43 @@ async def show(*, revision: str = "HEAD", path: str = ".", limit: int = 2000) ->
 
 
 @reads
+async def read(*, path: str, revision: str = "HEAD", offset: int = 1, limit: int = 2000) -> Lines:
+    """Read lines of a text file as it was in a commit, even if it was deleted since.
+
+    Args:
+        path: The file, by its path in that commit.
+        revision: A commit, branch or tag.
+        offset: The first line to return, counted from 1.
+        limit: Maximum number of lines to return.
+
+    Returns:
+        The lines without their line ends, the total number of lines, and whether there are more.
+
+    Example:
+        git.read(path="README.md", revision="HEAD")["lines"][:3]
+    """
+    if offset < 1:
+        raise ToolError("offset must be 1 or more: lines are counted from 1")
+    subject = await _find(path)
+    require_open(subject.name)
+    git = await _open(subject.repository, files=False)
+    commit = await _commit_id(git, revision)
+    kept = bytearray()
+
+    def take(data: bytes) -> bool:
+        kept.extend(data)
+        return len(kept) <= _MOST_READ
+
+    await git.read("cat-file", "blob", f"{commit}:{subject.name}", on_output=take)
+    if len(kept) > _MOST_READ or b"\0" in kept[:8192]:
+        raise ToolError(f"{path} is not a text file of at most {_MOST_READ >> 20} MB in that commit")
+    lines = split_lines(kept.decode(errors="replace"))
+    shown = lines[offset - 1 : offset - 1 + checked(limit)]
+    more = offset - 1 + len(shown) < len(lines)
+    return {"path": path, "commit": commit, "lines": shown, "offset": offset, "total": len(lines), "more": more}
+
+
+@reads
 async def blame(
     *, path: str, revision: str = "", lines: list[int] | None = None, offset: int = 1, limit: int = 1000
 ) -> Blame:
@@ -258,9 +348,7 @@ async def blame(
     """
     subject = await _find(path)
     git = await _open(subject.repository, files=not revision)
-    at = []
-    if revision:  # this command takes no mark for the end of its options
-        at = [(await git.read("rev-parse", "--verify", "--end-of-options", commit_word(revision))).decode().strip()]
+    at = [await _commit_id(git, revision)] if revision else []  # this command takes no mark for the end of its options
     wanted = sorted(set(lines or ()))[: checked(limit) + 1]
     ranges = [f"-L{number},{number}" for number in wanted] or [f"-L{max(offset, 1)},+{limit + 1}"]
     output = await git.read("blame", "--line-porcelain", "--no-textconv", *ranges, *at, "--", subject.name)
@@ -291,6 +379,35 @@ async def branches(*, path: str = ".", remote: bool = False, limit: int = 100) -
     output = await git.read("for-each-ref", "--sort=-committerdate", f"--format={BRANCH_FORMAT}", *kinds)
     found = [_branch_of(fields) for fields in read_branches(output) if not fields[-1]]
     return {"branches": found[: checked(limit)], "total": len(found), "more": len(found) > limit}
+
+
+@reads
+async def tags(*, path: str = ".", limit: int = 100) -> Tags:
+    """List tags, the newest first.
+
+    Args:
+        path: A file or folder of the repository.
+        limit: Maximum number of tags to return.
+
+    Returns:
+        The tags, each with its commit, and the message of the tag or, without one, the subject of the commit.
+
+    Example:
+        [tag["name"] for tag in git.tags(limit=5)["tags"]]
+    """
+    git = await _open((await _find(path)).repository, files=False)
+    output = await git.read("for-each-ref", "--sort=-creatordate", f"--format={TAG_FORMAT}", "refs/tags")
+    found = [
+        Tag(
+            name=name.removeprefix("refs/tags/"),
+            commit=peeled or commit,
+            date=date,
+            author=tagger or author,
+            subject=text,
+        )
+        for name, commit, peeled, date, tagger, author, text in read_tags(output)
+    ]
+    return {"tags": found[: checked(limit)], "total": len(found), "more": len(found) > limit}
 
 
 @idempotent
@@ -382,6 +499,10 @@ async def stash(
 
 async def _open(repository: Repository, *, files: bool) -> Git:
     return await open_git(repository, files=files, standby=current().part(Standby))
+
+
+async def _commit_id(git: Git, revision: str) -> str:
+    return (await git.read("rev-parse", "--verify", "--end-of-options", commit_word(revision))).decode().strip()
 
 
 async def _find(path: str) -> Subject:

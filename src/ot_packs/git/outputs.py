@@ -154,6 +154,13 @@ _BRANCH = (
 BRANCH_FORMAT = "%00".join(_BRANCH)
 """The format of `git for-each-ref` for `read_branches`."""
 
+_TAG = (
+        "%(refname)", "%(objectname)", "%(*objectname)", "%(creatordate:iso-strict)", "%(taggername)", "%(authorname)",
+        "%(contents:subject)",
+)  # fmt: skip
+TAG_FORMAT = "%00".join(_TAG)
+"""The format of `git for-each-ref` for `read_tags`."""
+
 
 BlameLine = tuple[int, str, str, str, str, str, str]
 """Number and text of a line, and commit, author, email, date and subject, which are empty if it is not committed."""
@@ -168,9 +175,18 @@ def read_commits(output: bytes) -> Iterator[list[str]]:
 
 def read_branches(output: bytes) -> Iterator[list[str]]:
     """Yield the fields of each branch; a line holds one."""
+    return _read_refs(output, len(_BRANCH))
+
+
+def read_tags(output: bytes) -> Iterator[list[str]]:
+    """Yield the fields of each tag; a line holds one."""
+    return _read_refs(output, len(_TAG))
+
+
+def _read_refs(output: bytes, count: int) -> Iterator[list[str]]:
     for line in output.split(b"\n"):
         fields = [os.fsdecode(field) for field in line.split(b"\0")]
-        if len(fields) == len(_BRANCH):
+        if len(fields) == count:
             yield fields
 
 

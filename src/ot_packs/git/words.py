@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import calendar
 import os
+import re
 from collections.abc import Sequence
+from datetime import date
 from pathlib import PurePosixPath
 
 from ot.config.paths import FOLDER
@@ -61,6 +64,12 @@ async def require_plain(git: Git, names: Sequence[str], *, verb: str, merges: bo
             )
 
 
+def require_open(name: str) -> None:
+    """Refuse a file that no tool shows."""
+    if is_closed(name):
+        raise ToolError(f"{visible(name)}: tools may not read this file")
+
+
 def is_closed(name: str) -> bool:
     """True for a file that no tool shows or changes."""
     path = PurePosixPath(name.casefold())
@@ -93,6 +102,39 @@ def revision_word(text: str) -> str:
 def commit_word(text: str) -> str:
     """Return a revision that can only mean a commit, and no other object; raises ToolError."""
     return f"{revision_word(text)}^{{commit}}"
+
+
+_DAY = re.compile(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?")
+_NAMED_DAY = re.compile(r"today|yesterday|\d{1,2} [a-z]+\.?,? \d{4}|[a-z]+\.? \d{1,2},? \d{4}", re.IGNORECASE)
+
+
+def start_of(text: str) -> str:
+    """Return the first second of a day, month or year; other times as they are; raises ToolError for no day.
+
+    Git would take a day without a time for the present time of that day.
+    """
+    return _moment(text, "since", end=False)
+
+
+def end_of(text: str) -> str:
+    """Return the last second of a day, month or year; other times as they are; raises ToolError for no day."""
+    return _moment(text, "until", end=True)
+
+
+def _moment(text: str, name: str, *, end: bool) -> str:
+    clock = "23:59:59" if end else "00:00:00"
+    if _NAMED_DAY.fullmatch(text.strip()):
+        return f"{text.strip()} {clock}"
+    found = _DAY.fullmatch(text.strip())
+    if found is None:
+        return text
+    year, month, day = (int(part) if part else None for part in found.groups())
+    try:
+        month = month or (12 if end else 1)
+        day = day or (calendar.monthrange(year or 0, month)[1] if end else 1)
+        return f"{date(year or 0, month, day)} {clock}"
+    except (ValueError, calendar.IllegalMonthError) as error:
+        raise ToolError(f"{name}={visible(text)!r} is not a day: write it as 2026-01-31") from error
 
 
 def checked(limit: int) -> int:

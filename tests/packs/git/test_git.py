@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -24,7 +25,7 @@ async def app(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[App]:
     folder = tmp_path_factory.mktemp("engine") / "p"
     async with open_engine(folder) as app:
         git(folder, "init", "--quiet", "--initial-branch=main")
-        (folder / ".gitignore").write_text("/.onetool\n/packs\n")
+        (folder / ".gitignore").write_text("/.onetool\n/packs\n/dated\n")
         (folder / "src").mkdir()
         (folder / "src" / "a.py").write_text("one\ntwo\nthree\n")
         (folder / "gone.txt").write_text("x\n")
@@ -141,6 +142,80 @@ async def test_what_is_not_there_is_refused_in_a_sentence(app: App, code: str) -
     refusal = await refusal_of(app, code)
 
     assert "incident" not in refusal
+
+
+@pytest.fixture(scope="module")
+async def dated(app: App) -> str:
+    """A repository whose file was renamed, with commits around midnight, tags, and a secret that was committed."""
+    folder = app.loaded.project / "dated"
+    folder.mkdir()
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    (folder / ".onetool").mkdir()
+    (folder / ".onetool" / "secrets.yaml").write_text("key: open-sesame\n")
+    for number, moment in enumerate(["01-01T23:30", "01-02T00:30", "01-02T23:30", "01-03T00:30", "02-01T00:30"]):
+        when = f"2020-{moment}:00"
+        (folder / ("old.txt" if number < 2 else "new.txt")).write_text(f"first\nsecond\nthird\nnumber {number}\n")
+        if number == 2:
+            (folder / "old.txt").unlink()
+        git(folder, "add", "--all", "--force")
+        dates = {"GIT_AUTHOR_DATE": when, "GIT_COMMITTER_DATE": when, "TZ": os.environ.get("TZ", "")}
+        git(folder, "commit", "--quiet", "-m", moment, environ=dates if dates["TZ"] else dates | {"TZ": "UTC"})
+        if number == 1:
+            git(folder, "tag", "light")
+        if number == 3:
+            later = {"GIT_COMMITTER_DATE": "2021-01-01T00:00:00"}
+            git(folder, "tag", "-a", "v1", "-m", "The first release", environ=later)
+    return "dated"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "subjects"),
+    [
+        ("since='2020-01-02', until='2020-01-02'", ["01-02T23:30", "01-02T00:30"]),
+        ("since='2020/1/3'", ["02-01T00:30", "01-03T00:30"]),
+        ("until='2 Jan 2020'", ["01-02T23:30", "01-02T00:30", "01-01T23:30"]),
+        ("since='2020-02'", ["02-01T00:30"]),
+        ("until='2020-01'", ["01-03T00:30", "01-02T23:30", "01-02T00:30", "01-01T23:30"]),
+        ("since='2020-01-02 12:00', until='2020-01-02'", ["01-02T23:30"]),
+        ("since='today'", []),
+        ("path='dated/new.txt'", ["02-01T00:30", "01-03T00:30", "01-02T23:30"]),
+        ("path='dated/new.txt', follow=True, limit=9", [
+            "02-01T00:30", "01-03T00:30", "01-02T23:30", "01-02T00:30", "01-01T23:30"]),
+        ("change='number 3'", ["02-01T00:30", "01-03T00:30"]),
+        ("change='NUMBER 3'", []),
+        ("change='open-sesame'", []),
+    ],
+)  # fmt: skip
+async def test_log_goes_by_whole_days_names_and_changes(
+    app: App, dated: str, arguments: str, subjects: list[str]
+) -> None:
+    log = await value_of(app, f"git.log(**{{'path': '{dated}'}} | dict({arguments}))")
+
+    assert [commit["subject"] for commit in log["commits"]] == subjects
+
+
+async def test_a_file_is_read_as_it_was(app: App, dated: str) -> None:
+    old = await value_of(app, f"git.read(path='{dated}/old.txt', revision='light', offset=3, limit=1)")
+    new = await value_of(app, f"git.read(path='{dated}/new.txt')")
+    closed = await refusal_of(app, f"git.read(path='{dated}/.onetool/secrets.yaml')")
+
+    assert (old["lines"], old["total"], old["more"]) == (["third"], 4, True)
+    assert (new["lines"][-1], new["more"]) == ("number 4", False)
+    assert "open-sesame" not in closed
+
+
+async def test_tags_are_listed_with_their_commits(app: App, dated: str) -> None:
+    tags = await value_of(app, f"git.tags(path='{dated}')")
+    commits = (await value_of(app, f"git.log(path='{dated}')"))["commits"]
+
+    assert [(tag["name"], tag["commit"], tag["subject"]) for tag in tags["tags"]] == [
+        ("v1", commits[1]["commit"], "The first release"),
+        ("light", commits[3]["commit"], "01-02T00:30"),
+    ]
+
+
+async def test_a_day_that_does_not_exist_is_refused(app: App) -> None:
+    assert "is not a day" in await refusal_of(app, "git.log(since='2026-02-31')")
 
 
 async def test_a_person_sees_what_they_agree_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
