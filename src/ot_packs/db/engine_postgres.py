@@ -17,8 +17,10 @@ import asyncpg
 
 from ot.errors import ToolError
 from ot_packs.db.addresses import OFF, PREFER, Encryption, ServerAddress, trusting
+from ot_packs.db.known_names import FUNCTIONS
+from ot_packs.db.reading import attribute_names
 from ot_packs.db.session import Column, ForeignKey, Limits, Row, ServerSession, StatementRows, Table, collect, converted
-from ot_packs.db.statements import Engine, Params, Statement
+from ot_packs.db.statements import Engine, NotReadableError, Params, Statement
 
 _CONNECT = 10.0  # seconds
 _LOST = (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, OSError)
@@ -109,6 +111,7 @@ class PostgresSession(ServerSession):
 
     def read(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
         text, values = statement.bind(params, "$")
+        self._refuse_attributes_that_call(statement)
         with self._transaction(readonly=True):
             return self._collect(text, values, limits)
 
@@ -119,6 +122,7 @@ class PostgresSession(ServerSession):
 
     def explain(self, statement: Statement, params: Params) -> str:
         text, values = statement.bind(params, "$")
+        self._refuse_attributes_that_call(statement)
         with self._transaction(readonly=True):
             return "\n".join(str(line[0]) for line in self.fetch(f"EXPLAIN {text}", *values))
 
@@ -199,6 +203,20 @@ class PostgresSession(ServerSession):
         words = ("is a superuser", "may create roles", "bypasses row security", "may read the server's files",
                  "may write the server's files", "may run programs on the server")  # fmt: skip
         return [word for word, held in zip(words, found[0], strict=True) if held][:3] if found else []
+
+    def _refuse_attributes_that_call(self, statement: Statement) -> None:
+        """Raise NotReadableError for a name after a dot that may call a function which is not listed."""
+        names = sorted(set(attribute_names(statement)) - FUNCTIONS[Engine.POSTGRES])
+        found = names and self.fetch(
+            "SELECT proname FROM pg_proc WHERE proname = ANY($1) AND pronargs >= 1 AND pronargs - pronargdefaults <= 1 "
+            "AND NOT (provolatile = 'i' AND pronamespace = 'pg_catalog'::regnamespace) LIMIT 1",
+            names,
+        )
+        if found:
+            raise NotReadableError(
+                f"{found[0][0]} after a dot may call the function of that name, which is not admitted; "
+                "write a column of that name without its table"
+            )
 
     def _run(self, work: Any) -> Any:
         return self._loop.run_until_complete(work)

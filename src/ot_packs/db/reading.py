@@ -2,19 +2,23 @@
 
 A read-only transaction is not enough: in PostgreSQL's, `COPY … TO PROGRAM` runs programs and `pg_read_file` reads
 files; MariaDB's ends with the first `DROP TABLE`. So a tree is admitted only if it consists of nodes that are known to
-read, and whatever the parser does not know is refused.
+read, and whatever the parser does not know is refused; on a server, so is a function or system table that is not known.
 """
 
 from __future__ import annotations
 
 import logging
 import re
+from collections import Counter
+from itertools import pairwise
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import TokenType
 
-from ot_packs.db.statements import Engine, NotReadableError, Statement, first_line
+from ot_packs.db.known_names import FUNCTIONS, SYNTAX, may_read_table
+from ot_packs.db.statements import Engine, NotReadableError, Statement, Word, first_line
 
 # It warns of whatever it does not understand, which is refused here.
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
@@ -78,6 +82,8 @@ _PACKAGES = re.compile(
     r"(utl|dbms|owa|htp|htf|apex|wwv)_\w+|httpuritype|openrowset|opendatasource|openquery|nextval", re.IGNORECASE
 )
 
+_SIGNS = re.compile(r"[\d\s!-/:-@\[-^`{-~]+")
+
 # Functions in DuckDB that stand for a table and have nothing to do with files.
 _TABLE_FUNCTIONS = re.compile(
     r"range|generate_series|unnest|json_each|json_tree|repeat|repeat_row|generate_subscripts|"
@@ -99,6 +105,9 @@ def require_reading(statement: Statement) -> None:
             clause = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
             raise NotReadableError(f"{clause} is not part of a statement that only reads; {WAY_OUT}")
     refuse_denied_functions(statement)
+    if statement.dialect in FUNCTIONS:
+        _refuse_unlisted_functions(statement, tree)
+        _refuse_unlisted_tables(statement, tree)
     if statement.dialect not in set(Engine):
         _refuse_unknown_functions(statement, tree)
     if statement.dialect == Engine.DUCKDB:
@@ -108,10 +117,11 @@ def require_reading(statement: Statement) -> None:
 def refuse_denied_functions(statement: Statement) -> None:
     """Raise NotReadableError for a function that leaves the tables; the words tell, whatever the tree says."""
     denied = _DENIED_NAMES.get(statement.dialect, _ANY_DENIED)
-    for word, following in zip(statement.words, statement.words[1:], strict=False):
-        if following.raw == "(" and denied.fullmatch(word.text):
+    called = [word.text for word, following in pairwise(statement.words) if following.raw == "("]
+    for name in (*called, *attribute_names(statement)):
+        if denied.fullmatch(name):
             raise NotReadableError(
-                f"{word.text} is not admitted: functions that reach files, programs, locks, settings or other servers "
+                f"{name} is not admitted: functions that reach files, programs, locks, settings or other servers "
                 "are refused, in statements that write too"
             )
 
@@ -126,6 +136,53 @@ def _parse(statement: Statement) -> exp.Expr:
     if len(trees) != 1 or trees[0] is None:
         raise NotReadableError("several statements; call once for each of them")
     return trees[0]
+
+
+def attribute_names(statement: Statement) -> list[str]:
+    """Return the names after a dot, which PostgreSQL may call: `('/etc/passwd'::text).pg_read_file` reads the file."""
+    if statement.dialect != Engine.POSTGRES:
+        return []
+    words = statement.words
+    return [
+        word.text if word.quoted else word.text.lower()
+        for before, word in pairwise(words)
+        if before.raw == "." and word.raw != "*"
+    ]
+
+
+def _refuse_unlisted_functions(statement: Statement, tree: exp.Expr) -> None:
+    """Refuse calls of functions that are not listed, by the words, which are what the server reads."""
+    known = FUNCTIONS[statement.dialect]
+    names = Counter(alias.name.lower() for alias in tree.find_all(exp.TableAlias) if alias.columns)
+    nowhere = Word("", "", quoted=False, spaced=False, kind=TokenType.SPACE)
+    words = (nowhere, nowhere, *statement.words)
+    for owner, before, word, following in zip(words, words[1:], words[2:], words[3:], strict=False):
+        if word.raw == ":=":
+            raise NotReadableError(f"`:=` sets a variable; {WAY_OUT}")
+        if following.raw != "(" or not _is_name(word):
+            continue
+        name = word.text.split()[-1].lower()
+        if before.raw == ".":
+            listed = owner.text.lower() == "pg_catalog" and name in known
+        else:
+            listed = name in known or (name in SYNTAX and not word.quoted) or before.text.lower() == "tablesample"
+        if not listed:
+            names[name] -= 1  # the columns of a WITH or of an alias are named like this too, once for each of them
+            if before.raw == "." or names[name] < 0:
+                raise NotReadableError(f"the function {word.text} is not known to only read; {WAY_OUT}")
+
+
+def _is_name(word: Word) -> bool:
+    return word.kind is TokenType.IDENTIFIER or not (word.quoted or _SIGNS.fullmatch(word.raw))
+
+
+def _refuse_unlisted_tables(statement: Statement, tree: exp.Expr) -> None:
+    for table in tree.find_all(exp.Table):
+        if isinstance(table.this, exp.Identifier) and not may_read_table(statement.dialect, table.db, table.name):
+            raise NotReadableError(
+                f"the system table {table.name} is not admitted: it may hold settings, accounts or files of the "
+                "server; information_schema is, and the tables that describe tables and their use"
+            )
 
 
 def _refuse_other_table_functions(tree: exp.Expr) -> None:
