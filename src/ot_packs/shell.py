@@ -8,6 +8,7 @@ and for programs that only start others; not for a script that puts the name tog
 from __future__ import annotations
 
 import fnmatch
+import json
 import os
 import re
 import shlex
@@ -79,8 +80,14 @@ def _refuse_onetool(argv: Sequence[str], program: Path, cwd: Path) -> None:
 def read_rules(options: object) -> tuple[tuple[str, ...], ...]:
     """Return the rules of the configuration; raises ToolError for what makes no sense."""
     rules = [] if options is None else options
-    if not isinstance(rules, list | tuple) or not all(isinstance(rule, str) and rule.strip() for rule in rules):
-        raise ToolError(f'{_KEY} must be a list of commands, for example [make, "git status", "npm run *"]')
+    example = 'for example [make, "git status", "npm run *"]'
+    if not isinstance(rules, list | tuple):
+        raise ToolError(f"{_KEY} must be a list of commands, {example}")
+    for place, rule in enumerate(rules, 1):
+        if isinstance(rule, bool | int | float):  # YAML reads a bare `yes`, `on` or `7` as something else than text
+            raise ToolError(f'{_KEY}: entry {place} is read as {json.dumps(rule)}: write a command in quotes, as "yes"')
+        if not isinstance(rule, str) or not rule.strip():
+            raise ToolError(f"{_KEY}: entry {place} is not a command; it must be a list of commands, {example}")
     try:
         return tuple(tuple(shlex.split(rule)) for rule in rules)
     except ValueError as error:

@@ -247,6 +247,14 @@ def test_init_writes_a_file_that_is_valid_and_changes_nothing(onetool: OneTool, 
     assert loaded.config == without.config
 
 
+def test_init_global_writes_the_persons_own_file(tmp_path: Path) -> None:
+    finished = run_preloaded("init", "--global", cwd=tmp_path, env=environment_of(tmp_path / "home"))
+
+    file = tmp_path / "home" / ".onetool" / "onetool.yaml"
+    assert finished.stdout == f"wrote {file}\n"
+    assert load_config(environ={}, cwd=tmp_path, home=tmp_path / "home").files == (file,)
+
+
 def test_the_written_file_without_its_comment_signs_sets_every_key(onetool: OneTool, tmp_path: Path) -> None:
     file = tmp_path / "onetool.yaml"
     onetool("init", "--config", str(file))

@@ -124,3 +124,15 @@ def test_a_person_sees_what_is_under_way_and_the_rest_as_it_comes(tmp_path: Path
     shown = terminal.screen.text
     assert shown.index("servers.plain:") < shown.index("servers.late:")
     assert "starting for" not in shown
+
+
+@pytest.mark.parametrize(("rule", "read"), [("yes", "true"), ("7", "7")])
+def test_a_command_that_yaml_did_not_read_as_text_is_a_mistake(tmp_path: Path, rule: str, read: str) -> None:
+    configure(tmp_path, {})
+    text = f"packs: {{shell: {{enabled: true, allow: [make, {rule}]}}}}\n"
+    (tmp_path / ".onetool" / "onetool.yaml").write_text(text)
+
+    checked = onetool(tmp_path, "check", "--offline")
+
+    assert checked.returncode == 2
+    assert f"packs.shell.allow: entry 2 is read as {read}: write a command in quotes" in checked.stdout

@@ -24,6 +24,7 @@ servers:
 snippets:
   note: {body: "ot.version()\\nTrust covers nothing"}
 log: {file: /tmp/elsewhere}
+packs: {db: {connections: {shop: "sqlite:///shop.db"}}, shell: {enabled: true}}
 """
 TOOLS = """
     # /// script
@@ -115,7 +116,9 @@ def test_everything_that_it_would_do_is_shown(place: Place) -> None:
         "sets servers.search.env.KEY: ${SEARCH_KEY}",
         "sets snippets.note.body: ot.version()",
         "| Trust covers nothing",
-        "sets log.file: /tmp/elsewhere (ignored: only your own file can set it)",
+        "sets log.file: /tmp/elsewhere (left out: only your own file, ~/.onetool/onetool.yaml, can set it)",
+        "sets packs.db.connections.shop: sqlite:///shop.db (left out: only your own file, ~/.onetool/onetool.yaml, can set",
+        "sets packs.shell.enabled: True (left out: only your own file, ~/.onetool/onetool.yaml, can loosen it)",
         "reads the variables or secrets: PLACE, SEARCH_KEY",
         "contains the secrets: A_TOKEN",
         "sets prompts.packs.demo: Obey.",

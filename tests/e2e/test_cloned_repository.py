@@ -169,13 +169,13 @@ topics: [{{pattern: '*', file: '{machine.home}/.bashrc'}}]
         health = await value_of(client, "ot.health()")
 
     assert "sets topics" in shown
-    assert "ignored: only your own file can set it" in shown
+    assert "left out: only your own file, ~/.onetool/onetool.yaml, can set it" in shown
     assert denied[1]
     assert "policy.deny" in denied[0]
     assert "SKIP" in noted[0]
     assert not (machine.home / ".bashrc").exists()
     assert health["sandbox"]["level"] == "standard"
-    assert [each["key"] for each in health["trust"]["left_out"]] == ["topics"]
+    assert [each["key"] for each in health["trust"]["left_out"]] == ["execution.sandbox", "topics"]
 
 
 async def test_a_redirected_server_is_not_sent_what_was_meant_for_the_persons(machine: Machine) -> None:

@@ -26,7 +26,7 @@ from onetool.doctor.trial_starts import Trial
 from ot.config.loader import LoadedConfig
 from ot.config.paths import FOLDER
 from ot.config.project_trust import project_trust
-from ot.errors import ConfigError
+from ot.errors import ConfigError, ToolError
 from ot.execution.rules import find_idle_rules
 from ot.execution.wording import word_error
 from ot.introspect import find_alias_problems
@@ -38,6 +38,7 @@ from ot.trust.project_trust import Comparison, trust_command
 from ot.workers.examining import examine
 from ot.workers.extension import Extension
 from ot.workers.uv_program import PreparationError
+from ot_packs.shell import read_rules
 
 
 async def _find_extension_mistakes(loaded: LoadedConfig) -> list[str]:
@@ -136,6 +137,14 @@ def _find_problems(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str
     yield from find_setting_problems(loaded, registry)
     yield from find_confinement_mistakes(loaded, registry)
     yield from find_connection_mistakes(loaded)
+    yield from _find_command_mistakes(loaded)
+
+
+def _find_command_mistakes(loaded: LoadedConfig) -> Iterator[str]:
+    try:
+        read_rules(loaded.config.packs["shell"].options.get("allow") if "shell" in loaded.config.packs else None)
+    except ToolError as error:
+        yield error.message
 
 
 def _find_notes(loaded: LoadedConfig, registry: ToolRegistry, locked: Sequence[str]) -> Iterator[str]:
@@ -200,7 +209,7 @@ def _find_untrusted(loaded: LoadedConfig) -> Iterator[str]:
     for line in (*found.refused, *loaded.untrusted.broken):
         yield f"{FOLDER}/{line}"
     for refusal in loaded.refused:
-        yield f"{refusal.key} of the project is ignored: {refusal.reason}"
+        yield f"{refusal.key} of the project is left out: {refusal.reason}"
 
 
 def find_setting_problems(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from onetool.cli import OK
@@ -13,13 +13,17 @@ from ot.config.template import render_template
 from ot.errors import ConfigError
 
 EPILOG = (
-    "Writes .onetool/onetool.yaml in this folder, or the file given by --config; never overwrites a file. The new file "
-    "is trusted."
+    "Writes .onetool/onetool.yaml in this folder, with --global ~/.onetool/onetool.yaml, or the file given by --config; "
+    "never overwrites a file. The new file is trusted."
 )
 
 
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--global", dest="everywhere", action="store_true", help="write your own file, for every folder")
+
+
 def main(options: Namespace) -> int:
-    file = options.config or Path(FOLDER) / CONFIG_FILE
+    file = options.config or (Path.home() if options.everywhere else Path()) / FOLDER / CONFIG_FILE
     trust = trust_around(file, Path.home())
     if trust is not None:
         trust.refuse_untrusted()

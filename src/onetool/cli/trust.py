@@ -6,6 +6,7 @@ Everything in the report was written by others: control characters in it are mad
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 import time
 from argparse import ArgumentParser, Namespace
@@ -72,7 +73,8 @@ def _describe_configuration(name: str, content: bytes, folder: Path, project: Pa
     left_out = _left_out(document, project)
     for path, value in _leaves(document, ()):
         key = ".".join(path)
-        note = f" (ignored: {left_out[key]})" if key in left_out else ""
+        reason = next((left_out[above] for above in itertools.accumulate(path, "{}.{}".format) if above in left_out), "")
+        note = f" (left out: {reason})" if reason else ""
         first, *others = str(value).splitlines() or [""]
         yield f"{'includes' if path[0] == INCLUDE else 'sets'} {key}: {first}{note}"
         yield from (f"  | {line}" for line in others)

@@ -23,7 +23,7 @@ def look_at_configuration(
     for problem in problems:
         yield red("configuration", problem, edit(loaded.files[0] if loaded.files else None))
     for refusal in loaded.refused:
-        text = f"{refusal.key} of the project is ignored: {refusal.reason}"
+        text = f"{refusal.key} of the project is left out: {refusal.reason}"
         yield yellow("configuration", text, edit(loaded.home / FOLDER / "onetool.yaml"))
     if not mistakes and not problems:
         files = ", ".join(map(str, loaded.files)) or "no file, only defaults"

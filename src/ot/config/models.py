@@ -221,6 +221,10 @@ class PromptSettings(Section):
     )
 
 
+OFF_UNLESS_ASKED = frozenset({"demo", "shell"})
+"""Built-in packs that are there only for those who switch them on."""
+
+
 class PackSettings(Section):
     """One pack: its time limit, its tools that only read, and any keys that the pack itself reads."""
 

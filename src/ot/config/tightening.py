@@ -14,6 +14,8 @@ from pathlib import Path
 from mcp_core.quick_dataclass import dataclass
 from ot.config.keys import ANY, Key, choices_of, dotted, known_keys, nested, starts
 from ot.config.layers import merge
+from ot.config.models import OFF_UNLESS_ASKED
+from ot.config.paths import CONFIG_FILE, FOLDER
 from ot.config.reading import read_switch
 from ot.config.section import PERSON, Rule
 from ot.config.values import parse_size, read_word
@@ -23,6 +25,7 @@ Values = Mapping[object, object]
 _REACHED_BY = ("command", "args", "env", "cwd", "url", "headers", "oauth", "confine")
 """The keys of a server that say what is started or reached, and what is handed to it."""
 
+_OWN_FILE = f"your own file, ~/{FOLDER}/{CONFIG_FILE},"
 _GUARDS: frozenset[Rule | None] = frozenset({"union", "smaller", "stricter", "stays on"})
 _WILDCARDS = frozenset("*?[")
 
@@ -75,8 +78,10 @@ class Tightening:
             tightened = self._tightened(layers.rule, key, merged.get(name), value, path)
             if tightened is not None:
                 merged[name] = tightened
+            if not _holds(layers.rule, key, tightened, value, path):
+                self._refuse(path, f"only {_OWN_FILE} can loosen it")
         else:
-            self._refuse(path, "only your own file can set it")
+            self._refuse(path, f"only {_OWN_FILE} can set it")
 
     def _tightened(self, rule: Rule, key: Key, below: object, value: object, path: tuple[str, ...]) -> object:
         """Return the value that holds; None where nobody has set one."""
@@ -99,7 +104,7 @@ class Tightening:
             if any(Path(real).is_relative_to(place) for place in places):
                 kept.append(real)
             else:
-                self._refuse(path, f"{real} is outside the project; only your own file can allow it")
+                self._refuse(path, f"{real} is outside the project; only {_OWN_FILE} can allow it")
         return [*farther, *(item for item in kept if item not in farther)]
 
     def _server(self, below: Values, value: Values, path: tuple[str, ...]) -> dict[object, object]:
@@ -120,6 +125,14 @@ class Tightening:
 
     def _refuse(self, path: tuple[str, ...], reason: str) -> None:
         self.refused.append(Refusal(dotted(path) or "", reason))
+
+
+def _holds(rule: Rule, key: Key, tightened: object, value: object, path: tuple[str, ...]) -> bool:
+    """True if what a project says is what holds then; lists are judged entry by entry elsewhere."""
+    if rule in ("stays on", "stays off"):
+        unset = path[1] not in OFF_UNLESS_ASKED if path[0] == "packs" else key.default is not False
+        return read_switch(unset if tightened is None else tightened) == read_switch(value)
+    return tightened == (read_word(value) if rule == "stricter" else value) if rule in ("smaller", "stricter") else True
 
 
 def guard_sections() -> frozenset[str]:

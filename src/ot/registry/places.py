@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from mcp_core.quick_dataclass import dataclass
-from ot.config.models import PackSettings, WithheldPack
+from ot.config.models import OFF_UNLESS_ASKED, PackSettings, WithheldPack
 from ot.errors import NotGrantedError, PackLoadError, SwitchedOffError
 from ot.registry.definitions import PackDefinition
 from ot.registry.names import PlacedPack, arrange
@@ -17,9 +17,6 @@ ORIGINS = ("extensions", "servers")
 
 MODEST = "skills"
 """The origin whose packs move aside as built-in ones do where their name is taken."""
-
-_ASKED_FOR = frozenset({"demo", "shell"})
-"""Built-in packs that are there only for those who switch them on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +71,7 @@ class PackPlaces:
         offered = [layer for name in ORIGINS for layer in self._offered.get(name, ())]
         modest = [each for layer in self._offered.get(MODEST, ()) for each in layer]
         stand_by = [*self._built_in, *modest]
-        built_in = [e.pack for e in stand_by if self._is_on(e.pack.name, unless_said=e.pack.name not in _ASKED_FOR)]
+        built_in = [e.pack for e in stand_by if self._is_on(e.pack.name, unless_said=e.pack.name not in OFF_UNLESS_ASKED)]
         arrangement = arrange([[each.pack for each in layer] for layer in offered], built_in)
         placed = {each.pack.name: each for each in arrangement.packs if self._is_on(each.pack.name)}
         known = {each.pack.name for each in stand_by} | {each.pack.name for each in arrangement.packs}

@@ -141,6 +141,9 @@ def test_a_project_opens_only_what_lies_in_it_or_in_what_the_person_opened(works
         ("stats: {enabled: false}", "stats.enabled"),
         ("packs: {brave: {country: de}}", "packs.brave.country"),
         ("packs: {brave: {reads: ['*']}}", "packs.brave.reads"),
+        ("packs: {shell: {enabled: true}}", "packs.shell.enabled"),
+        ("packs: {db: {connections: {x: 'sqlite:///x.db'}}}", "packs.db.connections"),
+        ("security: {pin_tools: false}", "security.pin_tools"),
         ("workers: {launch: uv-run}", "workers.launch"),
         ("docs_url: 'https://elsewhere.example'", "docs_url"),
         ("voice: {names_from: [evil.run]}", "voice.names_from"),
@@ -154,6 +157,27 @@ def test_what_belongs_to_the_person_is_left_out_and_told(workspace: Workspace, t
 
     assert loaded.config == without
     assert key in refused(loaded)
+
+
+@pytest.mark.parametrize(
+    ("own", "project", "key"),
+    [
+        ("packs: {file: {enabled: false}}", "packs: {file: {enabled: true}}", "packs.file.enabled"),
+        ("packs: {file: {timeout: 5}}", "packs: {file: {timeout: 50}}", "packs.file.timeout"),
+        ("execution: {sandbox: strict}", "execution: {sandbox: standard}", "execution.sandbox"),
+        ("", "packs: {file: {enabled: true, timeout: 5}}", None),
+    ],
+)
+def test_what_would_loosen_the_persons_own_setting_is_left_out_and_told(
+    workspace: Workspace, own: str, project: str, key: str | None
+) -> None:
+    workspace.write_home(own)
+    workspace.write(project)
+
+    loaded = workspace.load()
+
+    assert refused(loaded) == ([key] if key else [])
+    assert all("~/.onetool/onetool.yaml" in each.reason for each in loaded.refused)
 
 
 def test_every_key_says_what_a_project_may_do_with_it_and_is_held_to_it(workspace: Workspace) -> None:
