@@ -27,7 +27,9 @@ def hello() -> str:
 '''
 
 
-OFF = "The pack {0} is switched off. A person can switch it on in their ~/.onetool/onetool.yaml: packs.{0}.enabled: true."
+OFF = (
+    "The pack {0} is switched off. A person can switch it on in their ~/.onetool/onetool.yaml: packs.{0}.enabled: true."
+)
 
 
 async def test_a_newcomer_has_no_demo_and_is_told_how_to_switch_it_on(tmp_path: Path) -> None:

@@ -73,7 +73,9 @@ def _describe_configuration(name: str, content: bytes, folder: Path, project: Pa
     left_out = _left_out(document, project)
     for path, value in _leaves(document, ()):
         key = ".".join(path)
-        reason = next((left_out[above] for above in itertools.accumulate(path, "{}.{}".format) if above in left_out), "")
+        reason = next(
+            (left_out[above] for above in itertools.accumulate(path, "{}.{}".format) if above in left_out), ""
+        )
         note = f" (left out: {reason})" if reason else ""
         first, *others = str(value).splitlines() or [""]
         yield f"{'includes' if path[0] == INCLUDE else 'sets'} {key}: {first}{note}"

@@ -71,7 +71,9 @@ class PackPlaces:
         offered = [layer for name in ORIGINS for layer in self._offered.get(name, ())]
         modest = [each for layer in self._offered.get(MODEST, ()) for each in layer]
         stand_by = [*self._built_in, *modest]
-        built_in = [e.pack for e in stand_by if self._is_on(e.pack.name, unless_said=e.pack.name not in OFF_UNLESS_ASKED)]
+        built_in = [
+            e.pack for e in stand_by if self._is_on(e.pack.name, unless_said=e.pack.name not in OFF_UNLESS_ASKED)
+        ]
         arrangement = arrange([[each.pack for each in layer] for layer in offered], built_in)
         placed = {each.pack.name: each for each in arrangement.packs if self._is_on(each.pack.name)}
         known = {each.pack.name for each in stand_by} | {each.pack.name for each in arrangement.packs}
