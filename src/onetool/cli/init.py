@@ -13,7 +13,7 @@ from ot.config.template import render_template
 from ot.errors import ConfigError
 
 EPILOG = (
-    "Writes .onetool/onetool.yaml in this folder, with --global ~/.onetool/onetool.yaml, or the file given by --config; "
+    "Writes .onetool/onetool.yaml here, with --global ~/.onetool/onetool.yaml, or the file that --config names; "
     "never overwrites a file. The new file is trusted."
 )
 

@@ -311,8 +311,8 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     ),
     errors.SwitchedOffError: lambda error: (
         f"The {error.kind} {error.name} is switched off. "
-        f"A person can switch it on in {'their ~/.onetool/onetool.yaml' if error.kind == 'pack' else 'the configuration'}: "
-        f"{error.key}: true."
+        f"A person can switch it on in "
+        f"{'their ~/.onetool/onetool.yaml' if error.kind == 'pack' else 'the configuration'}: {error.key}: true."
     ),
     errors.UnknownToolError: _word_unknown_tool,
     errors.NameTooLongError: lambda error: (
