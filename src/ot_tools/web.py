@@ -9,7 +9,8 @@ import anyio
 from ot.context import current
 from ot.effects import reads
 from ot.errors import CallError, ToolError
-from ot_packs.web.bodies import body_of, encode_body
+from ot_packs.web.bodies import body_of, check_headers, encode_body
+from ot_packs.web.feeds import FeedEntry
 from ot_packs.web.fetching import Fetcher, cut, open_fetcher
 from ot_packs.web.sitemaps import list_site
 
@@ -49,6 +50,14 @@ class BatchPage(TypedDict):
 
 class Links(TypedDict):
     links: list[Link]
+    total: int
+    more: bool
+
+
+class FeedEntries(TypedDict):
+    url: str
+    title: str
+    entries: list[FeedEntry]
     total: int
     more: bool
 
@@ -173,6 +182,34 @@ async def links(*, url: str, query: str | None = None, limit: int = 200) -> Link
     return {"links": found[:limit], "total": len(found), "more": len(found) > limit}
 
 
+@reads
+async def feed(*, url: str, offset: int = 0, limit: int = 50) -> FeedEntries:
+    """Read the entries of a feed: RSS, Atom or JSON Feed.
+
+    Args:
+        url: The feed, or a page that names one.
+        offset: Number of entries to skip.
+        limit: Maximum number of entries.
+
+    Returns:
+        The `entries` with `title`, `url`, `date`, `author` and `summary`, their `total`, and whether there are `more`.
+
+    Example:
+        [(entry["date"], entry["title"]) for entry in web.feed(url="https://docs.example.com/news.xml")["entries"]]
+    """
+    async with open_fetcher() as fetcher:
+        address, found = await fetcher.read_feed(url)
+    entries = found["entries"][offset : offset + limit]
+    total = len(found["entries"])
+    return {
+        "url": address,
+        "title": found["title"],
+        "entries": entries,
+        "total": total,
+        "more": offset + len(entries) < total,
+    }
+
+
 async def request(
     *,
     method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
@@ -184,10 +221,12 @@ async def request(
 ) -> Response:
     """Make a plain HTTP request; the response is returned whatever its status.
 
+    A GET or HEAD that is answered with 429 or 503 is made again as long as the call has time.
+
     Args:
         method: The HTTP method.
         url: A public address.
-        headers: Request headers.
+        headers: Request headers; `Host` follows from the address and cannot be set.
         json: A value to send as JSON.
         form: Fields to send as a form.
         text: Text to send as it is.
@@ -198,6 +237,7 @@ async def request(
     Example:
         web.request(method="POST", url="https://api.example.com/items", json={"name": "pear"})["status"]
     """
+    check_headers(headers or {})
     content, kind = encode_body(json, form, text)
     async with open_fetcher() as fetcher:
         answer = await fetcher.request(method, url, headers=kind | (headers or {}), content=content)

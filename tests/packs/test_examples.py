@@ -137,6 +137,7 @@ async def site() -> AsyncIterator[Site]:
         for path in ("/guide", "/a", "/b"):
             site.page(path, page)
         site.page("/items", "{}", "application/json")
+        site.page("/news.xml", "<rss><channel><item><title>News</title></item></channel></rss>", "application/rss+xml")
         site.page("/sitemap.xml", "<urlset><url><loc>https://docs.example.com/a</loc></url></urlset>", "text/xml")
         yield site
 

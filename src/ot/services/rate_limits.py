@@ -85,5 +85,9 @@ class RateLimits:
     def __init__(self) -> None:
         self._paces: dict[tuple[str, str], RateLimit] = {}
 
+    def known(self, service: str, key: str) -> RateLimit | None:
+        """Return the rate limit of a key that was used before."""
+        return self._paces.get((service, key))
+
     def pace_of(self, service: str, key: str) -> RateLimit:
         return self._paces.setdefault((service, key), RateLimit())

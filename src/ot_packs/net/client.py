@@ -16,6 +16,7 @@ import anyio
 import httpcore2
 import httpx2
 
+from mcp_core.distribution import DISTRIBUTION, VERSION
 from ot.errors import ServiceUnavailableError, ToolError
 from ot.services.trusted_roots import trusted_roots
 from ot_packs.net.addresses import Allowed, Target, check_address, read_target
@@ -23,7 +24,7 @@ from ot_packs.net.addresses import Allowed, Target, check_address, read_target
 MAX_REDIRECTS = 10
 _CONNECTIONS = 20
 _TIMEOUT = httpx2.Timeout(20.0, connect=10.0)
-AGENT = "onetool (+https://onetool.beycom.online)"
+AGENT = f"{DISTRIBUTION}/{VERSION}"
 
 
 class GuardedClient(httpx2.AsyncClient):

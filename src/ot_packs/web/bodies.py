@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import html
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import urldefrag, urlencode, urljoin
 
 from mcp_core.json_types import Json
 from mcp_core.nearest_names import nearest
@@ -49,6 +50,29 @@ def _known(name: str) -> str | None:
     except (LookupError, ValueError):
         return None
     return _MEANT.get(info.name, info.name) if info._is_text_encoding else None  # noqa: SLF001 - what bytes.decode asks
+
+
+_HIDDEN = re.compile(r"<!--.*?-->|<(script|noscript|template|style)\b.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_REFRESH = re.compile(
+    r"<meta\b(?=[^>]*http-equiv\s*=\s*[\"']?refresh\b)[^>]*?content\s*=\s*(\"[^\"]*\"|'[^']*')", re.IGNORECASE
+)
+_DELAYED = re.compile(r"\s*(\d{1,2})(?:\.\d*)?\s*[;,]\s*url\s*=\s*[\"']?([^\"']+)", re.IGNORECASE)
+_LONGEST_DELAY = 5  # seconds; a page that stays longer is meant to be read
+_READ = 65_536  # bytes of a page in which it may say that it leads elsewhere
+
+
+def find_refresh(answer: Answer) -> str | None:
+    """Return the address to which a page of HTML sends its reader at once; None if it is meant to be read."""
+    text = _HIDDEN.sub("", decode_page(answer.body[:_READ], answer.charset)[0])
+    found = _REFRESH.search(text)
+    target = _DELAYED.match(html.unescape(found[1][1:-1])) if found else None
+    if target is None or int(target[1]) > _LONGEST_DELAY:
+        return None
+    try:
+        address = urldefrag(urljoin(answer.url, target[2].strip())).url
+    except ValueError:
+        return None
+    return address if address != urldefrag(answer.url).url else None
 
 
 _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
@@ -94,6 +118,21 @@ def _headings(lines: Sequence[str]) -> Iterator[Heading]:
             fence = "" if fence and marker[1].startswith(fence) else fence or marker[1]
         elif not fence and (found := _HEADING.match(line)):
             yield Heading(number, len(found[1]), _LINK.sub(r"\1", found[2]).strip())
+
+
+_OWN = {"host", "content-length", "transfer-encoding"}
+
+
+def check_headers(headers: Mapping[str, str]) -> None:
+    """Refuse headers that would contradict the address or the body of a request; raises ToolError.
+
+    A `Host` of the code's own would reach another site behind the same address than the one that was checked.
+    """
+    for name in headers:
+        if name.strip().lower() in _OWN:
+            raise ToolError(
+                f"the header {name.strip()} follows from the address and the body of the request: leave it out"
+            )
 
 
 def encode_body(value: Json, form: dict[str, str] | None, text: str | None) -> tuple[bytes | None, dict[str, str]]:

@@ -16,14 +16,19 @@ from anyio import to_thread
 from mcp_core.atomic_write import write_file
 from ot.context import CallContext, current
 from ot.errors import CallError, ToolError
+from ot.services.rate_limits import QueueTooLongError, RateLimit, RateLimits, Turn
+from ot.services.retry_after import read_wait
 from ot_packs.helper_results import call_helper
 from ot_packs.net.addresses import Allowed, read_allowed, read_target
-from ot_packs.net.client import AGENT, Answer, GuardedClient, ask
+from ot_packs.net.client import AGENT, MAX_REDIRECTS, Answer, GuardedClient, ask
 from ot_packs.net.services import phrase_of
-from ot_packs.web.bodies import decode_page, find_section
+from ot_packs.web.bodies import decode_page, find_refresh, find_section
 from ot_packs.web.cache import KeptPage, PageCache, questions
+from ot_packs.web.feeds import Feed
 from ot_packs.web.page import Page
 
+_BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+_GIVE_UP = 5.0  # seconds; a site that is unavailable, and does not say for how long, is not waited for any longer
 _MAX_RULES = 500_000  # bytes that are read of a robots.txt, as the standard asks for
 
 
@@ -116,9 +121,34 @@ class Fetcher:
     async def request(
         self, method: str, url: str, *, headers: Mapping[str, str] | None = None, content: bytes | None = None
     ) -> Answer:
-        """Make a plain request, whose answer is not kept; raises AddressRefusedError, ToolError and others."""
+        """Make a plain request, whose answer is not kept; raises AddressRefusedError, ToolError and others.
+
+        If it only reads, and the site says that it is busy, it is made again as long as this call has time.
+        """
         self.check(url)
-        return await ask(self._client, method, url, limit=self._max_size, headers=headers, content=content)
+        paces, site = self._context.part(RateLimits), urlsplit(url).netloc
+        while True:
+            turn = await self._take_turn(paces.known("web", site), site)
+            answer = await ask(self._client, method, url, limit=self._max_size, headers=headers, content=content)
+            if answer.status not in _BUSY or method not in ("GET", "HEAD"):
+                if pace := paces.known("web", site):
+                    pace.go_on()
+                return answer
+            asked = read_wait(answer.headers)
+            if asked is not None and asked > self._context.remaining():
+                return answer
+            wait = paces.pace_of("web", site).put_off(turn, asked)
+            most = self._context.remaining()
+            if wait > (
+                most if asked is not None or answer.status == HTTPStatus.TOO_MANY_REQUESTS else min(most, _GIVE_UP)
+            ):
+                return answer
+
+    async def _take_turn(self, pace: RateLimit | None, site: str) -> Turn:
+        try:
+            return await pace.take_turn(0.0, within=self._context.remaining()) if pace else Turn(0)
+        except QueueTooLongError as error:
+            raise ToolError(f"{site} has asked for no more requests in the next {error.wait:.3g} s") from error
 
     async def expect(self, urls: Sequence[str]) -> None:
         """Look up addresses among the kept pages, all at once, before `get` asks for one after the other."""
@@ -138,7 +168,19 @@ class Fetcher:
         self._cache.close()
 
     async def get(self, url: str) -> tuple[Answer, bool]:
-        """Return a page and whether it was kept; raises ToolError for an answer that is an error."""
+        """Return a page and whether it was kept; raises ToolError for an answer that is an error.
+
+        A page that only leads to another one (`<meta http-equiv="refresh">`) is followed there.
+        """
+        answer, kept = await self._get_one(url)
+        for _ in range(MAX_REDIRECTS):
+            target = find_refresh(answer) if answer.media_type in _HTML else None
+            if target is None:
+                break
+            answer, kept = await self._get_one(target)
+        return answer, kept
+
+    async def _get_one(self, url: str) -> tuple[Answer, bool]:
         self.check(url)
         if url not in self._found:
             await self.expect([url])
@@ -146,11 +188,13 @@ class Fetcher:
         if kept is not None and fresh:
             return kept, True
         headers = questions(kept.headers) if kept is not None else {}
-        answer = await ask(self._client, "GET", url, limit=self._max_size, headers=headers)
+        answer = await self.request("GET", url, headers=headers)
         if kept is not None and answer.status == HTTPStatus.NOT_MODIFIED:
             answer = Answer(kept.url, 200, kept.headers | dict(answer.headers), kept.body)
         if answer.status >= 400:
-            raise ToolError(f"{url[:200]} answers {answer.status} {phrase_of(answer.status)}")
+            asked = read_wait(answer.headers) if answer.status in _BUSY else None
+            wait = f", and asks to wait {asked:,.0f} s, longer than this call may take" if asked else ""
+            raise ToolError(f"{url[:200]} answers {answer.status} {phrase_of(answer.status)}{wait}")
         self._new.append((url, answer))
         self._unkept += len(answer.body)
         if self._unkept > _MOST_UNKEPT:
@@ -169,6 +213,17 @@ class Fetcher:
         page = await call_helper("web", "ot_packs.web.page", "read_page", options, Page)
         page["metadata"]["charset"] = charset
         return page | {"text": html} if form == "html" else page
+
+    async def read_feed(self, url: str) -> tuple[str, Feed]:
+        """Return a feed and its address, which may be that of a page that names it; raises ToolError."""
+        for _ in range(2):
+            answer, _ = await self.get(url)
+            text = decode_page(answer.body, answer.charset)[0]
+            feed = await call_helper("web", "ot_packs.web.feeds", "read_feed", {"text": text, "url": answer.url}, Feed)
+            if not feed["elsewhere"]:
+                return answer.url, feed
+            url = feed["elsewhere"]
+        raise ToolError(f"{url[:200]} is not a feed")
 
     async def _read_document(self, answer: Answer) -> Page:
         """Let the pack `convert` read a document, in a helper that may read this one file and nothing else."""

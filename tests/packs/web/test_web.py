@@ -8,6 +8,8 @@ from pathlib import Path
 
 import openpyxl
 import pytest
+import yaml
+from anyio.abc import SocketStream
 
 from tests.packs.web.site import Reader, head, open_reader
 
@@ -232,3 +234,118 @@ async def test_a_document_is_read_as_convert_reads_it(reader: Reader) -> None:
 
     assert "pears and apples" in seen
     assert "xlsx" in seen
+
+
+class Busy:
+    """Refuses as many requests as it should, of those that come together all but one."""
+
+    def __init__(self, status: int, refusals: int, **headers: str) -> None:
+        self.asked = 0
+        self._refusals = refusals
+        self._refusal = head(status, **{"content-length": "0", **headers})
+
+    async def __call__(self, stream: SocketStream) -> None:
+        self.asked += 1
+        answer = head(200, **{"content-type": "text/plain", "content-length": "4"}) + b"here"
+        await stream.send(self._refusal if self.asked <= self._refusals else answer)
+
+
+@pytest.mark.parametrize(
+    ("status", "headers"), [(429, {"retry-after": "1"}), (503, {"retry-after": "1"}), (429, {}), (503, {})]
+)
+async def test_a_busy_site_is_waited_for_and_eight_at_once_all_succeed(
+    reader: Reader, status: int, headers: dict[str, str]
+) -> None:
+    reader.site.answers["/busy"] = busy = Busy(status, 8, **headers)
+    url = reader.site.address("/busy")
+    calls = f'ot.parallel(*[lambda: web.fetch(url="{url}")["text"] for _ in range(8)])'
+
+    assert await reader.run(calls) == str(["here"] * 8).replace("'", "")
+    assert busy.asked >= 9
+
+
+async def test_a_site_that_asks_to_wait_longer_than_the_call_is_named_at_once(reader: Reader) -> None:
+    reader.site.answers["/busy"] = busy = Busy(429, 99, **{"retry-after": "3600"})
+    url = reader.site.address("/busy")
+
+    message = await reader.mistake(f'web.fetch(url="{url}")')
+
+    assert "answers 429 Too Many Requests, and asks to wait 3,600 s, longer than this call may take" in message
+    assert await reader.run(f'web.request(method="GET", url="{url}")["status"]') == "429"
+    assert await reader.run(f'web.request(method="POST", url="{url}")["status"]') == "429"
+    assert busy.asked == 3
+
+
+async def test_a_page_that_leads_elsewhere_is_followed(reader: Reader) -> None:
+    target = reader.site.page("/new", "<html><body><p>Here it is.</p></body></html>")
+    moved = reader.site.page("/moved", "<html><head><META content=\"0; URL='/new'\" http-equiv=refresh></head></html>")
+    stays = "<html><head><meta http-equiv=refresh content='{}'></head><body><p>Stay.</p></body></html>"
+    reloads = reader.site.page("/reloads", stays.format("0; url=/reloads"))
+    slow = reader.site.page("/slow", stays.format("30; url=/new"))
+    hidden = reader.site.page("/hidden", f"<noscript>{stays.format('0; url=/new')}</noscript><p>Stay.</p>")
+
+    assert await reader.run(f'p = web.fetch(url="{moved}")\n[p["text"], p["url"] == "{target}"]') == (
+        "[Here it is., true]"
+    )
+    assert (
+        await reader.run(f'[web.fetch(url=u)["text"] for u in {[reloads, slow, hidden]!r}]') == "[Stay., Stay., Stay.]"
+    )
+
+
+RSS = """<?xml version="1.0" encoding="iso-8859-1"?><!DOCTYPE rss [<!ENTITY x SYSTEM "file:///etc/passwd">]>
+<rss version="2.0" xmlns:dc="http://purl.org/dc/elements/1.1/"><channel><title>News</title><link>/</link>
+<item><title>One &amp; two</title><link>/1</link><pubDate>Mon, 02 Feb 2026 10:00:00 +0100</pubDate>
+<dc:creator>Ada</dc:creator><description>&lt;p&gt;Caf\xe9 &lt;b&gt;open&lt;/b&gt;&lt;/p&gt;&x;</description></item>
+<item><title>Old</title><guid>https://x.example/old</guid></item></channel></rss>"""
+ATOM = """<feed xmlns="http://www.w3.org/2005/Atom"><title>Releases</title><entry><title>1.0</title>
+<link rel="self" href="/api/1"/><link href="/tag/1"/><updated>2026-02-02T09:00:00Z</updated>
+<author><name>Ada</name></author><content type="html">&lt;p&gt;Better&lt;/p&gt;</content></entry></feed>"""
+
+
+async def test_feeds_are_values(reader: Reader) -> None:
+    site = reader.site
+    rss = site.page("/rss", RSS.encode("latin-1"), "application/rss+xml")
+    site.page("/atom", ATOM, "application/atom+xml")
+    page = site.page("/blog", '<html><head><link rel=alternate type="application/atom+xml" href="atom"></head></html>')
+    items = '{"version": "https://jsonfeed.org/version/1.1", "title": "J", "items": [{"id": "1", "url": "/j", "title": "T"}]}'
+    plain = site.page("/json", items, "application/feed+json")
+
+    news = yaml.safe_load(await reader.run(f'web.feed(url="{rss}", limit=1)'))
+    old = yaml.safe_load(await reader.run(f'web.feed(url="{rss}", offset=1)["entries"][0]["url"]'))
+    releases = yaml.safe_load(await reader.run(f'web.feed(url="{page}")'))
+
+    assert (news["title"], news["total"], news["more"], old) == ("News", 2, True, "https://x.example/old")
+    assert news["entries"] == [
+        {
+            "title": "One & two",
+            "url": site.address("/1"),
+            "date": "2026-02-02T10:00:00+01:00",
+            "author": "Ada",
+            "summary": "Café open &x;",
+        }
+    ]
+    assert [(e["url"], e["date"], e["author"], e["summary"]) for e in releases["entries"]] == [
+        (site.address("/tag/1"), "2026-02-02T09:00:00Z", "Ada", "Better")
+    ]
+    assert site.address("/j") in await reader.run(f'web.feed(url="{plain}")["entries"]')
+    assert "is not a feed, and names none" in await reader.mistake(f'web.feed(url="{site.page("/x", DOCS)}")')
+
+
+@pytest.mark.parametrize("header", ["Host", "host ", "Transfer-Encoding", "content-length"])
+async def test_a_header_that_contradicts_the_request_is_refused(reader: Reader, header: str) -> None:
+    url = reader.site.page("/api", "{}", "application/json")
+
+    message = await reader.mistake(
+        f'web.request(method="GET", url="{url}", headers={{"{header}": "intranet.example"}})'
+    )
+
+    assert "follows from the address and the body of the request" in message
+    assert not reader.site.asked("/api")
+
+
+async def test_requests_name_no_site_that_is_not_ours(reader: Reader) -> None:
+    await reader.run(f'web.fetch(url="{reader.site.page("/a", "a", "text/plain")}")')
+
+    (sent,) = reader.site.asked("/a")
+    assert "user-agent: onetool-run/" in sent.lower()
+    assert "http" not in sent.lower().partition("user-agent:")[2].partition("\r\n")[0]
