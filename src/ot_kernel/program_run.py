@@ -192,6 +192,8 @@ def _notes_of(error: BaseException) -> list[str]:
         notes.append("The scratch folder of a run holds at most 256 MB, in at most 20,000 files and folders.")
     elif isinstance(error, PermissionError) and not isinstance(error, ToolError):
         notes.append(_REFUSED if error.filename is None else _REFUSED_FILE)
+    elif isinstance(error, FileNotFoundError) and _is_relative(error.filename) and not isinstance(error, ToolError):
+        notes.append(_NOT_HERE.format(path=_cut(repr(error.filename))))
     elif isinstance(error, EOFError):
         notes.append("A run has no input to read from.")
     elif isinstance(error, MemoryError) and error.__traceback__ is not None and _ran(error.__traceback__):
@@ -206,7 +208,15 @@ _REFUSED_FILE = (
     "A run can only open files in its own scratch folder. The pack file reaches others: file.read(path=...). "
     "The keys execution.readable and execution.writable in the configuration would let runs open more."
 )
+_NOT_HERE = (
+    "Names in a run are looked for in its own scratch folder. Files of the project are read by packs: "
+    "file.read(path={path}); file.list() lists them."
+)
 _REFUSED = (
     "A run can only touch its own scratch folder; it cannot start processes, open connections or share memory. "
     "Files, commands and the network are reached through packs: ot.packs() lists them."
 )
+
+
+def _is_relative(filename: object) -> bool:
+    return isinstance(filename, str) and not filename.startswith("/")

@@ -17,7 +17,7 @@ from mcp_core.json_types import Json
 from mcp_core.nearest_names import likeness, nearest
 from ot.errors import ToolError
 from ot.values import Image
-from ot_packs.pictures import Written, format_of, require_fonts, write_picture
+from ot_packs.pictures import Written, format_of, require_fonts, require_self_contained, write_picture
 
 ChartRows = Sequence[Mapping[str, object]]
 
@@ -213,6 +213,7 @@ def _draw(spec: dict[str, object], theme: str | None) -> str:
 def _convert(svg: str, form: str, scale: float) -> bytes:
     import vl_convert
 
+    require_self_contained(svg)
     _check_size(svg, scale)
     if form == "svg":
         return svg.encode()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import re
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import BinaryIO, TypedDict
+from xml.parsers import expat
 
 from ot.context import current
 from ot.errors import ToolError
@@ -39,6 +41,45 @@ def write_picture(picture: bytes, output: str, form: str) -> Written:
     """Write a picture where the server takes it from."""
     current().output("output").write_bytes(picture)
     return {"path": output, "format": form, "size": len(picture)}
+
+
+_ESCAPE = re.compile(r"\\(?:([0-9a-f]{1,6})\s?|(.))", re.IGNORECASE | re.DOTALL)
+_LOADS = re.compile(r"""@import|\b(?:url|src|image|image-set)\(\s*(?!["']?\s*\#)""", re.IGNORECASE)
+
+_WORDS = ("aria-", "xlink:title", "id", "class")  # attributes that only describe
+
+
+def require_self_contained(svg: str) -> None:
+    """Refuse a drawing that would load something from elsewhere when somebody looks at it; raises ToolError."""
+    texts = list[str]()
+    inside = ""
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal inside
+        inside = name.rpartition(":")[2].lower()
+        texts.extend(value for name, value in attributes.items() if not name.startswith(_WORDS))
+
+    def read(text: str) -> None:
+        if inside == "style":
+            texts.append(text)
+
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler = start
+    parser.CharacterDataHandler = read
+    parser.ProcessingInstructionHandler = lambda target, data: texts.append(f"@import {target} {data}")
+    try:
+        parser.Parse(svg, True)
+    except expat.ExpatError:
+        texts = [svg]  # not well-formed: what stands anywhere could be read as anything
+    for text in texts:
+        if found := _LOADS.search(_ESCAPE.sub(_unescape, text)):
+            raise ToolError(f"a picture loads nothing: {text[max(found.start() - 20, 0) :][:100]!r}; leave it out")
+
+
+def _unescape(found: re.Match[str]) -> str:
+    code = int(found[1], 16) if found[1] else ord(found[2])
+    return chr(code) if code <= 0x10FFFF else ""
 
 
 _FAMILIAR = 0x250  # below it are the Latin letters, which every font has

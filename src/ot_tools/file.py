@@ -76,7 +76,7 @@ async def read(*, path: str, offset: int = 1, limit: int = 2000, encoding: str =
 
     Args:
         path: The file; relative paths start at the project.
-        offset: The first line to return, counted from 1.
+        offset: The first line to return, counted from 1, or from the end: -20 for the last 20 lines.
         limit: Maximum number of lines to return; fewer if they exceed 4 MB.
         encoding: For example "cp1252"; by default it is detected, usually UTF-8.
 
@@ -86,17 +86,17 @@ async def read(*, path: str, offset: int = 1, limit: int = 2000, encoding: str =
     Example:
         file.read(path="README.md", limit=20)["lines"]
     """
-    _require(offset >= 1, "offset must be 1 or more: lines are counted from 1")
+    _require(offset != 0, "offset must be 1 or more, or negative: lines are counted from 1, or from the end")
     _require(limit >= 0, "limit must be 0 or more")
     files = allowed_files()
     window = await stoppable(
         lambda check: reading.read_lines(files, path, offset=offset, limit=limit, encoding=encoding, check=check)
     )
-    end = offset - 1 + len(window.lines)
+    end = window.offset - 1 + len(window.lines)
     found: Lines = {
         "path": path,
         "lines": window.lines,
-        "offset": offset,
+        "offset": window.offset,
         "total": window.total,
         "more": window.cut or window.total is None or end < window.total,
         "encoding": window.encoding,
@@ -173,7 +173,7 @@ async def list(*, path: str = ".", offset: int = 1, limit: int = 200) -> Listing
         limit: Maximum number of entries to return.
 
     Returns:
-        Names with kind, size in bytes and modification time, and how many there are.
+        Paths that every tool takes, with kind, size in bytes and modification time, and how many there are.
 
     Example:
         [entry["path"] for entry in file.list(path="src")["entries"]]
@@ -194,7 +194,7 @@ async def find(
     """Find files and folders with a glob.
 
     Args:
-        query: A glob such as "*.py" (in any folder), "src/**/*.{ts,tsx}" or "docs/*".
+        query: A glob such as "*.py" (in any folder), "src/**/*.{ts,tsx}" or "docs/*", relative to `path`.
         path: The folder to search; the project by default.
         offset: The first match to return, counted from 1.
         limit: Maximum number of matches to return.
@@ -202,7 +202,7 @@ async def find(
         kind: What to find.
 
     Returns:
-        Paths relative to `path`, with kind, size and modification time, and how many there are.
+        Paths that every tool takes, with kind, size and modification time, and how many there are.
 
     Example:
         file.find(query="*.md", limit=5)["entries"]
@@ -353,9 +353,16 @@ async def _change(path: str, work: Callable[[], changing.Changed]) -> FileChange
 async def _page(path: str, search: listing.Search, offset: int, limit: int) -> Listing:
     _require(offset >= 1, "offset must be 1 or more: entries are counted from 1")
     _require(limit >= 0, "limit must be 0 or more")
+    files = allowed_files()
     page, total = await stoppable(lambda check: search(offset=offset, limit=limit, check=check))
+    folder = await stoppable(lambda _: files.locate(path))
     entries: builtins.list[FileEntry] = [
-        {"path": name, "kind": listing.kind_of(status), "size": status.st_size, "modified": listing.modified(status)}
+        {
+            "path": files.short(folder / name),
+            "kind": listing.kind_of(status),
+            "size": status.st_size,
+            "modified": listing.modified(status),
+        }
         for name, status in page
     ]
     return {"path": path, "entries": entries, "total": total, "more": offset - 1 + len(entries) < total}

@@ -140,6 +140,30 @@ async def test_a_specification_reaches_nothing(studio: Studio, spec: str) -> Non
     assert "spec." in message
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        '{"mark": {"type": "point", "color": "url(http://127.0.0.1:9/a#b)"}}',
+        '{"mark": "point", "encoding": {"fill": {"value": "URL( \'http://127.0.0.1:9/a#b\' )"}}}',
+        '{"mark": "point", "background": "u\\\\72l(//127.0.0.1:9/a)"}',
+        '{"mark": "point", "encoding": {"color": {"field": "u", "type": "nominal", "scale": {"range": ["url(http://127.0.0.1:9/)"]}}}}',
+    ],
+)
+async def test_a_colour_loads_nothing(studio: Studio, spec: str) -> None:
+    message = await studio.mistake(f'chart.draw(spec={spec}, rows=[{{"u": "x", "a": 1}}], output="loads.svg")')
+
+    assert "a picture loads nothing" in message
+    assert not (studio.folder / "loads.svg").exists()
+
+
+async def test_words_about_addresses_and_gradients_are_drawn(studio: Studio) -> None:
+    stops = '[{"offset": 0, "color": "white"}, {"offset": 1, "color": "green"}]'
+    mark = f'{{"type": "bar", "color": {{"gradient": "linear", "stops": {stops}}}}}'
+    spec = f'{{"mark": {mark}, "title": "url(http://x) and @import", "encoding": {{"x": {{"field": "u"}}}}}}'
+
+    await studio.draw(f'chart.draw(spec={spec}, rows=[{{"u": "url(http://x)"}}])')
+
+
 async def test_a_chart_that_failed_does_not_fail_the_next(studio: Studio) -> None:
     bad = '{"mark": "bar", "encoding": {"x": {"field": "a", "type": "nonsense"}}}'
     for _ in range(3):

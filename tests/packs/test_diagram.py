@@ -88,6 +88,16 @@ async def test_a_drawing_holds_no_script(studio: Studio, source: str) -> None:
     assert not [word for word in ("<script", "javascript:", "@import", "127.0.0.1") if word in svg]
 
 
+async def test_a_drawing_loads_nothing(studio: Studio) -> None:
+    attribute = 'stylesheet=\\"http://127.0.0.1:9/a.css\\"'
+    message = await studio.mistake(f'diagram.render(source="digraph {{ {attribute}; a }}", output="loads.svg")')
+    checked = await studio.app.runner.run(f'diagram.check(source="digraph {{ {attribute}; a }}")["ok"]')
+
+    assert "the diagram has a mistake" in message
+    assert checked.text == "False"
+    assert not (studio.folder / "loads.svg").exists()
+
+
 @pytest.mark.parametrize(
     "link", ["javascript:alert(1)", "java&#115;cript:alert(1)", " JAVA\\tSCRIPT:alert(1)", "data:text/html,x"]
 )

@@ -17,7 +17,7 @@ from typing import Literal
 
 from ot.errors import ToolError
 from ot.values import Image
-from ot_packs.pictures import Written, format_of, require_fonts, write_picture
+from ot_packs.pictures import Written, format_of, require_fonts, require_self_contained, write_picture
 
 _FORMATS = ("png", "svg")
 _MAX_PIXELS = 40_000_000
@@ -63,6 +63,10 @@ def draw_diagram(
     if not allow_boxes:
         require_fonts([source])
     svg = _draw_mermaid(source) if language_of(source) == "mermaid" else _draw_graphviz(source, engine)
+    try:
+        require_self_contained(svg)
+    except ToolError as error:
+        raise MistakeError(Mistake(None, "", str(error))) from error
     picture = svg.encode() if form == "svg" else _rasterise(svg, width, background)
     return write_picture(picture, output, form) if output else Image(picture, "image/png")
 

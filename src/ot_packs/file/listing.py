@@ -6,6 +6,7 @@ import heapq
 import itertools
 import os
 import stat
+from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
@@ -64,6 +65,7 @@ def list_folder(files: AllowedFiles, path: str, *, offset: int, limit: int, chec
         with os.scandir(folder) as entries:
             counted = (entry.name for entry, _ in zip(entries, total, strict=False))
             names = heapq.nsmallest(offset - 1 + limit, counted)[offset - 1 :]
+            deque(counted, maxlen=0)  # of none, it counts none
         check()
         return [(name, status) for name in names if (status := _status(folder, name)) is not None], next(total)
     finally:

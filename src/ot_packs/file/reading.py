@@ -30,8 +30,12 @@ _CHUNK = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Some lines of a file. `total` is None where there are too many to count, `cut` if the only line is not whole."""
+    """Some lines of a file, the first of which has the number `offset`.
 
+    `total` is None where there are too many to count, `cut` if the only line is not whole.
+    """
+
+    offset: int
     encoding: str
     lines: list[str]
     total: int | None
@@ -39,7 +43,15 @@ class Window:
 
 
 def read_lines(files: AllowedFiles, path: str, *, offset: int, limit: int, encoding: str, check: Check) -> Window:
-    """Read `limit` lines from line `offset`, which is 1 or more, and count all; raises ToolError without a text."""
+    """Read `limit` lines from line `offset`, and count all; raises ToolError without a text.
+
+    The first line is 1; the last one is -1, for which the lines are counted first.
+    """
+    if offset < 0:
+        total = read_lines(files, path, offset=1, limit=0, encoding=encoding, check=check).total
+        if total is None:
+            raise ToolError(f"{path} has too many lines to count them from the end")
+        offset = max(total + offset + 1, 1)
     descriptor = files.open(path)
     try:
         sample = os.pread(descriptor, SAMPLE, 0)
@@ -55,8 +67,8 @@ def read_lines(files: AllowedFiles, path: str, *, offset: int, limit: int, encod
         for piece in pieces if name == "utf-8" else _as_utf8(pieces, name):
             check()
             if not reader.take(piece):
-                return reader.window(name, complete=False)
-        return reader.window(name, complete=True)
+                return reader.window(offset, name, complete=False)
+        return reader.window(offset, name, complete=True)
     finally:
         os.close(descriptor)
 
@@ -119,15 +131,15 @@ class _Reader:
         self._ends_open = isinstance(piece, int) or not piece.endswith(b"\n")
         return self._counted <= MOST_COUNTED
 
-    def window(self, encoding: str, *, complete: bool) -> Window:
-        """Return what was kept; `complete` if the whole file was taken."""
+    def window(self, offset: int, encoding: str, *, complete: bool) -> Window:
+        """Return what was kept, from line `offset` on; `complete` if the whole file was taken."""
         whole = self._room > 0
         text = codecs.getincrementaldecoder("utf-8")("replace").decode(bytes(self._kept), final=whole)
         lines = split_lines(text)
         if not whole and not text.endswith("\n") and len(lines) > 1:
             lines.pop()  # the next call begins with it
         total = self._newlines + self._ends_open if complete else None
-        return Window(encoding, lines, total, cut=not whole and len(lines) == 1 and not text.endswith("\n"))
+        return Window(offset, encoding, lines, total, cut=not whole and len(lines) == 1 and not text.endswith("\n"))
 
     @property
     def _room(self) -> int:

@@ -49,6 +49,20 @@ async def test_a_folder_is_listed_by_name_and_page(call: Caller, project: Path) 
     )
 
 
+async def test_paths_can_be_given_to_every_tool(call: Caller, project: Path) -> None:
+    listed = await names(call, "list", path="src/deep")
+    found = await names(call, "find", query="deep/*.tsx", path="src/../src")
+
+    assert (listed, found) == (["src/deep/d.tsx", "src/deep/er"], ["src/deep/d.tsx"])
+    assert (await call("read", path=found[0]))["total"] == 1
+
+
+async def test_entries_are_counted_even_if_none_is_wanted(call: Caller, project: Path) -> None:
+    listing = await call("list", limit=0)
+
+    assert (listing["entries"], listing["total"], listing["more"]) == ([], 4, True)
+
+
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -163,7 +177,7 @@ async def test_what_git_ignores_is_left_out_as_git_does(call: Caller, project: P
     inside = await names(call, "find", query="*", kind="file", path="src")
 
     assert found == sorted(shown, key=lambda path: path.split("/"))
-    assert [f"src/{path}" for path in inside] == [path for path in found if path.startswith("src/")]
+    assert inside == [path for path in found if path.startswith("src/")]
     assert "build/f.py" in await names(call, "find", query="*.py", ignored=True)
 
 

@@ -197,3 +197,18 @@ async def test_what_a_file_is(call: Caller) -> None:
     }
     assert (link["kind"], link["target"]) == ("link", "a.csv")
     assert (picture["binary"], picture["media_type"]) == (True, "image/png")
+
+
+@pytest.mark.parametrize(
+    ("offset", "limit", "first", "lines", "more"),
+    [(-1, 9, 5, ["e"], False), (-3, 2, 3, ["c", "d"], True), (-99, 1, 1, ["a"], True)],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+async def test_lines_are_counted_from_the_end(
+    call: Caller, offset: int, limit: int, first: int, lines: list[str], more: object, encoding: str
+) -> None:
+    (call.project / "log.txt").write_bytes("a\nb\nc\nd\ne\n".encode(encoding))
+
+    found = await call("read", path="log.txt", offset=offset, limit=limit)
+
+    assert (found["offset"], found["lines"], found["total"], found["more"]) == (first, lines, 5, more)

@@ -47,6 +47,29 @@ async def test_a_file_of_a_project_is_refused_with_the_tool_that_reads_it_and_th
     )
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open('orders.csv')",
+        "import pathlib\npathlib.Path('orders.csv').read_text()",
+        "import os\nos.stat('orders.csv')",
+    ],
+)
+async def test_a_name_that_is_not_in_the_scratch_folder_names_the_tool_that_reads_the_project(
+    app: App, code: str
+) -> None:
+    told = (await app.runner.run(code)).text
+
+    assert "No such file or directory: 'orders.csv'" in told
+    assert "file.read(path='orders.csv')" in told
+
+
+async def test_a_file_that_a_tool_did_not_find_is_not_looked_for_in_the_scratch_folder(app: App) -> None:
+    told = (await app.runner.run("file.read(path='orders.csv')")).text
+
+    assert "scratch folder" not in told
+
+
 IN_SCRATCH = {
     "shutil.copy": ("shutil.copy('a', 'b')\nopen('b').read()", "x"),
     "shutil.copy2": ("os.utime('a', (1, 2))\nshutil.copy2('a', 'b')\nos.stat('b').st_mtime", "2.0"),
