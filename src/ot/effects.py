@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from ot_sdk import idempotent, reads
+from ot_sdk import best_first, idempotent, reads
 
-__all__ = ["Effect", "idempotent", "reads"]
+__all__ = ["Effect", "best_first", "idempotent", "reads"]
 
 
 class Effect(StrEnum):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias, TypedDict
 
+from ot_kernel.parts import Report
 from ot_kernel.references import Reference
 from ot_kernel.values import Value
 
@@ -79,6 +80,7 @@ class Message(TypedDict, total=False):
     head: Value
     total: int
     not_kept: str
+    parts: Sequence[Report]
     type: str
     message: str
     names: Sequence[str]

@@ -5,16 +5,19 @@ from __future__ import annotations
 import builtins
 import importlib.machinery
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ot_kernel.large_results import KEEP, find_value, put_aside
+from ot_kernel.parts import MORE, Parts, count_items, find_parts
 from ot_kernel.stored_form import read_form
 from ot_kernel.values import UnsupportedValueError, Value, decode, encode
 from ot_kernel.wire import Channel, Message
 
 if TYPE_CHECKING:
+    import inspect
+
     from ot_kernel.message_types import Description, SkillSource
 
 MAX_PARALLEL = 16
@@ -79,6 +82,34 @@ def _run_all(steps: list[Step]) -> list[tuple[Value, BaseException | None]]:
     return outcomes
 
 
+def pages(tool: ToolProxy, /, **arguments: Any) -> Iterator[Any]:
+    """Return an iterator over all parts of what a tool has, for a tool with `offset` and `more`.
+
+    Example:
+        [row for part in ot.pages(excel.read, path="sales.xlsx") for row in part["rows"]]
+    """
+    if not isinstance(tool, ToolProxy):
+        raise TypeError("ot.pages takes a tool and its arguments: ot.pages(excel.read, path=...)")
+    parameters = tool.__signature__.parameters
+    if "offset" not in parameters:
+        raise TypeError(f"{tool.__qualname__} has no parameter offset, so ot.pages cannot ask for its next part")
+    by_page = "count" in parameters  # of so many results: such an offset counts pages
+    return _read_on(tool, {"offset": parameters["offset"].default, **arguments}, by_page=by_page)
+
+
+def _read_on(tool: ToolProxy, arguments: dict[str, Any], *, by_page: bool) -> Iterator[Any]:
+    while True:
+        part: Any = tool(**arguments)
+        yield part
+        if type(part) is not dict or part.get(MORE) is not True:
+            return
+        given = 1 if by_page else count_items(part)
+        if not given:
+            where = f"{tool.__qualname__} gave nothing at offset {arguments['offset']}"
+            raise ToolError(f"{where}, though it says that there is more")
+        arguments["offset"] += given
+
+
 class ToolError(Exception):
     """A call to a tool that failed; it is also the builtin exception that it was, so either can be caught."""
 
@@ -112,6 +143,7 @@ class Tools:
     def __init__(self, channel: Channel, run_skill: RunSkill | None = None) -> None:
         self._channel = channel
         self._run_skill = run_skill
+        self.parts = Parts()
 
     def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """Make one call and return its value; raises ToolError."""
@@ -132,7 +164,10 @@ class Tools:
         answer = self._ask(message)
         if "skill" in answer and self._run_skill is not None:
             return self._run_skill(answer["skill"], args, kwargs)
-        return self._read(answer)
+        given = self._read(answer)
+        if found := find_parts(given):
+            self.parts.add(name, kwargs, found, given)
+        return given
 
     def _keep(self, message: Message, value: object) -> Value:
         try:
@@ -188,7 +223,7 @@ class ToolProxy:
         return self._tools.call(self.__qualname__, args, kwargs)
 
     @property
-    def __signature__(self) -> object:
+    def __signature__(self) -> inspect.Signature:
         import inspect  # noqa: PLC0415 - only for code that looks: what is loaded ahead makes every fork dearer
 
         text = self._tools.describe(self.__qualname__)["signature"].partition(".")[2]
@@ -264,12 +299,11 @@ class PackFinder:
         """Do nothing: a pack has no code here."""
 
 
-def build_packs(channel: Channel, names: Iterable[str], run_skill: RunSkill | None = None) -> dict[str, PackProxy]:
+def build_packs(tools: Tools, names: Iterable[str]) -> dict[str, PackProxy]:
     """Return the packs by name, and make them importable."""
-    tools = Tools(channel, run_skill)
     packs = {name: PackProxy(name, tools) for name in names}
     if "ot" in packs:
-        packs["ot"].__dict__["parallel"] = parallel
+        packs["ot"].__dict__.update(parallel=parallel, pages=pages)
     sys.meta_path.insert(0, PackFinder(packs))
     return packs
 

@@ -15,7 +15,8 @@ from ot_kernel.compiler import ENTRY, AliasCycle, compile_program
 from ot_kernel.executing import NOTHING, RunInterrupted, execute, fill_scope
 from ot_kernel.indentation import FILENAME
 from ot_kernel.large_results import ORDINARY, set_apart
-from ot_kernel.pack_proxy import PackProxy, ToolError, build_packs
+from ot_kernel.pack_proxy import PackProxy, ToolError, Tools, build_packs
+from ot_kernel.parts import report_parts
 from ot_kernel.values import UnsupportedValueError, encode
 from ot_kernel.wire import Channel, Message
 
@@ -49,6 +50,7 @@ class ProgramRun:
         self._channel = channel
         self._request = request
         self._source = request["code"]
+        self._tools = Tools(channel, self._run_skill)
         self._packs: dict[str, PackProxy] = {}
         self._skill_files: set[str] = set()
 
@@ -72,7 +74,7 @@ class ProgramRun:
         if program.references:
             self._channel.send({"op": "references", "references": program.references})
             self._channel.receive()  # "go on"; a program that may not is killed instead
-        self._packs = build_packs(self._channel, request["packs"], self._run_skill)
+        self._packs = build_packs(self._tools, request["packs"])
         module = ModuleType("__main__")
         sys.modules["__main__"] = module
         fill_scope(module.__dict__, program, self._packs)
@@ -86,8 +88,13 @@ class ProgramRun:
         return run_skill(skill, args, kwargs, self._channel, self._packs, self._request["aliases"])
 
     def _reply_to(self, value: object) -> Message:
-        if value is NOTHING:
-            return {"op": "nothing"}
+        unseen = self._tools.parts.unseen()
+        message: Message = {"op": "nothing"} if value is NOTHING else self._result(value)
+        if unseen:
+            message["parts"] = report_parts(unseen)
+        return message
+
+    def _result(self, value: object) -> Message:
         gc.disable()  # this process is about to end, and looking through a large result would take half of its time
         try:
             encoded = encode(value, where="the result")

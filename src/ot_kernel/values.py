@@ -217,7 +217,7 @@ def _encode_items(items: Iterable[object], parents: tuple[int, ...]) -> list[Enc
 def _encode_dict(value: Mapping[Any, object], parents: tuple[int, ...]) -> Encoded:
     key: Any = None
     try:
-        if "$" not in value and all(type(name) is str for name in value):
+        if "$" not in value and all(type(name) in _NAMES for name in value):
             fields: dict[str, Encoded] = {}
             for key, item in value.items():
                 fields[key] = item if type(item) is str else _encode(item, parents)
@@ -336,9 +336,12 @@ _ENCODERS: dict[tuple[str, str], Callable[[Any], _Tagged]] = {
     ("uuid", "UUID"): lambda v: ("uuid", str(v)),
     ("pathlib", "PurePath"): lambda v: ("path", str(v)),
     ("pathlib._local", "PurePath"): lambda v: ("path", str(v)),
+    ("ot_kernel.parts", "WatchedName"): lambda v: ("str", str(v)),
     ("ot_kernel.rows", "Rows"): _rows,
     ("ot_kernel.project_path", "ProjectPath"): lambda v: ("project_path", [v.project, str(v), v.attrs]),
 }
+
+_NAMES: set[type] = {str}  # types of plain keys
 
 _CONTAINERS = frozenset({"tuple", "set", "frozenset", "list", "record", "project_path"})
 
@@ -475,6 +478,11 @@ _DECODERS: dict[str, Callable[[Any], Value]] = {
     "path": _library_type("pathlib", "Path"),
     "project_path": _decode_project_path,
 }
+
+
+def accept_names(kind: type[str]) -> None:
+    """Encode keys of this type as plain ones from now on."""
+    _NAMES.add(kind)
 
 
 def accept_rows() -> None:

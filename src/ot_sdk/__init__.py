@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     log: Logger
 
 __all__ = [
-    "Audio", "CallCancelled", "Image", "Resource", "ToolError", "call", "config", "idempotent", "log", "progress",
-    "reads", "secret", "serve",
+    "Audio", "CallCancelled", "Image", "Resource", "ToolError", "best_first", "call", "config", "idempotent", "log",
+    "progress", "reads", "secret", "serve",
 ]  # fmt: skip
 
 _HOMES = {
@@ -56,6 +56,11 @@ def reads(function: Function) -> Function:
 
 def idempotent(function: Function) -> Function:
     """Declare that calling a tool twice with the same arguments changes no more than calling it once."""
+    return function
+
+
+def best_first(function: Function) -> Function:
+    """Declare that a tool gives what fits best first, so that code which takes the first few misses nothing."""
     return function
 
 

@@ -10,7 +10,7 @@ import anyio
 
 from mcp_core.json_types import Json
 from ot.context import current
-from ot.effects import reads
+from ot.effects import best_first, reads
 from ot.errors import CallError, ToolError
 from ot.execution.wording import word_error
 from ot_packs.net.calling import ServiceClient, open_service
@@ -105,6 +105,7 @@ class BatchResults(WebResults):
 
 
 @reads
+@best_first
 async def search(*, query: str, count: int = 10) -> WebResults:
     """Search the web; `brave.web_search` has more options.
 
@@ -124,6 +125,7 @@ async def search(*, query: str, count: int = 10) -> WebResults:
 
 
 @reads
+@best_first
 async def web_search(
     *,
     query: str,

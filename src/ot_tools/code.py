@@ -7,7 +7,7 @@ from typing import TypedDict
 from anyio import to_thread
 
 from ot.context import current
-from ot.effects import reads
+from ot.effects import best_first, reads
 from ot.errors import ToolError
 from ot.files.allowed_files import allowed_files
 from ot_packs.code.answers import Batch
@@ -117,6 +117,7 @@ class RewriteResult(TypedDict):
 
 
 @reads
+@best_first
 async def search(*, query: str, path: str = "", limit: int = 20, offset: int = 0) -> SearchResult:
     """Search the files of a folder for words, best files first; an identifier is found by each of its parts.
 

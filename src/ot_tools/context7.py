@@ -8,7 +8,7 @@ from typing import TypedDict
 from anyio import to_thread
 
 from mcp_core.json_types import Json
-from ot.effects import reads
+from ot.effects import best_first, reads
 from ot.errors import ServiceRefusedError, ToolError
 from ot.files.allowed_files import allowed_files
 from ot_packs.context7 import choose_version, find_locked
@@ -64,6 +64,7 @@ class Documentation(TypedDict):
 
 
 @reads
+@best_first
 async def search(*, query: str, topic: str = "", limit: int = 10) -> Libraries:
     """Find libraries by name, with their documented versions and the version that this project uses.
 

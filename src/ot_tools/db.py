@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from ot.context import current
-from ot.effects import reads
+from ot.effects import best_first, reads
 from ot.errors import ToolError
 from ot_packs.db.database import MOST_ROWS, Database, find_database, most_bytes
 
@@ -183,6 +183,7 @@ async def query(
 
 
 @reads
+@best_first
 async def sample(
     *, table: str, connection: str | None = None, path: str | list[str] | None = None, limit: int = 10
 ) -> QueryRows:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 from anyio import to_thread
 
 from ot.context import current
-from ot.effects import idempotent, reads
+from ot.effects import best_first, idempotent, reads
 from ot.errors import ToolError
 from ot.parts.person_overlay import PersonOverlay
 from ot.results.reader import ResultReader
@@ -119,6 +119,7 @@ async def write(
 
 
 @reads
+@best_first
 async def search(*, query: str, tag: str = "", here: bool = False, limit: int = 20, offset: int = 0) -> NotePage:
     """Search notes of all projects for words, best first.
 

@@ -511,3 +511,20 @@ async def parallel(*calls: Any) -> list[Any]:
         ot.parallel(lambda: ot.packs(), lambda: proj.list())
     """
     raise ToolError("it takes functions, which exist only inside a run: call it from code in a run")
+
+
+@in_kernel
+async def pages(tool: Any, **arguments: Any) -> Any:
+    """Iterate over all parts of what a tool has, inside a run; for tools that have `offset` and return `more`.
+
+    Args:
+        tool: The tool itself, not a call of it, such as excel.read.
+        arguments: The arguments of its calls; limit sets how much comes with each part, offset where to begin.
+
+    Returns:
+        An iterator over the values of its calls; a part is read when the code asks for it.
+
+    Example:
+        [row for part in ot.pages(excel.read, path="sales.xlsx") for row in part["rows"]]
+    """
+    raise ToolError("it takes a tool, which exists only inside a run: call it from code in a run")

@@ -38,6 +38,8 @@ _EFFECTS = {
 }
 """The decorators that declare an effect, by their full names."""
 
+_BEST_FIRST = frozenset({"ot.effects.best_first", "ot_sdk.best_first"})
+
 
 def read_pack(file: Path, *, name: str | None = None, cancellation: Cancellation | None = None) -> PackDefinition:
     """Read one pack file; raises PackLoadError with the line where it cannot be understood.
@@ -170,6 +172,7 @@ class _PackReader:
             secrets=self._secrets,
             variadic=next((p.node.arg for p in parameters if p.kind == "*"), None),
             declared=self._effect(node),
+            best_first=any(self._full_name(decorator) in _BEST_FIRST for decorator in node.decorator_list),
             touches=self._touches(node, [parameter.node.arg for parameter in parameters]),
             plain_signature=plain if plain != signature else "",
             open_result=self._open_result(node.returns),

@@ -32,6 +32,7 @@ from ot.run.kernel_questions import KernelQuestions
 from ot.run.made_calls import MadeCalls
 from ot.run.namespace import Namespace
 from ot.run.outcome import CodeError, Failure, Frame, LargeValue, Nothing, Outcome, Printed, Seen, Value
+from ot.run.partial_values import read_partial
 from ot.tasks.owned_tasks import Awaited, OwnedTasks
 from ot_kernel.values import decode
 from ot_kernel.wire import Message, WireError
@@ -224,7 +225,7 @@ class KernelSession:
             case "value" | "large":
                 return self._value(message)
             case "nothing":
-                return Nothing(Printed(*self._kernel.printed()))
+                return Nothing(Printed(*self._kernel.printed()), read_partial(message))
             case "error":
                 return self._fail(self._explained(_code_error(message)))
             case "alias_cycle":
@@ -243,9 +244,10 @@ class KernelSession:
             suspected = self._calls.lookalikes
             if notes is not None and suspected is not None and (note := suspected.explain(value)):
                 notes.add(note)
-            return Value(value, printed)
+            return Value(value, printed, partial=read_partial(message))
         large = LargeValue(str(message["name"]), str(message["kind"])) if message["op"] == "large" else None
-        return Value(value, printed, int(total), large, not_kept=str(message.get("not_kept", ""))[:200])
+        not_kept = str(message.get("not_kept", ""))[:200]
+        return Value(value, printed, int(total), large, not_kept=not_kept, partial=read_partial(message))
 
     def _explained(self, error: CodeError) -> CodeError:
         """Add what a tool gave that is no such value as code took it for."""

@@ -10,6 +10,7 @@ from mcp_core.quick_dataclass import dataclass, replace
 from ot.errors import OneToolError, ResultNotKeptError, RunRefusedError
 from ot.kernel.kernel import Kernel
 from ot.results.store import ResultStore, Stored
+from ot.run.partial_values import PartialValue
 from ot.values import ToolValue
 from ot_kernel.stored_form import TEXT, VALUE
 from ot_kernel.values import Record, UnsupportedValueError
@@ -86,6 +87,7 @@ class Value:
     large: LargeValue | None = None
     stored: Stored | None = None
     not_kept: str = ""
+    partial: tuple[PartialValue, ...] = ()  # values of calls that the code took for the whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,7 @@ class Nothing:
     """The run ended well and its last statement was not an expression."""
 
     printed: Printed = field(default_factory=Printed)
+    partial: tuple[PartialValue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from ot.run.live_run import new_run_id
 from ot.run.made_calls import MadeCalls
 from ot.run.namespace import Namespace
 from ot.run.outcome import Failure, Keeping, Nothing, Outcome, Value, error_kind
+from ot.run.partial_values import word_partial
 from ot.run.reporting import render_answer
 from ot.run.snippets import Snippets
 
@@ -185,10 +186,14 @@ class Runner:
         asked.view.outcome = outcome
         ended.fields["outcome"] = type(outcome).__name__
         ended.error = error_kind(outcome) if isinstance(outcome, Failure) else ""
-        answer = render_answer(outcome, inline_limit=asked.settings.inline_limit, registry=self._registry)
+        answer = shown = render_answer(outcome, inline_limit=asked.settings.inline_limit, registry=self._registry)
         if answer.cut and isinstance(outcome, Value) and outcome.total is None:  # too long for an answer
             kept = await self._keeping.keep_value(outcome, read_before=asked.caller.memory.read)
             answer = render_answer(kept, inline_limit=asked.settings.inline_limit, registry=self._registry)
+        if not isinstance(outcome, Failure) and outcome.partial:
+            whole = isinstance(outcome, Value) and outcome.total is None and answer is shown
+            for line in word_partial(outcome.partial, self._registry, answer.text, whole=whole):
+                notes.add(line)
         told = notes.below(answer.text) if notes.lines else answer.text
         run = begin()
         if answer.is_error or (run is not None and run.reuse is not None):

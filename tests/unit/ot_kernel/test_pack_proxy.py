@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ot_kernel.pack_proxy import ToolError, build_error, build_packs, name_tools
+from ot_kernel.pack_proxy import ToolError, Tools, build_error, build_packs, name_tools
 from ot_kernel.project_path import ProjectPath
 from ot_kernel.values import UnsupportedValueError, decode, encode
 from ot_kernel.wire import HEADER, Channel, frame, pack, unpack
@@ -50,7 +50,7 @@ def names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str,
     server = threading.Thread(target=serve, args=(theirs,), daemon=True)
     server.start()
     with ours:
-        packs = build_packs(Channel(ours.fileno(), str(tmp_path)), ["demo", "ot", "json"])
+        packs = build_packs(Tools(Channel(ours.fileno(), str(tmp_path))), ["demo", "ot", "json"])
         yield name_tools(packs, {"shout": "demo.upper"})
     sys.modules.pop("demo", None)
     server.join(60)
@@ -176,7 +176,7 @@ def test_an_alias_of_what_the_kernel_does_itself_is_that(monkeypatch: pytest.Mon
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
 
     names: dict[str, Any] = name_tools(
-        build_packs(Channel(-1, ""), ["ot"]), {"par": "ot.parallel", "lost": "nosuch.tool"}
+        build_packs(Tools(Channel(-1, "")), ["ot"]), {"par": "ot.parallel", "lost": "nosuch.tool"}
     )
 
     assert names["par"](lambda: 1, lambda: 2) == [1, 2]
