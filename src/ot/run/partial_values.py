@@ -38,9 +38,7 @@ def read_partial(message: Message) -> tuple[PartialValue, ...]:
     )
 
 
-def word_partial(
-    values: Iterable[PartialValue], registry: ToolRegistry, answer: str, *, whole: bool
-) -> Iterator[str]:
+def word_partial(values: Iterable[PartialValue], registry: ToolRegistry, answer: str, *, whole: bool) -> Iterator[str]:
     """Say what was given, and how to have the rest; not of what an answer shows that shows the `whole` result."""
     if _SHOWN.search(answer):
         return

@@ -190,10 +190,7 @@ class Runner:
         if answer.cut and isinstance(outcome, Value) and outcome.total is None:  # too long for an answer
             kept = await self._keeping.keep_value(outcome, read_before=asked.caller.memory.read)
             answer = render_answer(kept, inline_limit=asked.settings.inline_limit, registry=self._registry)
-        if not isinstance(outcome, Failure) and outcome.partial:
-            whole = isinstance(outcome, Value) and outcome.total is None and answer is shown
-            for line in word_partial(outcome.partial, self._registry, answer.text, whole=whole):
-                notes.add(line)
+        self._tell_partial(notes, outcome, answer, whole=answer is shown)
         told = notes.below(answer.text) if notes.lines else answer.text
         run = begin()
         if answer.is_error or (run is not None and run.reuse is not None):
@@ -208,6 +205,14 @@ class Runner:
         ended.answer = answer
         if asked.deliver is not None:
             asked.deliver(answer)
+
+    def _tell_partial(self, notes: Notes, outcome: Outcome, answer: Answer, *, whole: bool) -> None:
+        """Say which values the code took for the whole, though they are parts; an answer that is `whole` shows them."""
+        if isinstance(outcome, Failure) or not outcome.partial:
+            return
+        whole = whole and isinstance(outcome, Value) and outcome.total is None
+        for line in word_partial(outcome.partial, self._registry, answer.text, whole=whole):
+            notes.add(line)
 
     def _add_notes(self, notes: Notes, made: MadeCalls | None, run: RunJournal | None, *, failed: bool) -> None:
         """Say below the answer what was done and reused and, where the run failed, how the next one can go on."""

@@ -145,7 +145,10 @@ async def test_code_that_knows_of_the_rest_is_told_nothing(app: App, code: str) 
         ("len(shelf.bounded(limit=None)['books'])", "[shelf.bounded gave books 1 to 4 of 30, and"),
         ("len(shelf.bounded(limit=9)['books'])", "[shelf.bounded gave books 1 to 4 of 30, and"),
         ("shelf.tidy()['books']", "[shelf.tidy gave books 1 to 10 of 30, and"),
-        ("[len(each['text']) for each in shelf.pages()]", "characters 1 to 300 of 700 (the first of 3 such values), and"),
+        (
+            "[len(each['text']) for each in shelf.pages()]",
+            "characters 1 to 300 of 700 (the first of 3 such values), and",
+        ),
         ("shelf.read()['books']; shelf.read()['books'][0]", "books 1 to 10 of 30 (the first of 2 such values), and"),
     ],
 )
