@@ -245,7 +245,8 @@ def _merged(old: Json, path: Sequence[str], value: Json) -> Json:
 
 def _put(text: str, root: Node, path: Sequence[str], value: Json, newline: str) -> str:
     node = root
-    unit = _unit(text, root)
+    indents = (_indent_at(text, place) for _, place, _ in root.members)
+    unit = next(filter(None, indents), "  ")
     for number, name in enumerate(path):
         inner = node.member(name)
         if inner is None:
@@ -296,9 +297,3 @@ def _indent_at(text: str, place: int) -> str:
     """Return the blanks at the beginning of the line in which a place lies."""
     line = text[text.rfind("\n", 0, place) + 1 :]
     return line[: len(line) - len(line.lstrip(" \t"))]
-
-
-def _unit(text: str, root: Node) -> str:
-    """Return one step of indentation, as the text has it."""
-    indents = (_indent_at(text, place) for _, place, _ in root.members)
-    return next(filter(None, indents), "  ")

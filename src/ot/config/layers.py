@@ -193,7 +193,12 @@ def read_environment(environ: Mapping[str, str], *, cwd: Path, home: Path) -> li
         if name not in settable:
             raise ConfigError("unknown variable", key=dotted([name]), fix=_suggest(name, settable))
         if environ[name].strip():
-            value = _read_variable(environ[name].strip(), settable[name], cwd=cwd, home=home)
+            text = environ[name].strip()
+            key = settable[name]
+            parts = [part.strip() for part in text.split(",") if part.strip()] if key.is_list else [text]
+            if key.is_path:
+                parts = [str(absolute(part, folder=cwd, home=home)) for part in parts]
+            value = parts if key.is_list else parts[0]
             values = nested(settable[name].path, value)
             layers.append(Layer(name, values, values))
     return layers
@@ -206,10 +211,3 @@ def _suggest(name: str, settable: Mapping[str, Key]) -> str:
     if len(alike) > 1:
         return f"the nearest known ones are {', '.join(alike)}"
     return f"the nearest known one is {nearest(name, [*settable, CONFIG_VARIABLE, TOKEN_VARIABLE])[0]}"
-
-
-def _read_variable(text: str, key: Key, *, cwd: Path, home: Path) -> str | list[str]:
-    parts = [part.strip() for part in text.split(",") if part.strip()] if key.is_list else [text]
-    if key.is_path:
-        parts = [str(absolute(part, folder=cwd, home=home)) for part in parts]
-    return parts if key.is_list else parts[0]

@@ -96,7 +96,8 @@ class GuardedProcess:
         for descriptor in (self._input, self._output, self._stderr):
             os.set_blocking(descriptor, False)
         for descriptor in (self._input, self._output):
-            _enlarge(descriptor)
+            with contextlib.suppress(OSError):
+                fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
         self._loop.add_reader(self._output, self._read_output)
         self._loop.add_reader(self._stderr, self._read_stderr)
         self._loop.add_reader(guardian.pidfd, self._on_exit)
@@ -279,8 +280,3 @@ def _read(descriptor: int) -> bytes | None:
         return None
     except OSError:
         return b""
-
-
-def _enlarge(descriptor: int) -> None:
-    with contextlib.suppress(OSError):
-        fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)

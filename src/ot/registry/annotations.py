@@ -65,7 +65,10 @@ class AnnotationReader:
             case ast.Constant(value=None):
                 return _simple("None")
             case ast.Constant(value=str(text)):
-                return self._quoted(text, node)
+                try:
+                    return self.schema(ast.parse(text, mode="eval").body)
+                except SyntaxError:
+                    return self._not_understood(node)
             case ast.BinOp(op=ast.BitOr()):
                 return _any_of([self.schema(node.left), self.schema(node.right)])
             case ast.Subscript():
@@ -93,12 +96,6 @@ class AnnotationReader:
             return True, ast.literal_eval(node)
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return False, None
-
-    def _quoted(self, text: str, node: ast.expr) -> JsonObject:
-        try:
-            return self.schema(ast.parse(text, mode="eval").body)
-        except SyntaxError:
-            return self._not_understood(node)
 
     def _named(self, name: str, node: ast.expr) -> JsonObject:
         if isinstance(node, ast.Name) and name in self._open:

@@ -107,13 +107,10 @@ class Recorder:
             return
         self._pending.append(note)
         if not self._noted.is_set():
-            self._wake()
-
-    def _wake(self) -> None:
-        if self._thread is None and not self._closing.is_set():
-            self._thread = threading.Thread(target=self._work, name="ot-stats", daemon=True)
-            self._thread.start()
-        self._noted.set()
+            if self._thread is None and not self._closing.is_set():
+                self._thread = threading.Thread(target=self._work, name="ot-stats", daemon=True)
+                self._thread.start()
+            self._noted.set()
 
     def _work(self) -> None:
         while not self._closing.is_set():
@@ -145,14 +142,11 @@ class Recorder:
             self.dropped += len(batch)
         else:
             self.problem = ""
-            self._prune_when_due()
+            if (now := time.monotonic()) >= self._prune_at:
+                self._prune_at = now + _PRUNE_INTERVAL
+                with suppress(DatabaseUnavailableError, OSError):  # the next time will do
+                    self._rows.prune(time.time() - self._keep_days * _DAY)
         return True
-
-    def _prune_when_due(self) -> None:
-        if (now := time.monotonic()) >= self._prune_at:
-            self._prune_at = now + _PRUNE_INTERVAL
-            with suppress(DatabaseUnavailableError, OSError):  # the next time will do
-                self._rows.prune(time.time() - self._keep_days * _DAY)
 
     @property
     def _rows(self) -> StatRows:

@@ -91,7 +91,7 @@ class EmbeddedResults:
         for folder in (self.folder.parent, self.folder):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         while True:
-            handle = _draw_handle()
+            handle = secrets.choice(_LETTERS) + "".join(secrets.choice(_SIGNS) for _ in range(9))
             try:
                 # Whoever creates the file owns the handle.
                 descriptor = os.open(self.file_of(handle, UNFINISHED), _CREATE, 0o600)
@@ -204,11 +204,6 @@ def read_pieces(descriptor: int) -> Iterator[tuple[int, bytes]]:
     while piece := os.pread(descriptor, PIECE, start):
         yield start, piece
         start += len(piece)
-
-
-def _draw_handle() -> str:
-    """Draw a handle, which somebody may have already."""
-    return secrets.choice(_LETTERS) + "".join(secrets.choice(_SIGNS) for _ in range(9))
 
 
 def _remove(file: Path) -> None:

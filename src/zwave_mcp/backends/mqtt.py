@@ -190,7 +190,10 @@ class MqttBackend:
                 case ("gateway", "status", gateway) if payload:
                     self._take_gateway_status(gateway, here=read_flag(payload))
                 case ("driver", _, _) if payload:
-                    self._take_driver_status(ready=read_flag(payload), retained=retained)
+                    ready = read_flag(payload)
+                    self._network.controller.ready = ready and self._network.link.state is LinkState.CONNECTED
+                    if ready and not retained:
+                        self._look.set()  # it has restarted: everything known is void
                 case ("device", path, _):
                     if not apply_report(self._network, self._index, path, payload, retained=retained):
                         self._meet_stranger(path)
@@ -213,11 +216,6 @@ class MqttBackend:
             self._pending.fail_all()
         if any(self._online.values()):
             self._look.set()
-
-    def _take_driver_status(self, *, ready: bool, retained: bool) -> None:
-        self._network.controller.ready = ready and self._network.link.state is LinkState.CONNECTED
-        if ready and not retained:
-            self._look.set()  # it has restarted: everything known is void
 
     def _take_reply(self, gateway: str, api: str, payload: bytes) -> None:
         reply = Reply.model_validate(read_json(payload))
