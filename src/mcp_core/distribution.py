@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 DISTRIBUTION = "onetool-run"
-VERSION = "0.1.0"
-"""The version of all of them; what builds the distribution reads it here."""
+VERSION = "0.1.0"  # the version of all of them; what builds the distribution reads it here
 
 
 def with_extra(extra: str) -> str:

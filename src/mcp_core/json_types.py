@@ -10,8 +10,7 @@ Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | Non
 
 JsonObject: TypeAlias = dict[str, Json]
 
-Schema: TypeAlias = Mapping[str, Json]
-"""A JSON Schema, read but not changed."""
+Schema: TypeAlias = Mapping[str, Json]  # a JSON Schema, read but not changed
 
 
 def mapping_of(value: object) -> Schema:

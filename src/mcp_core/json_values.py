@@ -37,7 +37,6 @@ def to_json_value(value: object) -> Json:
 
 
 def write_json(plain: object) -> str:
-    """Write what `to_json_value` gave."""
     return json.dumps(plain, ensure_ascii=False, allow_nan=False)
 
 

@@ -21,9 +21,7 @@ from mcp_core.json_types import Json
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
-TRACE = 5
-"""Finer than DEBUG: every call of every tool."""
-
+TRACE = 5  # finer than DEBUG: every call of every tool
 logging.addLevelName(TRACE, "TRACE")
 
 Level = Literal["trace", "debug", "info", "warning", "error"]
@@ -258,7 +256,6 @@ class _LineHandler(logging.StreamHandler[TextIO]):
             self.release()
 
     def close(self) -> None:
-        """Write what waits and close the file, if there is one."""
         self.flush()
         if self._own_stream:
             with suppress(OSError):

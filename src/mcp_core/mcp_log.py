@@ -30,7 +30,6 @@ _CLOSING = {"[": "]", "{": "}", "(": ")"}
 
 
 def looks_secret(name: str) -> bool:
-    """True if a value with this name is probably secret."""
     # camelCase is split: apiKey is api_Key, while tokenizer stays one word.
     return _NAME.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)) is not None
 

@@ -30,7 +30,6 @@ def nearest(wanted: str, names: Iterable[str]) -> list[str]:
 
 
 def likeness(wanted: str, name: str) -> float:
-    """Return how alike two names are, from 0 to 1."""
     return _match(_plain(wanted), _plain(name)).ratio()
 
 

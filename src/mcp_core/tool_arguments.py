@@ -120,8 +120,6 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class ToolForm:
-    """The parameters of a tool function."""
-
     model: type[ToolArguments]
     context: inspect.Parameter | None
     terms: Terms | None

@@ -101,7 +101,6 @@ def shorten(text: str, length: int = _LENGTH) -> str:
 
 
 def _prose_lines(body: str) -> Iterator[str]:
-    """Yield the lines outside of code blocks."""
     fence = ""
     for line in islice(body.splitlines(), _LINES):
         mark = _FENCE.match(line)

@@ -41,7 +41,6 @@ def open_guide(places: Places) -> Guide:
 
 
 def guide_of(ctx: Context[Guide]) -> Guide:
-    """Return the guide of the server that a tool is called in."""
     return ctx.request_context.lifespan_context
 
 

@@ -58,7 +58,6 @@ def check_name(kind: Kind, name: str) -> str:
 
 
 def is_name(name: str) -> bool:
-    """True if a name can be looked up."""
     return _find_fault(name) is None
 
 

@@ -85,7 +85,6 @@ class Wish(ToolArguments):
 
     @property
     def is_open(self) -> bool:
-        """True if every document fits."""
         return self.category is self.collection is self.pattern is self.search is None
 
 

@@ -70,7 +70,6 @@ async def open_server(places: Places, prefix: str, log_level: Level) -> AsyncIte
 
 
 def _list_documents(guide: Guide) -> Iterator[Resource]:
-    """Describe every document that can be read."""
     for summary, _ in select(guide, Wish()).found:
         category, name = quote(summary.name.category, safe=""), quote(summary.name.name, safe="")
         yield Resource(

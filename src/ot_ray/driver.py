@@ -161,8 +161,6 @@ class PlacedWorker:
 
 
 class Driver:
-    """Reads frames of the server, and knows every worker that is placed."""
-
     def __init__(self, writer: asyncio.StreamWriter, bundle: bytes) -> None:
         self._writer = writer
         self._bundle = ray.put(bundle)

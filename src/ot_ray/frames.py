@@ -31,7 +31,6 @@ class Kind(IntEnum):
 
 
 def write_frame(kind: Kind, worker: int, payload: bytes = b"") -> bytes:
-    """Return a frame; `worker` is 0 for what concerns the driver."""
     return _HEADER.pack(kind, worker, len(payload)) + payload
 
 

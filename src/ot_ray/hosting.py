@@ -30,7 +30,6 @@ class Hosting:
         self._life: asyncio.Task[None] | None = None
 
     def start(self, number: int, order: bytes) -> None:
-        """Begin to host a worker under a number; `read` reports on it."""
         self._number = number
         self._life = asyncio.get_running_loop().create_task(self._live(order))
         self._life.add_done_callback(lambda _: self._changed.set())

@@ -26,8 +26,6 @@ _ASYNC = 0x80 | 0x200  # CO_COROUTINE and CO_ASYNC_GENERATOR of a function's cod
 
 
 class Call:
-    """A request from the server that is being answered."""
-
     __slots__ = ("arguments", "cancelled", "function", "number", "slot", "task", "waits")
 
     def __init__(self, number: int, function: Callable[..., object], params: Params) -> None:

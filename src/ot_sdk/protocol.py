@@ -149,7 +149,6 @@ def write_call(number: int, tool: str, arguments: Mapping[str, object], slot: in
 
 
 def write_notification(method: str, params: Mapping[str, object]) -> bytes:
-    """Write a message that has no answer."""
     return _line({"jsonrpc": "2.0", "method": method, "params": params})
 
 

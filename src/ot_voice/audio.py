@@ -54,7 +54,6 @@ BLOCK = 512 * SAMPLE  # bytes that speech detection looks at: 32 ms
 
 
 def seconds_of(size: int) -> float:
-    """Return how many seconds so many bytes last."""
     return size / (RATE * SAMPLE)
 
 
@@ -104,8 +103,6 @@ class Resampler:
 
 @dataclass(frozen=True, slots=True)
 class WavFormat:
-    """The format of one file's samples."""
-
     kind: int
     channels: int
     rate: int
@@ -113,7 +110,6 @@ class WavFormat:
 
     @property
     def frame(self) -> int:
-        """Bytes of one sample of all channels."""
         return self.channels * self.bits // 8
 
 
@@ -143,7 +139,6 @@ def read_audio(stream: BinaryIO, name: str, *, frames: int = 4096) -> Iterator[b
 
 
 def write_wav(audio: bytes, *, rate: int = RATE) -> bytes:
-    """Return 16-bit samples of one channel as a WAV file."""
     head = _HEADER.pack(
         b"RIFF", 36 + len(audio), b"WAVE", b"fmt ", 16, PCM, 1, rate, rate * 2, 2, 16, b"data", len(audio)
     )

@@ -111,7 +111,6 @@ class BackgroundTranscriber:
         self._ended.set()
 
     def interrupt(self) -> None:
-        """Stop the answer that is being given, if there is one."""
         if self._answer is not None:
             self._answer.stop()
 

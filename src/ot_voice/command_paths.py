@@ -39,12 +39,10 @@ class CommandPaths:
 
     @property
     def start(self) -> Place:
-        """The place before the first word."""
         return self._words_after(0)
 
     @property
     def words(self) -> set[str]:
-        """Every word of the grammar."""
         return {step.word for steps in self._steps for step in steps if step.word}
 
     def accepts(self, sentence: str) -> bool:
@@ -52,7 +50,6 @@ class CommandPaths:
         return self.weigh(sentence) > -math.inf
 
     def is_end(self, place: Place) -> bool:
-        """True if a sentence may end here."""
         return any(not rest and self._end in self._reached(state) for state, rest in place)
 
     def weigh(self, sentence: str) -> float:
@@ -138,7 +135,6 @@ class CommandPaths:
 
 
 def _split(signs: list[str]) -> Iterator[list[str]]:
-    """Yield the choices of a rule."""
     depth, choice = 0, list[str]()
     for sign in signs:
         depth += (sign in "([") - (sign in ")]")

@@ -58,7 +58,6 @@ class OpenQuestion:
         self._answer: Utterance | None = None
 
     def begin(self) -> None:
-        """Somebody has begun to speak."""
         if self.is_open:
             self._began.set()
 

@@ -32,15 +32,11 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """An event of the AI client."""
-
     event: Event
 
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A sentence of the answer has been said."""
-
     sentence: str
 
 

@@ -116,8 +116,6 @@ async def transform(command: Sequence[str], data: bytes) -> bytes:
 
 
 class Speaker(Protocol):
-    """Says sentences."""
-
     async def say(self, sentence: str) -> None:
         """Say it, and return when it has been said; cancelled, it is silent at once. Raises VoiceError."""
 

@@ -139,7 +139,6 @@ answered = answer_in_words(ZwaveError, word_error)
 
 
 def house_of(ctx: Context[House]) -> House:
-    """Return the house of the server that a tool is called in."""
     return ctx.request_context.lifespan_context
 
 
@@ -157,5 +156,4 @@ def confirmed(node: Node, reported: Value) -> Confirmed:
 
 
 def done(node: Node, answer: T, words: str) -> Result[T]:
-    """Answer a command, for the person in words about its device."""
     return Result.ok(answer, message=f"{node.full_title} {words}.")

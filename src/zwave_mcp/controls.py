@@ -80,7 +80,6 @@ def build_temperature(
 
 
 def build_mode(node: Node, *, mode: str, endpoint: int | None) -> Command:
-    """Set the mode that has this name."""
     target = find_control(node, "set to a thermostat mode", [_MODE], endpoint=endpoint)
     number = {fold(name): number for number, name in target.states.items()}.get(fold(mode))
     if number is None or not number.isdecimal():
@@ -89,7 +88,6 @@ def build_mode(node: Node, *, mode: str, endpoint: int | None) -> Command:
 
 
 def describe_limits(target: Value) -> str:
-    """Say what a set point accepts."""
     unit = target.unit or ""
     if target.minimum is None or target.maximum is None:
         return f"a temperature in {unit}" if unit else "a temperature"
@@ -103,7 +101,6 @@ def list_setpoints(node: Node) -> list[Value]:
 
 
 def name_of(target: Value) -> str:
-    """Return the name of a set point: Heating, Cooling, …"""
     if target.key_name:
         return target.key_name
     _, _, inside = target.label.partition("(")  # "Setpoint (Heating)"

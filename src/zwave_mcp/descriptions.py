@@ -97,7 +97,6 @@ def describe_health(network: Network) -> Health:
 
 
 def write_time(moment: datetime | None) -> str | None:
-    """Write a time for people and programs alike."""
     return None if moment is None else moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -55,7 +55,6 @@ def list_abilities(node: Node) -> tuple[str, ...]:
 
 
 def is_sensor(value: Value) -> bool:
-    """True if the value is something that the device measures or notices."""
     if value.id.command_class not in _SENSORS or not value.readable or value.writeable or value.secret:
         return False
     match value.id.command_class:
@@ -120,7 +119,6 @@ def fold(name: str) -> str:
 
 
 def words_of(node: Node) -> set[str]:
-    """Return the words in a device's place and name."""
     return set(f"{fold(node.location)} {fold(node.title)}".split())
 
 

@@ -28,8 +28,6 @@ from zwave_mcp.nodes import Status
 
 
 class Candidate(NamedTuple):
-    """A device that may have been meant."""
-
     node: int
     name: str
     location: str

@@ -38,8 +38,6 @@ class Link(NamedTuple):
 
 @dataclass(slots=True)
 class Controller:
-    """The radio and its driver."""
-
     ready: bool = False
     home_id: str = ""
     node: int | None = None

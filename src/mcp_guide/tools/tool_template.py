@@ -61,9 +61,7 @@ _COMMIT = re.compile(r"(?P<short>[0-9a-f]{12})[0-9a-f]{28,52}\s*")
 _MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 TIME_LIMIT = 15.0  # seconds, however busy the machine is
 CPU_LIMIT = 5  # seconds of work
-FACTS = "project"
-"""The name under which templates find the facts."""
-
+FACTS = "project"  # the name under which templates find the facts
 # -P: a file in the working directory must not be imported in place of a library.
 _PROGRAM = (sys.executable, "-P", "-m", "mcp_guide.render_process")
 

@@ -33,8 +33,6 @@ _UNKNOWN = (UnknownResultError, UnknownRunError)
 
 
 class DashboardApp:
-    """An ASGI application."""
-
     def __init__(
         self,
         address: Address,

@@ -18,8 +18,7 @@ RENEWED_AFTER = 1800.0  # seconds until the issuer has to confirm a person again
 LOGIN_SECONDS = 600.0
 _SESSION, _LOGIN = "session", "login"
 
-CALLBACK = "/login/callback"
-"""The path to which the issuer sends a browser back."""
+CALLBACK = "/login/callback"  # the path to which the issuer sends a browser back
 
 
 class LoginError(Exception):
@@ -27,16 +26,12 @@ class LoginError(Exception):
 
 
 class Session(NamedTuple):
-    """A browser that is logged in."""
-
     name: str  # unknown to the browser, and the same when the session is renewed
     person: Person
     age: float  # seconds since the issuer last confirmed the person
 
 
 class Logins:
-    """Opens, finds and ends sessions."""
-
     def __init__(self, tickets: Tickets, address: Address, *, seconds: float) -> None:
         """`seconds` is how long a session lives."""
         self._tickets = tickets

@@ -86,8 +86,6 @@ class MemoryTickets:
 
 
 class _Sealed(TypedDict):
-    """The content of a sealed ticket."""
-
     id: str
     issued: NotRequired[float]  # tickets of early versions lack it
     expires: float

@@ -19,9 +19,7 @@ from ot.app import App
 from ot.clients.caller import Caller
 from ot.clients.person import LOCAL, Person
 
-CLIENT = "dashboard"
-"""The name under which calls from here are recorded."""
-
+CLIENT = "dashboard"  # the name under which calls from here are recorded
 Part = TypeVar("Part")
 _LARGEST_FORM = 256 * 1024  # bytes
 _MOST_FIELDS = 100
@@ -52,8 +50,6 @@ DONE = {
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """A logged-in person, for one request."""
-
     person: Person
     admin: bool  # an administrator of a team's server
     session: str  # its name, which the browser does not know
@@ -79,7 +75,6 @@ class Visitor:
 
 
 def word_principal(principal: str) -> str:
-    """Return a principal as a person reads it."""
     try:
         issuer, subject = json.loads(principal)
     except ValueError:
@@ -97,8 +92,6 @@ class RefusedFormError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A request of somebody who is logged in."""
-
     request: Request
     who: Visitor
     pages: Pages

@@ -116,7 +116,6 @@ def connection_file(client: str, system: System, project: Path | None) -> Client
 
 
 def connection_entry(client: str, command: str, arguments: list[str]) -> JsonObject:
-    """Return the entry by which a client starts a server."""
     started: JsonObject = {"command": command, "args": [*arguments]}
     match client:
         case "claude-code" | "vscode":

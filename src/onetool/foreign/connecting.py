@@ -73,7 +73,6 @@ class ClientState:
 
 
 def survey_connections(system: System) -> Iterator[ClientState]:
-    """Yield every client that a person can connect."""
     for client in CLIENTS:
         place = connection_file(client, system, None)
         if place is None:

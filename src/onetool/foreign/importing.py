@@ -22,8 +22,7 @@ from ot.registry.names import PROTECTED
 NEW = "new"
 _IGNORE = ".gitignore"
 
-Servers = Mapping[str, object]
-"""The entries of a `servers:` section as they are written."""
+Servers = Mapping[str, object]  # the entries of a `servers:` section as they are written
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,6 @@ class Plan:
 
     @property
     def servers(self) -> dict[str, ServerEntry]:
-        """The new entries of `servers:`."""
         return {each.name: each.settings for each in self.decisions if each.state == NEW}
 
 

@@ -138,7 +138,6 @@ def remove_entry(original: TextFile, text: str, path: Sequence[str]) -> str:
 
 
 def follow(document: Json, path: Sequence[str]) -> Json:
-    """Return the value at a path, None if there is none."""
     for key in path:
         document = document.get(key) if isinstance(document, dict) else None
     return document

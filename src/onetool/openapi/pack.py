@@ -241,8 +241,6 @@ def _list_arguments(operation: Operation) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class PackSource:
-    """The text of a pack, and what a person should know of it."""
-
     text: str
     tools: tuple[str, ...]
     secrets: dict[str, str]  # by name: what each is

@@ -16,17 +16,13 @@ _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z][a-z0-9]*|[A-Z][A-Z0-9]*|[
 _LONGEST_NAME = 60
 _OF_TYPING = frozenset({"Any", "Literal", "NotRequired", "TypedDict"})
 _IMPORTED = frozenset({"annotations", "base64", "cache", "httpx", "json", "ot_sdk", "quote"})
-OF_THE_FILE = _OF_TYPING | _IMPORTED | {"BASE_URL", "pack", "secrets"}
-"""Names that the file of every pack uses itself."""
-
+OF_THE_FILE = _OF_TYPING | _IMPORTED | {"BASE_URL", "pack", "secrets"}  # names that the file of every pack uses itself
 _PYTHON = frozenset({*keyword.kwlist, *keyword.softkwlist})
 _TYPES = frozenset({"str", "int", "float", "bool", "bytes", "list", "dict"})
 _BUILTINS = frozenset(dir(builtins))
 
 
 class UniqueNames:
-    """Gives out names, each only once."""
-
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)
 

@@ -25,13 +25,10 @@ _TIMEOUT = 10.0  # seconds
 _LARGEST = 1_000_000  # bytes of an answer
 _DISCOVERY = ("{0}{1}/.well-known/openid-configuration", "{0}/.well-known/oauth-authorization-server{1}")
 
-Keys = Mapping[str, jwt.PyJWK]
-"""By their id; a key without one has an empty id."""
+Keys = Mapping[str, jwt.PyJWK]  # by their id; a key without one has an empty id
 
 
 class IssuerKeys:
-    """The keys of one issuer, as it publishes them."""
-
     def __init__(
         self,
         issuer: str,

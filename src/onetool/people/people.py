@@ -93,7 +93,6 @@ class People:
 
 
 def resource_of(settings: AuthSettings) -> str:
-    """Return the address of the MCP endpoint as people know it."""
     assert settings.public_url is not None
     return f"{settings.public_url.rstrip('/')}{PATH}"
 

@@ -12,8 +12,7 @@ from ot.clients.person import LOCAL_PERSON, Person
 
 State = TypeVar("State")
 
-SCOPE_KEY = "onetool.person"
-"""Where the gate puts a Person into the ASGI scope of a request."""
+SCOPE_KEY = "onetool.person"  # where the gate puts a Person into the ASGI scope of a request
 
 
 def person_of(ctx: Context[State] | ServerRequestContext[State]) -> Person:

@@ -34,7 +34,6 @@ class TokenVerifier:
         return read_person(claims, issuer=self._issuer, groups_claim=self._groups_claim)
 
     def _read_header(self, token: str) -> tuple[str, str | None]:
-        """Return the algorithm that signed a token, and the id of the key."""
         try:
             header: JsonObject = jwt.get_unverified_header(token)
         except (jwt.PyJWTError, UnicodeEncodeError):

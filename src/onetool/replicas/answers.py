@@ -21,8 +21,6 @@ Save: TypeAlias = Callable[[str], Awaitable[None]]
 
 
 class AnswersElsewhere:
-    """Resumes runs that wait in other replicas."""
-
     def __init__(self, talks: ReplicaChannels) -> None:
         self._talks = talks
 

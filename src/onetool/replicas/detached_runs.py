@@ -157,8 +157,7 @@ class _Waiter(NamedTuple):
         raise ValueError("another replica sent something else")
 
 
-RunsOf = Callable[[str, str], Runs | None]
-"""Gives the runs of a principal in this replica among which this one goes on."""
+RunsOf = Callable[[str, str], Runs | None]  # gives the runs of a principal in this replica among which this one goes on
 
 
 class DetachedHere:

@@ -68,8 +68,6 @@ class _Codec:
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """One replica among others."""
-
     store: PostgresReplicas
     states: RequestStateSecurity
     answers: AnswersElsewhere

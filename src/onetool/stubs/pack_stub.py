@@ -28,9 +28,7 @@ from ot.registry.open_results import result_schema
 from ot.shapes.shape import Shape
 from ot.shapes.shapes import Shapes
 
-VALUES = "__values__"
-"""The module of what all stubs have in common."""
-
+VALUES = "__values__"  # the module of what all stubs have in common
 _LONGEST_SIGNATURE = 50_000
 
 

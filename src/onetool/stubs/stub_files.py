@@ -140,7 +140,6 @@ def write_stubs(folder: Path, files: Mapping[str, str]) -> Changes:
 
 
 def _remove_others(folder: Path, files: Mapping[str, str]) -> list[str]:
-    """Remove the stubs of packs that have gone."""
     found = [path for place in (folder, folder / PACKAGE) for path in sorted(place.glob(f"*{_ENDING}"))]
     others = (path for path in found if str(path.relative_to(folder)) not in files)
     gone = [path for path in others if (_read(path) or "").startswith(MARK)]

@@ -64,8 +64,6 @@ def cost_of(spent: Spent, model: str, prices: Mapping[str, PriceSettings]) -> fl
 
 @dataclass(slots=True)
 class Turn:
-    """A turn as far as it has arrived."""
-
     spent: Spent | None = None
     stopped: Stopped | None = None
     _parts: list[Part] = field(default_factory=list)
@@ -201,7 +199,6 @@ class Models:
 
     @property
     def current(self) -> Model:
-        """The model that would be asked now."""
         return self._spare if self._spare is not None and self._clock() < self._away_until else self._first
 
     async def ask(self, request: Request) -> AsyncGenerator[TextDelta | Retrying | Usage | Turn]:

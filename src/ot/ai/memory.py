@@ -67,8 +67,6 @@ class Keeper(Protocol):
 
 
 class Memory:
-    """The exchanges of one conversation, the oldest first."""
-
     def __init__(self, settings: MemorySettings) -> None:
         self._settings = settings
         self._exchanges: list[Exchange] = []
@@ -146,7 +144,6 @@ def _measure(exchange: Exchange) -> tuple[int, int]:
 
 
 def weigh(message: Message) -> int:
-    """Return about how many characters a message takes up."""
     match message:
         case UserMessage():
             return len(message.text)

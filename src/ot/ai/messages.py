@@ -79,8 +79,6 @@ Message = UserMessage | AssistantMessage | ToolMessage
 
 @dataclass(frozen=True, slots=True)
 class ToolOffer:
-    """One tool as the model is shown it."""
-
     name: str
     description: str
     parameters: Mapping[str, Json]

@@ -118,14 +118,11 @@ class _ShownCopy(SchemaCopy):
 
 @dataclass(frozen=True, slots=True)
 class OfferedTool:
-    """One tool: what the model sees, and what it stands for."""
-
     offer: ToolOffer
     tool: str
     renamed: Mapping[str, str] = field(default_factory=dict)  # parameters, by the names that the model uses
 
     def arguments(self, given: Mapping[str, Json]) -> JsonObject:
-        """Return the arguments under the tool's own names."""
         return {self.renamed.get(name, name): value for name, value in given.items()}
 
 

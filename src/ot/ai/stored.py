@@ -73,8 +73,6 @@ class Lines:
 
 @dataclass(slots=True)
 class Restored:
-    """A conversation that was read back."""
-
     exchanges: list[Exchange] = field(default_factory=list)
     provider: str = ""  # who answered last
     model: str = ""

@@ -155,7 +155,6 @@ class ToolLoop:
 
     @property
     def totals(self) -> dict[tuple[str, str], Totals]:
-        """The totals of the conversation, by provider and model."""
         return self._models.totals
 
     def offered(self) -> OfferedTools:

@@ -14,8 +14,7 @@ from ot.config.section import PERSON, REQUIRED, Field, Layers, Section, When
 
 INCLUDE = "include"
 INCLUDE_WORDS = "more files to read, one or a list; this file overrides them, and a later one an earlier one"
-ANY = "*"
-"""The place in a key's path where a person puts a name or a position of their own."""
+ANY = "*"  # the place in a key's path where a person puts a name or a position of their own
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,9 +92,7 @@ class Mistakes:
         return tuple(path[: 2 if section in _NAMED else 1])
 
 
-UNFINISHED = frozenset({MISSING, INCOMPLETE})
-"""Kinds of problems that a layer farther away may put right."""
-
+UNFINISHED = frozenset({MISSING, INCOMPLETE})  # kinds of problems that a layer farther away may put right
 _ABOUT_A_VALUE = frozenset({VALUE, AMOUNT})
 _NEVER_QUOTED = frozenset({"servers", "packs"})
 
@@ -159,7 +157,6 @@ def _quoted(problem: Problem, layer: Layer) -> str:
 
 
 def _depth(values: Mapping[object, object], path: Sequence[str]) -> int:
-    """Return how many parts of `path` are in `values`."""
     value: object = values
     for depth, part in enumerate(path):
         value = _item(value, part)

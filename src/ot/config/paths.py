@@ -50,8 +50,6 @@ def kept_log(home: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class PackFolders:
-    """The folders for what built-in packs keep, below the state folder."""
-
     state: Path
 
     def folder_of(self, pack: str) -> Path:

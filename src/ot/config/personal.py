@@ -22,9 +22,7 @@ PEOPLE_FOLDER = "people"
 MACHINE_PACKS = ("code", "file", "git", "ripgrep", "shell")
 """Packs that reach the files and programs of the machine that serves, which is nobody's own."""
 
-INSTALLERS = ("scaffold.extension",)
-"""Tools that add for everybody what only whoever looks after the server should add."""
-
+INSTALLERS = ("scaffold.extension",)  # tools that add for everybody what only whoever looks after the server should add
 _DATABASES = "db"  # by name they are the administrator's choice; by file they are files of the machine
 _DIGEST = 32  # hexadecimal digits
 
@@ -61,7 +59,6 @@ def for_team(loaded: LoadedConfig) -> LoadedConfig:
 
 
 def for_person(team: LoadedConfig, person: Person) -> LoadedConfig:
-    """Return the configuration of one of the people who share a server."""
     grants = [grant for group, grant in team.config.grants.items() if group in person.groups]
     allowed = tuple(pattern for grant in grants for pattern in grant.allow)
     on_machine = any(_opens(allowed, pack) for pack in (*MACHINE_PACKS, _DATABASES))

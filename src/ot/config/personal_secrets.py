@@ -39,7 +39,6 @@ class PersonalSecrets:
         return self._shelf.state(SECRETS_DOCUMENT)
 
     def names(self) -> list[str]:
-        """Return the names, in their order: all that anybody is shown."""
         return sorted(self.read())
 
     def read(self) -> dict[str, str]:

@@ -44,7 +44,6 @@ class Provider:
 
     @property
     def package(self) -> str:
-        """The package that holds its `client` and its `model`."""
         return f"{PROVIDERS_PACKAGE}.{self.name}"
 
 

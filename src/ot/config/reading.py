@@ -20,12 +20,8 @@ from mcp_core.quick_dataclass import dataclass, replace
 from ot.config.values import MISTAKE, ValueMistakeError
 
 MISSING, UNKNOWN_KEY, WRONG_KEY = "missing", "unknown key", "wrong key"
-VALUE, AMOUNT = "value", "amount"
-"""Kinds of problems beside those of `mistake`; for an amount, an example helps."""
-
-WRONG = object()
-"""Returned for a value that does not fit, after its problem was noted."""
-
+VALUE, AMOUNT = "value", "amount"  # kinds of problems beside those of `mistake`; for an amount, an example helps
+WRONG = object()  # returned for a value that does not fit, after its problem was noted
 Place = tuple[str, ...]
 
 _WHOLE = re.compile(r"[+-]?\d+(?:_\d+)*(?:\.0*)?", re.ASCII)
@@ -94,7 +90,6 @@ Reader = Callable[[object, Place, list[Problem]], object]
 
 @cache
 def reader_of(annotation: Any) -> Reader:
-    """Return what reads values of an annotated type."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is typing.Annotated:
         reader = reader_of(arguments[0])

@@ -10,9 +10,7 @@ from ot.config.documents import Documents, RememberedFiles
 from ot.config.keys import dotted
 from ot.errors import ConfigError, UnsetVariableError
 
-SHORTEST_HIDDEN = 6
-"""Shorter values are not replaced in answers: they would hit ordinary words."""
-
+SHORTEST_HIDDEN = 6  # shorter values are not replaced in answers: they would hit ordinary words
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
@@ -48,7 +46,6 @@ class Secrets:
         return _first(name, *files)
 
     def overlaid(self, values: Mapping[str, str]) -> Secrets:
-        """Return these secrets with others before them."""
         return Secrets(
             {**self._values, **values}, project=self._project, environ=self._environ, substituted=self._known
         )
@@ -109,7 +106,6 @@ _ORDINARY = re.compile(
 
 
 def references(text: str) -> list[str]:
-    """Return the names in every `${NAME}` of a text."""
     return [match[1] for match in _REFERENCE.finditer(text) if match[1] is not None]
 
 

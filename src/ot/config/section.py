@@ -106,9 +106,7 @@ def setting(
     return cast("T", Setting(default, words, when=when, layers=layers, example=example, hidden=hidden))
 
 
-LONGEST = 30 * 24 * 3600
-"""Seconds of the longest duration."""
-
+LONGEST = 30 * 24 * 3600  # seconds of the longest duration
 Name = Annotated[str, After(check_name)]
 Identifier = Annotated[str, After(check_identifier)]
 Pattern = Annotated[str, After(check_pattern)]

@@ -55,11 +55,8 @@ _HEAD = """\
 # all other keys count only in ~/.onetool/onetool.yaml.
 """
 _LINK = re.compile(r" \(\[[^]]*\]\([^)]*\)\)")
-_COLUMN = 36
-"""Where the words of a key begin, unless its value is longer."""
-
-_Line = tuple[str, str]
-"""A key with its value, and its words."""
+_COLUMN = 36  # where the words of a key begin, unless its value is longer
+_Line = tuple[str, str]  # a key with its value, and its words
 
 
 def render_template() -> str:

@@ -16,9 +16,7 @@ from ot.config.keys import dotted, printable
 from ot.errors import ConfigError
 
 MAX_DEPTH = 50
-MAX_EXPANDED = 4_000_000
-"""Characters, and a few for each value, with aliases counted as often as they are used."""
-
+MAX_EXPANDED = 4_000_000  # characters, and a few for each value, with aliases counted as often as they are used
 _COST_OF_A_VALUE = 8
 _COLLECTION_TAGS = (None, "!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 _TEXT_TAG = "tag:yaml.org,2002:str"

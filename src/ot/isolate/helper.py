@@ -54,8 +54,6 @@ class HelperEndedError(Exception):
 
 
 class Helper:
-    """A process that imports packs and calls their functions."""
-
     def __init__(
         self, process: GuardedProcess, confine: Confine | None, folder: str, connection: ConnectionTarget | None = None
     ) -> None:

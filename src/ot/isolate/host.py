@@ -125,7 +125,6 @@ class IsolateHost:
                 self._tasks.start_soon(standby.close)
 
     def idle_pids(self) -> list[int]:
-        """Return the processes that wait for their next call."""
         return [helper.pid for helpers in self._idle.values() for helper in helpers]
 
     def standby_pids(self) -> list[int]:

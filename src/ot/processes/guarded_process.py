@@ -155,7 +155,6 @@ class GuardedProcess:
 
     @property
     def waiting(self) -> int:
-        """Bytes that the pipe has not taken yet."""
         return sum(map(len, self._outgoing))
 
     @property

@@ -19,8 +19,7 @@ from ot.processes.standby import CannotForkError, Standby
 from ot_confinement.confine import Confine
 from ot_guardian import VARIABLE, Ledger, guarded
 
-Take = Callable[[bytes], bool]
-"""Takes a piece of a program's output; False if no more is wanted."""
+Take = Callable[[bytes], bool]  # takes a piece of a program's output; False if no more is wanted
 
 
 @dataclass(frozen=True, slots=True)

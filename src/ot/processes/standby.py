@@ -31,8 +31,7 @@ _FORK_LIMIT = 5.0  # seconds that a fork may take; it takes two milliseconds
 _END_LIMIT = 5.0  # seconds that it may take to end, when all guardians have
 _UNTOLD = 137  # the exit code of a program whose guardian was killed
 
-Words = Callable[[int], Sequence[str]]
-"""The command of a standby, given the descriptor of its control socket."""
+Words = Callable[[int], Sequence[str]]  # the command of a standby, given the descriptor of its control socket
 
 
 class CannotForkError(OSError):

@@ -48,8 +48,6 @@ _MOST_FOLLOWED = 60  # names in one annotation: hundreds of classes that mention
 
 
 class AnnotationReader:
-    """Reads the annotations of one module."""
-
     def __init__(self, module: ast.Module) -> None:
         self.unknown: list[str] = []
         self._left = 0

@@ -11,9 +11,7 @@ from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import dataclass, field
 from ot.effects import Effect
 
-PROXY = "proxy:"
-"""Begins the source of a tool that another server offers; the server's configured name follows."""
-
+PROXY = "proxy:"  # begins the source of a tool that another server offers; the server's configured name follows
 PROJECT, STATE, FONTS = "{project}", "{state}", "{fonts}"
 """Stand for folders in what an isolated tool touches: the project's, that of its pack's own files, those of fonts."""
 

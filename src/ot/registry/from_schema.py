@@ -27,9 +27,7 @@ MAX_SUMMARY = 400
 MAX_SHOWN = 100  # parameters
 _MAX_ARGUMENT = 500
 
-Tool = Mapping[str, Json]
-"""One item of a server's tools/list."""
-
+Tool = Mapping[str, Json]  # one item of a server's tools/list
 Annotate = Callable[[object, object], str]
 """Writes the type that a schema asks for, given the schema and what it is part of."""
 

@@ -111,8 +111,6 @@ def _build_tree(source: str, name: str) -> ast.Module:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter as it stands in the source."""
-
     node: ast.arg
     kind: str  # "" for a plain one, "*" and "**" for those that collect
     default: ast.expr | None

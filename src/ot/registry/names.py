@@ -55,9 +55,7 @@ def assign_identifiers(names: Iterable[str], *, fallback: str) -> dict[str, str]
     return {name: assigned[name] for name in names}
 
 
-PROTECTED = frozenset({"ot", "proj"})
-"""Packs whose name nobody can take: code relies on what they do."""
-
+PROTECTED = frozenset({"ot", "proj"})  # packs whose name nobody can take: code relies on what they do
 _OF_PYTHON = frozenset({*dir(builtins), *sys.stdlib_module_names, *keyword.kwlist, "ToolError"})
 _BUILT_IN = "_builtin"
 

@@ -12,11 +12,8 @@ from ot.registry.definitions import PackDefinition
 from ot.registry.names import PlacedPack, arrange
 from ot.registry.registry import AbsentPack, ToolRegistry
 
-ORIGINS = ("extensions", "servers")
-"""Who offers packs beside the built-in ones; who stands first chooses first."""
-
-MODEST = "skills"
-"""The origin whose packs move aside as built-in ones do where their name is taken."""
+ORIGINS = ("extensions", "servers")  # who offers packs beside the built-in ones; who stands first chooses first
+MODEST = "skills"  # the origin whose packs move aside as built-in ones do where their name is taken
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,7 @@ ToolFunction = Callable[[dict[str, ToolValue]], Awaitable[ToolValue]]
 """How every tool is called, whatever its kind: one object of arguments in, the native value out."""
 
 LoadedPack = tuple[PackDefinition, Mapping[str, ToolFunction]]
-LoadPack = Callable[[], LoadedPack]
-"""Gives a pack that was registered late, with the function of each tool."""
+LoadPack = Callable[[], LoadedPack]  # gives a pack that was registered late, with the function of each tool
 
 
 _MOST_NAMED = 40  # packs that are named to every client

@@ -107,8 +107,6 @@ def _arrange(schema: JsonObject, document: JsonObject) -> Parameters:
 
 
 class _Merged:
-    """The parameters of a schema and of the schemas it is composed of."""
-
     def __init__(self, document: JsonObject) -> None:
         self._document = document
         self.shown: JsonObject = {}  # what the signature says

@@ -81,8 +81,6 @@ def _number(text: str | None) -> int | None:
 
 
 class _Walk:
-    """One path on its way through one value."""
-
     def __init__(self, path: str) -> None:
         self._path = path
 

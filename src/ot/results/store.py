@@ -70,8 +70,6 @@ def _mask_up_to(data: bytes, end: int, wanted: list[bytes]) -> tuple[bytes, byte
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A result that is kept."""
-
     handle: str
     facts: Facts
 
@@ -172,7 +170,6 @@ class ResultStore:
     def _fill(
         self, descriptor: int, pieces: Iterable[bytes], kind: str, what: str, read_before: frozenset[str]
     ) -> Facts:
-        """Write a result, and close its file."""
         try:
             writer, limit = ContentWriter(descriptor), min(self._settings.max_size, LARGEST)
             for piece in mask(pieces, self.redactor.known):

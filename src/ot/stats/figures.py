@@ -116,8 +116,6 @@ class TimeSaved:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Everything there is to say about one period."""
-
     period: str
     tool: str
     since: float | None  # of the first thing recorded in the period
@@ -152,8 +150,6 @@ class Summary:
 
 @dataclass(slots=True)
 class OfPerson:
-    """The usage of one person."""
-
     person: str
     runs: int = 0
     failed_runs: int = 0

@@ -42,8 +42,6 @@ class RunNote(NamedTuple):
 
 
 class ModelNote(NamedTuple):
-    """One request of an AI client to its model."""
-
     ended: float
     provider: str
     model: str

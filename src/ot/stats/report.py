@@ -39,8 +39,6 @@ _PERIODS = {"day": "the last 24 hours", "week": "the last 7 days", "month": "the
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A horizontal bar, or one part of a stacked one."""
-
     name: str
     value: float
     start: float

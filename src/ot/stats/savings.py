@@ -100,7 +100,6 @@ def definition_tokens(tool: ToolDefinition) -> float:
 
 
 def write_definition(tool: ToolDefinition) -> str:
-    """A definition as a client is told it."""
     told = {"name": tool.name, "description": tool.description, "inputSchema": tool.parameters}
     return json.dumps(told, separators=(",", ":"), ensure_ascii=False)
 

@@ -77,7 +77,6 @@ def classify_text(text: str) -> Kind:
 
 
 def classify_wire(sample: bytes) -> Kind:
-    """The kind of a sample of what crossed to a kernel."""
     if _TAG in sample and any(tag in sample for tag in _MEDIA):
         return Kind.MEDIA
     for frame in _FRAMES:

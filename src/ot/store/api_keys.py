@@ -19,9 +19,7 @@ from ot.store.forms import FORM, check_form, read_list, read_mapping, read_recor
 from ot.store.owned_files import state_of
 from ot.store.sealing import digest_of
 
-PREFIX = "onetool_"
-"""The beginning of every key, by which people and scanners for leaked secrets know one."""
-
+PREFIX = "onetool_"  # the beginning of every key, by which people and scanners for leaked secrets know one
 KEYS_FILE = "api-keys.json"
 _FORM = 1
 _PATIENCE = 10.0  # seconds for another process that writes here

@@ -13,9 +13,7 @@ from mcp_core.json_types import Json, JsonObject
 
 Record = TypeVar("Record")
 
-FORM = "form"
-"""The key of a file, or of its first line, that names its form."""
-
+FORM = "form"  # the key of a file, or of its first line, that names its form
 _KINDS = {"str": (str,), "int": (int,), "float": (int, float), "bool": (bool,)}
 """The types that fields of records in files have, by their annotation."""
 

@@ -32,9 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["POSTGRES", "Backend", "PersonalStore", "Retention", "Store", "build_backend", "open_backend"]
 
-POSTGRES = ("postgresql://", "postgres://")
-"""The beginnings of an address of PostgreSQL."""
-
+POSTGRES = ("postgresql://", "postgres://")  # the beginnings of an address of PostgreSQL
 Picked = TypeVar("Picked")
 
 

@@ -17,8 +17,7 @@ from stat import S_ISREG
 
 from mcp_core.file_lock import try_lock
 
-CHAIN = r"(?P<chain>\d{8}T\d{6}-\d+-[0-9a-f]{8})\.(?P<part>\d{4,9})"
-"""How names of such files begin."""
+CHAIN = r"(?P<chain>\d{8}T\d{6}-\d+-[0-9a-f]{8})\.(?P<part>\d{4,9})"  # how names of such files begin
 
 
 def prune(folder: Path, *, is_ours: Callable[[str], object], keep_for: float, most_bytes: int, most_files: int) -> int:

@@ -43,16 +43,12 @@ class StatBatch(NamedTuple):
 
 
 class RunSum(NamedTuple):
-    """The runs of one person."""
-
     person: str
     runs: int
     failed: int
 
 
 class CallSum(NamedTuple):
-    """The calls of one person of one pack."""
-
     person: str
     pack: str
     calls: int
@@ -61,8 +57,6 @@ class CallSum(NamedTuple):
 
 
 class TeamSums(NamedTuple):
-    """Sums of what everybody has used."""
-
     runs: Sequence[RunSum]
     calls: Sequence[CallSum]
 

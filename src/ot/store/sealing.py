@@ -22,9 +22,7 @@ from ot.errors import MissingExtraError
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-LOGIN, SECRETS = "login", "secrets"
-"""The kinds of what is sealed: people's logins, and their own secrets."""
-
+LOGIN, SECRETS = "login", "secrets"  # the kinds of what is sealed: people's logins, and their own secrets
 SECRETS_DOCUMENT = "secrets.sealed"
 PATIENCE = 60.0  # seconds to wait for another process that renews a login
 
@@ -76,7 +74,6 @@ class Sealer:
         return None if self.is_current(text) else self.seal(self.open(text, place=place), place=place)
 
     def is_current(self, text: str) -> bool:
-        """True if text is sealed with the key that seals now."""
         return bool(self._keys) and sealed_with(text) == self.ids[0]
 
     def _cipher(self, name: str) -> AESGCM:

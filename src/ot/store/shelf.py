@@ -24,8 +24,7 @@ PLAIN_NAME = re.compile(r"(?:[\w-][\w.-]*/)*[\w-][\w.-]*", re.ASCII)
 
 _PATIENCE = 5.0  # seconds for other processes
 
-Change = Callable[[bytes | None], bytes]
-"""Makes a document from what it was before; it may be asked more than once."""
+Change = Callable[[bytes | None], bytes]  # makes a document from what it was before; it may be asked more than once
 
 
 class Shelf(Protocol):

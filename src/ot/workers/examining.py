@@ -155,15 +155,12 @@ _PACKAGES = {
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """One thing to mend in an extension's file."""
-
     file: Path
     line: int
     text: str
 
 
 async def examine(extension: Extension, host: WorkerHost) -> list[Mistake]:
-    """Return what is wrong with an extension, in the order of its lines."""
     file = extension.file
     try:
         content = extension.source.read_bytes()

@@ -15,8 +15,7 @@ from mcp_core.atomic_write import write_private
 from mcp_core.quick_dataclass import dataclass
 from ot.workers.pep723 import ScriptHeader
 
-Kind = Literal["shipped", "kept", "none"]
-"""Beside the extension; in the state folder; or there can be none."""
+Kind = Literal["shipped", "kept", "none"]  # beside the extension; in the state folder; or there can be none
 
 
 class LockDamagedError(Exception):
@@ -74,7 +73,6 @@ def find_lock(state: Path, file: Path, header: ScriptHeader) -> Lock:
 
 
 def lock_beside(script: Path) -> Path:
-    """Return where uv keeps the lock of a script."""
     return script.with_name(f"{script.name}.lock")
 
 

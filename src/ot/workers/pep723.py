@@ -26,7 +26,6 @@ class ScriptHeader:
     text: str = ""  # the TOML itself
 
     def as_comments(self) -> str:
-        """Return the block as it stands in a file."""
         lines = "".join(f"# {line}\n" if line else "#\n" for line in self.text.split("\n")[:-1])
         return f"# /// {_TYPE}\n{lines}{_CLOSING}\n"
 

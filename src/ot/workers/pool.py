@@ -73,7 +73,6 @@ class WorkerPool:
             workers.retire()
 
     def engine_status(self) -> JsonObject:
-        """Describe where extensions run that ask for a cluster."""
         return self.ray.status() if self._settings.engine == "ray" else {"engine": "local"}
 
     def status(self) -> list[WorkerStatus]:

@@ -11,8 +11,7 @@ from ot_sdk.protocol import Lines
 
 _OPTIONS = ("--color", "never", "--no-progress")
 
-Tell = Callable[[str], None]
-"""Takes a line about progress, for those who wait."""
+Tell = Callable[[str], None]  # takes a line about progress, for those who wait
 
 
 class PreparationError(Exception):

@@ -112,12 +112,10 @@ class Worker:
 
     @property
     def usable(self) -> bool:
-        """True as long as it takes calls."""
         return not self.retired.is_set()
 
     @property
     def calls(self) -> int:
-        """The number of calls in flight."""
         return len(self._flights)
 
     # -- its life

@@ -61,8 +61,7 @@ _MOST_LEFTOVERS = 1000
 _LAST = "\U0010ffff"  # sorts behind any path
 
 
-Hit = tuple[str, float]
-"""The path of a file that was found, and its score, of which a higher one is better."""
+Hit = tuple[str, float]  # the path of a file that was found, and its score, of which a higher one is better
 
 
 class Index:
@@ -90,7 +89,6 @@ class Index:
                 return
 
     def _index(self, pending: Iterator[SourceFile]) -> int:
-        """Index some of the files, in one transaction."""
         until = time.monotonic() + _AT_ONCE
         read = []
         for found in pending:

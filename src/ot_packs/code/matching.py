@@ -24,9 +24,7 @@ _LONGEST_LINE = 20_000  # characters; only generated code has more
 _PANIC = "PanicException"
 _CAUSE = re.compile(r"^ {4}\d+: (\S.*)$", re.MULTILINE)  # without a backtrace, which is indented otherwise
 
-Source = tuple[str, str, str]
-"""Path, text and language of a file."""
-
+Source = tuple[str, str, str]  # path, text and language of a file
 Made = TypeVar("Made")
 
 
@@ -107,7 +105,6 @@ def _is_incomplete(pattern: str, language: str) -> bool:
 def _collect(
     sources: Sequence[Source], look: Callable[[SgNode, Source], Iterator[Item]], limit: int, *, incomplete: bool = False
 ) -> Batch[Item]:
-    """Look through all sources; what is over the limit is counted only."""
     found: list[Item] = []
     total = 0
     unread: list[str] = []

@@ -83,8 +83,6 @@ _TEXTS = ("string", "heredoc", "template", "raw")
 
 
 class Template:
-    """A replacement, whose names are those of a pattern."""
-
     def __init__(self, text: str, known: Collection[str]) -> None:
         self._lines = text.split("\n")
         self.names = [(name, kind == "$$$") for kind, name in dict.fromkeys(_NAME.findall(text))]

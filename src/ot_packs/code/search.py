@@ -31,8 +31,7 @@ class Query:
     offset: int
 
 
-Lines = list[tuple[int, str]]
-"""Lines of a file by their numbers."""
+Lines = list[tuple[int, str]]  # lines of a file by their numbers
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,6 @@ class Answer:
 
     @property
     def charset(self) -> str | None:
-        """The charset that the headers claim."""
         for part in str(self.headers.get("content-type", "")).split(";")[1:]:
             name, _, value = part.partition("=")
             if name.strip().lower() == "charset":

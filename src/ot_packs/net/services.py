@@ -82,7 +82,6 @@ _PASSING = {408, 425, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529}
 
 
 def is_passing(answer: Answer) -> bool:
-    """True if the same request may succeed a little later."""
     return answer.status in _PASSING
 
 

@@ -77,7 +77,6 @@ def read_registry(address: str, source: str, passwords: Passwords | None = None)
 
 
 def basic(user: str, password: str) -> str:
-    """Return the header for a name and a password."""
     return f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}"
 
 

@@ -80,7 +80,6 @@ class Document(Choice):
 
 
 def short(text: object) -> str:
-    """Return one line of bounded length."""
     return " ".join(str(text).split())[:_LONGEST] if isinstance(text, str | int | float) else ""
 
 

@@ -151,7 +151,6 @@ class NpmRegistries:
         }
 
     def of_package(self, name: str) -> Registry:
-        """Return the registry that the person has a package from."""
         return self._scopes.get(name.partition("/")[0], self.default)
 
     def find(self, url: str) -> Registry | None:

@@ -15,7 +15,6 @@ def prepare(model: str) -> None:
 
 
 def transcribe(audio: bytes, model: str) -> dict[str, str | float | None]:
-    """Return the words of one utterance."""
     segments = list(_model(model).transcribe(samples_of(audio), beam_size=5, condition_on_previous_text=False)[0])
     text = " ".join(segment.text.strip() for segment in segments)
     likely = [math.exp(segment.avg_logprob) for segment in segments]

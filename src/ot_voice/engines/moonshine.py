@@ -16,7 +16,6 @@ def prepare() -> None:
 
 
 def transcribe(audio: bytes) -> dict[str, str]:
-    """Return the words of one utterance."""
     lines = _transcriber().transcribe_without_streaming(samples_of(audio), RATE).lines
     return {"text": " ".join(line.text.strip() for line in lines).strip()}
 

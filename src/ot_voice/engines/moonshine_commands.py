@@ -42,8 +42,6 @@ _MISFIT = 32.0
 
 
 class CommandMatch(TypedDict):
-    """The command that explains a sound best."""
-
     text: str
     margin: float  # how much better it is than the best free text, in nats
     lead: float  # how much better it is than the next one
@@ -68,8 +66,6 @@ def transcribe(audio: bytes, devices: tuple[str, ...], tools: tuple[str, ...]) -
 
 
 class _Sentence(NamedTuple):
-    """A sentence that is being written."""
-
     score: float
     row: int  # of the decoder's state
     token: int
@@ -271,7 +267,6 @@ class _Model:
         return logits, dict(zip(names, present, strict=True))
 
     def empty_past(self, length: int) -> dict[str, Rows]:
-        """Return the states before the first token."""
         numpy = load_library("numpy")
         heads, width = _SHAPE
         return {

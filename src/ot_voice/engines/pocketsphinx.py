@@ -118,8 +118,6 @@ def dereverberate(samples: Samples) -> Samples:
 
 
 class GrammarMatch(TypedDict):
-    """The sentence of a grammar that explains a sound best."""
-
     text: str
     margin: float
 

@@ -143,8 +143,6 @@ async def keep_connected(network: Network, connect: Callable[[], Awaitable[None]
 
 
 class Pending:
-    """The requests of one connection."""
-
     def __init__(self) -> None:
         self._waiting: dict[str, tuple[str, asyncio.Future[Json]]] = {}
         self._last = 0
@@ -182,7 +180,6 @@ class Pending:
         return self._waiting[key][0] if isinstance(key, str) and key in self._waiting else ""
 
     def fail_all(self) -> None:
-        """Fail all requests: the connection is over."""
         for request, future in list(self._waiting.values()):
             if not future.done():
                 future.set_exception(ConnectionLostError(request))

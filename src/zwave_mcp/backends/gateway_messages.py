@@ -74,8 +74,6 @@ class GatewayNode(Message):
 
 
 class DriverInfo(Message):
-    """The state of a gateway's driver."""
-
     homeid: int | None = None
     controller_id: int | None = None
     app_version: str | None = None
@@ -107,8 +105,6 @@ class Reply(Message):
 
 
 class NodeStatus(Message):
-    """The message at …/status of a node."""
-
     status: str | None = None
     node_id: int | None = None
     value: AnyJson = None

@@ -17,9 +17,7 @@ log = logging.getLogger(__name__)
 
 _SHOWN = 300  # characters of what is wrong with a message
 
-AnyJson: TypeAlias = SkipValidation[JsonValue]
-"""A part of a message that was read as JSON: it is not looked at again."""
-
+AnyJson: TypeAlias = SkipValidation[JsonValue]  # a part of a message that was read as JSON: it is not looked at again
 JsonParts: TypeAlias = dict[str, AnyJson]
 
 
@@ -30,8 +28,6 @@ class Message(BaseModel):
 
 
 class Metadata(Message):
-    """Describes what can be done with a value, and how to read it."""
-
     readable: bool = True
     writeable: bool = False
     label: str | None = None
@@ -41,8 +37,6 @@ class Metadata(Message):
 
 
 class NamedValue(Message):
-    """A value under its names."""
-
     command_class: int
     endpoint: int | None = 0
     property: str | int

@@ -108,8 +108,6 @@ class ServerState(Message):
 
 
 class Version(Message):
-    """The server's greeting."""
-
     type: Literal["version"]
     driver_version: str = ""
     server_version: str = ""

@@ -77,7 +77,6 @@ def parse_topic(topic: str, prefix: str) -> Topic | None:
 
 
 def request_topic(prefix: str, gateway: str, api: str) -> str:
-    """Return the topic at which a gateway takes requests."""
     return f"{prefix}/_CLIENTS/{GATEWAY}{gateway}/api/{api}/set"
 
 
@@ -103,7 +102,6 @@ class TopicIndex:
         return index
 
     def find_value(self, path: str) -> ValueId | None:
-        """Find the value that is published at a path."""
         found = {
             self._values[node][tail]
             for slash in re.finditer("/", path)

@@ -15,7 +15,6 @@ _KINDS = {"local": "built in", "proxy": "server"}
 
 
 async def list_extensions(visit: Visit) -> Response:
-    """List the packs, and the state of their workers."""
     app = visit.who.app
     await visit.who.part(ExtensionLoader).catch_up()
     await visit.who.part(SkillLoader).catch_up()

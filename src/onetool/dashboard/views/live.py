@@ -72,7 +72,6 @@ _cache: ShortCache[LiveRuns] = ShortCache()
 
 
 async def show_live(visit: Visit) -> Response:
-    """Show the runs in progress, and the statistics of the day."""
     journal = visit.who.part(Journal)
     principal = visit.who.person.principal
     runs = await _cache.get((journal, principal), lambda: _look(journal, principal))
@@ -124,7 +123,6 @@ async def show_run(visit: Visit) -> Response:
 
 
 async def stop_run(visit: Visit) -> Response:
-    """Stop a run that continues without its client."""
     await visit.form()
     name = visit.request.path_params["run"]
     await visit.who.app.executor.call("ot.stop", {"run": name}, caller=visit.who.caller)

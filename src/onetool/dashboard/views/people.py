@@ -47,7 +47,6 @@ async def list_people(visit: Visit) -> Response:
 
 
 async def show_team_statistics(visit: Visit) -> Response:
-    """Show everyone's usage, by person and by pack."""
     if not visit.who.admin:
         return visit.show_no_page()
     period = read_period(visit)

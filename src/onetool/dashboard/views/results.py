@@ -20,7 +20,6 @@ _MOST_SHOWN = 500
 
 
 async def list_results(visit: Visit) -> Response:
-    """List what is stored, the newest first."""
     stored = await anyio.to_thread.run_sync(visit.who.part(ResultStore).all_now)
     context = visit.who.app.executor.context_for("ot.kept", visit.who.caller)
     kept = await visit.who.part(KeptValues).describe_all(context)

@@ -109,7 +109,6 @@ async def log_in(visit: Visit) -> Response:
 
 
 async def finish_login(visit: Visit) -> Response:
-    """Finish a login at a server, if this person has started it."""
     try:
         name = await visit.who.app.servers.finish_login(visit.query)
     except OSError as error:
@@ -138,7 +137,6 @@ def changes_of(status: ServerStatus) -> list[str]:
 
 
 def digest_of(differences: Sequence[Difference]) -> str:
-    """Return a digest of exactly these differences."""
     return hashlib.sha256(repr(list(differences)).encode()).hexdigest()
 
 

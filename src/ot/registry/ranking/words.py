@@ -241,12 +241,8 @@ def _synonyms() -> Mapping[str, frozenset[str]]:
     return found
 
 
-SYNONYMS = _synonyms()
-"""Stems, and the stems of the words that may be meant by each."""
-
-READING = frozenset(map(stem, _READING.split()))
-"""Stems of what one asks for to know something."""
-
+SYNONYMS = _synonyms()  # stems, and the stems of the words that may be meant by each
+READING = frozenset(map(stem, _READING.split()))  # stems of what one asks for to know something
 CHANGING = frozenset(map(stem, _CHANGING.split()))
 """Stems of what one asks for to have something changed; a tool that is named by one of them changes something."""
 

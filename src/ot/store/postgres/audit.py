@@ -45,8 +45,6 @@ DELETE FROM audit_lines WHERE principal = $1 AND file IN (
 
 
 class PostgresAuditRows:
-    """The lines of one principal."""
-
     def __init__(self, link: PostgresLink, principal: str) -> None:
         self._link = link
         self._principal = principal

@@ -29,9 +29,7 @@ from ot.store.results import ANSWERS_FOLDER, KEPT_FOLDER, RESULTS_FOLDER
 from ot.store.sealing import Sealer
 from ot.store.unavailable import StoreUnavailableError
 
-COPIES_FOLDER = "shelf"
-"""The folder in which a machine has copies of documents."""
-
+COPIES_FOLDER = "shelf"  # the folder in which a machine has copies of documents
 Picked = TypeVar("Picked")
 
 
@@ -100,8 +98,6 @@ class PostgresBackend:
 
 @dataclass(frozen=True, slots=True)
 class SeenDatabase:
-    """A database as it was found."""
-
     place: str
     version: str
     missing: tuple[int, ...]  # migrations that the next start of a server applies

@@ -55,8 +55,6 @@ SELECT project, run FROM (
 
 
 class _Run(NamedTuple):
-    """A run as its rows name it."""
-
     principal: str
     project: str
     run: str
@@ -172,7 +170,6 @@ class PostgresJournal:
 
 
 def _run_of(beginning: bytes) -> _Run:
-    """Read to which run a line belongs that begins like this."""
     facts = json.loads(beginning.rstrip(b",") + b"}")
     owner = Owner(facts["principal"], Path(facts["project"]))
     return _Run(owner.principal, shared_project(owner), facts["run"])

@@ -164,7 +164,6 @@ class PostgresReplicas:
         return RememberedClient(read, agreed)
 
     async def remember(self, principal: str, client: RememberedClient) -> None:
-        """Remember more of a person's client."""
         rows = [(principal, _READ, name, "") for name in sorted(client.read)]
         rows += [(principal, _AGREED, *agreed) for agreed in sorted(client.agreed)]
         statement = "INSERT INTO client_memories VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING"

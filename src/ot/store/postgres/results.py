@@ -121,7 +121,6 @@ class PostgresResults:
 
 
 async def _fetch(connection: Connection, principal: str, handle: str, descriptor: int) -> bool:
-    """Write the pieces of one moment."""
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         asked = "SELECT size FROM results WHERE principal = $1 AND handle = $2"
         size, written = await connection.fetchval(asked, principal, handle), 0

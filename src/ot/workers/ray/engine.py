@@ -136,7 +136,6 @@ class RayEngine:
 
     @property
     def most(self) -> int:
-        """The actors that one extension may have."""
         return self._settings().ray_actors
 
     async def start(self, extension: Extension, tell: Tell) -> Worker:

@@ -39,7 +39,6 @@ _STOPS: dict[str, Literal["length", "refused"]] = {
 
 
 def render_request(request: Request, model: str) -> JsonObject:
-    """Return the arguments of `messages.create`."""
     rendered: JsonObject = {
         "model": model,
         "max_tokens": request.max_tokens,
@@ -108,7 +107,6 @@ class TurnReader:
         self._stop = "end_turn"
 
     def read(self, event: Any) -> Iterator[Piece]:
-        """Yield the pieces that an event completes."""
         match getattr(event, "type", None):
             case "message_start":
                 yield self._count(getattr(event.message, "usage", None))

@@ -71,8 +71,6 @@ def _render_call(call: ToolCall) -> JsonObject:
 
 @dataclass(slots=True)
 class _Call:
-    """A call as far as it has been written."""
-
     id: str = ""
     name: str = ""
     arguments: str = ""
