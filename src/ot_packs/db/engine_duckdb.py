@@ -12,7 +12,20 @@ from pathlib import Path
 import duckdb
 
 from ot.errors import ToolError
-from ot_packs.db.session import Column, ForeignKey, Limits, Row, Session, StatementRows, Table, collected, unique
+from ot_packs.db.session import (
+    Column,
+    ForeignKey,
+    Limits,
+    Row,
+    Session,
+    StatementRows,
+    Table,
+    collected,
+    converted,
+    read_json,
+    unique,
+    write_json,
+)
 from ot_packs.db.statements import Engine, NotReadableError, Params, Statement
 
 MEMORY = ":memory:"
@@ -110,12 +123,12 @@ class DuckdbSession(Session):
         kinds = [found.type for found in duckdb.extract_statements(text)]
         if kinds != [duckdb.StatementType.SELECT]:
             raise NotReadableError(f"DuckDB takes this for {', '.join(kind.name for kind in kinds)}, not for a SELECT")
-        return collected(self._connection.execute(text, values), limits)
+        return _collected(self._connection.execute(text, values), limits)
 
     def write(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
         text, values = statement.bind(params, "$")
         self._connection.begin()
-        rows = collected(self._connection.execute(text, values), limits)
+        rows = _collected(self._connection.execute(text, values), limits)
         self._commit()
         if rows.columns == ["Count"]:
             return StatementRows(changed=int(str(rows.rows[0][0])))
@@ -164,7 +177,7 @@ class DuckdbSession(Session):
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             chunk = rows[start : start + _ROWS_AT_ONCE]
             lines = ", ".join([line] * len(chunk))
-            values = [value for row in chunk for value in row]
+            values = [write_json(value) if isinstance(value, dict | list) else value for row in chunk for value in row]
             self._connection.execute(f"INSERT INTO {target} ({names}) VALUES {lines}", values)
         self._commit()
 
@@ -172,6 +185,12 @@ class DuckdbSession(Session):
         """Put what was changed into the file now: there is no log, and closing would not say what went wrong."""
         self._connection.commit()
         self._connection.execute("FORCE CHECKPOINT")
+
+
+def _collected(cursor: duckdb.DuckDBPyConnection, limits: Limits) -> StatementRows:
+    rows = collected(cursor, limits)
+    documents = [place for place, column in enumerate(cursor.description or ()) if str(column[1]) == "JSON"]
+    return replace(rows, rows=list(converted(rows.rows, documents, read_json))) if documents else rows
 
 
 def _set(connection: duckdb.DuckDBPyConnection, name: str, value: str | bool | list[str]) -> None:  # noqa: FBT001

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import socket
 import ssl
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime, time
 from typing import Any
 from uuid import UUID
 
 import pymysql
-from pymysql.constants import CR, FIELD_TYPE
+from pymysql.constants import CR, FIELD_TYPE, FLAG
 from pymysql.cursors import SSCursor
 
 from ot.errors import ToolError
@@ -29,6 +29,8 @@ from ot_packs.db.session import (
     converted,
     group_columns,
     group_keys,
+    read_json,
+    write_json,
 )
 from ot_packs.db.statements import Engine, Params, Statement
 
@@ -227,17 +229,31 @@ class MariadbSession(ServerSession):
         if cursor.description is None:
             cursor.close()
             return StatementRows(changed=changed)
-        documents = [place for place, column in enumerate(cursor.description) if str(column[1]) == str(FIELD_TYPE.JSON)]
-        rows = collect(
-            [column[0] for column in cursor.description],
-            lambda count: converted(cursor.fetchmany(count), documents, _document),
-            limits,
-        )
+        rows = collect([column[0] for column in cursor.description], cursor.fetchmany, limits)
+        fields = vars(cursor)["_result"].fields  # the description names no tables
+        documents = [place for place, field in enumerate(fields) if field.type_code == FIELD_TYPE.JSON]
         if rows.more and cursor.fetchone() is not None:  # closing would read all of the rest
             self._drop()
         else:
             cursor.close()
-        return rows
+            documents += self._documents(fields)
+        return replace(rows, rows=list(converted(rows.rows, documents, read_json)))
+
+    def _documents(self, fields: Any) -> list[int]:
+        """Return which columns of a result are JSON to MariaDB: texts of any length, which it checks to be that."""
+        long = [
+            (place, field)
+            for place, field in enumerate(fields)
+            if field.type_code == FIELD_TYPE.BLOB and field.flags & FLAG.BINARY and field.org_table
+        ]
+        if not long or not self._is_mariadb:
+            return []
+        names = ", ".join({str(self._connection.escape(field.org_table)) for _, field in long})
+        checked = set(self.fetch(
+            "SELECT constraint_schema, table_name, constraint_name FROM information_schema.check_constraints "
+            f"WHERE table_name IN ({names}) AND check_clause LIKE 'json_valid(%'"
+        ))  # fmt: skip
+        return [place for place, field in long if (field.db.decode(), field.org_table, field.org_name) in checked]
 
     def _drop(self) -> None:
         """Close the connection without reading what the server still sends."""
@@ -258,17 +274,17 @@ class MariadbSession(ServerSession):
     def _literal(self, value: object) -> str:
         match value:
             case list() | tuple() | dict():
-                value = json.dumps(value, default=str, ensure_ascii=False)
+                value = write_json(value)
+            case datetime() | time() if value.tzinfo is not None:
+                raise ToolError(
+                    f"MariaDB keeps no time zone, and {value.isoformat()} has one; choose one for the column, as in "
+                    "value.astimezone(datetime.timezone.utc).replace(tzinfo=None)"
+                )
             case UUID():
                 value = str(value)
             case set() | frozenset():  # which the driver would write as several values
                 raise ToolError(f"a value of type {type(value).__name__} cannot be stored")
         return str(self._connection.escape(value))
-
-
-def _document(value: object) -> object:
-    """Read JSON where the server has a type for it; MariaDB's is text."""
-    return json.loads(value) if isinstance(value, str) else value
 
 
 @contextmanager

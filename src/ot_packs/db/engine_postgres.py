@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
+import re
 import socket
 import ssl
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any, Literal
 
 import asyncpg
@@ -19,7 +20,19 @@ from ot.errors import ToolError
 from ot_packs.db.addresses import OFF, PREFER, Encryption, ServerAddress, trusting
 from ot_packs.db.known_names import FUNCTIONS
 from ot_packs.db.reading import attribute_names
-from ot_packs.db.session import Column, ForeignKey, Limits, Row, ServerSession, StatementRows, Table, collect, converted
+from ot_packs.db.session import (
+    Column,
+    ForeignKey,
+    Limits,
+    Row,
+    ServerSession,
+    StatementRows,
+    Table,
+    collect,
+    converted,
+    read_json,
+    write_json,
+)
 from ot_packs.db.statements import Engine, NotReadableError, Params, Statement
 
 _CONNECT = 10.0  # seconds
@@ -82,10 +95,12 @@ async def _log_in(address: ServerAddress) -> asyncpg.Connection:
         "SELECT set_config(name, '500', false) FROM pg_settings WHERE name = 'client_connection_check_interval'"
     )
     for name in ("json", "jsonb"):
-        await connection.set_type_codec(name, schema="pg_catalog", encoder=_to_json, decoder=json.loads)
-    await connection.set_type_codec(
-        "interval", schema="pg_catalog", format="tuple", encoder=_to_interval, decoder=_from_interval
-    )
+        await connection.set_type_codec(name, schema="pg_catalog", encoder=_to_json, decoder=read_json)
+    # Its own would store 0.1 as 0.1000000000000000055511151231257827.
+    await connection.set_type_codec("numeric", schema="pg_catalog", encoder=str, decoder=Decimal)
+    # Its own say 9999-12-31 for infinity, and take a moment without a time zone for one of this machine's.
+    for name, (encoder, decoder) in _MOMENTS.items():
+        await connection.set_type_codec(name, schema="pg_catalog", format="tuple", encoder=encoder, decoder=decoder)
     return connection
 
 
@@ -299,7 +314,7 @@ def _plain(value: object) -> object:
 
 
 def _to_json(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, default=str)
+    return value if isinstance(value, str) else write_json(value)
 
 
 def _from_interval(parts: tuple[int, int, int]) -> timedelta | str:
@@ -307,16 +322,85 @@ def _from_interval(parts: tuple[int, int, int]) -> timedelta | str:
     months, days, microseconds = parts
     if not months:
         return timedelta(days=days, microseconds=microseconds)
-    years, months = divmod(months, 12) if months > 0 else (-(-months // 12), -(-months % 12))
-    seconds = microseconds / 1_000_000
-    named = ((years, "Y"), (months, "M"), (days, "D"))
-    return "P" + "".join(f"{n}{unit}" for n, unit in named if n) + (f"T{seconds:g}S" if microseconds else "")
+    sign = "-" if months < 0 else ""
+    years, months = divmod(abs(months), 12)
+    named = ((years, "Y", sign), (months, "M", sign), (days, "D", ""))
+    text = "P" + "".join(f"{before}{n}{unit}" for n, unit, before in named if n)
+    seconds, part = divmod(abs(microseconds), 1_000_000)
+    fraction = f".{part:06}".rstrip("0") if part else ""
+    return f"{text}T{'-' if microseconds < 0 else ''}{seconds}{fraction}S" if microseconds else text
 
 
 def _to_interval(value: object) -> tuple[int, int, int]:
-    if not isinstance(value, timedelta):
-        raise ToolError(f"an interval is given as a timedelta, not as {type(value).__name__}")
-    return 0, value.days, value.seconds * 1_000_000 + value.microseconds
+    if isinstance(value, timedelta):
+        return 0, value.days, value.seconds * 1_000_000 + value.microseconds
+    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if found is None or value in ("P", "PT"):
+        raise ToolError(f"an interval is given as a timedelta, or as text such as P1Y2M3DT4.5S, not as {value!r}")
+    years, months, weeks, days, hours, minutes, seconds = (Decimal(part or 0) for part in found.groups())
+    micro = (hours * 3600 + minutes * 60 + seconds) * 1_000_000
+    return int(years * 12 + months), int(weeks * 7 + days), int(micro)
+
+
+_DURATION = re.compile(
+    r"P(?:(-?\d+)Y)?(?:(-?\d+)M)?(?:(-?\d+)W)?(?:(-?\d+)D)?(?:T(?:(-?\d+)H)?(?:(-?\d+)M)?(?:(-?\d+(?:\.\d+)?)S)?)?"
+)
+_DAY_ZERO = date(2000, 1, 1)
+_ZERO = datetime(2000, 1, 1)  # noqa: DTZ001 - of both kinds
+_UTC_ZERO = _ZERO.replace(tzinfo=UTC)
+_ENDS = {"infinity": 2**63 - 1, "-infinity": -(2**63)}
+_END_DAYS = {"infinity": 2**31 - 1, "-infinity": -(2**31)}
+_UNENDING, _UNENDING_DAYS = ({number: name for name, number in ends.items()} for ends in (_ENDS, _END_DAYS))
+
+
+def _from_date(parts: tuple[int]) -> date | str:
+    return _UNENDING_DAYS.get(parts[0]) or date.fromordinal(_DAY_ZERO.toordinal() + parts[0])
+
+
+def _to_date(value: object) -> tuple[int]:
+    if value in _END_DAYS:
+        return (_END_DAYS[str(value)],)
+    day = date.fromisoformat(value) if isinstance(value, str) else value
+    if isinstance(day, datetime) and (day.time() != time() or day.tzinfo):
+        raise ToolError(f"a date has no time, and {value} has one; pass value.date()")
+    if not isinstance(day, date):
+        raise ToolError(f"a date is given as a date, or as text such as 2026-01-31, not as {value!r}")
+    return (day.toordinal() - _DAY_ZERO.toordinal(),)
+
+
+def _from_moment(zero: datetime) -> Callable[[tuple[int]], datetime | str]:
+    return lambda parts: _UNENDING.get(parts[0]) or zero + timedelta(microseconds=parts[0])
+
+
+def _to_moment(zero: datetime) -> Callable[[object], tuple[int]]:
+    def encode(value: object) -> tuple[int]:
+        if value in _ENDS:
+            return (_ENDS[str(value)],)
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        if isinstance(moment, date) and not isinstance(moment, datetime):
+            moment = datetime.combine(moment, time(), zero.tzinfo)
+        if not isinstance(moment, datetime):
+            raise ToolError(f"a moment is given as a datetime, or as text such as 2026-01-31 12:00, not as {value!r}")
+        if (moment.tzinfo is None) != (zero.tzinfo is None):
+            if zero.tzinfo:
+                raise ToolError(
+                    f"{value} has no time zone, and the column has one: say which, value.replace(tzinfo=...)"
+                )
+            raise ToolError(
+                f"{value} has a time zone, and the column has none: convert it, as in "
+                "value.astimezone(datetime.timezone.utc).replace(tzinfo=None)"
+            )
+        return ((moment - zero) // timedelta(microseconds=1),)
+
+    return encode
+
+
+_MOMENTS: dict[str, tuple[Callable[..., object], Callable[..., object]]] = {
+    "interval": (_to_interval, _from_interval),
+    "date": (_to_date, _from_date),
+    "timestamp": (_to_moment(_ZERO), _from_moment(_ZERO)),
+    "timestamptz": (_to_moment(_UTC_ZERO), _from_moment(_UTC_ZERO)),
+}
 
 
 # -- connection and errors

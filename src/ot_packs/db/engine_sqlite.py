@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -10,12 +9,26 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from math import isnan
 from pathlib import Path
 from urllib.parse import quote as url_quote
 from uuid import UUID
 
 from ot.errors import ToolError
-from ot_packs.db.session import Column, Limits, Row, Session, StatementRows, Table, collected, group_columns, group_keys
+from ot_packs.db.session import (
+    Column,
+    Limits,
+    Row,
+    Session,
+    StatementRows,
+    Table,
+    collected,
+    group_columns,
+    group_keys,
+    number_for,
+    read_json,
+    write_json,
+)
 from ot_packs.db.statements import Engine, Params, Statement
 
 _READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
@@ -35,7 +48,12 @@ _BUSY = 5000  # milliseconds to wait for a writer
 @contextmanager
 def open_sqlite(file: str, *, write: bool = False) -> Iterator[SqliteSession]:
     """Open a database file; to write, it and the files that SQLite keeps beside it are there already."""
-    connection = sqlite3.connect(_address(file, write=write), uri=True, isolation_level=None)
+    # The only converter is ours: those of the library, for dates, fail at what programs write there.
+    sqlite3.converters.clear()
+    sqlite3.register_converter("JSON", read_json)
+    connection = sqlite3.connect(
+        _address(file, write=write), uri=True, isolation_level=None, detect_types=sqlite3.PARSE_DECLTYPES
+    )
     try:
         connection.text_factory = _text
         connection.execute(f"PRAGMA busy_timeout = {_BUSY}")
@@ -135,18 +153,22 @@ def _storable(value: object) -> object:
     match value:
         case bool():
             return int(value)
+        case float() if isnan(value):
+            raise ToolError("SQLite would store NaN as NULL; pass None")
         case None | float() | str() | bytes():
             return value
         case int():
-            return value if -(2**63) <= value < 2**63 else str(value)
+            return value if -(2**63) <= value < 2**63 else number_for(Decimal(value), "SQLite")
+        case Decimal():
+            return number_for(value, "SQLite")
         case datetime() | date() | time():
             return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
         case timedelta():
             return value.total_seconds()
-        case Decimal() | UUID() | Path():
+        case UUID() | Path():
             return str(value)
         case list() | tuple() | dict():
-            return json.dumps(value, default=str, ensure_ascii=False)
+            return write_json(value)
         case _:
             raise ToolError(f"a value of type {type(value).__name__} cannot be stored")
 

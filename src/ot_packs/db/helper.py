@@ -92,7 +92,7 @@ def query(target: Target, files: list[str], sql: str, params: Params, limit: int
     if write:
         _require_one_change(statement)
     else:
-        require_reading(statement)
+        require_reading(statement, params)
     with open_target(target, files) as session:
         carry_out = session.write if write else session.read
         return _given(carry_out(statement, params, Limits(limit, size)))
@@ -101,7 +101,7 @@ def query(target: Target, files: list[str], sql: str, params: Params, limit: int
 def explain(target: Target, files: list[str], sql: str, params: Params) -> str:
     """Return the plan of a statement that only reads."""
     statement = read_statement(sql, target["engine"])
-    require_reading(statement)
+    require_reading(statement, params)
     with open_target(target, files) as session:
         return session.explain(statement, params)
 
@@ -226,18 +226,33 @@ _TYPES: dict[type, tuple[str, str, str, str]] = {
     bool: ("INTEGER", "BOOLEAN", "boolean", "BOOLEAN"),
     int: ("INTEGER", "BIGINT", "bigint", "BIGINT"),
     float: ("REAL", "DOUBLE", "double precision", "DOUBLE"),
-    Decimal: ("NUMERIC", "DECIMAL(38, 10)", "numeric", "DECIMAL(38, 10)"),
+    Decimal: ("NUMERIC", "", "numeric", ""),  # see _decimal_type
     datetime: ("TEXT", "TIMESTAMP", "timestamp", "DATETIME(6)"),
     date: ("TEXT", "DATE", "date", "DATE"),
     time: ("TEXT", "TIME", "time", "TIME(6)"),
     timedelta: ("REAL", "INTERVAL", "interval", "TIME(6)"),
     UUID: ("TEXT", "UUID", "uuid", "CHAR(36)"),
     bytes: ("BLOB", "BLOB", "bytea", "LONGBLOB"),
-    dict: ("TEXT", "JSON", "jsonb", "JSON"),
-    list: ("TEXT", "JSON", "jsonb", "JSON"),
+    dict: ("JSON", "JSON", "jsonb", "JSON"),
+    list: ("JSON", "JSON", "jsonb", "JSON"),
     str: ("TEXT", "VARCHAR", "text", "LONGTEXT"),
 }
 _DIALECTS = ("sqlite", "duckdb", "postgres", "mysql")
+
+
+_MOST_DIGITS = {"duckdb": (38, 38), "mysql": (65, 30)}  # of a decimal number, and after its point
+
+
+def _decimal_type(values: list[Decimal], dialect: str) -> str:
+    """Choose room for all digits of decimal numbers; text, if there is not enough."""
+    most, most_after = _MOST_DIGITS[dialect]
+    finite = [value for value in values if value.is_finite()]
+    after = max((-int(value.as_tuple().exponent) for value in finite), default=0)
+    before = max((value.adjusted() + 1 for value in finite), default=1)
+    after = max(after, min(10, most - before))
+    if len(finite) < len(values) or after > most_after or before + after > most:
+        return _TYPES[str][_DIALECTS.index(dialect)]
+    return f"DECIMAL({most}, {after})" if before + after > 38 else f"DECIMAL(38, {after})"
 
 
 def _type_of(values: Sequence[object], dialect: str) -> str:
@@ -245,11 +260,15 @@ def _type_of(values: Sequence[object], dialect: str) -> str:
     kinds = {type(value) for value in values if value is not None}
     if kinds == {int, float}:
         kinds = {float}
+    if kinds == {dict, list}:
+        kinds = {dict}
     kind = next(iter(kinds)) if len(kinds) == 1 else str
     zoned = {"postgres": "timestamptz", "duckdb": "TIMESTAMPTZ"}.get(dialect)
     if kind is datetime and zoned and any(isinstance(value, datetime) and value.tzinfo for value in values):
         return zoned
     if kind is int and any(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in values):
         kind = Decimal
+    if kind is Decimal and dialect in _MOST_DIGITS:
+        return _decimal_type([Decimal(str(value)) for value in values if value is not None], dialect)
     place = _DIALECTS.index(dialect) if dialect in _DIALECTS else 0
     return _TYPES.get(kind, _TYPES[str])[place]

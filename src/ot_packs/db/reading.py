@@ -18,7 +18,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
 from ot_packs.db.known_names import FUNCTIONS, SYNTAX, may_read_table
-from ot_packs.db.statements import Engine, NotReadableError, Statement, Word, first_line
+from ot_packs.db.statements import Engine, NotReadableError, Params, Statement, Word, first_line
 
 # It warns of whatever it does not understand, which is refused here.
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
@@ -93,9 +93,9 @@ _TABLE_FUNCTIONS = re.compile(
 )
 
 
-def require_reading(statement: Statement) -> None:
+def require_reading(statement: Statement, params: Params = None) -> None:
     """Raise NotReadableError, with the way out, unless the statement only reads."""
-    tree = _parse(statement)
+    tree = _parse(statement, params)
     roots = _STATEMENTS + (_ALSO_IN_DUCKDB if statement.dialect == Engine.DUCKDB else ())
     if not isinstance(tree, roots):
         first = statement.words[0].raw[:40].upper()
@@ -126,9 +126,11 @@ def refuse_denied_functions(statement: Statement) -> None:
             )
 
 
-def _parse(statement: Statement) -> exp.Expr:
+def _parse(statement: Statement, params: Params) -> exp.Expr:
+    # Where `?` may be an operator too, the parser is shown parameters by number.
+    text = statement.bind(params, "$")[0] if statement.dialect in (Engine.POSTGRES, Engine.DUCKDB) else statement.text
     try:
-        trees = sqlglot.parse(statement.text, dialect=statement.dialect)
+        trees = sqlglot.parse(text, dialect=statement.dialect)
     except SqlglotError as error:
         raise NotReadableError(f"the statement is not understood ({first_line(error)}); {WAY_OUT}") from None
     except RecursionError:

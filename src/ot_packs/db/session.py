@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, runtime_checkable
+
+from ot.errors import ToolError
 
 if TYPE_CHECKING:
     from ot_packs.db.statements import Params, Statement
@@ -13,6 +17,8 @@ _FIRST_CHUNK = 64  # rows; after that as many as a chunk of bytes holds
 _MOST_IN_CHUNK = 10_000
 _CHUNK_BYTES = 4 * 1024 * 1024
 _TEXTS = frozenset({str, bytes})
+_SURE_DIGITS = 15  # of a number that a float keeps whatever they are
+_WHOLE_DIGITS = 20
 _SMALL = frozenset({int, float, bool, type(None)})
 
 Row = Sequence[Any]
@@ -85,6 +91,40 @@ def converted(rows: Sequence[Row], places: Sequence[int], convert: Callable[[Any
         for place in places:
             row[place] = convert(row[place])
     return read
+
+
+def read_json(text: Any) -> object:
+    """Return the value of a JSON column, its numbers with all their digits; what is no JSON stays as it is."""
+    try:
+        return json.loads(text, parse_float=_exact) if isinstance(text, str | bytes) else text
+    except ValueError:
+        return text
+
+
+def _exact(digits: str) -> float | Decimal:
+    number = float(digits)
+    return number if len(digits) <= _SURE_DIGITS or Decimal(repr(number)) == Decimal(digits) else Decimal(digits)
+
+
+def write_json(value: object) -> str:
+    """Write a value for a JSON column; raises ToolError for a number that it would round."""
+    return json.dumps(value, default=_in_json, ensure_ascii=False)
+
+
+def _in_json(value: object) -> object:
+    return number_for(value, "JSON") if isinstance(value, Decimal) else str(value)
+
+
+def number_for(value: Decimal, place: str) -> int | float:
+    """Return a decimal number as one that rounds nothing; raises ToolError where there is none."""
+    if value.is_finite():
+        whole = int(value) if value.adjusted() < _WHOLE_DIGITS else None
+        if whole is not None and whole == value and -(2**63) <= whole < 2**63:
+            return whole
+        number = float(value)
+        if Decimal(repr(number)) == value:
+            return number
+    raise ToolError(f"{place} would round the number {value}; pass it as text, str(value), or as a float")
 
 
 def _cut_to_bytes(names: list[str], rows: list[Row], limits: Limits) -> StatementRows:

@@ -171,6 +171,11 @@ def _words(sql: str, dialect: str) -> Iterator[Word]:
     for start, token in _tokens(sql, dialect):
         _refuse_doubtful_comment(sql[end:start])
         following = start + token.end + 1 - token.start
+        if token.token_type is TokenType.QDCOLON:  # `?::int` is a parameter and a cast
+            yield Word("?", "?", quoted=False, spaced=start > end, kind=TokenType.PLACEHOLDER)
+            yield Word("::", "::", quoted=False, spaced=False, kind=TokenType.DCOLON)
+            end = following
+            continue
         yield Word(sql[start:following], token.text, token.token_type in _QUOTED, start > end, token.token_type)
         end = following
     _refuse_doubtful_comment(sql[end:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypedDict, TypeVar
@@ -39,7 +40,7 @@ def read_window(sheet: Sheet, place: str | None, *, header: bool, limit: int, of
     wanted = parse_area(place) if place else used
     # Whole columns and rows end where the sheet does.
     area = wanted.meets(used) if wanted and used else None
-    if wanted is None or area is None:
+    if used is None or wanted is None or area is None:
         return empty
     area = Area(wanted.top, wanted.left, area.bottom, area.right)
     columns = [column_name(area.left + number) for number in range(area.right - area.left + 1)]
@@ -52,9 +53,25 @@ def read_window(sheet: Sheet, place: str | None, *, header: bool, limit: int, of
         return {**empty, "columns": columns, "total": total, "more": top <= area.bottom}
     rows = list(_bounded(sheet.rows(Area(top, area.left, min(area.bottom, top + limit - 1), area.right))))
     window = Area(top, area.left, top + len(rows) - 1, area.right)
+    _make_days_alike(rows, sheet, Area(used.top, area.left, used.bottom, area.right))
     merged = [each.name for each in sheet.merged(window)[:1000]]
     found: Window = {**empty, "range": window.name, "columns": columns, "rows": rows, "merged": merged}
     return {**found, "total": total, "more": offset + len(rows) < total}
+
+
+def _make_days_alike(rows: list[list[Value]], sheet: Sheet, columns: Area) -> None:
+    """Make days `datetime` where any cell of their column has a time; the library gives a `date` for each midnight."""
+    kinds = [set(map(type, column)) for column in zip(*rows, strict=True)]
+    days = [place for place, found in enumerate(kinds) if datetime.date in found]
+    mixed = {place for place in days if datetime.datetime in kinds[place]}
+    if len(mixed) < len(days) and len(rows) < columns.bottom - columns.top:  # without a header
+        for row in sheet.rows(columns):  # a window does not tell of its column
+            mixed.update(place for place in days if type(row[place]) is datetime.datetime)
+    for place in mixed:
+        for row in rows:
+            day = row[place]
+            if type(day) is datetime.date:
+                row[place] = datetime.datetime(day.year, day.month, day.day)  # noqa: DTZ001 - cells know no time zones
 
 
 def check_page(limit: int, offset: int) -> None:

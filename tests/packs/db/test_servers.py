@@ -80,7 +80,10 @@ SELECT 12345678901234567890.12::numeric AS exact, 'NaN'::numeric AS no_number, '
   interval '3 days 2 hours' AS span, interval '1 year 2 months' AS long, 'a-b'::bytea AS raw,
   '{"a": [1, null]}'::jsonb AS doc, ARRAY[[1, 2], [3, 4]] AS grid, ARRAY['x', NULL] AS words,
   '6f1ed002-ab5d-4f4b-9e4b-0b6f3a0b8d1c'::uuid AS id, ROW(1, 'x') AS pair, int4range(1, 5) AS span2,
-  inet '10.0.0.1/8' AS net, B'101' AS bits, point '(1,2)' AS spot, NULL AS nothing, true AS yes, 9223372036854775807 AS big
+  inet '10.0.0.1/8' AS net, B'101' AS bits, point '(1,2)' AS spot,
+  interval '1 month -3 days 100000.000001 s' AS odd, interval '-14 months -0.5 s' AS back, 'infinity'::date AS ever,
+  '-infinity'::date AS never, '9999-12-31'::date AS last, 'infinity'::timestamp AS ever2, 'infinity'::timestamptz AS ever3,
+  ARRAY['infinity', '2026-01-01']::date[] AS days, '{"sum": 12345678901234567.89, "half": 0.5}'::jsonb AS money, NULL AS nothing, true AS yes, 9223372036854775807 AS big
 """
 MARIADB_VALUES = """
 SELECT CAST(12345678901234567890.12 AS DECIMAL(30, 2)) AS exact, DATE '2026-02-03' AS day,
@@ -100,6 +103,10 @@ assert row["exact"] == Decimal("12345678901234567890.12") and row["no_number"].i
 assert row["day"] == datetime.date(2026, 2, 3) and row["clock"] == datetime.time(4, 5)
 assert row["moment"] == datetime.datetime(2026, 2, 3, 2, 5, 6, tzinfo=datetime.timezone.utc)
 assert row["span"] == datetime.timedelta(days=3, hours=2) and row["long"] == "P1Y2M", row
+assert (row["odd"], row["back"]) == ("P1M-3DT100000.000001S", "P-1Y-2MT-0.5S"), row
+assert (row["ever"], row["never"], row["last"]) == ("infinity", "-infinity", datetime.date(9999, 12, 31)), row
+assert row["ever2"] == row["ever3"] == "infinity" and row["days"] == ["infinity", datetime.date(2026, 1, 1)], row
+assert row["money"] == {{"sum": Decimal("12345678901234567.89"), "half": 0.5}}, row
 assert row["raw"] == b"a-b" and row["doc"] == {{"a": [1, None]}} and row["grid"] == [[1, 2], [3, 4]]
 assert row["words"] == ["x", None] and row["id"] == uuid.UUID("6f1ed002-ab5d-4f4b-9e4b-0b6f3a0b8d1c")
 assert row["span2"] == {{"lower": 1, "upper": 5, "bounds": "[)"}} and row["bits"] == "101", row

@@ -271,3 +271,19 @@ def test_an_answer_carries_no_more_than_it_should(tmp_path: Path) -> None:
     assert (window["total"], window["more"]) == (60, True)
     assert len(found["matches"]) == 560
     assert (found["total"], found["more"]) == (1200, True)
+
+
+def test_days_are_all_of_one_kind_in_a_column_whichever_window_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.xlsx"
+    book = openpyxl.Workbook()
+    day = datetime.datetime.fromisoformat("2024-01-01")
+    book.active.append(["mixed", "days", "n"])
+    for row in range(6):
+        book.active.append([day if row != 4 else day.replace(hour=13), day.date(), row])
+    book.save(path)
+
+    for window in ({}, {"limit": 2}, {"limit": 2, "offset": 2}, {"limit": 2, "offset": 4}, {"range": "A2:B4"}):
+        rows = excel.read(path=str(path), header="range" not in window, **window)["rows"]
+
+        kinds = {tuple(map(type, list(row.values() if isinstance(row, dict) else row)[:2])) for row in rows}
+        assert kinds == {(datetime.datetime, datetime.date)}, window
