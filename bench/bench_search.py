@@ -1,6 +1,6 @@
 """Tool search: how often `ot.help` puts the right tools first on labelled sets, and how long a query takes.
 
-The sets are data by others and lie in the folder that TOOL_SEARCH_SETS names.
+Plain requests are in bench/requests. The sets are data by others and lie in the folder that TOOL_SEARCH_SETS names.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import anyio
 
 from bench.invented_tools import invent_text, invent_tool
 from bench.labelled_sets import LabelledSet, Tool, ndcg, read_sets
+from bench.plain_requests import find_first, known_tools, missed, read_requests
 from bench.report import Line
 from bench.servers import Servers
 from ot.config.models import Config
@@ -31,6 +32,12 @@ FOLDER = "TOOL_SEARCH_SETS"
 
 
 def measure(_: Servers) -> Iterator[Line]:
+    registry = known_tools()
+    for name in ("requests", "held_out"):
+        requests = read_requests(name)
+        wrong = missed(requests, anyio.run(find_first, requests, registry))
+        share = 100 * (1 - len(wrong) / len(requests))
+        yield Line(f"search, right tool among the first three, {name}", share, None, "%", 95.0, lower_is_better=False)
     folder = os.environ.get(FOLDER, "")
     sets = list(read_sets(Path(folder))) if folder else []
     for labelled in sets:

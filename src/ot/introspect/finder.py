@@ -28,7 +28,7 @@ class Finder:
         known = self._catalogue
         if known is None or self._version != self._registry.version or self._config is not config:
             tools, packs = self._registry.definitions(), self._registry.packs()  # reads packs that came late, too
-            version = self._registry.version
-            known = await anyio.to_thread.run_sync(introspect.Catalogue, tools, packs, config)
+            version, off = self._registry.version, self._registry.switched_off_packs()
+            known = await anyio.to_thread.run_sync(introspect.Catalogue, tools, packs, config, off)
             self._catalogue, self._version, self._config = known, version, config
         return known

@@ -6,7 +6,10 @@ tool where plain Python in a run does the task is told so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
 
 import anyio.lowlevel
 
@@ -16,13 +19,16 @@ from ot.effects import Effect
 from ot.execution.wording import word_error
 from ot.introspect.help_text import describe_alias, describe_pack, describe_snippet_help, describe_tool, fit, shorten
 from ot.introspect.listings import Expand, Info, SignatureOf
-from ot.introspect.not_listed import MarkTool
-from ot.registry.definitions import PackDefinition, ToolDefinition
+from ot.introspect.not_listed import MarkTool, mark_off
+from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition
 from ot.registry.ranking.index import MOST_NEAR, Hit, ToolIndex
-from ot.registry.ranking.postings import Searchable
+from ot.registry.ranking.postings import Searchable, read_parameters
+from ot.registry.ranking.words import read_keywords
 from ot.registry.registry import ToolRegistry
 
 _FITS = 0.15
+_FEW_LETTERS = 3
+_MOST_OFF = 3  # tools among which one is named that is switched off
 _MOST_WEAK = 5  # tools, where nothing fits well: a reader has to look at each
 
 
@@ -43,8 +49,17 @@ class Matches:
 class Catalogue:
     """An index of everything that can be found at one moment."""
 
-    def __init__(self, tools: Sequence[ToolDefinition], packs: Sequence[PackDefinition], config: Config) -> None:
-        self._index = ToolIndex([*_tools(tools), *_packs(packs, config), *_snippets(config), *_aliases(tools, config)])
+    def __init__(
+        self,
+        tools: Sequence[ToolDefinition],
+        packs: Sequence[PackDefinition],
+        config: Config,
+        off: Sequence[PackDefinition] = (),
+    ) -> None:
+        switched_off = [each for each in _tools(chain(*(pack.tools.values() for pack in off))) if each.keywords]
+        things = (_tools(tools), switched_off, _packs(packs, config), _snippets(config), _aliases(tools, config))
+        self._index = ToolIndex([*chain.from_iterable(things)])
+        self.off = {tool.name: mark_off(tool) for pack in off for tool in pack.tools.values()}
 
     def find(self, query: str) -> Matches:
         """Find what fits a need in plain words; names that contain the query come first."""
@@ -54,13 +69,19 @@ class Catalogue:
         if len(part) > 1 and not any(character.isspace() for character in part):
             for key in self._index.keys:
                 name = key.partition(":")[2]
-                if part in name.casefold():
+                if _is_part(part, name.casefold()):
                     scores[key] = 1 + len(part) / len(name)
         found = Matches(weak=[] if scores else _tools_of(ranked)[:_MOST_WEAK])
         for key, score in sorted(scores.items(), key=lambda each: -each[1]):
             kind, _, name = key.partition(":")
-            getattr(found, kind).append(Hit(name, score))
+            if name not in self.off or len(found.tools) < _MOST_OFF:  # it may be the answer, or else says nothing
+                getattr(found, kind).append(Hit(name, score))
         return found
+
+
+def _is_part(part: str, name: str) -> bool:
+    """True if a name contains it; few letters only where a word of it begins, for `ls` is no part of `tools`."""
+    return part in name and (len(part) > _FEW_LETTERS or any(word.startswith(part) for word in re.split(r"[._]", name)))
 
 
 def _tools_of(hits: Sequence[Hit]) -> list[Hit]:
@@ -68,11 +89,27 @@ def _tools_of(hits: Sequence[Hit]) -> list[Hit]:
     return [Hit(name, score) for (kind, _, name), score in split if kind == "tools"]
 
 
-def _tools(tools: Sequence[ToolDefinition]) -> Iterator[Searchable]:
+def _tools(tools: Iterable[ToolDefinition]) -> Iterator[Searchable]:
+    keywords: dict[Path, dict[str, str]] = {}
     for tool in tools:
-        text = f"{tool.description} {tool.docs.body}"
-        reads = tool.effect is Effect.READS
-        yield Searchable.of_schema(f"tools:{tool.name}", tool.pack, tool.tool, text, tool.parameters, reads=reads)
+        folder = _folder_of(tool)
+        if folder is not None and folder not in keywords:
+            keywords[folder] = read_keywords(folder)
+        yield Searchable(
+            f"tools:{tool.name}",
+            tool.pack,
+            tool.tool,
+            f"{tool.description} {tool.docs.body}",
+            read_parameters(tool.parameters),
+            tool.effect is Effect.READS,
+            keywords[folder].get(f"{tool.file.stem}.{tool.tool}", "") if folder and tool.file else "",
+        )
+
+
+def _folder_of(tool: ToolDefinition) -> Path | None:
+    """The folder in which a pack of ours has its file, and the keywords of its tools."""
+    foreign = tool.cancellation in (Cancellation.WORKER, Cancellation.PROXY, Cancellation.SKILL)
+    return None if foreign or tool.file is None else tool.file.parent
 
 
 def _packs(packs: Sequence[PackDefinition], config: Config) -> Iterator[Searchable]:
@@ -222,7 +259,7 @@ class Help:
     def _matching_tools(self, hits: Sequence[Hit], info: Info, room: int) -> str:
         lines = []
         for number, hit in enumerate(hits[: _MOST_TOOLS[info]]):
-            tool = self.mark(self.registry.get(hit.key))
+            tool = self.catalogue.off.get(hit.key) or self.mark(self.registry.get(hit.key))
             if info == "min":
                 signature = f"\n  {shorten(self.signature_of(tool), 3 * _LINE)}" if number < _SIGNATURES else ""
                 lines.append(f"- {tool.name}: {_one_line(tool.description)}{signature}")

@@ -37,12 +37,20 @@ def marking(policy: PolicySettings, caller: Caller) -> MarkTool:
         refusal = foresee_refusal(build_guard(tool.all_names, policy), caller)
         if refusal is None:
             return tool
-        words = _WORDS[type(refusal)]
-        repeated = " ".join(tool.docs.body.split()).startswith(tool.description.rstrip("…"))
-        docs = replace(tool.docs, body=f"{words}{tool.docs.body}") if repeated else tool.docs
-        return replace(tool, description=f"{words}{tool.description}", docs=docs)
+        return _put_before(tool, _WORDS[type(refusal)])
 
     return mark
+
+
+def mark_off(tool: ToolDefinition) -> ToolDefinition:
+    """Return a tool of a pack that is switched off as it is shown: it says so first, and what switches it on."""
+    return _put_before(tool, f"(Switched off here; a person can switch it on: packs.{tool.pack}.enabled: true.) ")
+
+
+def _put_before(tool: ToolDefinition, words: str) -> ToolDefinition:
+    repeated = " ".join(tool.docs.body.split()).startswith(tool.description.rstrip("…"))
+    docs = replace(tool.docs, body=f"{words}{tool.docs.body}") if repeated else tool.docs
+    return replace(tool, description=f"{words}{tool.description}", docs=docs)
 
 
 Concerns = Callable[[str], bool]

@@ -74,7 +74,8 @@ class PackPlaces:
         arrangement = arrange([[each.pack for each in layer] for layer in offered], built_in)
         placed = {each.pack.name: each for each in arrangement.packs if self._is_on(each.pack.name)}
         known = {each.pack.name for each in stand_by} | {each.pack.name for each in arrangement.packs}
-        self._registry.explain_absent("settings", {name: self._explain_off(name) for name in known.difference(placed)})
+        off = {name: self._explain_off(name, [each.pack for each in stand_by]) for name in known.difference(placed)}
+        self._registry.explain_absent("settings", off)
         for name in self._differing(self._placed, placed):
             self._registry.remove_pack(name)
         register = {id(each.pack): each.register for layer in (*offered, stand_by) for each in layer}
@@ -89,10 +90,11 @@ class PackPlaces:
         self._placed = placed
         return problems
 
-    def _explain_off(self, name: str) -> AbsentPack:
+    def _explain_off(self, name: str, packs: Iterable[PackDefinition]) -> AbsentPack:
         if isinstance(self._settings.get(name), WithheldPack):
             return AbsentPack(partial(NotGrantedError, name, ""), expected=False)
-        return AbsentPack(partial(SwitchedOffError, "pack", name, key=f"packs.{name}.enabled"), expected=False)
+        explain = partial(SwitchedOffError, "pack", name, key=f"packs.{name}.enabled")
+        return AbsentPack(explain, expected=False, pack=next((pack for pack in packs if pack.name == name), None))
 
     def name_of(self, pack: PackDefinition) -> str | None:
         """The name that an offered pack got; None if it has no place."""

@@ -39,6 +39,7 @@ class AbsentPack:
 
     explain: Callable[[], CallError]  # to whoever looks for it
     expected: bool = True  # it may still come; one that is switched off will not
+    pack: PackDefinition | None = None  # what it would offer, where that is known
 
 
 class ToolRegistry:
@@ -231,6 +232,11 @@ class ToolRegistry:
     def switched_off(self) -> list[str]:
         """The names of packs and servers that the configuration keeps off."""
         return sorted(set(self.pack_names()).difference(self._expected_names()))
+
+    def switched_off_packs(self) -> list[PackDefinition]:
+        """The packs that a person could switch on, and whose tools are known."""
+        absent = chain.from_iterable(packs.items() for packs in self._absent.values())
+        return [each.pack for name, each in absent if each.pack is not None and name not in self._packs]
 
     def _expected_names(self) -> list[str]:
         absent = chain.from_iterable(packs.items() for packs in self._absent.values())

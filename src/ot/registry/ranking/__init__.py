@@ -6,8 +6,10 @@
 BM25 over fields: a word in the name counts four times as much as one in the description, one in a parameter half as
 much. A word that names a pack counts for all its tools, weighted by how many *packs* have it. A request is split into
 needs, and a tool is scored by the need that it meets best; quoted text, addresses and file names count a fifth.
-Synonyms (`words`) are general words at half weight; product names do not belong there. A word that no tool uses is
+Synonyms (`vocabulary.txt`) are general words at half weight; product names do not belong there. What people call the
+tools of a pack, and their descriptions do not say, is in `keywords.txt` beside its file. A word that no tool uses is
 compared with those in use. Where nothing fits well, the five nearest are shown, and the answer says so.
 
-`make bench` scores the sets in the folder `TOOL_SEARCH_SETS`; docs/decisions/0006 has the figures.
+`make bench` scores the requests of `bench/requests`, and the sets in the folder `TOOL_SEARCH_SETS`;
+docs/decisions/0006 has the figures.
 """

@@ -18,15 +18,17 @@ from operator import mul
 from mcp_core.json_types import Json
 from mcp_core.quick_dataclass import dataclass
 from ot.registry.ranking.postings import NOWHERE, Occurrences, Postings, Searchable, list_places, rarity, read_packs
-from ot.registry.ranking.words import ACTIONS, CHANGING, READING, SYNONYMS, Stems, read_words
+from ot.registry.ranking.words import ACTIONS, CHANGING, READING, SYNONYMS, WEAK, Stems, read_words
 
 LONGEST = 4000  # characters of a request that are looked at
 MOST = 8  # needs
 
 _LITERAL_WEIGHT = 0.2
+_WEAK_WEIGHT = 0.4
 _DECAY = 0.1
 _QUESTIONS = frozenset(
     {"what", "which", "who", "whose", "when", "where", "how", "is", "are", "was", "were", "do", "does", "did", "has"}
+    | {"any", "my", "all", "latest", "last", "recent"}
 )
 _PARTICIPLES = ("ed", "en")  # `is the door locked` asks for no locking
 _TOKEN = re.compile(
@@ -89,7 +91,7 @@ def _read_needs(request: str) -> Iterator[Need]:
             words, spoken, place = [], [], 0
         spoken.append(text.lower())
         for word in stems:
-            words.append(Word(word, 1 / (1 + _DECAY * place)))
+            words.append(Word(word, (_WEAK_WEIGHT if word in WEAK else 1.0) / (1 + _DECAY * place)))
             place += 1
         joined = token.lastgroup == "comma" or text.lower() == "and"
     if words:

@@ -26,6 +26,7 @@ class Searchable:
     description: str = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
     reads: bool = False  # it is known to change nothing
+    keywords: str = ""  # what people call it
 
     @classmethod
     def of_schema(
@@ -65,7 +66,7 @@ def read_parameters(schema: Schema) -> dict[str, str]:
 
 
 # These, and those of the index, lie on a wide plateau of several labelled sets: half or twice of any moves little.
-_NAME, _DESCRIPTION, _PARAMETERS = 4.0, 1.0, 0.5  # weight of each field
+_NAME, _DESCRIPTION, _PARAMETERS, _KEYWORDS = 4.0, 1.0, 0.5, 2.0  # weight of each field
 _NAME_LENGTH, _TEXT_LENGTH = 0.75, 0.6  # how much a long field takes from the worth of each of its words
 _SATURATION = 2.0
 _LONGEST = 10_000  # characters of a text that are read
@@ -101,6 +102,7 @@ class Occurrences:
             _PARAMETERS,
             _TEXT_LENGTH,
         )
+        self._read([stems.read(thing.keywords[:_LONGEST]) for thing in things], _KEYWORDS, 0.0)
 
     def _read(self, texts: list[list[str]], weight: float, by_length: float) -> None:
         """Read one field of all things; its numbers follow those of the fields before, in the order of the things."""
