@@ -40,7 +40,8 @@ class HtmlReader(HTMLParser):
         self._in_title = False
         self._rows: list[list[str]] | None = None  # of the table that is open
         self._nested = 0  # tables in that one, whose text is taken and whose cells are not
-        self._spans: list[int] = []
+        self._spans: list[tuple[int, int]] = []  # columns and rows of the cell that is open
+        self._held: dict[int, int] = {}  # columns that a cell above goes on in, and for how many rows
 
     def read(self, text: str) -> str:
         """Take a whole page; returns it as Markdown."""
@@ -67,7 +68,8 @@ class HtmlReader(HTMLParser):
             case "img":
                 self._show_picture(dict(attrs))
             case "table" | "tr" | "td" | "th" | "caption":
-                self._start_table_part(tag, dict(attrs).get("colspan") or "1")
+                given = dict(attrs)
+                self._start_table_part(tag, _span(given.get("colspan")), _span(given.get("rowspan")))
             case _ if tag in _MARKS and not self._open["pre"]:
                 self._inline.append(_MARKS[tag])
             case _ if tag in _BLOCKS or tag == "hr":
@@ -182,13 +184,13 @@ class HtmlReader(HTMLParser):
 
     # -- Tables
 
-    def _start_table_part(self, tag: str, span: str) -> None:
+    def _start_table_part(self, tag: str, columns: int, rows: int) -> None:
         if tag == "table":
             if self._rows is not None:
                 self._nested += 1
                 return
             self._end_block()
-            self._rows = []
+            self._rows, self._held = [], {}
         elif self._rows is None or self._nested:
             self._inline.append(" ")
         elif tag == "tr":
@@ -198,14 +200,20 @@ class HtmlReader(HTMLParser):
             self._end_cell()
             if not self._rows:
                 self._rows.append([])
-            self._spans.append(min(int(span), 1000) if span.isdecimal() else 1)
+            self._spans.append((columns, rows))
 
     def _end_cell(self) -> None:
         text = cell_text("".join(self._inline)).replace("\\|", "|")
         self._inline.clear()
         self._links.clear()
         if self._rows and self._spans:
-            self._rows[-1] += [text, *[""] * (self._spans.pop() - 1)]
+            columns, rows = self._spans.pop()
+            row, began = self._rows[-1], len(self._rows)
+            while self._held.get(len(row), 0) >= began:
+                row.append("")
+            if rows > 1:
+                self._held |= dict.fromkeys(range(len(row), len(row) + columns), began + rows - 1)
+            row += [text, *[""] * (columns - 1)]
 
     def _end_table(self) -> None:
         if self._rows is None:
@@ -220,3 +228,7 @@ class HtmlReader(HTMLParser):
         if rows:
             self.tables.append(rows)
             self._add(markdown_table(rows))
+
+
+def _span(given: str | None) -> int:
+    return min(int(given), 1000) or 1 if given and given.isdecimal() else 1

@@ -13,6 +13,8 @@ import pypdfium2.raw
 
 from ot.errors import ToolError
 from ot_packs.convert.parts import Document, Part, Picture, Table, markdown_table
+from ot_packs.convert.pdf_marks import find_headings, find_links, mark_headings, mark_links, read_fields
+from ot_packs.convert.pdf_rules import find_ruled_grids, find_rules
 from ot_packs.convert.pdf_tables import Box, Grid, find_grids
 from ot_packs.documents.kinds import locked, reading
 
@@ -34,6 +36,7 @@ class Pdf(Document):
         with reading(path):
             try:
                 self._document = pypdfium2.PdfDocument(path)
+                self._document.init_forms()
             except pypdfium2.PdfiumError as error:
                 if getattr(error, "err_code", None) == _PASSWORD_ERROR:
                     raise locked(path) from error
@@ -52,7 +55,7 @@ class Pdf(Document):
             with reading(self.path):
                 page = self._page(number)
                 text = page.get_textpage()
-                grids = [_cells(text, grid) for grid in _grids(page, text)]
+                grids = [rows for _, rows in _grids(page, text)]
                 _close(text, page)
             yield from (Table(number, "", rows) for rows in grids)
 
@@ -83,8 +86,18 @@ class Pdf(Document):
         text = page.get_textpage()
         grids = _grids(page, text)
         result = _between_tables(page, text, grids) if grids else _plain(text.get_text_range())
+        result = mark_headings(result, find_headings(text))
+        links = [(" ".join(_text_in(text, Box(*place)).split()), address) for place, address in find_links(page)]
+        result = mark_links(result, links)
+        fields = "\n".join(f"- {name}: {value}" for name, value in read_fields(page))
+        if fields:
+            result += f"\n\nForm fields:\n\n{fields}"
+        elif not result and _is_picture(page):
+            result = (
+                f"(This page is a picture without text: convert.images(..., pages={number}, render=True) shows it.)"
+            )
         _close(text, page)
-        return result
+        return result.strip()
 
 
 def _close(text: pypdfium2.PdfTextPage, page: pypdfium2.PdfPage) -> None:
@@ -92,11 +105,35 @@ def _close(text: pypdfium2.PdfTextPage, page: pypdfium2.PdfPage) -> None:
     page.close()
 
 
-def _grids(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage) -> list[Grid]:
+def _is_picture(page: pypdfium2.PdfPage) -> bool:
+    return next(page.get_objects(filter=[pypdfium2.raw.FPDF_PAGEOBJ_IMAGE], max_depth=5), None) is not None
+
+
+FilledGrid = tuple[Grid, list[list[str]]]
+
+
+def _grids(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage) -> list[FilledGrid]:
+    """Return the tables of a page with their texts: those that are drawn, and those whose texts stand like one."""
     count = text.count_rects()
-    if count < 4:
+    if count < 3:
         return []
-    return find_grids([Box(*text.get_rect(number)) for number in range(min(count, 5000))], page.get_width())
+    drawn = [(grid, _cells(text, grid)) for grid in find_ruled_grids(find_rules(page))]
+    found = [(grid, _without_empty(rows)) for grid, rows in drawn if _is_table(rows)]
+    boxes = [Box(*text.get_rect(number)) for number in range(min(count, 5000))]
+    others = [box for box in boxes if not any(grid.bottom < (box.top + box.bottom) / 2 < grid.top for grid, _ in found)]
+    found += [(grid, _cells(text, grid)) for grid in find_grids(others, page.get_width())]
+    return sorted(found, key=lambda each: -each[0].top)
+
+
+def _is_table(rows: list[list[str]]) -> bool:
+    """True if there is text in the cells: a chart has lines too."""
+    filled = sum(bool(cell) for row in rows for cell in row)
+    return filled >= 3 and filled >= 0.2 * sum(map(len, rows))
+
+
+def _without_empty(rows: list[list[str]]) -> list[list[str]]:
+    kept = [column for column in range(len(rows[0])) if any(row[column] for row in rows)]
+    return [[row[column] for column in kept] for row in rows if any(row)]
 
 
 def _cells(text: pypdfium2.PdfTextPage, grid: Grid) -> list[list[str]]:
@@ -115,16 +152,40 @@ def _text_in(text: pypdfium2.PdfTextPage, box: Box) -> str:
     return bytes(buffer)[: 2 * max(count, 0)].decode("utf-16-le", "ignore").rstrip("\x00")
 
 
-def _between_tables(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, grids: list[Grid]) -> str:
-    """Return the text of a page from top to bottom, with its tables as tables."""
+def _between_tables(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, grids: list[FilledGrid]) -> str:
+    """Return the text of a page from top to bottom, with its tables as tables; beside a table, from left to right."""
     left, low, right, high = page.get_bbox()
-    pieces = []
-    for grid in grids:
-        pieces.append(_plain(text.get_text_bounded(left, grid.top + 1, right, high)))
-        pieces.append(markdown_table(_cells(text, grid)))
-        high = grid.bottom - 1
-    pieces.append(_plain(text.get_text_bounded(left, low, right, high)))
+    pieces = list[str]()
+
+    def take(place: Box) -> None:
+        if place.right > place.left and place.top > place.bottom:
+            pieces.append(_plain(text.get_text_bounded(*place)))
+
+    for band in _bands(grids):
+        top, bottom = max(grid.top for grid, _ in band), min(grid.bottom for grid, _ in band)
+        take(Box(left, top + 1, right, high))
+        begun = left
+        for grid, rows in sorted(band, key=lambda each: each[0].left):
+            take(Box(begun, bottom, grid.left - 1, top))
+            take(Box(grid.left, grid.top + 1, grid.right, top))
+            pieces.append(markdown_table(rows))
+            take(Box(grid.left, bottom, grid.right, grid.bottom - 1))
+            begun = grid.right + 1
+        take(Box(begun, bottom, right, top))
+        high = bottom - 1
+    take(Box(left, low, right, high))
     return "\n\n".join(piece for piece in pieces if piece)
+
+
+def _bands(grids: list[FilledGrid]) -> list[list[FilledGrid]]:
+    """Put tables that stand beside each other together."""
+    bands: list[list[FilledGrid]] = []
+    for each in grids:
+        if bands and each[0].top > min(grid.bottom for grid, _ in bands[-1]):
+            bands[-1].append(each)
+        else:
+            bands.append([each])
+    return bands
 
 
 def _plain(text: str) -> str:

@@ -46,6 +46,8 @@ class Grid:
     top: float
     bottom: float
     rows: list[list[Box | None]]
+    left: float
+    right: float
 
 
 def find_grids(boxes: Sequence[Box], page_width: float) -> list[Grid]:
@@ -140,7 +142,8 @@ def _grid(lines: Sequence[TextLine], page_width: float) -> Grid | None:
         return None
     boxes = [box for line in lines for box in line]
     rows = _rows(lines, columns)
-    return Grid(max(box.top for box in boxes), min(box.bottom for box in boxes), rows)
+    left, right = min(box.left for box in boxes), max(box.right for box in boxes)
+    return Grid(max(box.top for box in boxes), min(box.bottom for box in boxes), rows, left, right)
 
 
 def _is_prose(lines: Sequence[TextLine], columns: Sequence[Interval], page_width: float) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pptx import Presentation
+from pptx.oxml.xmlchemy import BaseOxmlElement
 from pptx.shapes.autoshape import Shape
 from pptx.shapes.base import BaseShape
 from pptx.shapes.graphfrm import GraphicFrame
@@ -18,6 +19,7 @@ from ot_packs.documents.archives import check_archive
 from ot_packs.documents.kinds import reading
 
 _DEEPEST = 20  # groups in groups
+_CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 
 
 class Slides(Document):
@@ -94,12 +96,33 @@ def _rows(shape: BaseShape) -> list[list[str]]:
         return [[" ".join(cell.text.split()) for cell in row.cells] for row in shape.table.rows]
     if not shape.has_chart:
         return []
-    plots = list(shape.chart.plots)
+    try:
+        plots = list(shape.chart.plots)
+    except ValueError:  # a kind of chart that the library does not know, such as one in three dimensions
+        return _series(shape.chart.element)
     if not plots:
         return []
     series = list(plots[0].series)
     columns = [[str(value) if value is not None else "" for value in each.values] for each in series]
     categories = [str(category) for category in plots[0].categories]
+    return _as_rows([str(each.name) for each in series], categories, columns)
+
+
+def _as_rows(names: list[str], categories: list[str], columns: list[list[str]]) -> list[list[str]]:
     height = max([len(categories), *map(len, columns)], default=0)
     filled = [[*column, *[""] * (height - len(column))] for column in [categories, *columns]]
-    return [["", *(str(each.name) for each in series)], *map(list, zip(*filled, strict=True))]
+    return [["", *names], *map(list, zip(*filled, strict=True))]
+
+
+def _series(chart: BaseOxmlElement) -> list[list[str]]:
+    """Return the series of a chart of any kind, by the values that it keeps of its workbook."""
+    names, categories, columns = list[str](), list[str](), list[list[str]]()
+    for series in chart.iter(f"{_CHART}ser"):
+        names.append(next(iter(_values(series, "tx")), ""))
+        categories = categories or _values(series, "cat") or _values(series, "xVal")
+        columns.append(_values(series, "val") or _values(series, "yVal"))
+    return _as_rows(names, categories, columns) if columns else []
+
+
+def _values(series: BaseOxmlElement, kind: str) -> list[str]:
+    return [value.text or "" for part in series.iter(f"{_CHART}{kind}") for value in part.iter(f"{_CHART}v")]

@@ -23,6 +23,7 @@ MAX_ROWS = 10_000  # of delimited values
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _SAMPLE = 64 * 1024  # characters by which the delimiter is found
 _CONTAINER = "META-INF/container.xml"
+_STYLES = "p[style-name='Title'] => h1:fresh"  # beside those that mammoth knows
 _PAGES = ("application/xhtml+xml", "text/html")
 
 
@@ -97,7 +98,8 @@ class Word(_Html):
 
         check_archive(path)
         with reading(path), path.open("rb") as file:
-            html = mammoth.convert_to_html(file, convert_image=mammoth.images.img_element(_no_source)).value
+            pictures = mammoth.images.img_element(_no_source)
+            html = mammoth.convert_to_html(file, convert_image=pictures, style_map=_STYLES).value
         super().__init__(path, html)
 
     def pictures(self, numbers: list[int]) -> Iterator[Picture]:

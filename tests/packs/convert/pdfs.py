@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Text(NamedTuple):
@@ -16,9 +16,9 @@ class Text(NamedTuple):
     size: float = 10
 
 
-def make_pdf(pages: Iterable[Sequence[Text]], *, extra: bytes = b"", trailer: bytes = b"") -> bytes:
+def make_pdf(pages: Iterable[Sequence[Text]], *, extra: bytes = b"", **options: Any) -> bytes:
     """A PDF file of pages of A4 with text in Helvetica; `extra` are further operators of every page."""
-    return write_pdf([_content(texts) + extra for texts in pages], trailer=trailer)
+    return write_pdf([_content(texts) + extra for texts in pages], **options)
 
 
 def write_pdf(
@@ -28,10 +28,12 @@ def write_pdf(
     objects: Sequence[bytes] = (),
     compress: bool = True,
     trailer: bytes = b"",
+    entries: bytes = b"",
+    catalog: bytes = b"",
 ) -> bytes:
-    """A PDF file of pages with the given operators; `objects` are numbered from 10,000."""
+    """A PDF file of pages with the given operators, and `entries`; `objects` are numbered from 10,000."""
     numbered: dict[int, bytes] = {
-        1: b"<< /Type /Catalog /Pages 2 0 R >>",
+        1: b"<< /Type /Catalog /Pages 2 0 R %b >>" % catalog,
         3: b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
     }
     kids = []
@@ -40,7 +42,7 @@ def write_pdf(
         kids.append(b"%d 0 R" % page)
         numbered[page] = (
             b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents %d 0 R"
-            b" /Resources << /Font << /F1 3 0 R >> %b >> >>" % (stream, resources)
+            b" /Resources << /Font << /F1 3 0 R >> %b >> %b >>" % (stream, resources, entries)
         )
         numbered[stream] = stream_of(content) if compress else stream_of(content, filters=b"", packed=content)
     numbered[2] = b"<< /Type /Pages /Count %d /Kids [%b] >>" % (len(kids), b" ".join(kids))
@@ -91,3 +93,16 @@ def table(rows: Sequence[Sequence[str]], *, top: float = 700, left: float = 72, 
         for column, cell in enumerate(cells)
         if cell
     ]
+
+
+def lines(*ends: tuple[float, float, float, float]) -> bytes:
+    """Operators that draw lines."""
+    return b"0.5 w\n" + b"".join(b"%g %g m %g %g l S\n" % each for each in ends)
+
+
+def filled_lines(*ends: tuple[float, float, float, float]) -> bytes:
+    """Operators that draw lines as thin boxes, moved and scaled, as many programs do."""
+    boxes = (
+        b"%g %g %g %g re f\n" % (x / 2, y / 2, max((w - x) / 2, 0.3), max((h - y) / 2, 0.3)) for x, y, w, h in ends
+    )
+    return b"q 2 0 0 2 0 0 cm\n" + b"".join(boxes) + b"Q\n"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ from ot_packs.convert.html import HtmlReader
 from ot_packs.convert.parts import choose
 from ot_tools import convert
 from tests.packs.convert.documents import make_docx, make_epub, make_pptx, make_zip
-from tests.packs.convert.pdfs import Text, make_pdf, prose, stream_of, table, write_pdf
+from tests.packs.convert.pdfs import Text, filled_lines, lines, make_pdf, prose, stream_of, table, write_pdf
 from tests.packs.excel.workbooks import make_of_everything, png
 
 FRUIT = [["name", "price", "left"], ["apple", "1.20", "5"], ["pear", "2", ""], ["a long name here", "3.50", "17"]]
@@ -50,6 +53,115 @@ def test_a_table_in_a_pdf_is_a_table(tmp_path: Path) -> None:
     assert "| name | price | left |\n| --- | --- | --- |\n| apple | 1.20 | 5 |\n| pear | 2 |  |" in text
     assert text.index("Line 3") < text.index("| name") < text.index("Text below.")
     assert convert.tables(path=str(path))["tables"] == [{"page": 2, "name": "", "rows": FRUIT}]
+
+
+RULED = (
+    [Text(75, 640, "Quarter"), Text(175, 640, "Sales and returns"), Text(75, 620, "one"), Text(175, 620, "a long text that"),
+     Text(175, 608, "is wrapped"), Text(295, 608, "12"), Text(75, 588, "two"), Text(175, 588, "short"), Text(295, 588, "7"),
+     Text(295, 572, "8"), Text(420, 600, "Beside it.")],
+    [(70, 652, 400, 652), (70, 634, 400, 634), (70, 602, 400, 602), (290, 582, 400, 582), (70, 566, 400, 566),
+     (70, 566, 70, 652), (170, 566, 170, 652), (290, 566, 290, 634), (400, 566, 400, 652)],
+)  # fmt: skip
+ROWS = [
+    ["Quarter", "Sales and returns", ""],
+    ["one", "a long text that is wrapped", "12"],
+    ["two", "short", "7"],
+    ["", "", "8"],
+]
+
+
+@pytest.mark.parametrize("draw", [lines, filled_lines])
+def test_a_table_with_lines_has_wrapped_and_spanned_cells(tmp_path: Path, draw: Callable[..., bytes]) -> None:
+    texts, ends = RULED
+    path = tmp_path / "x.pdf"
+    path.write_bytes(make_pdf([[*prose(5), *texts, Text(72, 500, "Below.")]], extra=draw(*ends)))
+
+    text = text_of(path)
+
+    assert convert.tables(path=str(path))["tables"] == [{"page": 1, "name": "", "rows": ROWS}]
+    assert "| one | a long text that is wrapped | 12 |" in text
+    assert text.index("Line 4") < text.index("| Quarter") < text.index("Beside it.") < text.index("Below.")
+    assert text.count("Quarter") == text.count("wrapped") == text.count("Beside") == 1
+
+
+def test_a_frame_and_the_lines_of_a_chart_are_no_table(tmp_path: Path) -> None:
+    path = tmp_path / "x.pdf"
+    frame = lines((50, 400, 500, 400), (50, 800, 500, 800), (50, 400, 50, 800), (500, 400, 500, 800))
+    chart = lines(
+        *[(100, 100 + 20 * n, 300, 100 + 20 * n) for n in range(9)],
+        *[(100 + 40 * n, 100, 100 + 40 * n, 260) for n in range(6)],
+    )
+    path.write_bytes(make_pdf([[*prose(5), Text(110, 230, "peak")]], extra=frame + chart))
+
+    assert convert.tables(path=str(path))["tables"] == []
+    assert "peak" in text_of(path)
+
+
+def test_larger_lines_of_a_pdf_are_headings(tmp_path: Path) -> None:
+    path = tmp_path / "x.pdf"
+    page = [
+        Text(72, 760, "A title that is", 24),
+        Text(72, 730, "wrapped", 24),
+        *[t._replace(y=t.y - 100) for t in prose(3)],
+    ]
+    path.write_bytes(make_pdf([[*page, Text(72, 600, "Method", 14), Text(72, 580, "We looked at it.")]]))
+
+    text = text_of(path)
+
+    assert "# A title that is wrapped\n\nLine 0" in text
+    assert "\n\n## Method\n\nWe looked at it." in text
+
+
+def test_links_of_a_pdf_are_links(tmp_path: Path) -> None:
+    path = tmp_path / "x.pdf"
+    link = b"<< /Type /Annot /Subtype /Link /Rect [%b] /A << /S /URI /URI (%b) >> >>"
+    objects = [
+        link % (b"70 695 140 712", b"https://example.com/guide"),
+        link % (b"70 675 100 690", b"https://example.com/1"),
+        link % (b"70 655 300 670", b"javascript:alert(1)"),
+    ]
+    texts = [Text(72, 700, "Read the guide"), Text(72, 680, "[1]"), Text(72, 660, "nothing here")]
+    annotations = b"/Annots [10000 0 R 10001 0 R 10002 0 R]"
+    path.write_bytes(make_pdf([texts], objects=objects, entries=annotations))
+
+    text = text_of(path)
+
+    assert "[Read the guide](https://example.com/guide)" in text
+    assert text.endswith("Links: [[1]](https://example.com/1)")
+    assert "javascript" not in text
+
+
+def test_values_of_a_form_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.pdf"
+    field = b"<< /Type /Annot /Subtype /Widget /FT %b /T (%b) /V %b /Rect [70 600 300 620] %b >>"
+    boxes = b"/AS /%b /AP << /N << /Yes 10004 0 R /Off 10004 0 R >> >>"
+    objects = [
+        field % (b"/Tx", b"name", b"(Ada Lovelace)", b""),
+        field % (b"/Btn", b"agreed", b"/Yes", boxes % b"Yes"),
+        field % (b"/Btn", b"declined", b"/Off", boxes % b"Off"),
+        field % (b"/Tx", b"empty", b"()", b""),
+        stream_of(b"", extra=b"/Type /XObject /Subtype /Form /BBox [0 0 10 10]"),
+    ]
+    fields = b"[10000 0 R 10001 0 R 10002 0 R 10003 0 R]"
+    catalog = b"/AcroForm << /Fields %b >>" % fields
+    path.write_bytes(
+        make_pdf([[Text(72, 700, "Your name")]], objects=objects, entries=b"/Annots " + fields, catalog=catalog)
+    )
+
+    assert text_of(path).endswith("Your name\n\nForm fields:\n\n- name: Ada Lovelace\n- agreed: Yes")
+
+
+def test_a_page_that_is_a_picture_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "x.pdf"
+    image = stream_of(
+        b"\xff\x00\x00" * 16,
+        extra=b"/Type /XObject /Subtype /Image /Width 4 /Height 4 /ColorSpace /DeviceRGB /BitsPerComponent 8",
+    )
+    path.write_bytes(
+        write_pdf([b"q 500 0 0 800 0 0 cm /I Do Q"], resources=b"/XObject << /I 10000 0 R >>", objects=[image])
+    )
+
+    assert "This page is a picture without text: convert.images(..., pages=1, render=True) shows it." in text_of(path)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +233,30 @@ def test_a_word_document_has_headings_tables_and_pictures(tmp_path: Path) -> Non
     assert [each["name"] for each in convert.images(path=str(path))["images"]] == ["image1.png"]
 
 
+def test_the_title_of_a_word_document_is_a_heading(tmp_path: Path) -> None:
+    body = '<w:p><w:pPr><w:pStyle w:val="Title"/></w:pPr><w:r><w:t>The plan</w:t></w:r></w:p><w:p><w:r><w:t>Text</w:t></w:r></w:p>'
+    styles = b'<w:styles xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:style w:type="paragraph" w:styleId="Title"><w:name w:val="Title"/></w:style></w:styles>'
+    path = make_docx(tmp_path / "x.docx", body=body, parts={"word/styles.xml": styles})
+
+    assert text_of(path) == "# The plan\n\nText"
+
+
+def test_a_chart_of_an_unknown_kind_does_not_refuse_a_presentation(tmp_path: Path) -> None:
+    path = make_pptx(tmp_path / "x.pptx")
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    for name in [name for name in members if name.startswith("ppt/charts/chart")]:
+        kind = re.search(rb"<c:(\w+)Chart>", members[name])
+        assert kind is not None
+        members[name] = members[name].replace(b"c:%bChart>" % kind[1], b"c:surface3DChart>")
+    make_zip(path, members)
+
+    text = text_of(path)
+
+    assert "|  | Sales |\n| --- | --- |\n| Jan | 120" in text
+    assert "Notes: spoken 2" in text
+
+
 def test_a_presentation_has_its_notes_tables_and_charts(tmp_path: Path) -> None:
     path = make_pptx(tmp_path / "x.pptx")
 
@@ -175,6 +311,10 @@ def test_a_book_is_read_chapter_by_chapter(tmp_path: Path) -> None:
         ("<script>alert(1)</script><style>p{}</style>seen<!-- not -->", "seen"),
         ("a<b></b>b &lt;&amp;&nbsp;&copy;", "ab <& ©"),
         ("<td>loose</td></table></ul></blockquote></a>", "loose"),
+        (
+            "<table><tr><th rowspan=2>a<th colspan=2>b<tr><td>1<td rowspan=2>2<tr><td>3<td>4</table>",
+            "| a | b |  |\n| --- | --- | --- |\n|  | 1 | 2 |\n| 3 | 4 |  |",
+        ),
         ("<p>" * 5000 + "deep" + "</p>" * 5000, "deep"),
     ],
 )
