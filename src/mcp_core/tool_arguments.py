@@ -14,11 +14,12 @@ from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from mcp_core.json_types import Json
-from mcp_core.json_values import to_json_value, write_json
+from mcp_core.json_types import Json, mapping_of
+from mcp_core.json_values import to_json_value
 from mcp_core.mcp_log import Redactor, tool_log
 from mcp_core.quick_dataclass import dataclass
 from mcp_core.schema_text import describe_arguments, explain
+from mcp_core.shown_arguments import show_arguments
 
 ToolFunction = Callable[..., Any]
 Function = TypeVar("Function", bound=ToolFunction)
@@ -26,7 +27,6 @@ Function = TypeVar("Function", bound=ToolFunction)
 _EMPTY: dict[object, Json] = {list: [], dict: {}}
 CONSENT_ARGUMENT = "explicit_action"
 _WORD = re.compile(r"[A-Z][A-Z0-9_]*")
-_SHOWN = 600  # characters of the arguments in a question
 
 
 class ToolArguments(BaseModel):
@@ -165,10 +165,9 @@ def requires_consent(word: str, *, effect: str, argument: str = CONSENT_ARGUMENT
         model = _with_consent(find_form(function).model, word, argument)
 
         def ask(arguments: ToolArguments, tool: str) -> str:
-            text = write_json(Redactor().value(to_json_value(arguments.model_dump(exclude={argument}))))
-            if len(text) > _SHOWN:
-                text = f"{text[:_SHOWN]}... ({len(text)} characters)"
-            return f"Allow {tool}? It {effect}. Arguments: {text}"
+            given = Redactor().value(to_json_value(arguments.model_dump(exclude={argument})))
+            lines = show_arguments(mapping_of(given), repr).text.split("\n")
+            return "\n".join([f"Allow {tool}? It {effect}.", *(f"  {line}" for line in lines if line)])
 
         # Found there wherever the form of the tool is looked at.
         function.__dict__["__tool_terms__"] = Terms(model, _word_notice(word, effect, argument), ask)

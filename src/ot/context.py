@@ -6,12 +6,12 @@ The executor sets the one context variable of the system around each call; packs
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import anyio
 
@@ -25,6 +25,16 @@ if TYPE_CHECKING:
     from ot.registry.registry import ToolRegistry
 
 Part = TypeVar("Part")
+
+
+class OwnQuestion(NamedTuple):
+    """The question of a tool that asks by itself."""
+
+    shown: Arguments
+    question: str
+    files: tuple[Path, ...]
+    places: tuple[Path, ...]
+    room: int
 
 
 class CallServices(Protocol):
@@ -44,7 +54,7 @@ class CallServices(Protocol):
     def part(self, kind: type[Part]) -> Part: ...
     async def call_within(self, context: CallContext, name: str, arguments: Arguments) -> ToolValue: ...
     async def progress_within(self, context: CallContext, done: float, total: float | None, message: str) -> None: ...
-    async def ask_within(self, context: CallContext, question: str) -> bool: ...
+    async def ask_within(self, context: CallContext, asked: OwnQuestion) -> bool: ...
     async def admit_within(self, context: CallContext, names: tuple[str, ...], arguments: Arguments) -> None: ...
     def hold_within(self, context: CallContext) -> AbstractContextManager[None]: ...
 
@@ -148,9 +158,22 @@ class CallContext:
         if self.caller.notes is not None:
             self.caller.notes.add(line)
 
-    async def ask(self, question: str) -> bool:
-        """Ask a person yes or no; raises ConsentError if that is not possible."""
-        return await self._door.ask_within(self, question)
+    async def ask(
+        self,
+        question: str,
+        shown: Arguments | None = None,
+        *,
+        files: Iterable[Path] = (),
+        places: Iterable[Path] = (),
+        room: int = 0,
+    ) -> bool:
+        """Ask a person yes or no; raises ConsentError where that is not possible.
+
+        The question is one line of the tool's own words. What others wrote, or what may be long, is `shown` below it by
+        name, as the arguments of a call are. It is an error if one of `files` has another content once the person has
+        agreed, or if one of `places` leads to another file. `room` is the number of characters that are shown at least.
+        """
+        return await self._door.ask_within(self, OwnQuestion(shown or {}, question, tuple(files), tuple(places), room))
 
     async def admit(self, names: tuple[str, ...], arguments: Arguments) -> None:
         """Take what this call is about to get through the policy, under all of its names; raises CallError."""

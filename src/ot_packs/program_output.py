@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ot.execution.consent import visible
+from mcp_core.visible_text import visible
 
 
 class Records:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from ot.errors import ToolError
 from ot.files.allowed_files import AllowedFiles
+from ot.files.marked_files import named_files
 
 _KEY = "packs.shell.allow"
 _OWN_NAME = "onetool"
@@ -30,6 +31,12 @@ _STARTERS = frozenset({
     "watch", "xargs", "zsh",
 })  # fmt: skip
 """Programs that start others, or run code that does, named in their arguments."""
+_INSTRUCTIONS = (
+    "Makefile", "makefile", "GNUmakefile", "justfile", "Justfile", "Taskfile.yml", "package.json", "pyproject.toml",
+    "setup.py", "setup.cfg", "tox.ini", "noxfile.py", "conftest.py", "Cargo.toml", "build.rs", "CMakeLists.txt",
+    "Rakefile", "Gemfile", "build.gradle", "pom.xml", "Dockerfile", "compose.yaml", "docker-compose.yml",
+)  # fmt: skip
+"""Files whose content programs do, though no argument names them."""
 _INTERPRETER = re.compile(r"(python|pypy)[\d.]*")
 _MENTION = re.compile(rf"(?<![\w.-]){_OWN_NAME}(?![\w/-])", re.IGNORECASE)
 
@@ -47,6 +54,11 @@ def find_program(allow: object, files: AllowedFiles, argv: Sequence[str], cwd: P
     program = _look_up(argv[0], cwd, files)
     _refuse_onetool(argv, program, cwd)
     return program
+
+
+def find_scripts(program: Path, argv: Sequence[str], cwd: Path) -> list[Path]:
+    """Return the files that decide what a command does: what a person agrees to is these as they are."""
+    return [program, *named_files({"argv": [*argv[1:], *_INSTRUCTIONS]}, cwd)]
 
 
 def _fits(rule: Sequence[str], argv: Sequence[str], cwd: Path, project: Path) -> bool:

@@ -6,11 +6,13 @@ Statements that write need `write=True` and the person's consent.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, TypedDict
 
 from ot.context import current
 from ot.effects import best_first, reads
 from ot.errors import ToolError
+from ot.values import Arguments
 from ot_packs.db.database import MOST_ROWS, Database, find_database, most_bytes
 
 pack = "db"
@@ -178,7 +180,7 @@ async def query(
     size = most_bytes()
     database = await find_database(connection, path, write=write)
     if write:
-        await _ask(database, f"execute this statement\n{sql}{_shown(params)}")
+        await _ask(database, "Execute this statement on the database?", {"sql": sql, "params": params})
     return await database.rows("query", QueryRows, sql=sql, params=params, limit=limit, size=size)
 
 
@@ -251,17 +253,14 @@ async def load(
         db.load(path="shop.db", table="visits", rows=[{"day": "2026-01-01", "count": 3}])
     """
     database = await find_database(connection, path, write=True)
-    await _ask(database, f"insert {len(rows)} rows into the table {table!r}")
+    await _ask(database, f"Insert {len(rows):,} rows into a table of the database?", {"table": table, "rows": rows})
     return await database.call("load", Loaded, table=table, rows=rows)
 
 
-async def _ask(database: Database, what: str) -> None:
-    if not await current().ask(f"On the database {database.name!r}, {what}"):
+async def _ask(database: Database, question: str, shown: Arguments) -> None:
+    named = {"database": database.name, **{name: value for name, value in shown.items() if value is not None}}
+    if not await current().ask(question, named, places=map(Path, database.files)):
         raise ToolError("nothing was changed: the person said no")
-
-
-def _shown(params: object) -> str:
-    return f"\nwith {params!r}" if params else ""
 
 
 def _require_limit(limit: int) -> None:

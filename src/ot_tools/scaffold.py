@@ -6,16 +6,17 @@ from functools import partial
 
 import anyio.to_thread
 
+from mcp_core.visible_text import visible
 from ot.config.paths import FOLDER, SKILLS, TOOLS
 from ot.context import CallContext, current
 from ot.errors import ConsentError, NewExtensionError, NewSkillError, ToolError
-from ot.execution.consent import visible
 from ot.execution.wording import word_error
-from ot.skills.draft import LONGEST_SHOWN, Draft, keep_on_shelf, show_text
+from ot.skills.draft import LONGEST_SHOWN, Draft, keep_on_shelf
 from ot.skills.new_skill import NewSkill, write_text
 from ot.skills.skill_loader import SkillLoader
 from ot.store.shelf import Shelf
 from ot.trust.project_trust import trust_command
+from ot.values import Arguments
 from ot.workers.extension_loader import ExtensionLoader
 from ot.workers.new_extension import check_name, write_extension
 
@@ -46,8 +47,9 @@ async def extension(*, name: str) -> dict[str, str]:
     trust = extensions.trust_in(tools / name)
     try:
         check_name(name, taken)
-        question = f"Write a new extension {name!r} into {context.project / FOLDER}, and trust it?"
-        agreed = await _ask(context, question, own=trust is None)
+        shown = {"extension": name, "folder": str(tools)}
+        question = "Write a new extension, the example that comes with OneTool, and trust it?"
+        agreed = await _ask(context, question, shown, own=trust is None)
         write = partial(write_extension, tools, name, project=context.project, taken=taken)
         file, test = await anyio.to_thread.run_sync(write)
     except NewExtensionError as error:
@@ -100,9 +102,11 @@ async def skill(
     try:
         text = await anyio.to_thread.run_sync(write_text, new, folder)
         draft = Draft(folder, name, text)
-        async with draft.shown(context.project, visible) as shown:
-            question = f"Write the skill {name!r} into {folder}, and trust it?\n\n{shown}"
-            agreed = await _ask(context, question, own=loader.trust is None)
+        await anyio.to_thread.run_sync(draft.check, context.project)
+        shown = {"skill": name, "folder": str(folder), "file": text}
+        agreed = await _ask(
+            context, "Write this skill into the project, and trust it?", shown, own=loader.trust is None
+        )
         file = await anyio.to_thread.run_sync(draft.write)
     except NewSkillError as error:
         raise ToolError(word_error(error)) from error
@@ -118,11 +122,11 @@ async def _keep_own(context: CallContext, loader: SkillLoader, own: Shelf, new: 
     """Keep a skill for a person of a shared server, who is shown all of it: they cannot open its file."""
     try:
         text = await anyio.to_thread.run_sync(write_text, new, own.folder)
-        shown = show_text(text, visible)
-        if len(shown) > LONGEST_SHOWN:
-            raise NewSkillError(new.name, f"it has {len(shown):,} characters, and {LONGEST_SHOWN:,} can be shown")
-        question = f"Keep the skill {new.name!r} for your later runs?\n\n{shown}"
-        if not await keep_on_shelf(own, new.name, text, partial(context.ask, question)):
+        if (size := len(visible(text, lines=True))) > LONGEST_SHOWN:
+            raise NewSkillError(new.name, f"it has {size:,} characters, and {LONGEST_SHOWN:,} can be shown")
+        shown = {"skill": new.name, "file": text}
+        ask = partial(context.ask, "Keep this skill for your later runs?", shown, room=2 * LONGEST_SHOWN)
+        if not await keep_on_shelf(own, new.name, text, ask):
             raise ToolError("nothing was kept: the person said no")
     except NewSkillError as error:
         raise ToolError(word_error(error)) from error
@@ -130,10 +134,10 @@ async def _keep_own(context: CallContext, loader: SkillLoader, own: Shelf, new: 
     return {"file": f"{new.name}.py", "try": context.registry.get(f"skills.{new.name}").docs.example}
 
 
-async def _ask(context: CallContext, question: str, *, own: bool) -> bool:
+async def _ask(context: CallContext, question: str, shown: Arguments, *, own: bool) -> bool:
     """Ask the person; False if nobody can be asked and the files can wait for the project to be trusted."""
     try:
-        agreed = await context.ask(question)
+        agreed = await context.ask(question, shown)
     except ConsentError:
         if own:  # what lies in the person's own folder counts at once
             raise

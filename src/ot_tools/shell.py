@@ -6,7 +6,6 @@ The pack is off unless `packs.shell.enabled` is true; `packs.shell.allow` names 
 from __future__ import annotations
 
 import os
-import shlex
 from pathlib import Path
 from typing import TypedDict
 
@@ -15,13 +14,12 @@ import anyio.to_thread
 
 from ot.context import current
 from ot.errors import ToolError
-from ot.execution.consent import visible
 from ot.files.allowed_files import allowed_files
 from ot.processes.run_program import Finished, run_program
 from ot.processes.standby import Standby
 from ot_guardian.processes import plain_environment
 from ot_packs.program_output import Captured
-from ot_packs.shell import find_program
+from ot_packs.shell import find_program, find_scripts
 
 pack = "shell"
 
@@ -68,8 +66,9 @@ async def run(*, argv: list[str], cwd: str = ".", timeout: float = 60, limit: in
         place = await anyio.to_thread.run_sync(files.locate, cwd)
         allow = context.config.get("allow")
         program = await anyio.to_thread.run_sync(find_program, allow, files, argv, place)
-        where = f"({visible(str(program))}) in {visible(str(place))}"
-        if not await context.ask(f"Run this program {where}?\n{visible(shlex.join(argv))}"):
+        asked = {"program": str(program), "argv": argv, "folder": str(place)}
+        touched = await anyio.to_thread.run_sync(find_scripts, program, argv, place)
+        if not await context.ask("Run this program?", asked, files=touched):
             raise ToolError("nothing was run: the person said no")
         out, err = Captured(limit), Captured(limit)
         finished = await _run(program, argv[1:], folder, min(timeout, context.remaining() - _ANSWERING), out, err)

@@ -104,7 +104,7 @@ async def test_a_door_is_unlocked_only_if_the_person_agrees(tmp_path: Path, zwav
     assert zwave_house.read(5, LOCK, "currentMode") == 0
     assert (
         questions[1]
-        == 'Allow unlock? It unlocks a door, which lets anyone in. Arguments: {"device": "Front Door", "endpoint": null}'
+        == 'Allow unlock? It unlocks a door, which lets anyone in.\n  device = "Front Door"\n  endpoint = null'
     )
 
 

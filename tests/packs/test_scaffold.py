@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def agree(question: str, choices: Sequence[Choice]) -> Choice:
-    assert "Write a new extension 'weather'" in question
+    assert '\n  extension = "weather"\n' in question
     return choices[0]
 
 
@@ -97,14 +97,14 @@ async def test_a_new_skill_works_in_the_next_run_of_a_person_who_saw_it(tmp_path
     assert again.is_error
     assert f"No skill 'shout' was written: {file}: it already exists." in again.text
     assert len(questions) == 1
-    assert questions[0].endswith(f"\n\n{file.read_text()}")
+    assert questions[0].endswith("\n".join(f"    | {line}" for line in file.read_text().split("\n")))
 
 
 async def test_a_long_skill_can_be_read_whole_while_the_person_is_asked(tmp_path: Path) -> None:
     seen: list[str] = []
 
     async def look(question: str, choices: Sequence[Choice]) -> None:
-        place = question.rpartition("all of them: ")[2].removesuffix(")")
+        place = question.rpartition("all of it: ")[2].removesuffix(")")
         seen.append(Path(place).read_text())
 
     code = "x = 1  # one more line\n" * 1000

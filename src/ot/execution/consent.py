@@ -6,100 +6,44 @@ Calls of a run that wait at the same time are one question that lists them, and 
 from __future__ import annotations
 
 import errno
-import json
-import re
 import secrets
-import unicodedata
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import anyio
+import anyio.to_thread
 
-from mcp_core.atomic_write import write_private
-from ot.clients.caller import Caller, Choice, ClientMemory
+from mcp_core.atomic_write import write_file
+from mcp_core.shown_arguments import MOST_SHOWN, WHOLE, show_arguments
+from mcp_core.visible_text import visible
+from ot.clients.caller import YES_OR_NO, Caller, Choice, ClientMemory
 from ot.errors import ConsentError
-from ot.tasks.large_values import aside
+from ot.execution.shown_values import describing
+from ot.files.marked_files import MarkedFiles, named_files
 from ot.text.redaction import Redactor
-from ot.values import Arguments, ToolValue
-
-WHOLE = 4096  # characters of a call's arguments
-BEGINNING = 300  # characters at least that are shown of a long one
-MOST_SHOWN = 40  # arguments
-
-_BLANKS = re.compile(" {8,}")
-_NOT_PLAIN = re.compile("[^\x20-\x7e]")
-_INVISIBLE = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs")
-
-
-class ShownArguments(NamedTuple):
-    """`text` for the question; `whole`, for a file, where that is not all of it."""
-
-    text: str
-    whole: str = ""
-
-
-def show_arguments(arguments: Mapping[str, ToolValue]) -> ShownArguments:
-    """Write arguments as JSON, one per line, so that no text can pass for another argument or for the end."""
-    lines = {visible(name): visible(_as_json(value)) for name, value in arguments.items()}
-    whole = "\n".join(f"{name} = {text}" for name, text in lines.items())
-    if len(whole) <= WHOLE:
-        return ShownArguments(whole)
-    share = max(BEGINNING, WHOLE // len(lines))
-    shown = [f"{name[:share]} = {_beginning(text, share)}" for name, text in list(lines.items())[:MOST_SHOWN]]
-    if len(lines) > MOST_SHOWN:
-        shown.append(f"and {len(lines) - MOST_SHOWN} more")
-    return ShownArguments("\n".join(shown), whole)
-
-
-def visible(text: str) -> str:
-    """Write out what an eye would miss: control characters, marks of direction, foreign blanks, long runs of blanks."""
-    text = _NOT_PLAIN.sub(lambda found: _show(found[0]), text)
-    return _BLANKS.sub(lambda run: f"⟨{len(run[0])} spaces⟩", text)
-
-
-def _beginning(text: str, length: int) -> str:
-    if len(text) <= length:
-        return text
-    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{text[:length]}… ({len(text)} characters, sha256 {digest})"
-
-
-def _as_json(value: ToolValue) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False, default=_other)
-    except (TypeError, ValueError, RecursionError):  # keys of its own kind, or a circle
-        return repr(value)
-
-
-def _other(value: object) -> object:
-    """Write what JSON has no form for."""
-    if isinstance(value, set | frozenset | tuple):
-        return list(value)
-    return repr(value)
-
-
-def _show(character: str) -> str:
-    if unicodedata.category(character) not in _INVISIBLE:
-        return character
-    return character.encode("unicode_escape").decode()
-
+from ot.values import Arguments
 
 GATHERING = 0.05  # seconds in which calls that begin together come together into one question
+_ROOM = 4 * WHOLE  # characters of a question that lists several calls
 
 NOBODY_THERE = "nobody can be asked here"
 _NO = "the answer was no"
 
 
 class Subject(NamedTuple):
-    """A call to ask about."""
+    """A call to ask about; one that asks by itself has a `question`, and is never remembered as agreed to."""
 
     tool: str
     reason: str
     arguments: Arguments
+    question: str = ""
+    files: tuple[Path, ...] | None = ()  # that must not change while the person is asked; None: those in the arguments
+    places: tuple[Path, ...] = ()  # of files with a life of their own, which must not be replaced meanwhile
+    room: int = 0  # characters of its arguments that are shown at least
 
     @property
     def agreement(self) -> tuple[str, str]:
@@ -119,47 +63,49 @@ class _Question:
 
 
 class _Desk:
-    """The questions of one run."""
+    """The questions of one run: those of the policy, and those of tools that ask by themselves."""
 
     def __init__(self) -> None:
         self.lock = anyio.Lock()
-        self.gathering: _Question | None = None
+        self.gathering: dict[bool, _Question] = {}
 
 
 class Consent:
-    """Asks the person in front of a caller; a question holds no secret."""
+    """Asks the person in front of a caller; a question holds no secret.
 
-    def __init__(self, redactor: Redactor, folder: Path | None = None) -> None:
+    `folder` takes what is too long for a question while it is open; arguments name files relative to `project`.
+    """
+
+    def __init__(self, redactor: Redactor, folder: Path | None = None, *, project: Path | None = None) -> None:
         self._redactor = redactor
         self._folder = folder
+        self._project = project
         self._desks: WeakKeyDictionary[ClientMemory, _Desk] = WeakKeyDictionary()
 
     async def obtain(self, subject: Subject, caller: Caller) -> str:
         """Return how a person agreed to a call, now or before; raises ConsentError."""
+        given = await self.decide(subject, caller)
+        if given is None:
+            raise ConsentError(subject.tool, _NO, subject.reason)
+        return f"consent: {given.value}"
+
+    async def decide(self, subject: Subject, caller: Caller) -> Choice | None:
+        """Return how a person agreed to a call, now or before, None for a no; raises ConsentError."""
         desk = self._desks.setdefault(caller.run_memory or caller.memory, _Desk())
         with held(caller):
-            while True:
-                given = _agreed(subject, caller)
-                if given is None:
-                    question = await self._put(subject, desk, caller)
-                    if question.abandoned:
-                        continue
-                    if question.failure is not None:
-                        raise ConsentError(subject.tool, question.failure.reason, subject.reason)
-                    given = question.choice or _agreed(subject, caller)
-                    if given is None:
-                        raise ConsentError(subject.tool, _NO, subject.reason)
-                return f"consent: {given.value}"
-
-    async def ask(self, question: str, choices: Sequence[Choice], caller: Caller, subject: Subject) -> Choice | None:
-        """Ask a question; raises ConsentError if that is not possible."""
-        if caller.ask is None:
-            raise ConsentError(subject.tool, NOBODY_THERE, subject.reason)
-        return await caller.ask(self._redactor.text(question), choices)
+            while (given := _agreed(subject, caller)) is None:
+                question = await self._put(subject, desk, caller)
+                if question.abandoned:
+                    continue
+                if question.failure is not None:
+                    raise ConsentError(subject.tool, question.failure.reason, subject.reason)
+                return question.choice or _agreed(subject, caller)
+            return given
 
     async def _put(self, subject: Subject, desk: _Desk, caller: Caller) -> _Question:
         """Add a call to the question that is being gathered; the first call of a question asks it for all."""
-        question = desk.gathering
+        own = bool(subject.question)
+        question = desk.gathering.get(own)
         if question is not None:
             question.subjects.append(subject)
             try:
@@ -168,12 +114,12 @@ class Consent:
                 question.subjects.remove(subject)  # nobody is asked for a call that will not be made
                 raise
             return question
-        question = desk.gathering = _Question()
+        question = desk.gathering[own] = _Question()
         question.subjects.append(subject)
         try:
             async with desk.lock:
                 await anyio.sleep(GATHERING)
-                desk.gathering = None
+                del desk.gathering[own]
                 await self._settle(question, caller)
         except ConsentError as error:
             question.failure = error
@@ -181,8 +127,8 @@ class Consent:
             question.abandoned = True
             raise
         finally:
-            if desk.gathering is question:
-                desk.gathering = None
+            if desk.gathering.get(own) is question:
+                del desk.gathering[own]
             question.settled.set()
         return question
 
@@ -191,48 +137,92 @@ class Consent:
         if not open_ones:  # the question before this one was answered for all of them
             question.choice = Choice.ONCE
             return
+        if caller.ask is None:
+            raise ConsentError(open_ones[0].tool, NOBODY_THERE, open_ones[0].reason)
         choices = tuple(Choice) if caller.run_memory is not None else (Choice.ONCE, Choice.CLIENT)
-        async with self._worded(open_ones) as text:
-            question.choice = await self.ask(text, choices, caller, open_ones[0])
+        with _files_beside(self._folder) as beside:
+            try:
+                marked, text = await anyio.to_thread.run_sync(self._prepare, open_ones, beside)
+            except OSError as error:  # no one can agree to half of it
+                reason = f"its arguments cannot be shown: {error.strerror}"
+                raise ConsentError(open_ones[0].tool, reason, open_ones[0].reason) from error
+            question.choice = await caller.ask(text, YES_OR_NO if open_ones[0].question else choices)
+        changed = await anyio.to_thread.run_sync(marked.find_changed) if question.choice is not None else None
+        if changed is not None:
+            reason = f"{visible(str(changed))} was changed while the person was asked"
+            raise ConsentError(open_ones[0].tool, reason, open_ones[0].reason)
         agreed = {each.agreement for each in open_ones}
         if question.choice is Choice.CLIENT:
             caller.memory.agreed |= agreed
         elif question.choice is Choice.RUN and caller.run_memory is not None:
             caller.run_memory.agreed |= agreed
 
-    @asynccontextmanager
-    async def _worded(self, subjects: Sequence[Subject]) -> AsyncIterator[str]:
-        """Word a question; what is too long for it lies in files while it is open."""
-        files: list[Path] = []
-        head = "Allow this call?" if len(subjects) == 1 else f"Allow these {len(subjects)} calls?"
-        try:
-            parts = [await self._word(subject, files) for subject in subjects]
-            yield "\n\n".join([head, *parts])
-        finally:
-            for file in files:
-                with suppress(OSError):
-                    file.unlink()
+    def _prepare(self, subjects: Sequence[Subject], beside: _FilesBeside) -> tuple[MarkedFiles, str]:
+        """Look at the files that a question names, and word it; blocking. Raises OSError."""
+        marked = MarkedFiles(
+            (file for each in subjects for file in _files_of(each, self._project)),
+            (place for each in subjects for place in each.places),
+        )
+        if len(subjects) == 1:
+            own, *lines = self._word(subjects[0], beside, WHOLE)
+            return marked, "\n".join([own if subjects[0].question else f"Allow this call?\n\n{own}", *lines])
+        shown = subjects[:MOST_SHOWN]
+        parts = ["\n".join(self._word(each, beside, _ROOM // len(shown))) for each in shown]
+        if len(subjects) > len(shown):
+            rest = "\n\n".join("\n".join(self._word(each, beside, _ROOM)) for each in subjects[len(shown) :])
+            place = beside.keep(rest.encode("utf-8", "surrogatepass"))
+            parts.append(f"and {len(subjects) - len(shown)} more (all of them: {place})")
+        return marked, "\n\n".join([f"Allow these {len(subjects)} calls?", *parts])
 
-    async def _word(self, subject: Subject, files: list[Path]) -> str:
-        shown = await aside(lambda: show_arguments(self._redactor.value(subject.arguments)))
-        lines = [visible(subject.tool)[:WHOLE], *(f"  {line}" for line in shown.text.splitlines())]
+    def _word(self, subject: Subject, beside: _FilesBeside, room: int) -> list[str]:
+        """Word one call as lines, of which the first is the tool, or the question of a tool that asks by itself."""
+        shown = show_arguments(
+            self._redactor.value(subject.arguments), describing(beside.keep), room=max(room, subject.room)
+        )
+        head = subject.question or subject.tool
+        lines = [visible(head)[:WHOLE], *(f"  {line}" for line in shown.text.split("\n") if line)]
         if shown.whole:
-            files.append(await anyio.to_thread.run_sync(self._put_aside, shown.whole, subject))
-            lines.append(f"  (all of it: {files[-1]})")
-        return "\n".join([*lines, f"  (asked because {visible(subject.reason)[:WHOLE]})"])
+            whole = self._redactor.text(shown.whole).encode("utf-8", "surrogatepass")
+            lines.append(f"  (all of it: {beside.keep(whole)})")
+        if not subject.question:
+            lines.append(f"  (asked because {visible(subject.reason)[:WHOLE]})")
+        return [self._redactor.text(line) for line in lines]
 
-    def _put_aside(self, whole: str, subject: Subject) -> Path:
-        """Write down what is too long for a question; raises ConsentError, since no one can agree to half of it."""
-        try:
+
+class _FilesBeside:
+    """Files that hold what is too long for a question."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self.files: dict[bytes, Path] = {}  # by the digests of their contents
+
+    def keep(self, content: bytes) -> str:
+        """Put something into a file, and return its place; blocking. Raises OSError."""
+        digest = sha256(content).digest()
+        if digest not in self.files:
             if self._folder is None:
                 raise FileNotFoundError(errno.ENOENT, "there is no folder for them")
             file = self._folder / f"{secrets.token_hex(8)}.txt"
-            write_private(file, self._redactor.text(whole))
-        except OSError as error:
-            raise ConsentError(
-                subject.tool, f"its arguments cannot be shown: {error.strerror}", subject.reason
-            ) from error
-        return file
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_file(file, content, mode=0o600)
+            self.files[digest] = file
+        return str(self.files[digest])
+
+
+@contextmanager
+def _files_beside(folder: Path | None) -> Iterator[_FilesBeside]:
+    """Give a place for files that are there while a question is open."""
+    beside = _FilesBeside(folder)
+    try:
+        yield beside
+    finally:
+        for file in beside.files.values():
+            with suppress(OSError):
+                file.unlink()
+
+
+def _files_of(subject: Subject, project: Path | None) -> Iterable[Path]:
+    return named_files(subject.arguments, project) if subject.files is None else subject.files
 
 
 def held(caller: Caller) -> AbstractContextManager[None]:

@@ -13,7 +13,7 @@ from ot.clients.caller import Caller, Milestone
 from ot.config.models import Config
 from ot.config.paths import FOLDER, PackFolders
 from ot.config.secrets import Secrets
-from ot.context import CallContext, Part
+from ot.context import CallContext, OwnQuestion, Part
 from ot.errors import CallError, ConsentError, MissingSecretError, ToolError
 from ot.execution.auditing import audit_answer, audit_refusal
 from ot.execution.consent import held
@@ -115,12 +115,12 @@ class PackDoor:
             text = self._redactor.text(message)
             await context.caller.progress(done, total, Milestone(text) if isinstance(message, Milestone) else text)
 
-    async def ask_within(self, context: CallContext, question: str) -> bool:
+    async def ask_within(self, context: CallContext, asked: OwnQuestion) -> bool:
         """Ask the person behind the caller, without secrets."""
         guard = build_guard(self.registry.get(context.tool).all_names, self.settings.policy)
         with self.hold_within(context):
             try:
-                agreed = await self._policy.ask(question, guard, context.caller)
+                agreed = await self._policy.ask(asked, guard, context.caller)
             except ConsentError as error:
                 audit_answer(self._audit, context, error.reason)
                 raise

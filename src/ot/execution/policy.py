@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from pathlib import Path
 
-from ot.clients.caller import EVERYTHING, YES_OR_NO, Caller, ClientMemory
+from ot.clients.caller import EVERYTHING, Caller, ClientMemory
+from ot.context import OwnQuestion
+from ot.effects import Effect
 from ot.errors import CallError, ConsentError, FlowDeniedError, NotGrantedError, ToolDeniedError, UnsupportedToolError
 from ot.execution.call import Call, PreparedTool, Step
 from ot.execution.consent import NOBODY_THERE, Consent, Subject
@@ -57,7 +59,8 @@ class AskStep(Step):
         self._policy = policy
 
     async def begin(self, call: Call) -> None:
-        call.allowed_by = await self._policy.admit(call.tool.guard, call.bound, call.caller)
+        reads = call.tool.effect is Effect.READS
+        call.allowed_by = await self._policy.admit(call.tool.guard, call.bound, call.caller, reads=reads)
 
 
 def refuse_denied(guard: Guard) -> None:
@@ -92,12 +95,13 @@ class Policy:
     `folder` takes arguments that are too long for a question while it is open.
     """
 
-    def __init__(self, redactor: Redactor, folder: Path | None = None) -> None:
-        self._consent = Consent(redactor, folder)
+    def __init__(self, redactor: Redactor, folder: Path | None = None, *, project: Path | None = None) -> None:
+        self._consent = Consent(redactor, folder, project=project)
 
-    async def admit(self, guard: Guard, arguments: Arguments, caller: Caller) -> str:
+    async def admit(self, guard: Guard, arguments: Arguments, caller: Caller, *, reads: bool = False) -> str:
         """Let a call begin whose arguments are known to be good, and return what has allowed it.
 
+        A file that the arguments name must not change while a person is asked, unless the call only `reads`.
         Raises FlowDeniedError or ConsentError.
         """
         reasons = [] if guard.asked_by is None else [_asked_by(guard.asked_by)]
@@ -105,18 +109,19 @@ class Policy:
         allowed_by = ""
         if reasons:
             reason = "; ".join(reasons)
-            given = await self._consent.obtain(Subject(guard.names[0], reason, arguments), caller)
+            subject = Subject(guard.names[0], reason, arguments, files=() if reads else None)
+            given = await self._consent.obtain(subject, caller)
             allowed_by = f"{given} ({reason})"
         if guard.guarded:
             caller.memory.note(guard.names)
         return allowed_by
 
-    async def ask(self, question: str, guard: Guard, caller: Caller) -> bool:
+    async def ask(self, asked: OwnQuestion, guard: Guard, caller: Caller) -> bool:
         """Ask for a tool that does so by itself, unless `policy.allow` has answered; raises ConsentError."""
         if guard.allowed_by is not None:
             return True
-        subject = Subject(guard.names[0], OWN_QUESTION, {})
-        return await self._consent.ask(question, YES_OR_NO, caller, subject) is not None
+        subject = Subject(guard.names[0], OWN_QUESTION, *asked)
+        return await self._consent.decide(subject, caller) is not None
 
 
 def _closed_flows(guard: Guard, memory: ClientMemory) -> list[str]:

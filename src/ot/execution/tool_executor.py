@@ -99,7 +99,7 @@ class ToolExecutor:
         self._results = results
         self._clock = clock
         self.nobody = ClientMemory()
-        policy = Policy(self.redactor, questions)
+        policy = Policy(self.redactor, questions, project=project)
         self._door = PackDoor(
             registry,
             config=config,

@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from ot.context import CallContext, Part, set_current
+from ot.context import CallContext, OwnQuestion, Part, set_current
 from ot.errors import ToolError
 from ot.isolate.frames import CONNECTION_VARIABLE, mark, read_frame, write_frame
 from ot.registry.pack_module import import_module
@@ -84,7 +84,7 @@ class ChildDoor:
     async def progress_within(self, context: CallContext, done: float, total: float | None, message: str) -> None:
         """Do nothing: a helper process is not listened to until it is done."""
 
-    async def ask_within(self, context: CallContext, question: str) -> bool:
+    async def ask_within(self, context: CallContext, asked: OwnQuestion) -> bool:
         raise ToolError("an isolated tool cannot ask a person")
 
     async def admit_within(self, context: CallContext, names: tuple[str, ...], arguments: Arguments) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from ot.context import current
 from ot.errors import ToolError
-from ot.execution.consent import visible
+from ot.values import Arguments
 from ot_packs.git.outputs import StatusEntry, read_state
 from ot_packs.git.program import DIFF_OPTIONS, Git, add_identity
 from ot_packs.git.words import LONGEST, is_closed, pathspecs, require_plain, split_names
@@ -15,7 +16,7 @@ COMMIT_OPTIONS = ("--file=-", "--cleanup=whitespace", "--no-verify", "--no-gpg-s
 SWITCH_OPTIONS = ("--no-guess", "--no-recurse-submodules", "--no-progress", "--quiet")
 
 _ALL = 1_000_000  # entries: what is changed is looked at whole
-_MOST_SHOWN = 40  # files in a question
+_MOST_COMPARED = 1000  # files that are to be staged
 
 
 async def stage(git: Git, names: Sequence[str]) -> None:
@@ -25,7 +26,9 @@ async def stage(git: Git, names: Sequence[str]) -> None:
     found = [entry for entry in state.entries if entry.unstaged]
     await require_plain(git, [*(entry.name for entry in found), *filter(is_closed, names)], verb="stage")
     if found:
-        await _ask(git, "Stage", [f"{entry.unstaged}: {visible(entry.name)}" for entry in found])
+        top = Path(git.repository.top)
+        shown = {"files": [f"{entry.unstaged}: {entry.name}" for entry in found]}
+        await _ask(git, "Stage these files?", shown, files=[top / entry.name for entry in found[:_MOST_COMPARED]])
         await git.change("add", "--all", "--", *wanted)
 
 
@@ -37,10 +40,8 @@ async def commit_staged(git: Git, message: str) -> None:
     staged = await _staged(git)
     if not staged:
         raise ToolError("nothing is staged: stage files with git.add(paths=[...]) first")
-    said = [f"  {visible(line)}" for line in message.splitlines()]
-    await _ask(
-        git, "Commit", [f"{entry.staged}: {visible(entry.name)}" for entry in staged], ["with the message", *said]
-    )
+    shown = {"files": [f"{entry.staged}: {entry.name}" for entry in staged], "message": message}
+    await _ask(git, "Commit these files?", shown)
     if await _staged(git) != staged:
         raise ToolError("nothing was committed: the staged changes were modified while the person was asked")
     await git.change("commit", *COMMIT_OPTIONS, stdin=message.encode(errors="replace"))
@@ -49,13 +50,16 @@ async def commit_staged(git: Git, message: str) -> None:
 async def switch_to(git: Git, branch: str, *, create: bool) -> None:
     """Check out a branch, if the person agrees."""
     if create:
-        await _ask(git, f"Create the branch {visible(branch)}, and check it out", [])
+        await _ask(git, "Create this branch, and check it out?", {"branch": branch})
         await git.change("switch", *SWITCH_OPTIONS, "--no-track", "--create", branch)
         return
     reference = f"refs/heads/{branch}"
-    changed = await _changed_between(git, "HEAD", reference)
+    heads = await _commits(git, "HEAD", reference)
+    changed = await _changed_between(git, *heads)
     await require_plain(git, changed, verb="check out")
-    await _ask(git, f"Check out the branch {visible(branch)}, which changes", list(map(visible, changed)))
+    await _ask(git, "Check out this branch, which changes these files?", {"branch": branch, "files": changed})
+    if await _commits(git, "HEAD", reference) != heads:
+        raise ToolError("nothing was changed: a branch was modified while the person was asked")
     await git.change("switch", *SWITCH_OPTIONS, branch)
 
 
@@ -68,12 +72,17 @@ async def use_stash(git: Git, action: str, *, message: str, number: int) -> None
         state = await read_state(git, [], limit=_ALL, untracked="no")
         changed = [entry.name for entry in state.entries]
         words = ["push", "--quiet", f"--message={message}"] if message else ["push", "--quiet"]
+        stashed: list[str] = []
     else:
+        stashed = await _commits(git, entry)
         changed = await _changed_between(git, f"{entry}^1", entry)
         words = [action, "--quiet", entry]
     if action != "drop":
         await require_plain(git, changed, verb="stash" if action == "push" else "unstash", merges=action != "push")
-    await _ask(git, f"Do `git stash {action}` for", list(map(visible, changed)))
+    shown = {"action": f"git stash {action}", **({"message": message} if message else {}), "files": changed}
+    await _ask(git, "Do this for these files?", shown)
+    if action != "push" and await _commits(git, entry) != stashed:
+        raise ToolError("nothing was changed: the stashes were modified while the person was asked")
     await git.change("stash", *words)
 
 
@@ -88,11 +97,14 @@ async def _changed_between(git: Git, base: str, head: str) -> list[str]:
     return split_names(await git.read("diff", *DIFF_OPTIONS, *words))
 
 
-async def _ask(git: Git, question: str, items: Sequence[str], below: Sequence[str] = ()) -> None:
+async def _commits(git: Git, *names: str) -> list[str]:
+    """Return the commits that names stand for now."""
+    words = ("--max-count=1", "--end-of-options")
+    return [(await git.read("rev-list", *words, name, "--")).decode().strip() for name in names]
+
+
+async def _ask(git: Git, question: str, shown: Arguments, *, files: Iterable[Path] = ()) -> None:
     """Ask the person for a change; raises ToolError if the answer is no."""
-    shown = [f"  {item}" for item in items[:_MOST_SHOWN]]
-    if len(items) > _MOST_SHOWN:
-        shown.append(f"  and {len(items) - _MOST_SHOWN} more")
-    place = f"in {visible(str(git.repository.top))}, without hooks and content filters?"
-    if not await current().ask("\n".join([question, *shown, *below, place])):
+    asked = {**shown, "repository": str(git.repository.top)}
+    if not await current().ask(f"{question} Hooks and content filters are not run.", asked, files=files):
         raise ToolError("nothing was changed: the person said no")

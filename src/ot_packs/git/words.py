@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import PurePosixPath
 
+from mcp_core.visible_text import visible
 from ot.config.paths import FOLDER
 from ot.errors import ToolError
-from ot.execution.consent import visible
 from ot.files.allowed_files import SECRET_NAMES
 from ot_packs.git.program import Git
 

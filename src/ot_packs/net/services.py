@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from mcp_core.json_types import Json
+from mcp_core.visible_text import visible
 from ot.errors import (
     CallError,
     KeyRefusedError,
@@ -20,7 +21,6 @@ from ot.errors import (
     ServiceUnavailableError,
     ToolError,
 )
-from ot.execution.consent import visible
 
 if TYPE_CHECKING:
     from ot_packs.net.client import Answer

@@ -239,9 +239,10 @@ async def test_a_person_sees_what_they_agree_to(tmp_path: Path, monkeypatch: pyt
             answer = await app.runner.run(code, caller=Caller(ask=note))
             assert not answer.is_error, answer.text
 
-    assert questions[0].splitlines()[:3] == ["Stage", "  modified: a.txt", "  untracked: b.txt"]
-    assert "  Change a\n  \n  And add b.\n" in questions[1]
-    assert "  modified: a.txt\n  added: b.txt\n" in questions[1]
+    assert questions[0].startswith("Stage these files?")
+    assert '  files = ["modified: a.txt", "untracked: b.txt"]\n' in questions[0]
+    assert "    | Change a\n    | \n    | And add b.\n" in questions[1]
+    assert '  files = ["modified: a.txt", "added: b.txt"]\n' in questions[1]
     assert "topic" in questions[2]
     assert git(repository, "log", "-1", "--format=%an %s") == "Grace Change a"
     assert git(repository, "status", "--short") == ""

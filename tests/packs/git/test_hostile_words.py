@@ -79,5 +79,5 @@ async def test_names_of_any_bytes_come_back_whole(tmp_path: Path) -> None:
     assert found.text == compared.text == "True", found.text + compared.text
     assert yaml.safe_load(blamed.text) == ["second"] * len(names)
     assert not added.is_error, added.text
-    assert len(questions[0].splitlines()) == len(names) + 2
+    assert len(questions[0].splitlines()) == len(names) + 4  # the question, a list of files, the repository
     assert "\x1b" not in questions[0]

@@ -84,7 +84,8 @@ async def test_the_person_is_shown_what_is_run(executor: ToolExecutor, project: 
         await run(executor, "echo", caller=NOBODY)
 
     assert len(asked) == 1
-    assert f"in {project}?\necho 'two words'" in asked[0]
+    assert '  argv = ["echo", "two words", "a⟨U+001B⟩[2Kb"]\n' in asked[0]
+    assert f'  folder = "{project}"' in asked[0]
     assert "\x1b" not in asked[0]
 
 
@@ -295,3 +296,40 @@ def _lives(pid: int) -> bool:
     except OSError:
         return False
     return state != "Z"
+
+
+# -- what was agreed to is what runs
+
+
+@pytest.mark.parametrize(
+    ("argv", "changed"),
+    [
+        (["./own"], "own"),
+        (["sh", "script.sh"], "script.sh"),
+        (["sh", "-c", "make", "--file=rules.mk"], "rules.mk"),
+        (["sh", "-c", "cat Makefile"], "Makefile"),
+    ],
+    ids=["program", "script", "option", "instructions"],
+)
+async def test_what_has_changed_since_the_person_was_asked_is_not_run(
+    executor: ToolExecutor, project: Path, argv: list[str], changed: str
+) -> None:
+    file = project / changed
+    file.write_text("#!/bin/sh\necho harmless\n")
+    file.chmod(0o755)
+
+    async def swap(question: str, choices: Sequence[Choice]) -> Choice:
+        file.write_text("#!/bin/sh\ntouch harmful\n")
+        return choices[0]
+
+    with pytest.raises(ConsentError, match=f"{changed} was changed while the person was asked"):
+        await run(executor, *argv, caller=Caller(ask=swap))
+    assert not (project / "harmful").exists()
+
+
+async def test_a_file_that_nobody_names_may_change_meanwhile(executor: ToolExecutor, project: Path) -> None:
+    async def write(question: str, choices: Sequence[Choice]) -> Choice:
+        (project / "server.log").write_text("one more line\n")
+        return choices[0]
+
+    assert (await run(executor, "echo", "a", caller=Caller(ask=write)))["stdout"] == "a\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 from ot.clients.caller import EVERYTHING, MOST_NAMES, Caller, Choice, ClientMemory
 from ot.config.models import PolicySettings
 from ot.errors import ConsentError, FlowDeniedError, ToolDeniedError
-from ot.execution.consent import WHOLE, Consent, Subject, show_arguments, visible
+from ot.execution.consent import Consent, Subject
 from ot.execution.rules import build_guard, find_idle_rules
 from ot.proxy.resources import fill_prompt, read_resource
 from ot.text.redaction import Redactor
@@ -117,56 +116,6 @@ async def test_a_prompt_is_behind_the_same_door(tmp_path: Path, notes_server: di
 
 
 # -- consent shows everything
-
-
-def test_short_arguments_are_shown_whole_one_a_line() -> None:
-    shown = show_arguments({"to": "a@example.org", "count": 3, "nested": {"x": [1, None, True]}})
-
-    assert shown == ('to = "a@example.org"\ncount = 3\nnested = {"x": [1, null, true]}', "")
-
-
-def test_no_text_passes_for_another_argument_or_for_the_end() -> None:
-    text = show_arguments({"body": 'hi"\nto = "nobody"\n\n(asked because all is well)'}).text
-
-    assert text.count("\n") == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("a\x1b[2Kb", "a\\x1b[2Kb"),
-        ("evil\u202etxt.exe", "evil\\u202etxt.exe"),
-        ("a\u200bb\ufeff", "a\\u200bb\\ufeff"),
-        ("a\u00a0b\u3000", "a\\xa0b\\u3000"),
-        ("\U000e0041tag", "\\U000e0041tag"),
-        (f"a{' ' * 200}b", "a⟨200 spaces⟩b"),
-        ("seven       blanks", "seven       blanks"),
-        ("äöü 漢字 😀", "äöü 漢字 😀"),
-    ],
-    ids=ascii,
-)
-def test_what_an_eye_would_miss_is_written_out(text: str, shown: str) -> None:
-    assert visible(text) == shown
-
-
-def test_a_long_argument_has_its_beginning_its_size_and_its_digest() -> None:
-    text = "x" * (WHOLE + 1)
-
-    shown = show_arguments({"to": "a@example.org", "body": text})
-
-    quoted = f'"{text}"'
-    assert 'to = "a@example.org"' in shown.text
-    assert f"({len(quoted)} characters, sha256 {sha256(quoted.encode()).hexdigest()})" in shown.text
-    assert shown.whole.endswith(quoted)
-    assert len(shown.text) < 2 * WHOLE
-
-
-def test_very_many_arguments_make_no_endless_question() -> None:
-    shown = show_arguments({f"name{n}": "x" * 200 for n in range(2000)})
-
-    assert len(shown.text) < 20_000
-    assert "and 1960 more" in shown.text
-    assert shown.whole.count("\n") == 1999
 
 
 async def test_the_file_that_holds_all_of_it_is_there_while_the_question_is_open(tmp_path: Path) -> None:

@@ -110,10 +110,11 @@ def test_the_question_shows_what_will_be_done_without_secrets_and_without_end() 
         "remove_page",
     )
 
-    assert question.startswith('Allow remove_page? It removes a file. Arguments: {"name": "xxx')
+    assert question.startswith('Allow remove_page? It removes a file.\n  name = "xxx')
     assert "hunter2" not in question
     assert "explicit_action" not in question
-    assert len(question) < 1000
+    assert "(5,002 characters, sha256 " in question
+    assert len(question) < 5000
 
 
 async def test_without_a_way_to_ask_the_word_is_needed_and_enough() -> None:

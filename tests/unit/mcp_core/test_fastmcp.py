@@ -131,5 +131,5 @@ async def test_consent_is_asked_for_through_the_library(*, agreed: bool) -> None
     async with Client(serve(erase), mode="legacy", elicitation_handler=answer) as client:
         result = await client.call_tool("say_erase", {"text": "hi", "explicit_action": "ERASE"}, raise_on_error=False)
 
-    assert asked == ['Allow say_erase? It removes what was said. Arguments: {"text": "hi", "times": 1}']
+    assert asked == ['Allow say_erase? It removes what was said.\n  text = "hi"\n  times = 1']
     assert result.is_error is not agreed

@@ -76,7 +76,7 @@ async def test_a_person_who_agrees_is_asked_once_and_the_tool_runs_once(mode: st
     async with connect(pages, person, mode) as client:
         result = await client.call_tool(tool, ARGUMENTS)
 
-    assert person.questions == [f'Allow {tool}? It removes a file. Arguments: {{"name": "intro"}}']
+    assert person.questions == [f'Allow {tool}? It removes a file.\n  name = "intro"']
     assert pages.removed == ["intro"]
     assert result.structured_content == {"result": "gone"}
 

@@ -1,0 +1,124 @@
+"""Arguments as a person is shown them: whole, or with the file that holds all of them, and nothing invisible.
+
+Every value is JSON, one argument a line, and a text of several lines has a margin, so that no text can pass for
+another argument or for the words of the question. What is no text is in marks that no text can have (`visible_text`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from hashlib import sha256
+from typing import NamedTuple
+
+from mcp_core.visible_text import OPENING, visible
+
+WHOLE = 4096  # characters of a call's arguments
+BEGINNING = 300  # characters at least that are shown of a long one
+MOST_SHOWN = 40  # arguments
+MARGIN = "  | "
+_LONG_LINE = 100  # characters of a list
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+Describe = Callable[[object], object]
+"""Returns JSON for a value that has no form in it; its texts are in marks, or visible already."""
+
+
+class ShownArguments(NamedTuple):
+    """`text` for the question; `whole`, for a file, where that is not all of it."""
+
+    text: str
+    whole: str = ""
+
+
+def show_arguments(arguments: Mapping[str, object], describe: Describe, *, room: int = WHOLE) -> ShownArguments:
+    """Write arguments for a person's eyes, in `room` characters or not much more."""
+    lines = {_show_name(name): _Shown(value, describe) for name, value in arguments.items()}
+    whole = "\n".join(f"{name} = {shown.framed(shown.text)}" for name, shown in lines.items())
+    if len(whole) <= room:
+        return ShownArguments(whole)
+    share = max(BEGINNING, room // len(lines))
+    shown = [f"{_shorten(name, share)} = {value.beginning(share)}" for name, value in list(lines.items())[:MOST_SHOWN]]
+    if len(lines) > MOST_SHOWN:
+        shown.append(f"and {len(lines) - MOST_SHOWN} more")
+    return ShownArguments("\n".join(shown), whole)
+
+
+class _Shown:
+    """One value: its visible text, in JSON unless it is a text of several lines."""
+
+    def __init__(self, value: object, describe: Describe) -> None:
+        self._value = value
+        lines = visible(value, lines=True) if isinstance(value, str) else ""
+        self._is_block = "\n" in lines
+        self._sent = value if isinstance(value, str) and self._is_block else _as_json(value, describe)
+        self.text = lines if self._is_block else _visible_json(value, self._sent, describe)
+
+    def framed(self, text: str) -> str:
+        if not self._is_block:
+            return text
+        lines = text.split("\n")
+        return "\n".join([f"text of {len(lines)} lines:", *(f"{MARGIN}{line}" for line in lines)])
+
+    def beginning(self, room: int) -> str:
+        """Return its beginning and its end, with the size and the digest of all of it."""
+        if len(self.text) <= room:
+            return self.framed(self.text)
+        items = f"{len(self._value):,} items, " if isinstance(self._value, list | tuple | dict | AbstractSet) else ""
+        digest = sha256(self._sent.encode("utf-8", "surrogatepass")).hexdigest()
+        size = f"({items}{len(self._sent):,} characters, sha256 {digest})"
+        return f"{self.framed(_shorten(self.text, room))}\n  {size}"
+
+
+def _shorten(text: str, room: int) -> str:
+    if len(text) <= room:
+        return text
+    end = room // 4
+    return f"{text[: room - end]}⟨{len(text) - room} characters left out⟩{text[-end:]}"
+
+
+def _show_name(name: str) -> str:
+    return name if _NAME.fullmatch(name) else json.dumps(visible(name), ensure_ascii=False)
+
+
+def _as_json(value: object, describe: Describe) -> str:
+    """Write a value as JSON; raises nothing, whatever it holds."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=describe)
+    except (TypeError, ValueError, RecursionError):  # keys of another kind, a circle, a number without end
+        return json.dumps(describe(value), ensure_ascii=False)
+
+
+def _visible_json(value: object, plain: str, describe: Describe) -> str:
+    """Return the JSON of a value with every text in it made visible; a long list has one item a line."""
+    if isinstance(value, list | tuple) and value and len(plain) > _LONG_LINE:
+        items = ",\n  ".join(_visible_line(item, _as_json(item, describe), describe) for item in value)
+        return f"[\n  {items}\n]"
+    return _visible_line(value, plain, describe)
+
+
+def _visible_line(value: object, plain: str, describe: Describe) -> str:
+    is_plain = plain.isascii() and "\\" not in plain and visible(plain) == plain
+    if is_plain or (plain.startswith(f'"{OPENING}') and not isinstance(value, str)):
+        return plain
+    try:
+        return _as_json(with_visible_texts(value), describe)
+    except RecursionError:
+        return json.dumps(describe(value), ensure_ascii=False)
+
+
+def with_visible_texts(value: object) -> object:
+    """Return a value with every text in it made visible."""
+    if isinstance(value, str):
+        return visible(value, lines=True)
+    if isinstance(value, list | tuple):
+        return [with_visible_texts(item) for item in value]
+    if isinstance(value, dict):
+        return {
+            (visible(key, lines=True) if isinstance(key, str) else key): with_visible_texts(item)
+            for key, item in value.items()
+        }
+    return value
