@@ -73,7 +73,8 @@ def _word_server(server: Row) -> Iterator[tuple[str, Style | None]]:
     yield name, "bold"
     yield state, _OF_SERVERS.get(state)
     yield f"{server['tool_count']} tools" if server["tool_count"] else "", None
-    notes = [error, f"changed: {changes}; see onetool accept {name}" if changes else ""]
+    refused = [f"{tool} against the protocol: {reason}" for tool, reason in mapping_of(server.get("refused")).items()]
+    notes = [error, *refused, f"changed: {changes}; see onetool accept {name}" if changes else ""]
     yield "; ".join(filter(None, notes)), "red" if error else "yellow"
 
 

@@ -330,7 +330,7 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         f"You don't have access to {error.tool}. Ask an administrator to grant it to one of your groups."
     ),
     errors.UnsupportedToolError: lambda error: (
-        f"{error.tool} was not called: its server offers it only {error.lacks}. "
+        f"{error.tool} was not called: its server {error.lacks}. "
         "ot.help(query=...) may find another tool."
     ),
     errors.FlowDeniedError: lambda error: (

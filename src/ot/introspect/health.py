@@ -161,7 +161,7 @@ def _describe_server_problems(servers: Sequence[ServerStatus]) -> list[Json]:
     """List what a person should know: servers that cannot be reached, and what differs from what was accepted."""
     found: list[JsonObject] = []
     for each in servers:
-        facts: JsonObject = {"server": each.name, "error": each.error}
+        facts: JsonObject = {"server": each.name, "error": each.error, "refused_tools": {**each.refused}}
         for part, changes in each.changes.items():
             facts |= {f"changed_{part}": [*changes.changed], f"new_{part}": [*changes.added]}
         found.append({key: value for key, value in facts.items() if value})

@@ -17,6 +17,7 @@ from ot.config.server_settings import ServerSettings
 from ot.errors import PackLoadError, ToolError
 from ot.proxy import late_parts
 from ot.registry.definitions import PROXY, PackDefinition
+from ot.registry.from_schema import REFUSED
 from ot.registry.names import absent_name, identifier, rename_pack
 from ot.registry.places import OfferedPack, PackPlaces
 from ot.registry.registry import AbsentPack, LoadedPack, ToolRegistry
@@ -254,9 +255,12 @@ class Servers:
     def _status_of(self, server: ProxiedServer) -> ServerStatus:
         known = server.settings.enabled and server.memory.known
         changes = server.memory.all_changes() if known else {}
-        count = len(server.offer().tools) if known else 0
+        tools = server.offer().tools if known else ()
+        refused = {str(tool["name"]): str(tool[REFUSED]) for tool in tools if REFUSED in tool}
         pack, confined = self.pack_name(server.name), server.settings.confine is not None
-        return late_parts.ServerStatus(server.name, pack, server.state, server.error, count, changes, confined)
+        return late_parts.ServerStatus(
+            server.name, pack, server.state, server.error, len(tools) - len(refused), changes, confined, refused
+        )
 
     async def close(self) -> None:
         """End all connections at once; those that take too long are left to whoever cancels them."""

@@ -29,6 +29,7 @@ class ServerStatus:
     tool_count: int = 0
     changes: Mapping[Part, Changes] = field(default_factory=dict)
     confined: bool = False
+    refused: Mapping[str, str] = field(default_factory=dict)  # tools that it describes against the protocol, and how
 
 
 class ConnectFailedError(FactsError):

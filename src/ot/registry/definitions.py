@@ -98,7 +98,7 @@ class ToolDefinition:
     touches: Touches = Touches()  # an isolated tool
     plain_signature: str = ""  # the signature as Python writes it, where the one that is shown says more
     open_result: str | None = None  # the result in its signature, where that leaves open what comes back
-    lacks: str = ""  # of a server: how only it can be called, where we cannot do that
+    lacks: str = ""  # what its server does, if that keeps us from calling it
     learns: LearntFrom | None = None  # where the shape of its values is kept
 
     @property

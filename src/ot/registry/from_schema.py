@@ -26,6 +26,8 @@ MAX_DESCRIPTION = 10_000
 MAX_SUMMARY = 400
 MAX_SHOWN = 100  # parameters
 _MAX_ARGUMENT = 500
+REFUSED = "refused"
+"""Why a tool of a list was left out: in its place stands its name, with the reason under this key."""
 
 Tool = Mapping[str, Json]  # one item of a server's tools/list
 Annotate = Callable[[object, object], str]
@@ -54,6 +56,9 @@ def define_pack(
         parameters = read_parameters(tool.get("inputSchema"))
         if parameters.problem:
             notes.append(PackLoadError(Path(source), f"{_clean(name, 100)}: {parameters.problem}"))
+        if REFUSED in tool:
+            reason = f"{_clean(name, 100)} is described against the protocol ({_clean(tool[REFUSED], MAX_SUMMARY)})"
+            notes.append(PackLoadError(Path(source), f"{reason}, so it cannot be called"))
         short = identifiers[name]
         defined[short] = _define(f"{pack}.{short}", tool, parameters, source=source, timeout=timeout)
     return PackDefinition(pack, _clean(description, MAX_DESCRIPTION), source, None, defined)
@@ -85,10 +90,11 @@ def _define(name: str, tool: Tool, parameters: Parameters, *, source: str, timeo
     docs = _read_docs(tool, parameters, returned)
     own_name, result = str(tool["name"]), _result_text(returned, detailed_annotation)
     execution = tool.get("execution")
-    lacks = ""
+    lacks = f"describes it against the protocol ({_clean(tool[REFUSED], MAX_SUMMARY)})" if REFUSED in tool else ""
     if isinstance(execution, Mapping) and execution.get("taskSupport") == "required":
-        lacks = "as a task, which OneTool does not support"  # the tasks of 2025 have given way to an extension
-        docs = replace(docs, summary=f"(Cannot be called: its server offers it only {lacks}.) {docs.summary}".strip())
+        lacks = "offers it only as a task, which OneTool does not support"  # those of 2025 have given way to an extension
+    if lacks:
+        docs = replace(docs, summary=f"(Cannot be called: its server {lacks}.) {docs.summary}".strip())
     return ToolDefinition(
         name=name,
         description=docs.summary or signature,

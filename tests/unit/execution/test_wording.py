@@ -230,7 +230,7 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         "a.b did not finish: its node is gone. Its side effects are unknown.",
     ),
     (
-        errors.UnsupportedToolError("shop.build", "as a task"),
+        errors.UnsupportedToolError("shop.build", "offers it only as a task"),
         "shop.build was not called: its server offers it only as a task. ot.help(query=...) may find another tool.",
     ),
     (

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ot.errors import ServerUnavailableError, ToolError, ToolTimeoutError
+from ot.errors import ServerUnavailableError, ToolError, ToolTimeoutError, UnsupportedToolError
 from ot.registry.registry import ToolRegistry
 from tests.proxied import open_proxied, program
 
@@ -100,6 +100,31 @@ async def test_odd_schemas_can_be_called(tmp_path: Path) -> None:
         assert await proxied.call("odd.get_env", **{"from": "x", "x-loc": "y"}) == {
             "get-env": {"from": "x", "x-loc": "y"}
         }
+
+
+async def test_a_tool_against_the_protocol_is_named_and_the_others_work(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "ot"):
+        async with open_proxied(tmp_path, {"odd": program("against_protocol")}) as proxied:
+            answers = [await proxied.call("odd.first"), await proxied.call("odd.last")]
+            with pytest.raises(UnsupportedToolError) as caught:
+                await proxied.call("odd.wrong")
+            status = proxied.status("odd")
+
+    assert answers == ["first", "last"]
+    assert caught.value.lacks == "describes it against the protocol (inputSchema.type: Input should be 'object')"
+    assert (status.tool_count, status.error) == (2, "")
+    assert status.refused == {"wrong": "inputSchema.type: Input should be 'object'"}
+    assert sum("proxy.tool" in str(record.msg) for record in caplog.records) == 3
+
+
+async def test_what_is_no_list_of_tools_is_told_as_that_and_not_as_an_exit(tmp_path: Path) -> None:
+    async with open_proxied(tmp_path, {"odd": program("against_protocol", "none")}) as proxied:
+        with pytest.raises(ServerUnavailableError) as caught:
+            await proxied.call("odd.first")
+
+    assert caught.value.reason == "does not follow the protocol: tools: Input should be a valid list"
 
 
 async def test_two_servers_with_one_name_are_reported_and_one_of_them_works(tmp_path: Path) -> None:

@@ -7,19 +7,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypeVar
 
 import anyio
 from mcp import Client
-from mcp.shared.dispatcher import ProgressFnT
+from mcp.shared.dispatcher import CallOptions, ProgressFnT
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CONNECTION_CLOSED,
     MISSING_REQUIRED_CLIENT_CAPABILITY,
     Implementation,
+    ListToolsResult,
     PaginatedResult,
     ToolListChangedNotification,
 )
+from mcp_types.methods import validate_server_result
 from pydantic import BaseModel, ValidationError
 
 from mcp_core.distribution import VERSION
@@ -33,6 +37,7 @@ from ot.proxy.definitions.pins import Offer
 from ot.proxy.plan import ConnectionPlan
 from ot.proxy.status import CallsInFlight, ConnectFailedError, LostError
 from ot.proxy.transports.transport import Transport, build_transport
+from ot.registry.from_schema import REFUSED
 from ot_sdk.failures import innermost, message_of
 
 MAX_PAGES = 200
@@ -124,7 +129,7 @@ class Connection:
             if not connected:
                 cause = innermost(error)
                 known = cause if isinstance(cause, ConnectFailedError) else None
-                another_way = isinstance(cause, MCPError) or self._transport.ended.is_set()
+                another_way = isinstance(cause, MCPError | ValidationError) or self._transport.ended.is_set()
                 raise known or ConnectFailedError(
                     self.verdict, tail=self._transport.tail, another_way=another_way
                 ) from error
@@ -186,13 +191,41 @@ class Connection:
         )
 
     async def _list_tools(self) -> tuple[JsonObject, ...]:
-        """List its tools; many servers that have some forget to say so, and those that have none refuse."""
+        """List its tools; many servers that have some forget to say so, and those that have none refuse.
+
+        One tool against the protocol makes the SDK refuse the whole list: then each is read by itself.
+        """
         try:
-            return tuple(await list_all(self._client.list_tools, "tools"))
+            try:
+                return tuple(await list_all(self._client.list_tools, "tools"))
+            except ValidationError:
+                refused: list[JsonObject] = []
+                return (*await list_all(partial(self._list_leniently, refused), "tools"), *refused)
         except MCPError as error:
             if self._client.server_capabilities.tools is not None or error.code == CONNECTION_CLOSED:
                 raise
             return ()
+
+    async def _list_leniently(self, refused: list[JsonObject], *, cursor: str | None) -> ListToolsResult:
+        """List a page without the tools that do not follow the protocol, which are added to `refused` with the reason.
+
+        Raises MCPError, and ValidationError if it is not a list of tools at all.
+        """
+        session, options = self._client.session, CallOptions()
+        data: JsonObject = {"method": "tools/list", "params": {} if cursor is None else {"cursor": cursor}}
+        session._stamp(data, options)  # noqa: SLF001 - the SDK's own way validates the page as a whole
+        raw = await session._dispatcher.send_raw_request("tools/list", data["params"], options)  # noqa: SLF001
+        listed = raw.get("tools")
+        page = _read_tools({**raw, "tools": []} if isinstance(listed, list) else raw, self._client.protocol_version)
+        for tool in listed if isinstance(listed, list) else ():
+            try:
+                page.tools += _read_tools({**raw, "tools": [tool]}, self._client.protocol_version).tools
+            except ValidationError as error:
+                name, reason = tool.get("name") if isinstance(tool, dict) else None, _first_mistake(error, past=2)
+                write_log(logging.WARNING, "proxy.tool", server=self._plan.server, refused=str(name), reason=reason)
+                if isinstance(name, str) and name:
+                    refused.append({"name": name, REFUSED: reason})
+        return session._absorb_tool_listing(page, complete=cursor is None and page.next_cursor is None)  # noqa: SLF001
 
     async def _on_message(self, message: object) -> None:
         if isinstance(message, ToolListChangedNotification):
@@ -209,6 +242,8 @@ class Connection:
         cause = innermost(error)
         if isinstance(cause, ConnectFailedError):
             return cause.reason
+        if isinstance(cause, ValidationError):
+            return f"does not follow the protocol: {_first_mistake(cause)}"
         return self._transport.describe_failure(cause, message_of(cause) or type(cause).__name__, connected=connected)
 
     # -- calls, each in its own task
@@ -275,9 +310,7 @@ class Connection:
         except MCPError as error:
             raise await self._judge(error, given) from error
         except ValidationError as error:
-            found = error.errors(include_url=False, include_input=False, include_context=False)[0]
-            problem = f"{'.'.join(map(str, found['loc']))}: {found['msg']}"
-            raise ToolError(f"its server's answer does not follow the protocol: {problem}") from error
+            raise ToolError(f"its server's answer does not follow the protocol: {_first_mistake(error)}") from error
 
     async def ping(self) -> None:
         """Find out if it is still there, where only asking can tell, and close it if not."""
@@ -291,6 +324,19 @@ class Connection:
         except MCPError as error:
             if error.code == CONNECTION_CLOSED or self._transport.forgotten:
                 self.closing.set()
+
+
+def _read_tools(page: dict[str, Any], version: str) -> ListToolsResult:
+    """Read a page as the SDK does; raises ValidationError."""
+    with suppress(KeyError):  # a version without a schema of its own
+        validate_server_result("tools/list", version, page)
+    return ListToolsResult.model_validate(page, by_name=False)
+
+
+def _first_mistake(error: ValidationError, *, past: int = 0) -> str:
+    """Say where the first mistake is, without the first `past` steps of its path, and what it is."""
+    found = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    return f"{'.'.join(map(str, found['loc'][past:]))}: {found['msg']}"
 
 
 async def _accept(name: str, result: object) -> None:

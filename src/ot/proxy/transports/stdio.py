@@ -47,6 +47,7 @@ class StdioTransport:
         self._status: int | None = None
         self._explanation = ""  # of its guardian
         self.ended = anyio.Event()  # by itself
+        self._leaving = False  # it ends because we want it to
         self.stray = ""  # the last line that was no message
         self.lane: FastLane | None = None  # a shorter way for calls, once it is started
 
@@ -63,7 +64,8 @@ class StdioTransport:
         def end() -> None:
             self._status = process.ledger.status()
             self._explanation = process.ledger.explanation()
-            self.ended.set()
+            if not self._leaving:
+                self.ended.set()
             reader.end()
             lane.end()
             writer.wake()
@@ -75,6 +77,7 @@ class StdioTransport:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self._process is not None:
+            self._leaving = not self._process.ended.is_set()
             await self._process.close(patience=GOODBYE)
 
     @property
