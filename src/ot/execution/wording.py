@@ -330,8 +330,7 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         f"You don't have access to {error.tool}. Ask an administrator to grant it to one of your groups."
     ),
     errors.UnsupportedToolError: lambda error: (
-        f"{error.tool} was not called: its server {error.lacks}. "
-        "ot.help(query=...) may find another tool."
+        f"{error.tool} was not called: its server {error.lacks}. ot.help(query=...) may find another tool."
     ),
     errors.FlowDeniedError: lambda error: (
         f"{error.tool} was not called: {error.read} was called before, and the configuration does not let its results "

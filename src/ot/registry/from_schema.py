@@ -92,7 +92,9 @@ def _define(name: str, tool: Tool, parameters: Parameters, *, source: str, timeo
     execution = tool.get("execution")
     lacks = f"describes it against the protocol ({_clean(tool[REFUSED], MAX_SUMMARY)})" if REFUSED in tool else ""
     if isinstance(execution, Mapping) and execution.get("taskSupport") == "required":
-        lacks = "offers it only as a task, which OneTool does not support"  # those of 2025 have given way to an extension
+        lacks = (
+            "offers it only as a task, which OneTool does not support"  # those of 2025 have given way to an extension
+        )
     if lacks:
         docs = replace(docs, summary=f"(Cannot be called: its server {lacks}.) {docs.summary}".strip())
     return ToolDefinition(
