@@ -212,7 +212,7 @@ class Connection:
         Raises MCPError, and ValidationError if it is not a list of tools at all.
         """
         session, options = self._client.session, CallOptions()
-        data: JsonObject = {"method": "tools/list", "params": {} if cursor is None else {"cursor": cursor}}
+        data: dict[str, Any] = {"method": "tools/list", "params": {} if cursor is None else {"cursor": cursor}}
         session._stamp(data, options)  # noqa: SLF001 - the SDK's own way validates the page as a whole
         raw = await session._dispatcher.send_raw_request("tools/list", data["params"], options)  # noqa: SLF001
         listed = raw.get("tools")
