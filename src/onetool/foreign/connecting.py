@@ -115,8 +115,7 @@ def plan_removal(client: str, system: System, *, project: Path | None) -> Connec
     entries = _own_entries(place, original)
     text = original.text
     for name, entry in entries.items():
-        before = _text_before(original, text, (*place.keys, name), entry)
-        text = remove_entry(original, text, (*place.keys, name)) if before is None else before
+        text = text_without(original, text, (*place.keys, name), entry)
     return Connection(original, text, next(iter(entries.values()), {}))
 
 
@@ -171,15 +170,20 @@ def _command_of(entry: Mapping[str, Json]) -> str:
     return shlex.join(map(str, [command, *arguments])) if command else ""
 
 
-def _text_before(original: TextFile, text: str, path: tuple[str, ...], entry: JsonObject) -> str | None:
-    """Return the text before an entry was added to it: that of a backup, or an empty text; None if neither fits."""
-    for before in (*(backup.text for backup in backups_of(original.file)), ""):
-        try:
-            if put_entry(original, before, path, entry) == text:
-                return before
-        except ConfigError:
-            continue
-    return None
+def text_without(original: TextFile, text: str, path: tuple[str, ...], entry: JsonObject) -> str:
+    """Return a text without an entry of ours: to the letter that of the backup to which it was added, if there is one.
+
+    Where there is no backup at all, the file may be ours altogether; then the text is empty.
+    """
+    for backup in backups_of(original.file) or [TextFile(original.file, None, "")]:
+        with suppress(ConfigError):
+            before = TextFile(original.file, None, backup.text)
+            if (
+                follow(read_client_document(before), path) is None
+                and put_entry(original, before.text, path, entry) == text
+            ):
+                return before.text
+    return remove_entry(original, text, path)
 
 
 def _own_command(*, shared: bool) -> tuple[str, list[str]]:

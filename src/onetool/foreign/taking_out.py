@@ -19,6 +19,7 @@ from mcp_core.atomic_write import open_folder, write_private
 from mcp_core.file_lock import lock
 from mcp_core.json_types import JsonObject, mapping_of
 from onetool.foreign.clients import ForeignServer
+from onetool.foreign.connecting import text_without
 from onetool.foreign.entries import is_onetool
 from onetool.foreign.text_files import (
     TextFile,
@@ -147,7 +148,7 @@ def _restore(taken: TakenOut, *, dry_run: bool) -> Restored:
 
 
 def _text_before(current: TextFile, document: JsonObject, taken: TakenOut) -> str | None:
-    """Return the text as it was, if all that has changed since is that OneTool was added; None if more has."""
+    """Return the text as it was, if all that has changed since is that OneTool was added or removed; None if more has."""
     if taken.backup is None or not taken.backup.exists():
         return None
     before = read_text_file(taken.backup).text
@@ -157,6 +158,10 @@ def _text_before(current: TextFile, document: JsonObject, taken: TakenOut) -> st
         known = follow(read_client_document(TextFile(current.file, None, after)), (*keys, name))
         if isinstance(entry, dict) and is_onetool(entry) and known is None:
             before, after = (put_entry(current, text, (*keys, name), entry) for text in (before, after))
+    of_backup = mapping_of(follow(read_client_document(TextFile(current.file, None, after)), keys))
+    for name, entry in of_backup.items():
+        if isinstance(entry, dict) and is_onetool(entry) and follow(document, (*keys, name)) is None:
+            before, after = (text_without(current, text, (*keys, name), entry) for text in (before, after))
     return before if after == current.text else None
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import stat
 from pathlib import Path
 
 import pytest
 
+from mcp_core.json_types import mapping_of
 from onetool.foreign.clients import System, survey
 from onetool.foreign.connecting import plan_connection, plan_removal
 from onetool.foreign.taking_out import RECORD_FILE, Removal, Restored, plan_removals, put_back, take_out
+from onetool.foreign.text_files import read_client_document, read_text_file
 from ot.errors import ConfigError
 
 BEFORE = """{
@@ -181,3 +184,59 @@ def test_a_record_that_names_no_entry_is_a_mistake(home: Home, entries: list[obj
 
     with pytest.raises(ConfigError, match="cannot be understood"):
         home.put_back()
+
+
+ONLY = '{\n  "mcpServers": {\n    "a": {"command": "a", "env": {"TOKEN": "ghp_abcdefghijklmnop1234"}}\n  }\n}\n'
+TOML = '# mine\n[mcp_servers.a]\ncommand = "a"  # first\n\n[mcp_servers.b]\ncommand = "b"\n'
+
+
+@pytest.mark.parametrize(
+    ("client", "name", "before"),
+    [
+        pytest.param("cursor", ".cursor/mcp.json", BEFORE, id="among others"),
+        pytest.param("cursor", ".cursor/mcp.json", ONLY, id="the only one"),
+        pytest.param("cursor", ".cursor/mcp.json", json.dumps(json.loads(ONLY)), id="in one line"),
+        pytest.param("codex", ".codex/config.toml", TOML, id="TOML"),
+    ],
+)
+def test_adding_removing_taking_out_and_undoing_in_any_order_ends_where_it_should(
+    tmp_path: Path, client: str, name: str, before: str
+) -> None:
+    """Every order of four steps, from the same file; what the file holds follows from the steps alone."""
+    wrong: list[str] = []
+    for number, steps in enumerate(itertools.product(("add", "remove", "take", "undo"), repeat=4)):
+        if any(step == after for step, after in itertools.pairwise(steps)) or steps[0] in ("remove", "undo"):
+            continue
+        home = tmp_path / str(number)
+        file, system, state = home / name, System(home, {}), home / "state"
+        file.parent.mkdir(parents=True)
+        file.write_text(before)
+        file.chmod(0o600)
+        connected, taken = False, False
+        for step in steps:
+            if step == "add":
+                plan_connection(client, system, project=None, arguments=[]).write()
+                connected = True
+            elif step == "remove":
+                if (removal := plan_removal(client, system, project=None)).changes:
+                    removal.write()
+                connected = False
+            elif step == "take":
+                found = [each for each in survey(system, home / "project").found if each.name == "a"]
+                for each in plan_removals(found):
+                    assert isinstance(each, Removal)
+                    take_out(each, state)
+                taken = True
+            else:
+                assert all(isinstance(each, Restored) for each in put_back(state))
+                taken = False
+            there = read_client_document(read_text_file(file)) if file.exists() else {}
+            servers = mapping_of(there.get("mcp_servers" if client == "codex" else "mcpServers"))
+            right = ("onetool" in servers) is connected and ("a" in servers) is not taken
+            right &= not file.exists() or stat.S_IMODE(file.stat().st_mode) == 0o600
+            right &= connected or taken or file.read_text() == before
+            if not right:
+                wrong.append(" ".join(steps))
+                break
+
+    assert wrong == []
