@@ -148,7 +148,7 @@ def _restore(taken: TakenOut, *, dry_run: bool) -> Restored:
 
 
 def _text_before(current: TextFile, document: JsonObject, taken: TakenOut) -> str | None:
-    """Return the text as it was, if all that has changed since is that OneTool was added or removed; None if more has."""
+    """Return the text as it was, if nothing but OneTool was added or removed since; None if more has changed."""
     if taken.backup is None or not taken.backup.exists():
         return None
     before = read_text_file(taken.backup).text
