@@ -8,3 +8,16 @@ count as connected, loops count as one turn. A call's time leaves out the start 
 one HTML page that needs nothing else; a model chooses its path, so it must be inside a root, end in `.html`, and may
 replace only a report.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from ot.stats.report import render_report, write_report
+    from ot.stats.savings import write_definition
+    from ot.stats.summary import summarize
+else:  # The database's library, and a template engine, are loaded by those who read.
+    __getattr__ = lazy_names(__name__)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
+import ot.stats
 from mcp_core.json_types import JsonObject
 from mcp_core.nearest_names import nearest
 from ot.config.loader import LoadedConfig
@@ -64,27 +65,20 @@ class Statistics:
             raise StatsDisabledError
         if period not in PERIODS:
             raise InvalidPeriodError(period, tuple(PERIODS))
-        # The database's library is loaded by those who need it; the start of a server does not.
-        from ot.stats.summary import summarize  # noqa: PLC0415
-
         own = self._own_definition()
         own = f"{own}\n{self._registry.word_packs()}" if own else self._find_run()
         length = PERIODS[period]
         with self._recorder.look(time.time() - length if length else 0.0) as connection:
-            return summarize(connection, period=period, tool=tool, registry=self._registry, own_definition=own)
+            return ot.stats.summarize(connection, period=period, tool=tool, registry=self._registry, own_definition=own)
 
     def _find_run(self) -> str:
         """Return the definition of `run` where it is a tool among others, as OneTool's own assistant is told it."""
-        from ot.stats.savings import write_definition  # noqa: PLC0415 - as above
-
         found = [tool for tool in self._registry.definitions() if tool.name == RUN_TOOL]
-        return "".join(map(write_definition, found))
+        return "".join(map(ot.stats.write_definition, found))
 
     def write_report(self, summary: Summary, output: str, *, files: AllowedFiles) -> Path:
         """Write the page to one of the allowed files. Raises ReportWriteError."""
-        from ot.stats.report import render_report, write_report  # noqa: PLC0415 - a template engine for this alone
-
-        return write_report(output, lambda: render_report(summary), files=files)
+        return ot.stats.write_report(output, lambda: ot.stats.render_report(summary), files=files)
 
     def _explain(self, tool: str) -> str:
         names = [definition.name for definition in self._registry.definitions()]

@@ -12,3 +12,16 @@
   guess could be trust or consent that nobody gave. Databases carry `user_version` and are migrated in one transaction;
   a newer one is left alone. A damaged SQLite file is set aside under a lock, once (`databases`).
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from ot.store.embedded_statistics import EmbeddedStatRows, sum_files
+    from ot.store.postgres.backend import PostgresBackend
+    from ot.store.postgres.link import PostgresLink
+else:  # The libraries of databases are loaded by those who use one.
+    __getattr__ = lazy_names(__name__)

@@ -10,18 +10,18 @@ from contextlib import (
     contextmanager,
     nullcontext,
 )
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+import ot.store
 from mcp_core.distribution import with_extra
 from ot.errors import ConfigError
 from ot.store.api_keys import ApiKeys, EmbeddedApiKeys
 from ot.store.credentials import FileCredentials, LoginSeal
 from ot.store.embedded_journal import JOURNAL_FOLDER, EmbeddedJournal
 from ot.store.logins import EndedSessions, FileEndedSessions, MemoryPendingLogins, PendingLogins
-from ot.store.parts import AUDIT_FOLDER, STATS_FILE, EmbeddedAudit, PersonalStore, Retention, StatRows, Store, TeamSums
+from ot.store.parts import AUDIT_FOLDER, STATS_FILE, EmbeddedAudit, PersonalStore, Retention, Store, TeamSums
 from ot.store.quotas import EmbeddedQuotas, Quotas
 from ot.store.results import ANSWERS_FOLDER, RESULTS_FOLDER, EmbeddedKeptNames, EmbeddedResults
 from ot.store.sealing import Sealer
@@ -49,7 +49,7 @@ class EmbeddedBackend:
         return Store(
             journal=EmbeddedJournal(state / JOURNAL_FOLDER, keep_for=journal.keep_for, max_size=journal.max_size),
             results=EmbeddedResults(state / RESULTS_FOLDER),
-            open_statistics=partial(_open_statistics, state / STATS_FILE),
+            open_statistics=lambda: ot.store.EmbeddedStatRows(state / STATS_FILE),
             audit=EmbeddedAudit(state / AUDIT_FOLDER),
             kept_values=EmbeddedKeptNames(state),
             kept_answers=EmbeddedKeptNames(state, folder=ANSWERS_FOLDER),
@@ -80,21 +80,13 @@ class EmbeddedBackend:
         yield list(here)
 
     def sum_statistics(self, here: Iterable[tuple[str, Path]], since: float) -> TeamSums:
-        from ot.store.embedded_statistics import sum_files  # noqa: PLC0415 - the library is loaded by those who look
-
-        return sum_files([(person, file) for person, file in here if file.exists()], since)
+        return ot.store.sum_files([(person, file) for person, file in here if file.exists()], since)
 
     def pick(self, in_files: Callable[[], Picked], in_database: object) -> Picked:
         return in_files()
 
     def close(self) -> None:
         """Do nothing: nothing is open."""
-
-
-def _open_statistics(file: Path) -> StatRows:
-    from ot.store.embedded_statistics import EmbeddedStatRows  # noqa: PLC0415 - 10 ms that no start waits for
-
-    return EmbeddedStatRows(file)
 
 
 class Backend(Protocol):
@@ -156,7 +148,4 @@ def build_backend(address: str) -> Backend:
     if find_spec("asyncpg") is None:
         missing = "PostgreSQL needs a library that is not installed"
         raise ConfigError(missing, key="store", fix=f"pip install '{with_extra('team')}'")
-    from ot.store.postgres.backend import PostgresBackend  # noqa: PLC0415 - as above
-    from ot.store.postgres.link import PostgresLink  # noqa: PLC0415 - as above
-
-    return PostgresBackend(PostgresLink(address))
+    return ot.store.PostgresBackend(ot.store.PostgresLink(address))

@@ -13,3 +13,18 @@ is not used, before the first call. `pool` has the `ExtensionWorkers` of each; a
 - Libraries of built-in packs (`pack_environments`): helpers run on the server's interpreter if it has all that the
   pack `needs`, else in an environment of the state folder, which is removed after 30 days without use.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from ot.workers.environment import LocalEngine
+    from ot.workers.extension_workers import ExtensionWorkers
+    from ot.workers.pack_environment import own_programs
+    from ot.workers.pack_environments import PackEnvironments
+    from ot.workers.ray.engine import RayEngine
+else:  # The pool loads each part with the first call that needs it.
+    __getattr__ = lazy_names(__name__)

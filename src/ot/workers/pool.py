@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyio.abc import TaskGroup
 
+import ot.workers  # which loads the engines with the first call
 from mcp_core.json_types import JsonObject
 from ot.config.models import WorkerSettings
 from ot.context import current
@@ -83,10 +84,8 @@ class WorkerPool:
     def _workers_of(self, extension: Extension) -> ExtensionWorkers:
         workers = self._workers.get(extension.file)
         if workers is None:
-            from ot.workers.extension_workers import ExtensionWorkers  # noqa: PLC0415 - as above
-
             engine = self._engine_of(extension)
-            workers = ExtensionWorkers(extension, engine, self._tasks, settings=lambda: self._settings)
+            workers = ot.workers.ExtensionWorkers(extension, engine, self._tasks, settings=lambda: self._settings)
             self._workers[extension.file] = workers
         elif workers.extension is not extension:
             workers.extension, workers.engine = extension, self._engine_of(extension)
@@ -97,22 +96,18 @@ class WorkerPool:
 
     @cached_property
     def _local(self) -> WorkerEngine:
-        from ot.workers.environment import LocalEngine  # noqa: PLC0415 - as above
-
-        return LocalEngine(self._host, launch=lambda: self._settings.launch)
+        return ot.workers.LocalEngine(self._host, launch=lambda: self._settings.launch)
 
     @cached_property
     def ray(self) -> RayEngine:
         """The engine on a cluster; made, and connects, when it is first wanted."""
-        from ot.workers.ray.engine import RayEngine  # noqa: PLC0415 - most servers have none
-
-        return RayEngine(self._host, self._tasks, self._load_environments(), settings=lambda: self._settings)
+        return ot.workers.RayEngine(self._host, self._tasks, self._load_environments(), settings=lambda: self._settings)
 
     def _load_environments(self) -> PackEnvironments:
         if self._environments is None:
-            from ot.workers.pack_environments import PackEnvironments  # noqa: PLC0415 - as above
-
-            self._environments = PackEnvironments(self._host, self._tasks, limit=lambda: self._settings.start_timeout)
+            self._environments = ot.workers.PackEnvironments(
+                self._host, self._tasks, limit=lambda: self._settings.start_timeout
+            )
         return self._environments
 
     def close(self) -> None:
@@ -137,11 +132,9 @@ async def pack_program(name: str) -> Path:
 
     Raises PackNotReadyError.
     """
-    from ot.workers.pack_environment import own_programs  # noqa: PLC0415 - as above
-
     context = current()
     libraries = context.registry.pack(context.tool.partition(".")[0]).libraries
     if libraries is None or f"bin/{name}" not in libraries.modules:
         raise ToolError(f"the pack of {context.tool} does not declare the program bin/{name} in `needs`")
     python = await context.part(WorkerPool).python_of(libraries)
-    return (own_programs() if python is None else python.parent) / name
+    return (ot.workers.own_programs() if python is None else python.parent) / name
