@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import json
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
@@ -18,7 +17,7 @@ from ot.results.reader import ResultReader
 from ot.store.owner import Owner, shared_project
 from ot.store.unavailable import StoreUnavailableError
 from ot_packs.full_text import read_query
-from ot_packs.notes.store import LONGEST_CONTENT, Draft, NoteFilter, Notes, Summary, open_notes
+from ot_packs.notes.store import LONGEST_CONTENT, Draft, NoteFilter, Notes, Summary, open_notes, write_content
 
 if TYPE_CHECKING:
     from ot.store.postgres.link import PostgresLink
@@ -81,7 +80,7 @@ async def write(
 
     Args:
         title: A title that no other note of this project has.
-        content: Text, or plain data: lists, dicts, numbers.
+        content: Text, or plain data: lists, dicts, numbers, dates, times, decimals.
         tags: Words to list notes by, such as ["decision", "billing"].
         handle: The handle of a stored result to use as the content instead.
         replace: Replace the note of this project that has this title.
@@ -97,7 +96,7 @@ async def write(
         raise ToolError("a note needs content, or the handle of a stored result, and not both")
     if handle:
         content = await _load(handle)
-    text = content if isinstance(content, str) else _as_json(content)
+    text = content if isinstance(content, str) else write_content(content)
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -250,13 +249,6 @@ async def _load(handle: str) -> object:
     if size > 4 * LONGEST_CONTENT:
         raise ToolError(f"the stored result has {size:,} bytes, too many for a note: ot.load it and keep what matters")
     return await to_thread.run_sync(stored.read)
-
-
-def _as_json(content: object) -> str:
-    try:
-        return json.dumps(content, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ToolError(f"a note holds only text or plain data (lists, dicts, numbers): {error}") from error
 
 
 def _checked_tags(tags: Iterable[str]) -> builtins.list[str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import math
 import random
 from collections.abc import Callable
 
 import anyio
+import anyio.lowlevel
 
 from mcp_core.backoff import wait_after
 from mcp_core.quick_dataclass import dataclass
@@ -26,39 +29,63 @@ class QueueTooLongError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The permission to send one request; `number` says after which refusal it was given."""
+    """The permission to send one request; `number` says after which refusal it was given, `place` when it was asked."""
 
     number: int
+    place: int
+
+
+@dataclass(slots=True)
+class _Waiting:
+    place: int
+    is_first: anyio.Event
+
+    def __lt__(self, other: _Waiting) -> bool:
+        return self.place < other.place
 
 
 class RateLimit:
-    """The queue of one key: requests begin one after the other, in the order in which they came."""
+    """The queue of one key: requests begin one after the other, in the order in which they came.
+
+    A request that was refused keeps its place: behind others, each of which is refused in its turn, the pauses would
+    grow and grow, although each would succeed if it were made again.
+    """
 
     def __init__(self, *, chance: Callable[[], float] = random.random) -> None:
-        self._lock = anyio.Lock()
         self._next = -math.inf  # when the next request may begin
-        self._waiting = 0
+        self._queue: list[_Waiting] = []  # a heap
+        self._places = itertools.count(1)
         self._refusals = 0  # in a row
         self._number = 0
         self._chance = chance
 
-    async def take_turn(self, interval: float, *, within: float) -> Turn:
-        """Wait until a request may begin, `interval` seconds after the one before.
+    async def take_turn(self, interval: float, *, within: float, refused: Turn | None = None) -> Turn:
+        """Wait until a request may begin, `interval` seconds after the one before; a `refused` one goes first.
 
         Raises QueueTooLongError, before it waits, if that is certain to take longer than `within` seconds.
         """
-        expected = max(self._next - anyio.current_time(), 0) + self._waiting * interval
+        place = next(self._places) if refused is None or not refused.place else refused.place
+        mine = _Waiting(place, anyio.Event())
+        before = sum(other < mine for other in self._queue)
+        expected = max(self._next - anyio.current_time(), 0) + before * interval
         if expected > within:
             raise QueueTooLongError(expected)
-        self._waiting += 1
+        heapq.heappush(self._queue, mine)
         try:
-            async with self._lock:
-                while anyio.current_time() < self._next:  # noqa: ASYNC110 - a time, which may be put off meanwhile
-                    await anyio.sleep_until(self._next)
-                self._next = anyio.current_time() + interval
-                return Turn(self._number)
+            await anyio.lowlevel.checkpoint()
+            while self._queue[0] is not mine or anyio.current_time() < self._next:
+                if self._queue[0] is mine:
+                    await anyio.sleep_until(self._next)  # which may be put off meanwhile
+                else:
+                    await mine.is_first.wait()
+                    mine.is_first = anyio.Event()
+            self._next = anyio.current_time() + interval
+            return Turn(self._number, place)
         finally:
-            self._waiting -= 1
+            self._queue.remove(mine)
+            heapq.heapify(self._queue)
+            if self._queue:
+                self._queue[0].is_first.set()
 
     def put_off(self, turn: Turn, asked: float | None) -> float:
         """Hold all requests, since one was too much; returns for how many seconds.

@@ -15,6 +15,7 @@ _LONGEST = 8192  # bytes of an address or of a value
 _LONGEST_HEADING = 200  # characters
 _LEVELS = ((1.75, "# "), (1.35, "## "), (1.12, "### "))  # how much larger than the text a heading is
 _SAFE = re.compile(r"(?:https?://|mailto:)[^\s<>]+", re.IGNORECASE)
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _SHORTEST_LABEL = 4  # characters; a shorter one is found in other words too
 
 
@@ -35,20 +36,14 @@ def find_headings(text: pypdfium2.PdfTextPage) -> dict[str, str]:
 
 def _lines(text: pypdfium2.PdfTextPage) -> Iterator[tuple[str, float]]:
     """Yield each line with the height of its first letter, in half points."""
-    letters, size = list[str](), 0.0
     box = raw.FS_RECTF()
-    for index in range(text.count_chars()):
-        letter = chr(raw.FPDFText_GetUnicode(text, index) & 0x1FFFFF)
-        if letter in "\r\n":
-            if letters:
-                yield " ".join("".join(letters).split()), size
-            letters, size = [], 0.0
-            continue
-        letters.append(letter)
-        if not size and not letter.isspace() and raw.FPDFText_GetLooseCharBox(text, index, box):
-            size = round(2 * abs(box.top - box.bottom)) / 2
-    if letters:
-        yield " ".join("".join(letters).split()), size
+    place = 0  # in units of UTF-16, by which the library counts
+    for line in _LINE.findall(text.get_text_range()):
+        words = line.lstrip()
+        index = raw.FPDFText_GetCharIndexFromTextIndex(text, place + len(line) - len(words)) if words else -1
+        if index >= 0 and raw.FPDFText_GetLooseCharBox(text, index, box):
+            yield " ".join(words.split()), round(2 * abs(box.top - box.bottom)) / 2
+        place += len(line) if line.isascii() else len(line.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def mark_headings(text: str, headings: Mapping[str, str]) -> str:

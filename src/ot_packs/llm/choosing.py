@@ -47,8 +47,9 @@ class PacedModel:
         self._limits = limits
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece]:
+        turn: Turn | None = None
         while True:
-            turn = await self._take_turn()
+            turn = await self._take_turn(turn)
             if self._limits is not None:
                 await self._limits.ask_model(self.provider)
             try:
@@ -66,9 +67,9 @@ class PacedModel:
                 self._pace.go_on()
                 return
 
-    async def _take_turn(self) -> Turn:
+    async def _take_turn(self, refused: Turn | None) -> Turn:
         try:
-            return await self._pace.take_turn(1 / self._rate, within=self._left())
+            return await self._pace.take_turn(1 / self._rate, within=self._left(), refused=refused)
         except QueueTooLongError as error:
             reason = f"calls with the same key are queued, at {self._rate:g} a second"
             raise ModelUnavailableError(

@@ -97,8 +97,9 @@ class Repetition:
         What is not `repeatable` is attempted again only if it certainly had no effect.
         """
         failures = 0
+        turn: Turn | None = None
         while True:
-            turn = await self._take_turn()
+            turn = await self._take_turn(turn)
             try:
                 value = await attempt()
             except TooMuchError as error:
@@ -119,9 +120,9 @@ class Repetition:
                 raise failure.error
             await anyio.sleep(wait)
 
-    async def _take_turn(self) -> Turn:
+    async def _take_turn(self, refused: Turn | None) -> Turn:
         try:
-            return await self._pace.take_turn(1 / self._rate, within=self._context.remaining())
+            return await self._pace.take_turn(1 / self._rate, within=self._context.remaining(), refused=refused)
         except QueueTooLongError as error:
             reason = f"calls with the same key are queued, at {self._rate:g} a second"
             raise self._too_many(reason, error.wait) from error

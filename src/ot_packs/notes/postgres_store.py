@@ -13,7 +13,7 @@ from ot.errors import ToolError
 from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
 from ot_packs.full_text import Term
-from ot_packs.notes.store import MOST_NOTES, Draft, NoteFilter, Summary, refuse_another, refuse_more
+from ot_packs.notes.store import MOST_NOTES, Draft, NoteFilter, Summary, read_content, refuse_another, refuse_more
 
 _INDEXED = 200_000  # characters of a note by whose words it is found
 _SEARCHED = 100_000  # characters of a note in which the words are shown
@@ -72,7 +72,7 @@ class PostgresNotes:
     def content_of(self, note: Summary) -> object:
         statement = "SELECT content, plain FROM notes WHERE principal = $1 AND id = $2"
         for content, plain in self._link.fetch_now(statement, self._principal, note.number):
-            return content if plain else json.loads(content)
+            return content if plain else read_content(content)
         raise ToolError(f"the note {note.title!r} has just been deleted")
 
     def list_page(self, choice: NoteFilter) -> tuple[list[Summary], int]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import date, datetime
+from datetime import time as clock_time
+from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -34,6 +37,48 @@ _SCHEMA = (
 )
 _SHOWN = "notes.id, project, notes.title, notes.tags, created, changed, length(notes.content), read_before"
 _CHOSEN = "(?1 = '' OR project = ?1) AND (?2 = '' OR EXISTS (SELECT 1 FROM json_each(notes.tags) WHERE value = ?2))"
+
+
+_MARK = "$note"
+_KINDS: Mapping[str, Callable[[str], object]] = {
+    "datetime": datetime.fromisoformat,
+    "date": date.fromisoformat,
+    "time": clock_time.fromisoformat,
+    "decimal": Decimal,
+}
+
+
+def write_content(value: object) -> str:
+    """Return plain data as JSON, in which dates, times and decimals are marked; raises ToolError."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_marked)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ToolError(f"a note holds only text or plain data (lists, dicts, numbers, dates): {error}") from error
+    if f'"{_MARK}"' in text and read_content(text) != value:
+        raise ToolError(f"a dict in a note cannot have the key {_MARK!r}")
+    return text
+
+
+def read_content(text: str) -> object:
+    """Return the data of a note."""
+    return json.loads(text, object_hook=_unmarked)
+
+
+def _marked(value: object) -> dict[str, str]:
+    match value:
+        case datetime() | date() | clock_time():
+            return {_MARK: type(value).__name__, "value": value.isoformat()}
+        case Decimal():
+            return {_MARK: "decimal", "value": str(value)}
+        case _:
+            raise TypeError(f"{type(value).__name__} is neither")
+
+
+def _unmarked(found: dict[str, object]) -> object:
+    kind, value = found.get(_MARK), found.get("value")
+    if len(found) == 2 and isinstance(kind, str) and isinstance(value, str) and kind in _KINDS:
+        return _KINDS[kind](value)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +171,7 @@ class NoteStore:
         if row is None:
             raise ToolError(f"the note {note.title!r} has just been deleted")
         content, plain = row
-        return content if plain else json.loads(content)
+        return content if plain else read_content(content)
 
     def list_page(self, choice: NoteFilter) -> tuple[list[Summary], int]:
         """Return one page of the notes, those changed last first, and how many there are."""

@@ -127,8 +127,9 @@ class Fetcher:
         """
         self.check(url)
         paces, site = self._context.part(RateLimits), urlsplit(url).netloc
+        turn = Turn(0, 0)
         while True:
-            turn = await self._take_turn(paces.known("web", site), site)
+            turn = await self._take_turn(paces.known("web", site), site, turn)
             answer = await ask(self._client, method, url, limit=self._max_size, headers=headers, content=content)
             if answer.status not in _BUSY or method not in ("GET", "HEAD"):
                 if pace := paces.known("web", site):
@@ -144,9 +145,9 @@ class Fetcher:
             ):
                 return answer
 
-    async def _take_turn(self, pace: RateLimit | None, site: str) -> Turn:
+    async def _take_turn(self, pace: RateLimit | None, site: str, refused: Turn) -> Turn:
         try:
-            return await pace.take_turn(0.0, within=self._context.remaining()) if pace else Turn(0)
+            return await pace.take_turn(0.0, within=self._context.remaining(), refused=refused) if pace else refused
         except QueueTooLongError as error:
             raise ToolError(f"{site} has asked for no more requests in the next {error.wait:.3g} s") from error
 

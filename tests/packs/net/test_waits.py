@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import anyio
 import pytest
 
+from ot.services.rate_limits import RateLimit
 from ot_packs.net.calling import seconds_to_wait
 
 NOW = 1_800_000_000.0  # 15 January 2027, 08:00:00 GMT
@@ -55,3 +57,45 @@ def test_a_wait_is_read_from_whichever_header_tells_it(headers: dict[str, str], 
 def test_a_wait_is_read_from_the_details_of_an_error(body: bytes, seconds: float | None) -> None:
     assert seconds_to_wait({}, body) == seconds
     assert seconds_to_wait({"retry-after": "2"}, body) == 2.0
+
+
+async def test_a_refused_request_keeps_its_place() -> None:
+    """Each of eight is refused once, and succeeds when it is made again: the pauses do not add up."""
+    pace = RateLimit(chance=lambda: 1.0)
+    sent: list[int] = []
+    waits: list[float] = []
+
+    async def ask(number: int) -> None:
+        turn = await pace.take_turn(0.01, within=60)
+        sent.append(number)
+        waits.append(pace.put_off(turn, None))
+        await pace.take_turn(0.01, within=60, refused=turn)
+        sent.append(number)
+        pace.go_on()
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            for number in range(4):
+                tasks.start_soon(ask, number)
+
+    assert sent == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert max(waits) < 0.75  # the first pause, four times
+
+
+async def test_a_waiting_request_that_is_cancelled_leaves_the_queue() -> None:
+    pace = RateLimit()
+    order: list[str] = []
+
+    async def ask(name: str) -> None:
+        await pace.take_turn(0.02, within=60)
+        order.append(name)
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            await pace.take_turn(0.1, within=60)
+            with anyio.move_on_after(0.01):
+                await pace.take_turn(0.02, within=60)
+            for name in "ab":
+                tasks.start_soon(ask, name)
+
+    assert order == ["a", "b"]

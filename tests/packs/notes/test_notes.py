@@ -55,6 +55,29 @@ async def test_a_note_is_given_back_as_it_was_written(app: App) -> None:
     assert read["created"] == read["changed"]
 
 
+async def test_dates_and_decimals_are_given_back_as_such(shared: App) -> None:
+    command = """
+        import datetime, decimal
+        zone = datetime.timezone(datetime.timedelta(hours=2))
+        day = [datetime.date(2026, 1, 31), datetime.datetime(2026, 1, 31, 12, 30, 0, 5, zone), datetime.time(7, 30)]
+        value = {"days": day, "price": decimal.Decimal("12.10"), "count": 3, "nan": None}
+        notes.write(title="dated", content=value, replace=True)
+        read = notes.read(title="dated")["content"]
+        found = notes.search(query="2026")["total"]
+        notes.delete(title="dated")
+        read == value, [type(each).__name__ for each in read["days"]], str(read["price"]), found
+        """
+
+    assert await value_of(shared, command) == [True, ["date", "datetime", "time"], "12.10", 1]
+
+
+async def test_a_mark_of_our_own_is_refused(shared: App) -> None:
+    answer = await shared.runner.run("notes.write(title='x', content={'$note': 'date', 'value': '2026-01-31'})")
+
+    assert answer.is_error
+    assert "cannot have the key '$note'" in answer.text
+
+
 @pytest.mark.parametrize("value", [[1, 2.5, None, True], {"rows": [{"a": 1}]}, 3, "", "[1, 2]"], ids=repr)
 async def test_plain_data_is_given_back_as_data_and_text_as_text(shared: App, value: object) -> None:
     await value_of(shared, f"notes.write(title='data', content={value!r})")
