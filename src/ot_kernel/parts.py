@@ -158,6 +158,8 @@ def _measure(value: dict[str, Any]) -> tuple[str, int, int]:
     text = value.get("text")
     if type(value.get("unit")) is str and type(value.get("read")) is int:  # pages of a document
         what, count = f"{value['unit']}s", value["read"]
+    elif type(value.get("rows")) is int:  # of several tables
+        what, count = "rows", value["rows"]
     elif type(text) is str and (text or not lists):
         what, count = "characters", len(text)
     elif lists:

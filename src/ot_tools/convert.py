@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import TypedDict
 
@@ -23,8 +24,10 @@ needs = {
 }
 
 _MAX_TEXT = 4_000_000  # characters of one answer
+_MOST_TEXT = 32_000_000  # of one that is to have everything
 _MAX_FILE = 256 * 1024 * 1024  # characters of a file
 _MAX_CELLS = 200_000  # of the tables of one answer
+_MOST_CELLS = 2_000_000  # of one that is to have everything
 _MAX_BYTES = 32 * 1024 * 1024  # of the pictures of one answer
 
 
@@ -33,7 +36,7 @@ class Converted(TypedDict):
 
     format: str
     title: str
-    unit: str  # page, slide, sheet, chapter, document or picture
+    unit: str  # page, slide, sheet, chapter, document or picture; part of a long text
     total: int  # units there are
     read: int  # units that were read
     more: bool
@@ -43,7 +46,7 @@ class Converted(TypedDict):
 
 
 class DocumentTable(TypedDict):
-    """A table, and the page it is on."""
+    """A table, or a part of one, and the page it is on."""
 
     page: int
     name: str
@@ -55,6 +58,7 @@ class Tables(TypedDict):
 
     format: str
     tables: list[DocumentTable]
+    rows: int  # that they have together
     more: bool
 
 
@@ -76,14 +80,17 @@ class Images(TypedDict):
 
 @isolated(reads=["{path}"], outputs=["{output}"])
 @idempotent
-def auto(*, path: str, pages: str | int | None = None, output: str | None = None, limit: int = 200) -> Converted:
+def auto(
+    *, path: str, pages: str | int | None = None, output: str | None = None, limit: int | None = 200, offset: int = 0
+) -> Converted:
     """Convert a document to Markdown; its format is detected from its content.
 
     Args:
         path: The document: PDF, Word, PowerPoint, Excel, HTML, EPUB, CSV, text or a picture.
         pages: The pages, slides, sheets or chapters to read, such as "1-3,7" or "5-"; all by default.
         output: A file to write the Markdown to instead of returning it.
-        limit: Maximum number of pages, slides, sheets or chapters to read.
+        limit: Maximum number of pages, slides, sheets or chapters to read; None for all of them.
+        offset: Number of pages, slides, sheets or chapters to skip.
 
     Returns:
         The Markdown, or the file it was written to; the number of units, and whether there are more.
@@ -92,17 +99,18 @@ def auto(*, path: str, pages: str | int | None = None, output: str | None = None
         convert.auto(path="report.pdf", pages="1-3")["text"]
     """
     kind, document = documents.open_document(Path(path))
-    numbers, more = documents.choose(pages, document.total, limit)
-    most = _MAX_TEXT if output is None else _MAX_FILE
+    numbers, more = documents.choose(pages, document.total, limit, offset)
+    most = _MAX_FILE if output is not None else _MOST_TEXT if limit is None else _MAX_TEXT
     texts: list[str] = []
     characters = 0
-    for part in document.parts(numbers):
+    for part in document.parts(numbers) if numbers else ():
         mark = f"<!-- {document.unit} {part.number} -->\n\n" if document.unit == "page" else ""
+        if texts and characters + len(mark) + len(part.text) > most:
+            break  # the next call begins with it
         texts.append(mark + part.text)
-        characters += len(texts[-1]) + 2
-        if characters >= most:
-            break
-    text = "\n\n".join(texts)
+        characters += len(texts[-1]) + len(document.between)
+        more = more or part.cut
+    text = document.between.join(texts)
     more = more or len(texts) < len(numbers) or len(text) > most
     if output is not None:
         current().output("output").write_text(text[:most] + "\n", encoding="utf-8")
@@ -121,41 +129,57 @@ def auto(*, path: str, pages: str | int | None = None, output: str | None = None
 
 @isolated(reads=["{path}"])
 @reads
-def tables(*, path: str, pages: str | int | None = None, limit: int = 100) -> Tables:
+def tables(*, path: str, pages: str | int | None = None, limit: int | None = 100, offset: int = 0) -> Tables:
     """Extract the tables of a document as rows of text.
 
     Args:
         path: The document: PDF, Word, PowerPoint, Excel, HTML, EPUB or CSV.
         pages: The pages, slides, sheets or chapters to look at, such as "1-3,7"; all by default.
-        limit: Maximum number of tables to return.
+        limit: Maximum number of tables to return; None for all of them.
+        offset: Number of rows to skip, of all tables together.
 
     Returns:
-        The tables with their pages, and whether there are more.
+        The tables with their pages, the number of their rows, and whether there are more. A table that is too long for
+        one answer is continued in the next one.
 
     Example:
         convert.tables(path="report.pdf")["tables"][0]["rows"]
     """
     kind, document = documents.open_document(Path(path))
     found: list[DocumentTable] = []
-    cells = 0
-    for table in document.tables(documents.choose(pages, document.total, document.total or 1)[0]):
-        if len(found) >= limit or cells >= _MAX_CELLS:
-            return {"format": kind.value, "tables": found, "more": True}
-        found.append({"page": table.part, "name": table.name, "rows": table.rows})
-        cells += sum(map(len, table.rows))
-    return {"format": kind.value, "tables": found, "more": False}
+    rows, cells, more = -offset, 0, False
+    most_cells = _MAX_CELLS if limit is not None else _MOST_CELLS
+    for table in document.tables(documents.choose(pages, document.total, None)[0]):
+        piece: DocumentTable = {"page": table.part, "name": table.name, "rows": []}
+        for row in table.rows:
+            rows += 1
+            if rows <= 0:
+                continue
+            more = cells >= most_cells or (not piece["rows"] and limit is not None and len(found) >= limit)
+            if more:
+                break
+            if not piece["rows"]:
+                found.append(piece)
+            piece["rows"].append(row)
+            cells += len(row)
+        if more:
+            break
+    return {"format": kind.value, "tables": found, "rows": sum(len(table["rows"]) for table in found), "more": more}
 
 
 @isolated(reads=["{path}"])
 @reads
-def images(*, path: str, pages: str | int | None = None, render: bool = False, limit: int = 20) -> Images:
+def images(
+    *, path: str, pages: str | int | None = None, render: bool = False, limit: int | None = 20, offset: int = 0
+) -> Images:
     """Extract the pictures of a document, or render the pages of a PDF as pictures.
 
     Args:
         path: The document: PDF, Word, PowerPoint, Excel, EPUB, or a picture.
         pages: The pages of a PDF to look at, such as "1-3,7"; all by default.
         render: Render the pages of a PDF instead, for example of scanned ones without text.
-        limit: Maximum number of pictures to return.
+        limit: Maximum number of pictures to return; None for all of them.
+        offset: Number of pictures to skip.
 
     Returns:
         The pictures with their names and pages, and whether there are more.
@@ -169,9 +193,12 @@ def images(*, path: str, pages: str | int | None = None, render: bool = False, l
         raise ToolError(f"only the pages of a PDF can be rendered, and {Path(path).name} is {kind}")
     found: list[DocumentImage] = []
     size = 0
-    for picture in draw(documents.choose(pages, document.total, document.total or 1)[0]):
+    numbers = documents.choose(pages, document.total, None)[0]
+    if render:  # each page is one, and none is drawn in vain
+        numbers, offset = numbers[offset:], 0
+    for picture in itertools.islice(draw(numbers), offset, None):
         size += len(picture.data)
-        if len(found) >= limit or size > _MAX_BYTES:
+        if (limit is not None and len(found) >= limit) or (found and size > _MAX_BYTES):
             return {"format": kind.value, "images": found, "more": True}
         found.append({"page": picture.part, "name": picture.name, "image": Image(picture.data, picture.mime_type)})
     return {"format": kind.value, "images": found, "more": False}

@@ -518,8 +518,7 @@ async def pages(tool: Any, **arguments: Any) -> Any:
     """Iterate over all parts of what a tool has, inside a run; for tools that have `offset` and return `more`.
 
     Args:
-        tool: The tool itself, not a call of it, such as excel.read.
-        arguments: The arguments of its calls; limit sets how much comes with each part, offset where to begin.
+        tool: The tool itself, not a call of it, such as excel.read; the arguments of its calls follow by name.
 
     Returns:
         An iterator over the values of its calls; a part is read when the code asks for it.

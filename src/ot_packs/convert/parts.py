@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +29,7 @@ class Part(NamedTuple):
 
     number: int
     text: str
+    cut: bool = False  # it has more than anybody would read; the text says how to read that
 
 
 class Table(NamedTuple):
@@ -36,7 +37,7 @@ class Table(NamedTuple):
 
     part: int
     name: str
-    rows: list[list[str]]
+    rows: Iterable[list[str]]  # read once
 
 
 class Picture(NamedTuple):
@@ -54,6 +55,7 @@ class Document:
     unit = "document"
     total = 1
     title = ""
+    between = "\n\n"  # two parts
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -68,21 +70,33 @@ class Document:
         return iter(())
 
 
-def choose(pages: str | int | None, total: int, limit: int) -> tuple[list[int], bool]:
+def choose(pages: str | int | None, total: int, limit: int | None, offset: int = 0) -> tuple[list[int], bool]:
     """Read `"1-3,7"`, `"5-"` or a number, by default all; returns those up to the limit, and whether there are more."""
-    if limit < 1:
-        raise ToolError("limit must be at least 1")
+    limit = max(total, 1) if limit is None else limit
+    if limit < 1 or offset < 0:
+        raise ToolError("limit must be at least 1, and offset must not be negative")
     if pages is None or pages == "":
-        return list(range(1, min(total, limit) + 1)), total > limit
-    numbers: list[int] = []
+        return list(range(offset + 1, min(total, offset + limit) + 1)), total > offset + limit
+    numbers: dict[int, None] = {}
     for piece in str(pages).split(","):
         first, last = _bounds(piece.strip(), total)
         # One beyond the limit is enough to know that there is more.
-        numbers += [number for number in range(first, min(last, first + limit) + 1) if number not in numbers]
+        numbers.update(dict.fromkeys(range(first, min(last, first + offset + limit) + 1)))
     wanted = [number for number in numbers if number <= total]
     if not wanted:
         raise ToolError(f"there is no page {pages!r}; the document has {total}")
-    return wanted[:limit], len(wanted) > limit
+    return wanted[offset : offset + limit], len(wanted) > offset + limit
+
+
+def split_text(text: str, most: int) -> list[str]:
+    """Split a text into parts of at most so many characters, between lines where there are any; one if it is empty."""
+    pieces = []
+    start = 0
+    while len(text) - start > most:
+        end = text.rfind("\n", start, start + most) + 1 or start + most
+        pieces.append(text[start:end])
+        start = end
+    return [*pieces, text[start:]] if start < len(text) or not pieces else pieces
 
 
 def _bounds(piece: str, total: int) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import itertools
 import posixpath
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -14,12 +15,13 @@ from xml.etree import ElementTree
 
 from ot.errors import ToolError
 from ot_packs.convert.html import HtmlReader
-from ot_packs.convert.parts import Document, Part, Picture, Table, markdown_table, pictures_in
+from ot_packs.convert.parts import Document, Part, Picture, Table, markdown_table, pictures_in, split_text
 from ot_packs.documents.archives import check_archive, check_members, check_xml, read_member
 from ot_packs.documents.kinds import Kind, reading
 
 MAX_FILE = 64 * 1024 * 1024  # bytes
-MAX_ROWS = 10_000  # of delimited values
+PART_ROWS = 10_000  # of delimited values
+_PART_TEXT = 1_000_000  # characters
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _SAMPLE = 64 * 1024  # characters by which the delimiter is found
 _CONTAINER = "META-INF/container.xml"
@@ -27,57 +29,71 @@ _STYLES = "p[style-name='Title'] => h1:fresh"  # beside those that mammoth knows
 _PAGES = ("application/xhtml+xml", "text/html")
 
 
-class PlainText(Document):
+class _Text(Document):
+    """A document that is one text; a long one is read in parts."""
+
+    between = ""
+
+    def __init__(self, path: Path, text: str) -> None:
+        super().__init__(path)
+        self._texts = split_text(text, _PART_TEXT)
+        self.total = len(self._texts)
+        self.unit = "part" if self.total > 1 else "document"
+
+    def parts(self, numbers: list[int]) -> Iterator[Part]:
+        yield from (Part(number, self._texts[number - 1]) for number in numbers)
+
+
+class PlainText(_Text):
     """A file of text, as it is."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, _read_text(path))
+
+
+class Delimited(Document):
+    """Values with commas, semicolons, tabs or bars between them; many rows are read in parts, each with the header."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._text = _read_text(path)
-
-    def parts(self, numbers: list[int]) -> Iterator[Part]:
-        yield Part(1, self._text)
-
-
-class Delimited(PlainText):
-    """Values with commas, semicolons, tabs or bars between them."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
         csv.field_size_limit(1024 * 1024)
         try:
-            dialect: type[csv.Dialect] | csv.Dialect = csv.Sniffer().sniff(self._text[:_SAMPLE], delimiters=",;\t|")
+            self._dialect: type[csv.Dialect] | csv.Dialect = csv.Sniffer().sniff(
+                self._text[:_SAMPLE], delimiters=",;\t|"
+            )
         except csv.Error:
-            dialect = csv.excel_tab if "\t" in self._text[:_SAMPLE] else csv.excel
-        rows = csv.reader(io.StringIO(self._text, newline=""), dialect)
-        self._rows: list[list[str]] = []
-        self._left_out = 0
+            self._dialect = csv.excel_tab if "\t" in self._text[:_SAMPLE] else csv.excel
+        self.total = max(1, -(-sum(1 for _ in self._rows()) // PART_ROWS))
+        self.unit = "part" if self.total > 1 else "document"
+
+    def _rows(self) -> Iterator[list[str]]:
+        rows = csv.reader(io.StringIO(self._text, newline=""), self._dialect)
         try:
-            for row in rows:
-                if len(self._rows) < MAX_ROWS:
-                    self._rows.append(row)
-                else:
-                    self._left_out += 1
+            yield from rows
         except csv.Error as error:
-            raise ToolError(f"{path.name}, line {rows.line_num}: {error}") from error
+            raise ToolError(f"{self.path.name}, line {rows.line_num}: {error}") from error
 
     def parts(self, numbers: list[int]) -> Iterator[Part]:
-        note = f"\n\n{self._left_out} more rows: the csv module of a run reads them" if self._left_out else ""
-        yield Part(1, markdown_table(self._rows) + note)
+        rows, header = self._rows(), list[list[str]]()
+        for number in range(1, max(numbers, default=0) + 1):
+            found = list(itertools.islice(rows, PART_ROWS))
+            if number in numbers:
+                yield Part(number, markdown_table([*header, *found]))
+            header = header or found[:1]
 
     def tables(self, numbers: list[int]) -> Iterator[Table]:
-        yield Table(1, "", self._rows)
+        wanted = frozenset(numbers)
+        rows = (row for place, row in enumerate(self._rows()) if place // PART_ROWS + 1 in wanted)
+        yield Table(1, "", self._rows() if len(wanted) == self.total else rows)
 
 
-class _Html(Document):
+class _Html(_Text):
     def __init__(self, path: Path, html: str) -> None:
-        super().__init__(path)
         reader = HtmlReader()
-        self._text = reader.read(html)
+        super().__init__(path, reader.read(html))
         self._tables = reader.tables
         self.title = reader.title.strip()
-
-    def parts(self, numbers: list[int]) -> Iterator[Part]:
-        yield Part(1, self._text)
 
     def tables(self, numbers: list[int]) -> Iterator[Table]:
         yield from (Table(1, "", rows) for rows in self._tables)

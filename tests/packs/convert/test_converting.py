@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 from PIL import Image as Pillow
 
@@ -427,3 +428,59 @@ def test_what_cannot_be_converted_is_told_with_the_way_out(tmp_path: Path) -> No
         convert.images(path=str(picture), render=True)
     with pytest.raises(ToolError, match="there is no file"):
         convert.auto(path=str(tmp_path / "nothing.pdf"))
+
+
+def test_rows_of_a_long_table_are_all_there_part_by_part(tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    rows = [["id", "amount"], *([str(number), str(number * 2)] for number in range(110_000))]
+    path.write_text("".join(f"{','.join(row)}\n" for row in rows))
+
+    first = convert.tables(path=str(path))
+    second = convert.tables(path=str(path), offset=first["rows"])
+
+    assert (first["more"], second["more"]) == (True, False)
+    assert first["tables"][0]["rows"] + second["tables"][0]["rows"] == rows
+    assert convert.tables(path=str(path), limit=None)["tables"][0]["rows"] == rows
+
+
+def test_a_long_text_is_all_there_part_by_part(tmp_path: Path) -> None:
+    csv, text = tmp_path / "long.csv", tmp_path / "long.txt"
+    csv.write_text("id,amount\n" + "".join(f"{number},{number}\n" for number in range(25_000)))
+    text.write_text("A line of a long text.\n" * 300_000)
+
+    whole, first = convert.auto(path=str(csv)), convert.auto(path=str(csv), limit=1)
+
+    assert (whole["unit"], whole["total"], whole["read"], whole["more"]) == ("part", 3, 3, False)
+    assert all(f"| {number} | {number} |" in whole["text"] for number in (0, 10_000, 24_999))
+    assert (first["read"], first["more"]) == (1, True)
+    assert convert.auto(path=str(csv), offset=2)["text"].startswith("| id | amount |\n| --- | --- |\n| 19999 | 19999 |")
+    parts, offset, more = [], 0, True
+    while more:
+        part = convert.auto(path=str(text), offset=offset)
+        parts.append(part["text"])
+        offset, more = offset + part["read"], part["more"]
+    assert len(parts) == 2
+    assert "".join(parts) == text.read_text()
+
+
+def test_a_sheet_has_all_of_its_rows(tmp_path: Path) -> None:
+    path = tmp_path / "long.xlsx"
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet()
+    for number in range(3_000):
+        sheet.append([number])
+    book.save(path)
+
+    assert len(convert.tables(path=str(path))["tables"][0]["rows"]) == 3_000
+    assert "| 2999 |" in convert.auto(path=str(path))["text"]
+
+
+def test_pictures_come_part_by_part(tmp_path: Path) -> None:
+    path = tmp_path / "x.pdf"
+    path.write_bytes(make_pdf([prose(3)] * 3))
+
+    second = convert.images(path=str(path), render=True, limit=1, offset=1)
+    last = convert.images(path=str(path), render=True, limit=1, offset=2)
+
+    assert ([each["page"] for each in second["images"]], second["more"]) == ([2], True)
+    assert ([each["page"] for each in last["images"]], last["more"]) == ([3], False)
