@@ -6,6 +6,7 @@ Statements that write need `write=True` and the person's consent.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -14,6 +15,7 @@ from ot.effects import best_first, reads
 from ot.errors import ToolError
 from ot.values import Arguments
 from ot_packs.db.database import MOST_ROWS, Database, find_database, most_bytes
+from ot_packs.db.session import CsvReading
 
 pack = "db"
 
@@ -151,14 +153,17 @@ async def schema(
     return {"tables": found["tables"], "total": found["total"], "more": found["total"] > len(found["tables"])}
 
 
-async def query(
+async def query(  # noqa: PLR0913 - the last two are for files that do not say what they are
     *,
     sql: str,
     params: list[Any] | dict[str, Any] | None = None,
     connection: str | None = None,
     path: str | list[str] | None = None,
-    limit: int = 1000,
+    limit: int | None = 1000,
+    offset: int = 0,
     write: bool = False,
+    encoding: str | None = None,
+    types: dict[str, str] | None = None,
 ) -> QueryRows:
     """Execute one SQL statement; it may only read, unless `write` is true, which asks the person first.
 
@@ -167,8 +172,11 @@ async def query(
         params: A list for `?`, a dict for `:name`; never put values into the text yourself.
         connection: A name under `packs.db.connections` of the configuration.
         path: A database file instead; or CSV, TSV, Parquet or JSON files, each a table named after its file.
-        limit: Maximum number of rows to return, up to a million.
+        limit: Maximum number of rows to return, up to a million; None for as many as `packs.db.max_bytes` allows.
+        offset: Number of rows to skip, of a statement that reads; write ORDER BY, so that they are the same each time.
         write: True for a statement that changes data.
+        encoding: The encoding of CSV and TSV files, such as "cp1252"; UTF-8 by default.
+        types: Types of columns in CSV and TSV files that are not to be guessed: {"price": "DECIMAL(18, 2)"}.
 
     Returns:
         Columns, rows as dicts, whether there are more, and how many rows were changed.
@@ -176,12 +184,16 @@ async def query(
     Example:
         db.query(path="shop.db", sql="SELECT name, price FROM products WHERE price < ?", params=[5])["rows"]
     """
+    limit = MOST_ROWS if limit is None else limit
     _require_limit(limit)
+    if offset < 0 or (offset and write):
+        raise ToolError("offset must not be negative, and is for statements that read")
     size = most_bytes()
-    database = await find_database(connection, path, write=write)
+    reading: CsvReading = {"encoding": encoding, "types": types}
+    database = replace(await find_database(connection, path, write=write), reading=reading)
     if write:
         await _ask(database, "Execute this statement on the database?", {"sql": sql, "params": params})
-    return await database.rows("query", QueryRows, sql=sql, params=params, limit=limit, size=size)
+    return await database.rows("query", QueryRows, sql=sql, params=params, limit=limit, offset=offset, size=size)
 
 
 @reads

@@ -11,7 +11,7 @@ import json
 import os
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
@@ -25,7 +25,7 @@ from ot.isolate.host import IsolateHost
 from ot.registry.definitions import Libraries, Touches
 from ot.values import Rows
 from ot_packs.db.addresses import FileAddress, OtherAddress, ServerAddress, dialect_of, find_connection
-from ot_packs.db.session import GivenRows
+from ot_packs.db.session import AS_GUESSED, CsvReading, GivenRows
 from ot_packs.db.written_file import READ_BY_DUCKDB, WrittenFile
 from ot_packs.helper_results import Result, as_declared
 
@@ -54,6 +54,7 @@ class Database:
     write: bool = False
     server: ServerAddress | None = None
     other: OtherAddress | None = None
+    reading: CsvReading = field(default_factory=lambda: AS_GUESSED)
 
     async def call(self, function: str, result: type[Result], **arguments: object) -> Result:
         """Call a function of the helper; cancelled, what the server does for it is cancelled too."""
@@ -93,6 +94,7 @@ class Database:
         return {
             "engine": self.engine,
             "write": self.write,
+            "reading": self.reading,
             "token": token,
             "seconds": seconds,
             "server": self.server.to_json() if self.server is not None else None,

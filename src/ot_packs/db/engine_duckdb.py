@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import gzip
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -13,7 +15,9 @@ import duckdb
 
 from ot.errors import ToolError
 from ot_packs.db.session import (
+    AS_GUESSED,
     Column,
+    CsvReading,
     ForeignKey,
     Limits,
     Row,
@@ -39,8 +43,9 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "memory_limit": "600MB",
     "threads": 2,
 }
+_CSV = "read_csv"
 _READERS = {
-    ".csv": "read_csv", ".tsv": "read_csv", ".parquet": "read_parquet", ".json": "read_json", ".jsonl": "read_json",
+    ".csv": _CSV, ".tsv": _CSV, ".parquet": "read_parquet", ".json": "read_json", ".jsonl": "read_json",
     ".ndjson": "read_json",
 }  # fmt: skip
 _COMPRESSED = (".gz", ".zst")
@@ -48,27 +53,69 @@ _ROWS_AT_ONCE = 200
 
 
 @contextmanager
-def open_duckdb(file: str, *, data: Sequence[str] = (), write: bool = False) -> Iterator[DuckdbSession]:
+def open_duckdb(
+    file: str, data: Sequence[str] = (), reading: CsvReading = AS_GUESSED, *, write: bool = False
+) -> Iterator[DuckdbSession]:
     """Open a database file; or with `file` MEMORY the files `data`, each as a table by its name."""
+    if any(reading.values()) and not any(_READERS[ending_of(path)] == _CSV for path in data):
+        raise ToolError("`encoding` and `types` are for CSV and TSV files")
     try:
         place = _written_place(file) if write else file
         connection = duckdb.connect(place, read_only=file != MEMORY and not write, config=_SETTINGS)
     except duckdb.Error as error:
         raise ToolError(_worded(error)) from None
     try:
+        sources = [_in_utf8(path, reading["encoding"], number) for number, path in enumerate(data)]
         _set(connection, "temp_directory", os.environ.get("TMPDIR", ""))
-        _set(connection, "allowed_paths", list(data))
+        _set(connection, "allowed_paths", sources)
         session = DuckdbSession(connection)
-        for name, path in zip(table_names(data), data, strict=True):
-            reader = _READERS[ending_of(path)]
-            connection.execute(f"CREATE VIEW {session.quote(name)} AS SELECT * FROM {reader}({_text(path)})")
+        missing = set(reading["types"] or ())
+        for name, path, source in zip(table_names(data), data, sources, strict=True):
+            table = f"{_READERS[ending_of(path)]}({_text(source)}"
+            if _READERS[ending_of(path)] == _CSV and reading["types"]:
+                described = connection.execute(f"DESCRIBE SELECT * FROM {table}, all_varchar = true)").fetchall()
+                types = {row[0]: reading["types"][row[0]] for row in described if row[0] in reading["types"]}
+                missing -= set(types)
+                pairs = ", ".join(f"{_text(column)}: {_text(kind)}" for column, kind in types.items())
+                table += f", types = {{{pairs}}}" if types else ""
+            connection.execute(f"CREATE VIEW {session.quote(name)} AS SELECT * FROM {table})")
+        if missing:
+            raise ToolError(f"`types` names columns that no file has: {', '.join(sorted(missing))}")
         _set(connection, "enable_external_access", False)
         _set(connection, "lock_configuration", True)
         yield session
     except duckdb.Error as error:
-        raise ToolError(_worded(error)) from None
+        hint = "; if the file is not UTF-8 text, pass encoding=..." if data and _is_about_data(error) else ""
+        raise ToolError(f"{_worded(error)}{hint}") from None
     finally:
         connection.close()
+
+
+def _is_about_data(error: duckdb.Error) -> bool:
+    return isinstance(error, duckdb.InvalidInputException | duckdb.ConversionException)
+
+
+def _in_utf8(path: str, encoding: str | None, number: int) -> str:
+    """Return the place of a CSV file in UTF-8: a copy in the folder of this process, if it has another encoding."""
+    if encoding is None or _READERS[ending_of(path)] != _CSV:
+        return path
+    compressed = path.lower().endswith(".gz")
+    try:
+        codecs.lookup(encoding)
+        copy = Path(os.environ["TMPDIR"], f"{number}{ending_of(path)}")
+        with (
+            gzip.open(path, "rb") if compressed else Path(path).open("rb") as source,
+            copy.open("w", encoding="utf-8", newline="") as target,
+        ):
+            for piece in codecs.iterdecode(iter(lambda: source.read(1 << 20), b""), encoding):
+                target.write(piece)
+    except LookupError:
+        raise ToolError(
+            f"there is no encoding {encoding!r}; usual ones are utf-8, cp1252, latin-1 and utf-16"
+        ) from None
+    except UnicodeError as error:
+        raise ToolError(f"{Path(path).name} is not {encoding}: {error}") from None
+    return str(copy)
 
 
 def _written_place(file: str) -> str:
@@ -121,7 +168,9 @@ class DuckdbSession(Session):
     def read(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
         text, values = statement.bind(params, "$")
         kinds = [found.type for found in duckdb.extract_statements(text)]
-        if kinds != [duckdb.StatementType.SELECT]:
+        # A PIVOT without IN asks for its columns first; its tree was found to only read.
+        pivots = any(word.text.upper() in ("PIVOT", "PIVOT_WIDER") for word in statement.words)
+        if kinds not in ([duckdb.StatementType.SELECT], [duckdb.StatementType.MULTI] if pivots else []):
             raise NotReadableError(f"DuckDB takes this for {', '.join(kind.name for kind in kinds)}, not for a SELECT")
         return _collected(self._connection.execute(text, values), limits)
 

@@ -107,7 +107,7 @@ class MariadbSession(ServerSession):
     def read(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
         text = self._bound(statement, params)
         with _worded():
-            self.execute(f"SET SESSION sql_select_limit = {limits.rows + 1}")
+            self.execute(f"SET SESSION sql_select_limit = {limits.offset + limits.rows + 1}")
             self.execute("START TRANSACTION READ ONLY")
             try:
                 return self._collect(text, limits)

@@ -263,7 +263,9 @@ class PostgresSession(ServerSession):
         def fetch(count: int) -> Sequence[Row]:
             return converted([tuple(record) for record in self._run(cursor.fetch(count))], odd, _plain)
 
-        rows = collect([column.name for column in columns], fetch, limits)
+        if limits.offset:
+            self._run(cursor.forward(limits.offset))
+        rows = collect([column.name for column in columns], fetch, replace(limits, offset=0))
         return replace(rows, changed=_count_in(prepared.get_statusmsg()))
 
 

@@ -20,7 +20,7 @@ from ot.isolate.connection import take_connection
 from ot.values import pack_column
 from ot_packs.db.addresses import server_from
 from ot_packs.db.reading import refuse_denied_functions, require_reading
-from ot_packs.db.session import GivenRows, Limits, ServerSession, Session, StatementRows, Table
+from ot_packs.db.session import CsvReading, GivenRows, Limits, ServerSession, Session, StatementRows, Table
 from ot_packs.db.statements import Engine, NotReadableError, Params, Statement, read_statement
 
 _MOST_TABLES = 500
@@ -38,6 +38,7 @@ class Target(TypedDict):
     token: str
     seconds: float
     write: bool
+    reading: CsvReading
 
 
 @contextmanager
@@ -53,7 +54,7 @@ def open_target(target: Target, files: list[str]) -> Iterator[Session]:
             from ot_packs.db.engine_duckdb import MEMORY, is_database, open_duckdb
 
             data = [] if is_database(files[0]) else files
-            with open_duckdb(MEMORY if data else files[0], data=data, write=target["write"]) as duckdb:
+            with open_duckdb(MEMORY if data else files[0], data, target["reading"], write=target["write"]) as duckdb:
                 yield duckdb
         case _:
             yield _server_session(target)
@@ -85,7 +86,7 @@ def _connect(target: Target) -> ServerSession:
     return connect_mariadb(address, take_connection())
 
 
-def query(target: Target, files: list[str], sql: str, params: Params, limit: int, size: int) -> GivenRows:
+def query(target: Target, files: list[str], sql: str, params: Params, limit: int, offset: int, size: int) -> GivenRows:
     """Carry out a statement: one that only reads, unless the target is open for writing."""
     statement = read_statement(sql, target["engine"])
     write = target["write"]
@@ -95,7 +96,7 @@ def query(target: Target, files: list[str], sql: str, params: Params, limit: int
         require_reading(statement, params)
     with open_target(target, files) as session:
         carry_out = session.write if write else session.read
-        return _given(carry_out(statement, params, Limits(limit, size)))
+        return _given(carry_out(statement, params, Limits(limit, size, offset)))
 
 
 def explain(target: Target, files: list[str], sql: str, params: Params) -> str:

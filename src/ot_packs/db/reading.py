@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import sqlglot
@@ -18,7 +19,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
 from ot_packs.db.known_names import FUNCTIONS, SYNTAX, may_read_table
-from ot_packs.db.statements import Engine, NotReadableError, Params, Statement, Word, first_line
+from ot_packs.db.statements import Engine, NotReadableError, Params, Statement, Word, first_line, read_statement
 
 # It warns of whatever it does not understand, which is refused here.
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
@@ -82,6 +83,7 @@ _PACKAGES = re.compile(
     r"(utl|dbms|owa|htp|htf|apex|wwv)_\w+|httpuritype|openrowset|opendatasource|openquery|nextval", re.IGNORECASE
 )
 
+_PIVOTS = ("PIVOT", "PIVOT_WIDER", "UNPIVOT", "PIVOT_LONGER")
 _SIGNS = re.compile(r"[\d\s!-/:-@\[-^`{-~]+")
 
 # Functions in DuckDB that stand for a table and have nothing to do with files.
@@ -127,6 +129,7 @@ def refuse_denied_functions(statement: Statement) -> None:
 
 
 def _parse(statement: Statement, params: Params) -> exp.Expr:
+    statement = _wrapped_pivot(statement)
     # Where `?` may be an operator too, the parser is shown parameters by number.
     text = statement.bind(params, "$")[0] if statement.dialect in (Engine.POSTGRES, Engine.DUCKDB) else statement.text
     try:
@@ -138,6 +141,21 @@ def _parse(statement: Statement, params: Params) -> exp.Expr:
     if len(trees) != 1 or trees[0] is None:
         raise NotReadableError("several statements; call once for each of them")
     return trees[0]
+
+
+def _wrapped_pivot(statement: Statement) -> Statement:
+    """Return DuckDB's PIVOT as a subquery, if ORDER BY or LIMIT follows it, which the parser does not expect there."""
+    words = statement.words
+    if statement.dialect != Engine.DUCKDB or words[0].text.upper() not in _PIVOTS:
+        return statement
+    depth = 0
+    for place, word in enumerate(words):
+        depth += (word.raw == "(") - (word.raw == ")")
+        if depth == 0 and word.kind in (TokenType.ORDER_BY, TokenType.LIMIT, TokenType.OFFSET):
+            before = read_statement("SELECT * FROM (1)", statement.dialect).words
+            head = replace(words[0], spaced=True)
+            return Statement(statement.dialect, (*before[:-2], head, *words[1:place], before[-1], *words[place:]))
+    return statement
 
 
 def attribute_names(statement: Statement) -> list[str]:

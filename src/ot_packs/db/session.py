@@ -27,10 +27,11 @@ Row = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The maximum number of rows, and of their bytes, that a call may return."""
+    """The maximum number of rows, and of their bytes, that a call may return, and the number of rows to skip."""
 
     rows: int
     bytes: int
+    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,16 @@ class StatementRows:
     more: bool = False
     cut_by: str = ""  # "rows" or "bytes", where there is more
     changed: int | None = None
+
+
+class CsvReading(TypedDict):
+    """How CSV and TSV files are read: their encoding, None for UTF-8, and types of columns that are not guessed."""
+
+    encoding: str | None
+    types: dict[str, str] | None
+
+
+AS_GUESSED: CsvReading = {"encoding": None, "types": None}
 
 
 class GivenRows(TypedDict):
@@ -60,7 +71,12 @@ def collect(columns: Iterable[str], fetch: Callable[[int], Sequence[Row]], limit
     """Fetch rows in chunks, `fetch(n)` gives at most n of them, until they end or a limit is reached."""
     names = unique(columns)
     rows: list[Row] = []
-    size, chunk = 0, _FIRST_CHUNK
+    size, chunk, skipped = 0, _FIRST_CHUNK, 0
+    while skipped < limits.offset:
+        part = fetch(min(_MOST_IN_CHUNK, limits.offset - skipped))
+        if not part:
+            return StatementRows(names)
+        skipped += len(part)
     while len(rows) <= limits.rows:
         wanted = min(chunk, limits.rows + 1 - len(rows))
         part = fetch(wanted)
@@ -131,6 +147,11 @@ def _cut_to_bytes(names: list[str], rows: list[Row], limits: Limits) -> Statemen
     size = 0
     for count, row in enumerate(rows):
         size += size_of([row])
+        if count == 0 and size > limits.bytes:
+            raise ToolError(
+                f"row {limits.offset + 1} alone has {size:,} bytes, and packs.db.max_bytes allows {limits.bytes:,}; "
+                "select fewer columns, or parts of its texts"
+            )
         if size > limits.bytes or count >= limits.rows:
             return StatementRows(names, rows[:count], more=True, cut_by="bytes" if size > limits.bytes else "rows")
     return StatementRows(names, rows)

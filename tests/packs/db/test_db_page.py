@@ -25,8 +25,9 @@ async def test_the_examples_of_the_page_run_in_their_order(tmp_path: Path) -> No
 
     assert [answer.text for answer in answers if answer.is_error] == []
     assert answers[1].text == "- {name: tea, sold: 3}\n- {name: cocoa, sold: 5}"
-    assert "products ||--o{ orders : product" in answers[3].text
-    assert answers[4].text == "- {name: tea, sold: 3}\n- {name: cocoa, sold: 5}"
+    assert answers[2].text == "8"
+    assert "products ||--o{ orders : product" in answers[4].text
+    assert answers[5].text == "- {name: tea, sold: 3}\n- {name: cocoa, sold: 5}"
     assert {"products", "orders", "product"} <= set(re.findall(r"\w+", (tmp_path / "schema.svg").read_text()))
     sheet = openpyxl.load_workbook(tmp_path / "sold.xlsx")["Sold"]
     assert [[cell.value for cell in row] for row in sheet.iter_rows()] == [["name", "sold"], ["tea", 3], ["cocoa", 5]]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ot.app import App
+from ot.errors import ToolError
 from ot_packs.db.session import Limits, collect
 from tests.engine import answer_of
 
@@ -132,3 +133,57 @@ async def test_a_file_in_wal_mode_is_read_whether_or_not_others_write(shop: Shop
         text = await answer_of(shop[0], f'db.query(path="wal-{in_use}.db", sql="SELECT a FROM t")["rows"]')
 
     assert text == "- {a: 7}"
+
+
+@pytest.mark.parametrize("path", ["shop.db", "shop.duckdb", "orders.csv"])
+async def test_rows_are_read_on_from_an_offset_until_there_are_no_more(shop: Shop, path: str) -> None:
+    text = await answer_of(
+        shop[0],
+        f"""
+parts = list(ot.pages(db.query, path={path!r}, sql="SELECT id FROM orders ORDER BY id", limit=2))
+beyond = db.query(path={path!r}, sql="SELECT id FROM orders", offset=9)
+([[row["id"] for row in part["rows"]] for part in parts], [part["more"] for part in parts], beyond["rows"], beyond["more"],
+ len(db.query(path={path!r}, sql="SELECT * FROM orders", limit=None)["rows"]))
+""",
+    )
+
+    assert text == "- [[1, 2], [3]]\n- [true, false]\n- []\n- false\n- 3"
+
+
+def test_a_row_that_is_too_large_is_an_error() -> None:
+    with pytest.raises(ToolError, match=r"row 3 alone has 50,008 bytes, and packs\.db\.max_bytes allows 10,000"):
+        collect(["a"], lambda count: [("x" * 50_000,)] * count, Limits(rows=90, bytes=10_000, offset=2))
+
+
+async def test_a_pivot_finds_its_columns(shop: Shop) -> None:
+    for path in ("shop.duckdb", "orders.csv"):
+        text = await answer_of(
+            shop[0],
+            f'db.query(path={path!r}, sql="PIVOT orders ON product USING sum(amount) GROUP BY id ORDER BY id")["rows"][0]',
+        )
+
+        assert text == "{id: 1, '1': 2, '3': null}"
+
+
+async def test_a_csv_file_is_read_in_its_encoding_and_with_the_types_of_its_columns(shop: Shop) -> None:
+    (shop[1] / "people.csv").write_bytes("name;zip;paid\nMüller €;00123;12.50\nÅsa;04567;0.10\n".encode("cp1252"))
+
+    text = await answer_of(
+        shop[0],
+        """
+sql = "SELECT name, zip, paid FROM people"
+found = db.query(path="people.csv", sql=sql, encoding="cp1252", types={"paid": "DECIMAL(18, 2)"})["rows"]
+total = db.query(path="people.csv", sql="SELECT sum(paid) AS s FROM people", encoding="cp1252", types={"paid": "DECIMAL(18, 2)"})
+said = []
+for options in ({}, {"encoding": "nonsense"}, {"encoding": "ascii"}, {"encoding": "cp1252", "types": {"pad": "INT"}}):
+    try:
+        db.query(path="people.csv", sql=sql, **options)
+    except Exception as error:
+        said.append(str(error))
+assert "pass encoding=" in said[0] and "there is no encoding 'nonsense'" in said[1], said
+assert "people.csv is not ascii" in said[2] and "`types` names columns that no file has: pad" in said[3], said
+(found[0]["name"], found[0]["zip"], str(found[0]["paid"]), str(total["rows"][0]["s"]))
+""",
+    )
+
+    assert text == "[Müller €, '00123', '12.50', '12.60']"

@@ -66,6 +66,8 @@ async def test_rows_beyond_the_limit_are_not_fetched(shops: App, name: str) -> N
         shops,
         f"""
 cut = db.query(connection={name!r}, sql="SELECT * FROM {rows} LIMIT 900000", limit=3)
+parts = list(ot.pages(db.query, connection={name!r}, sql="SELECT id FROM orders ORDER BY id", limit=2))
+assert [[row["id"] for row in part["rows"]] for part in parts] == [[1, 2], [3]], parts
 again = db.query(connection={name!r}, sql="SELECT 1 AS one")
 (len(cut["rows"]), cut["more"], again["rows"][0]["one"])
 """,
