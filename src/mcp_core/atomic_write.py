@@ -20,10 +20,14 @@ _NOTHING = nullcontext()
 _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 
+def open_folder(folder: str | Path, *, within: int | None = None) -> AbstractContextManager[int]:
+    """Open the folder itself, or one `within` an open one: its path may lead elsewhere a moment later."""
+    return opened(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, within)
+
+
 @contextmanager
-def open_folder(folder: Path) -> Iterator[int]:
-    """Open the folder itself: its path may lead elsewhere a moment later."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def opened(path: str | Path, flags: int, within: int | None = None) -> Iterator[int]:
+    descriptor = os.open(path, flags, dir_fd=within)
     try:
         yield descriptor
     finally:

@@ -55,11 +55,7 @@ class DevicePlayer:
 
         try:
             stream = sounddevice.RawOutputStream(
-                samplerate=RATE,
-                channels=1,
-                dtype="int16",
-                callback=fill,
-                finished_callback=finished,
+                samplerate=RATE, channels=1, dtype="int16", callback=fill, finished_callback=finished
             )
             with stream:
                 try:

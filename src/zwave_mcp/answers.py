@@ -127,9 +127,7 @@ def _refuse_boolean(value: object) -> object:
 NoBoolean = BeforeValidator(_refuse_boolean)
 Device = Annotated[str | int, NoBoolean, Field(description=WHICH_DEVICE)]
 Endpoint = Annotated[
-    int | None,
-    Field(default=None, ge=0, le=127, description="Which part, if the device has several"),
-    NoBoolean,
+    int | None, Field(default=None, ge=0, le=127, description="Which part, if the device has several"), NoBoolean
 ]
 
 

@@ -134,12 +134,7 @@ def new_ticket() -> str:
 
 
 def describe_person(person: Person) -> Facts:
-    return {
-        "issuer": person.issuer,
-        "subject": person.subject,
-        "name": person.name,
-        "groups": [*sorted(person.groups)],
-    }
+    return {"issuer": person.issuer, "subject": person.subject, "name": person.name, "groups": [*sorted(person.groups)]}
 
 
 def read_person(facts: Facts) -> Person:

@@ -30,11 +30,7 @@ Keys = Mapping[str, jwt.PyJWK]  # by their id; a key without one has an empty id
 
 class IssuerKeys:
     def __init__(
-        self,
-        issuer: str,
-        *,
-        fetch: Callable[[str], Keys] | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        self, issuer: str, *, fetch: Callable[[str], Keys] | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._issuer = issuer
         self._fetch = fetch or fetch_keys

@@ -12,16 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from mcp_core.quick_dataclass import dataclass, field, replace
-from ot.ai.messages import (
-    AssistantMessage,
-    Message,
-    Opaque,
-    Text,
-    ToolCall,
-    ToolMessage,
-    ToolResult,
-    UserMessage,
-)
+from ot.ai.messages import AssistantMessage, Message, Opaque, Text, ToolCall, ToolMessage, ToolResult, UserMessage
 from ot.config.assistant import MemorySettings
 
 STOPPED = "[The answer was stopped here.]"

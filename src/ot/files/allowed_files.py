@@ -11,11 +11,11 @@ import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from mcp_core.atomic_write import replacing
+from mcp_core.atomic_write import open_folder, replacing
 from mcp_core.quick_dataclass import dataclass
 from ot.config.loader import LoadedConfig
 from ot.config.paths import FOLDER, SECRETS_FILE
@@ -280,14 +280,9 @@ def items_of(folder: int) -> Iterator[FolderItem]:
                 continue
 
 
-@contextmanager
-def open_here(folder: int) -> Iterator[int]:
+def open_here(folder: int) -> AbstractContextManager[int]:
     """Open the folder of a descriptor that only marks a place, to list it, lock it or write it through."""
-    descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
+    return open_folder(".", within=folder)
 
 
 @contextmanager

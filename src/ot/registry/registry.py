@@ -242,6 +242,15 @@ class ToolRegistry:
         absent = chain.from_iterable(packs.items() for packs in self._absent.values())
         return sorted({*self._packs, *self._late, *(name for name, pack in absent if pack.expected)})
 
+    def replace_problems(self, old: list[PackLoadError], new: list[PackLoadError], origin: str) -> list[PackLoadError]:
+        """Replace what was wrong with the packs of one origin; what is wrong with others stays."""
+        for problem in old:
+            self.problems.remove(problem)
+        for problem in new:
+            self.problems.append(problem)
+            write_log(logging.WARNING, f"{origin}.problem", file=problem.file, line=problem.line, reason=problem.reason)
+        return new
+
     def is_late(self, name: str) -> bool:
         """True if only the name of a pack is known so far."""
         return name in self._late

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from functools import partial
@@ -12,7 +11,7 @@ from pathlib import Path
 from mcp_core.quick_dataclass import dataclass
 from ot.context import current
 from ot.errors import BrokenSkillError, CallError, PackLoadError, ToolError, UntrustedSkillError
-from ot.logs import LogSpan, write_log
+from ot.logs import LogSpan
 from ot.registry.definitions import PackDefinition
 from ot.registry.places import MODEST, OfferedPack, PackPlaces
 from ot.registry.registry import ToolFunction, ToolRegistry
@@ -126,7 +125,8 @@ class SkillLoader:
                 PackLoadError(each.file, each.reason) for content in look.contents for each in content.misplaced
             ]
             broken = [each for each in look.readings.values() if isinstance(each, PackLoadError)]
-            self._replace_problems([*misplaced, *broken, *self._places.offer(MODEST, layers)])
+            problems = [*misplaced, *broken, *self._places.offer(MODEST, layers)]
+            self._problems = self._registry.replace_problems(self._problems, problems, "skills")
             span.add(skills=len(tools), problems=len(self._problems))
 
     def _register(self, pack: PackDefinition) -> None:
@@ -152,15 +152,6 @@ class SkillLoader:
             elif reading is None and self.trust is not None:
                 found[tool] = partial(UntrustedSkillError, PACK, str(self.trust.project), name)
         return found
-
-    def _replace_problems(self, problems: list[PackLoadError]) -> None:
-        """Replace what was wrong with skills; the registry also holds the problems of packs."""
-        for problem in self._problems:
-            self._registry.problems.remove(problem)
-        for problem in problems:
-            self._registry.problems.append(problem)
-            write_log(logging.WARNING, "skills.problem", file=problem.file, line=problem.line, reason=problem.reason)
-        self._problems = problems
 
 
 def _read(found: FoundFile, trusted: TrustedFiles | None) -> Reading:

@@ -40,13 +40,7 @@ _DAY = 24 * 3600.0  # seconds
 class Recorder:
     """Notes what happens; closing it writes what is left."""
 
-    def __init__(
-        self,
-        open_rows: Callable[[], StatRows],
-        *,
-        keep_days: int = 365,
-        interval: float = INTERVAL,
-    ) -> None:
+    def __init__(self, open_rows: Callable[[], StatRows], *, keep_days: int = 365, interval: float = INTERVAL) -> None:
         """`open_rows` gives the rows of the store, and loads what that needs."""
         self._open_rows = open_rows
         self._opened: StatRows | None = None

@@ -77,10 +77,7 @@ def draw_columns(counts: Sequence[tuple[int, int]], *, top: int) -> list[Column]
     step = 100 / (len(counts) or 1)
     return [
         Column(
-            round(place * step + step * _GAP / 2, 3),
-            round(step * (1 - _GAP), 3),
-            _height(good, top),
-            _height(bad, top),
+            round(place * step + step * _GAP / 2, 3), round(step * (1 - _GAP), 3), _height(good, top), _height(bad, top)
         )
         for place, (good, bad) in enumerate(counts)
     ]

@@ -42,13 +42,7 @@ TEXT_RATIO = {
     Kind.CJK: 4.3,
     Kind.DEFINITION: 4.6,
 }
-WIRE_RATIO = {
-    **TEXT_RATIO,
-    Kind.PROSE: 4.6,
-    Kind.CODE: 4.3,
-    Kind.ALPHABET: 17.0,
-    Kind.CJK: 8.4,
-}
+WIRE_RATIO = {**TEXT_RATIO, Kind.PROSE: 4.6, Kind.CODE: 4.3, Kind.ALPHABET: 17.0, Kind.CJK: 8.4}
 MEDIA_TOKENS = 1500  # about what models charge for one full picture
 
 _ESCAPED = re.compile(rb"\\u([0-9a-fA-F]{4})")

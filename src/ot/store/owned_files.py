@@ -11,10 +11,11 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from stat import S_ISREG
 
+from mcp_core.atomic_write import opened
 from mcp_core.file_lock import try_lock
 
 CHAIN = r"(?P<chain>\d{8}T\d{6}-\d+-[0-9a-f]{8})\.(?P<part>\d{4,9})"  # how names of such files begin
@@ -151,14 +152,9 @@ def append_whole(descriptor: int, data: bytes, size: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-@contextmanager
-def open_plain(file: Path) -> Iterator[int]:
+def open_plain(file: Path) -> AbstractContextManager[int]:
     """Open a file for reading, and wait for nothing where somebody has put something else in its place."""
-    descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
+    return opened(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def _list(folder: Path, is_ours: Callable[[str], object]) -> Iterator[tuple[float, int, Path]]:

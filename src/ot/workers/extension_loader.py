@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from mcp_core.quick_dataclass import dataclass
 from ot.errors import BrokenPackError, PackLoadError, UntrustedPackError
-from ot.logs import LogSpan, write_log
+from ot.logs import LogSpan
 from ot.registry.definitions import Cancellation, PackDefinition
 from ot.registry.from_source import parse_name, read_pack
 from ot.registry.names import modest_name
@@ -137,7 +136,7 @@ class ExtensionLoader:
                 for layer in ([look.readings[found] for found in folder.found] for folder in look.contents)
             ]
             problems = [*look.problems(), *self._places.offer("extensions", layers)]
-            self._replace_problems(problems)
+            self._problems = self._registry.replace_problems(self._problems, problems, "extensions")
             self._registry.explain_absent("extensions", {**_broken(look), **self._untrusted(look)})
             for file in self._last.files() - look.files():
                 self._forget(file)
@@ -167,17 +166,6 @@ class ExtensionLoader:
 
     def _folder_of(self, file: Path) -> ToolFolder:
         return next((each for each in self._folders if file.is_relative_to(each.path)), self._folders[-1])
-
-    def _replace_problems(self, problems: list[PackLoadError]) -> None:
-        """Replace what was wrong with extensions; the registry also holds the problems of other packs."""
-        for problem in self._problems:
-            self._registry.problems.remove(problem)
-        for problem in problems:
-            self._registry.problems.append(problem)
-            write_log(
-                logging.WARNING, "extensions.problem", file=problem.file, line=problem.line, reason=problem.reason
-            )
-        self._problems = problems
 
 
 def _untrusted_name(found: FoundFile, trusted: TrustedFiles) -> str:

@@ -16,16 +16,7 @@ from aiomqtt import Client, Message, MqttError
 from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import replace
 from zwave_mcp.address import Address
-from zwave_mcp.backends.backend import (
-    ANSWER_WITHIN,
-    Pending,
-    SetOutcome,
-    keep_connected,
-    read_outcome,
-    word_os_error,
-    write_duration,
-    write_value_id,
-)
+from zwave_mcp.backends import backend
 from zwave_mcp.backends.gateway_messages import DriverInfo, GatewayNode, Reply, read_flag
 from zwave_mcp.backends.messages import read_each, read_json
 from zwave_mcp.backends.topics import TopicIndex, apply_report, parse_topic, request_topic
@@ -50,7 +41,7 @@ class MqttBackend:
         self._address = address
         self._session = secrets.token_hex(4)  # sets our requests apart from those of other programs
         self._client: Client | None = None
-        self._pending = Pending()
+        self._pending = backend.Pending()
         self._asked: dict[str, tuple[str, list[Json]]] = {}
         self._index = TopicIndex()
         self._online: dict[str, bool] = {}
@@ -59,11 +50,11 @@ class MqttBackend:
         self._look = anyio.Event()
 
     async def run(self) -> None:
-        await keep_connected(self._network, self._connect_once)
+        await backend.keep_connected(self._network, self._connect_once)
 
-    async def set_value(self, value_id: ValueId, value: Json, *, transition: float | None) -> SetOutcome:
-        options: list[Json] = [] if transition is None else [{"transitionDuration": write_duration(transition)}]
-        return read_outcome(await self._call("writeValue", _address(value_id), value, *options))
+    async def set_value(self, value_id: ValueId, value: Json, *, transition: float | None) -> backend.SetOutcome:
+        options: list[Json] = [] if transition is None else [{"transitionDuration": backend.write_duration(transition)}]
+        return backend.read_outcome(await self._call("writeValue", _address(value_id), value, *options))
 
     async def poll_value(self, value_id: ValueId) -> Json:
         return await self._call("pollValue", _address(value_id))
@@ -95,7 +86,7 @@ class MqttBackend:
             raise LinkError(f"the broker cannot be used: {_word(error)}") from error
 
     async def _serve(self, client: Client) -> None:
-        self._client, self._pending, self._online, self._look = client, Pending(), {}, anyio.Event()
+        self._client, self._pending, self._online, self._look = client, backend.Pending(), {}, anyio.Event()
         self._used = self._address.gateway
         end: Exception | None = None
         try:
@@ -244,7 +235,7 @@ class MqttBackend:
         except MqttError:
             pending.fail_all()
         try:
-            return await pending.wait(key, ANSWER_WITHIN)
+            return await pending.wait(key, backend.ANSWER_WITHIN)
         finally:
             del self._asked[key]
 
@@ -258,12 +249,12 @@ def _keep_newer(node: Node, before: Node | None) -> None:
 
 
 def _address(value_id: ValueId) -> JsonObject:
-    return {"nodeId": value_id.node, **write_value_id(value_id)}
+    return {"nodeId": value_id.node, **backend.write_value_id(value_id)}
 
 
 def _word(error: Exception | None) -> str:
     """Say in a clause what is wrong; the libraries' texts hold no password."""
     cause = error.__context__ if isinstance(error, MqttError) else error  # the library hides it
     if isinstance(cause, OSError):
-        return word_os_error(cause)
+        return backend.word_os_error(cause)
     return str(error or "") or "no reason is given"

@@ -15,16 +15,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from mcp_core.json_types import Json, JsonObject, mapping_of
 from zwave_mcp.address import Address
-from zwave_mcp.backends.backend import (
-    ANSWER_WITHIN,
-    Pending,
-    SetOutcome,
-    keep_connected,
-    read_outcome,
-    word_os_error,
-    write_duration,
-    write_value_id,
-)
+from zwave_mcp.backends import backend
 from zwave_mcp.backends.messages import read_json
 from zwave_mcp.backends.server_messages import Event, ServerState, Version, apply_event
 from zwave_mcp.errors import LinkError, NotConnectedError, RefusedError, ZwaveError
@@ -46,18 +37,18 @@ class WebSocketBackend:
         self._network = network
         self._address = address
         self._socket: ClientConnection | None = None
-        self._pending = Pending()
+        self._pending = backend.Pending()
         self._knows_times = True
 
     async def run(self) -> None:
-        await keep_connected(self._network, self._connect_once)
+        await backend.keep_connected(self._network, self._connect_once)
 
-    async def set_value(self, value_id: ValueId, value: Json, *, transition: float | None) -> SetOutcome:
+    async def set_value(self, value_id: ValueId, value: Json, *, transition: float | None) -> backend.SetOutcome:
         options: JsonObject = {}
         if transition is not None:
-            options = {"options": {"transitionDuration": write_duration(transition)}}
+            options = {"options": {"transitionDuration": backend.write_duration(transition)}}
         answer = await self._request("node.set_value", **_address(value_id), value=value, **options)
-        return read_outcome(answer.get("result", answer.get("success")))
+        return backend.read_outcome(answer.get("result", answer.get("success")))
 
     async def poll_value(self, value_id: ValueId) -> Json:
         return (await self._request("node.poll_value", **_address(value_id))).get("value")
@@ -131,7 +122,7 @@ class WebSocketBackend:
         except ValidationError as error:
             log.debug("the server's state cannot be read: %s", error)
             raise LinkError("the server's description of its network cannot be read") from error
-        self._socket, self._pending, self._knows_times = socket, Pending(), True
+        self._socket, self._pending, self._knows_times = socket, backend.Pending(), True
         facts: JsonObject = {"version": version.server_version, "schema": schema}
         self._network.connected(state.to_nodes(), state.to_controller(version), facts)
         log.info("connected to %s: server %s, schema %s", self._address.shown, version.server_version, schema)
@@ -172,7 +163,7 @@ class WebSocketBackend:
             await socket.send(json.dumps({"messageId": key, "command": command, **arguments}))
         except ConnectionClosed:
             pending.fail_all()
-        return mapping_of(await pending.wait(key, ANSWER_WITHIN))
+        return mapping_of(await pending.wait(key, backend.ANSWER_WITHIN))
 
 
 async def _exchange(socket: ClientConnection, command: str, **arguments: Json) -> Mapping[str, Json]:
@@ -221,7 +212,7 @@ def _read_refusal(request: str, message: Mapping[str, Json]) -> RefusedError:
 
 
 def _address(value_id: ValueId) -> JsonObject:
-    return {"nodeId": value_id.node, "valueId": write_value_id(value_id)}
+    return {"nodeId": value_id.node, "valueId": backend.write_value_id(value_id)}
 
 
 def _word_link_error(error: Exception) -> str:
@@ -235,5 +226,5 @@ def _word_link_error(error: Exception) -> str:
         case InvalidHandshake():
             return "the server at this address does not accept WebSocket connections"
         case OSError():
-            return word_os_error(error)
+            return backend.word_os_error(error)
     return type(error).__name__

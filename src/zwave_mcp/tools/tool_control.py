@@ -8,17 +8,8 @@ from mcp.server.mcpserver import Context
 from pydantic import Field
 
 from mcp_core import Result, ToolArguments, requires_consent
+from zwave_mcp import controls
 from zwave_mcp.answers import Confirmed, Device, Endpoint, NoBoolean, answered, confirmed, done, house_of
-from zwave_mcp.controls import (
-    Unit,
-    build_dim,
-    build_lock,
-    build_mode,
-    build_switch,
-    build_temperature,
-    name_of,
-    read_percent,
-)
 from zwave_mcp.house import House
 
 
@@ -79,7 +70,7 @@ class DimArgs(ToolArguments):
 class SetTemperatureArgs(ToolArguments):
     device: Device
     temperature: Annotated[float, NoBoolean] = Field(description="In the thermostat's own unit, or in `unit`")
-    unit: Unit | None = Field(default=None, description="C or F, if it is not the thermostat's own")
+    unit: controls.Unit | None = Field(default=None, description="C or F, if it is not the thermostat's own")
     setpoint: str | None = Field(
         default=None, max_length=100, description="Heating, Cooling, …; if left out, that of its current mode"
     )
@@ -100,9 +91,9 @@ async def switch(args: SwitchArgs, ctx: Context[House]) -> Result[Switched]:
     A dimmer that is switched on returns to its last level.
     """
     node, value, _ = await house_of(ctx).carry_out(
-        args.device, lambda node: build_switch(node, on=args.on, endpoint=args.endpoint)
+        args.device, lambda node: controls.build_switch(node, on=args.on, endpoint=args.endpoint)
     )
-    answer: Switched = {**confirmed(node, value), "on": args.on, "level": read_percent(value.value)}
+    answer: Switched = {**confirmed(node, value), "on": args.on, "level": controls.read_percent(value.value)}
     if isinstance(value.value, bool):
         del answer["level"]
     return done(node, answer, f"is {'on' if args.on else 'off'}")
@@ -113,9 +104,10 @@ async def switch(args: SwitchArgs, ctx: Context[House]) -> Result[Switched]:
 async def dim(args: DimArgs, ctx: Context[House]) -> Result[Dimmed]:
     """Set the level of a Z-Wave dimmer or shade in percent; succeeds only after the device reports it."""
     node, value, _ = await house_of(ctx).carry_out(
-        args.device, lambda node: build_dim(node, percent=args.level, seconds=args.seconds, endpoint=args.endpoint)
+        args.device,
+        lambda node: controls.build_dim(node, percent=args.level, seconds=args.seconds, endpoint=args.endpoint),
     )
-    level = read_percent(value.value)
+    level = controls.read_percent(value.value)
     return done(node, {**confirmed(node, value), "on": bool(level), "level": level}, f"is at {level} %")
 
 
@@ -125,7 +117,7 @@ async def set_temperature(args: SetTemperatureArgs, ctx: Context[House]) -> Resu
     """Set the target temperature of a Z-Wave thermostat; succeeds only after the device reports it."""
     node, value, target = await house_of(ctx).carry_out(
         args.device,
-        lambda node: build_temperature(
+        lambda node: controls.build_temperature(
             node, temperature=args.temperature, unit=args.unit, setpoint=args.setpoint, endpoint=args.endpoint
         ),
     )
@@ -133,7 +125,7 @@ async def set_temperature(args: SetTemperatureArgs, ctx: Context[House]) -> Resu
     assert isinstance(aim, int | float)  # else it would not be what was asked for
     answer: TemperatureSet = {
         **confirmed(node, value),
-        "setpoint": name_of(target),
+        "setpoint": controls.name_of(target),
         "temperature": aim,
         "unit": target.unit,
     }
@@ -145,7 +137,7 @@ async def set_temperature(args: SetTemperatureArgs, ctx: Context[House]) -> Resu
 async def set_mode(args: SetModeArgs, ctx: Context[House]) -> Result[ModeSet]:
     """Set the mode of a Z-Wave thermostat by name; succeeds only after the device reports it."""
     node, value, target = await house_of(ctx).carry_out(
-        args.device, lambda node: build_mode(node, mode=args.mode, endpoint=args.endpoint)
+        args.device, lambda node: controls.build_mode(node, mode=args.mode, endpoint=args.endpoint)
     )
     mode = value.text or target.states.get(str(value.value))
     return done(node, {**confirmed(node, value), "mode": mode}, f"is in {mode} mode")
@@ -166,6 +158,6 @@ async def unlock(args: LockArgs, ctx: Context[House]) -> Result[Locked]:
 @answered
 async def _turn(house: House, args: LockArgs, *, locked: bool) -> Result[Locked]:
     node, value, _ = await house.carry_out(
-        args.device, lambda node: build_lock(node, locked=locked, endpoint=args.endpoint)
+        args.device, lambda node: controls.build_lock(node, locked=locked, endpoint=args.endpoint)
     )
     return done(node, {**confirmed(node, value), "locked": locked}, f"is {'locked' if locked else 'unlocked'}")

@@ -49,9 +49,7 @@ class GroupCommit:
     """Writes rows on the thread of a link, in the order in which they were added on whatever threads."""
 
     def __init__(
-        self,
-        soon: Callable[[Callable[[], None], float], None],
-        use: Callable[[Work[None]], Awaitable[None]],
+        self, soon: Callable[[Callable[[], None], float], None], use: Callable[[Work[None]], Awaitable[None]]
     ) -> None:
         """`soon` has something called on the link's thread in some seconds; `use` does work there."""
         self._soon = soon

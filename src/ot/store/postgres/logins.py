@@ -10,7 +10,6 @@ import asyncpg
 
 from mcp_core.json_types import JsonObject
 from ot.store.api_keys import ApiKey
-from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
 from ot.store.sealing import digest_of
 
@@ -29,17 +28,9 @@ class PostgresPendingLogins:
         self._link = link
 
     async def begin(self, state: str, principal: str, server: str, *, seconds: float) -> None:
-        async def begin(connection: Connection) -> None:
-            await connection.execute("DELETE FROM pending_logins WHERE expires < now()")
-            await connection.execute(
-                "INSERT INTO pending_logins VALUES ($1, $2, $3, now() + make_interval(secs => $4))",
-                digest_of(state),
-                principal,
-                server,
-                seconds,
-            )
-
-        await self._link.run(begin)
+        await self._link.fetch("DELETE FROM pending_logins WHERE expires < now()")
+        statement = "INSERT INTO pending_logins VALUES ($1, $2, $3, now() + make_interval(secs => $4))"
+        await self._link.fetch(statement, digest_of(state), principal, server, seconds)
 
     async def bring(self, state: str, principal: str, answer: JsonObject) -> str | None:
         statement = (
@@ -61,15 +52,9 @@ class PostgresEndedSessions:
         self._link = link
 
     async def end(self, session: str, *, seconds: float) -> None:
-        async def end(connection: Connection) -> None:
-            await connection.execute("DELETE FROM ended_sessions WHERE expires < now()")
-            await connection.execute(
-                "INSERT INTO ended_sessions VALUES ($1, now() + make_interval(secs => $2)) ON CONFLICT DO NOTHING",
-                digest_of(session),
-                seconds,
-            )
-
-        await self._link.run(end)
+        await self._link.fetch("DELETE FROM ended_sessions WHERE expires < now()")
+        statement = "INSERT INTO ended_sessions VALUES ($1, now() + make_interval(secs => $2)) ON CONFLICT DO NOTHING"
+        await self._link.fetch(statement, digest_of(session), seconds)
 
     async def has_ended(self, session: str) -> bool:
         return bool(await self._link.fetch("SELECT 1 FROM ended_sessions WHERE session = $1", digest_of(session)))

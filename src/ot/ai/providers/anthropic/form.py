@@ -9,21 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from mcp_core.json_types import Json, JsonObject
-from ot.ai.messages import (
-    AssistantMessage,
-    Message,
-    Opaque,
-    Part,
-    Piece,
-    Request,
-    Spent,
-    Stopped,
-    Text,
-    ToolCall,
-    ToolMessage,
-    ToolResult,
-    UserMessage,
-)
+from ot.ai import messages
 from ot.ai.providers.answers import CUT_OFF, read_arguments
 
 PROVIDER = "anthropic"
@@ -38,7 +24,7 @@ _STOPS: dict[str, Literal["length", "refused"]] = {
 }
 
 
-def render_request(request: Request, model: str) -> JsonObject:
+def render_request(request: messages.Request, model: str) -> JsonObject:
     rendered: JsonObject = {
         "model": model,
         "max_tokens": request.max_tokens,
@@ -59,30 +45,30 @@ def render_request(request: Request, model: str) -> JsonObject:
     return rendered
 
 
-def _render(message: Message) -> JsonObject:
+def _render(message: messages.Message) -> JsonObject:
     match message:
-        case UserMessage():
+        case messages.UserMessage():
             return {"role": "user", "content": _words(message.text)}
-        case AssistantMessage():
+        case messages.AssistantMessage():
             blocks: list[Json] = [block for part in message.parts for block in _render_part(part)]
             return {"role": "assistant", "content": blocks or [{"type": "text", "text": NOTHING}]}
-        case ToolMessage():
+        case messages.ToolMessage():
             return {"role": "user", "content": [_render_result(result) for result in message.results]}
 
 
-def _render_part(part: Part) -> Iterator[JsonObject]:
+def _render_part(part: messages.Part) -> Iterator[JsonObject]:
     match part:
-        case Text():
+        case messages.Text():
             if part.text.strip():
                 yield {"type": "text", "text": part.text}
-        case ToolCall():
+        case messages.ToolCall():
             yield {"type": "tool_use", "id": part.id, "name": part.name, "input": dict(part.arguments)}
-        case Opaque():
+        case messages.Opaque():
             if part.provider == PROVIDER:
                 yield dict(part.data)
 
 
-def _render_result(result: ToolResult) -> JsonObject:
+def _render_result(result: messages.ToolResult) -> JsonObject:
     content: list[Json] = [{"type": "text", "text": _words(result.text)}]
     for image in result.images:
         if image.mime_type in _PICTURES and len(image.data) <= _LARGEST_PICTURE:
@@ -103,10 +89,10 @@ class TurnReader:
         self._blocks: dict[int, JsonObject] = {}
         self._json: dict[int, list[str]] = {}
         self._calls: list[tuple[JsonObject, str]] = []
-        self._spent = Spent()
+        self._spent = messages.Spent()
         self._stop = "end_turn"
 
-    def read(self, event: Any) -> Iterator[Piece]:
+    def read(self, event: Any) -> Iterator[messages.Piece]:
         match getattr(event, "type", None):
             case "message_start":
                 yield self._count(getattr(event.message, "usage", None))
@@ -123,24 +109,24 @@ class TurnReader:
                 for index in list(self._blocks):  # a server that forgot to say that a block is over
                     yield from self._finish(index)
                 yield from itertools.starmap(self._read_call, self._calls)
-                yield Stopped(_STOPS.get(str(self._stop), "done"))
+                yield messages.Stopped(_STOPS.get(str(self._stop), "done"))
 
-    def _open(self, event: Any) -> Iterator[Piece]:
+    def _open(self, event: Any) -> Iterator[messages.Piece]:
         block = event.content_block
         kind = getattr(block, "type", None)
         if kind == "text":
             if text := _text(block, "text"):
-                yield Text(text)
+                yield messages.Text(text)
         elif kind in ("tool_use", "thinking", "redacted_thinking"):
             self._blocks[event.index] = block.to_dict(warnings=False)
             self._json[event.index] = []
 
-    def _extend(self, event: Any) -> Iterator[Piece]:
+    def _extend(self, event: Any) -> Iterator[messages.Piece]:
         delta, block = event.delta, self._blocks.get(event.index)
         match getattr(delta, "type", None):
             case "text_delta":
                 if text := _text(delta, "text"):
-                    yield Text(text)
+                    yield messages.Text(text)
             case "input_json_delta" if block is not None:
                 self._json[event.index].append(_text(delta, "partial_json"))
             case "thinking_delta" if block is not None:
@@ -148,7 +134,7 @@ class TurnReader:
             case "signature_delta" if block is not None:
                 block["signature"] = _text(delta, "signature")
 
-    def _finish(self, index: int) -> Iterator[Piece]:
+    def _finish(self, index: int) -> Iterator[messages.Piece]:
         block = self._blocks.pop(index, None)
         if block is None:
             return
@@ -156,19 +142,19 @@ class TurnReader:
             # Why it may be incomplete is told later.
             self._calls.append((block, "".join(self._json.pop(index, ()))))
         elif block.get("signature") or block["type"] == "redacted_thinking":
-            yield Opaque(PROVIDER, block)
+            yield messages.Opaque(PROVIDER, block)
 
-    def _read_call(self, block: Mapping[str, Json], written: str) -> ToolCall:
+    def _read_call(self, block: Mapping[str, Json], written: str) -> messages.ToolCall:
         given = written if written.strip() else json.dumps(block.get("input") or {})
         arguments, problem = read_arguments(given)
         if problem and self._stop == "max_tokens":
             problem = CUT_OFF
-        return ToolCall(str(block.get("id") or ""), str(block.get("name") or ""), arguments, problem)
+        return messages.ToolCall(str(block.get("id") or ""), str(block.get("name") or ""), arguments, problem)
 
-    def _count(self, usage: object) -> Spent:
+    def _count(self, usage: object) -> messages.Spent:
         """Update the counts, which are running totals; what an event does not mention stays as it was."""
         known = self._spent
-        self._spent = Spent(
+        self._spent = messages.Spent(
             _number(usage, "input_tokens", known.input_tokens),
             _number(usage, "output_tokens", known.output_tokens),
             _number(usage, "cache_read_input_tokens", known.cache_read_tokens),

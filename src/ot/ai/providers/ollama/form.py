@@ -7,20 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from mcp_core.json_types import Json, JsonObject, list_of, mapping_of
-from ot.ai.messages import (
-    AssistantMessage,
-    Message,
-    Opaque,
-    Piece,
-    Request,
-    Spent,
-    Stopped,
-    Text,
-    ToolCall,
-    ToolMessage,
-    ToolOffer,
-    UserMessage,
-)
+from ot.ai import messages
 from ot.ai.providers.answers import check_arguments
 
 if TYPE_CHECKING:
@@ -31,44 +18,44 @@ _KEPT = frozenset({"type", "enum", "items", "description", "title", "default"})
 _DETAILS = 400  # characters of a schema that go into a description
 
 
-def render_messages(request: Request) -> list[JsonObject]:
+def render_messages(request: messages.Request) -> list[JsonObject]:
     """Return the conversation; results stand in the order of their calls, since Ollama has no ids."""
     system: list[JsonObject] = [{"role": "system", "content": request.system}] if request.system else []
     return [*system, *(one for message in request.messages for one in _render(message))]
 
 
-def render_tools(request: Request) -> list[JsonObject] | None:
+def render_tools(request: messages.Request) -> list[JsonObject] | None:
     """Return the tools; a model that may not call any is not shown them."""
     if not request.tools or not request.may_call:
         return None
     return [_render_tool(tool) for tool in request.tools]
 
 
-def _render(message: Message) -> Iterator[JsonObject]:
+def _render(message: messages.Message) -> Iterator[JsonObject]:
     match message:
-        case UserMessage():
+        case messages.UserMessage():
             yield {"role": "user", "content": message.text}
-        case AssistantMessage():
+        case messages.AssistantMessage():
             yield _render_turn(message)
-        case ToolMessage():
+        case messages.ToolMessage():
             for result in message.results:
                 words = result.text if result.ok else f"Error: {result.text}"
                 yield {"role": "tool", "content": words, "tool_name": result.call.name}
 
 
-def _render_turn(message: AssistantMessage) -> JsonObject:
+def _render_turn(message: messages.AssistantMessage) -> JsonObject:
     turn: JsonObject = {"role": "assistant", "content": message.text}
     if message.calls:
         turn["tool_calls"] = [
             {"function": {"name": call.name, "arguments": dict(call.arguments)}} for call in message.calls
         ]
     for part in message.parts:
-        if isinstance(part, Opaque) and part.provider == PROVIDER:
+        if isinstance(part, messages.Opaque) and part.provider == PROVIDER:
             turn.update(part.data)
     return turn
 
 
-def _render_tool(tool: ToolOffer) -> JsonObject:
+def _render_tool(tool: messages.ToolOffer) -> JsonObject:
     parameters = tool.parameters
     properties = mapping_of(parameters["properties"])
     shown: JsonObject = {
@@ -109,20 +96,20 @@ class TurnReader:
     def __init__(self) -> None:
         self._thinking: list[str] = []
 
-    def read(self, part: ChatResponse) -> Iterator[Piece]:
+    def read(self, part: ChatResponse) -> Iterator[messages.Piece]:
         message = part.message
         if message.thinking:
             self._thinking.append(message.thinking)
         if message.content:
-            yield Text(message.content)
+            yield messages.Text(message.content)
         for call in message.tool_calls or ():
             arguments, problem = check_arguments(dict(call.function.arguments))
-            yield ToolCall("", call.function.name, arguments, problem)
+            yield messages.ToolCall("", call.function.name, arguments, problem)
         if part.done:
             if self._thinking:
-                yield Opaque(PROVIDER, {"thinking": "".join(self._thinking)})
-            yield Spent(_count(part.prompt_eval_count), _count(part.eval_count))
-            yield Stopped("length" if part.done_reason == "length" else "done")
+                yield messages.Opaque(PROVIDER, {"thinking": "".join(self._thinking)})
+            yield messages.Spent(_count(part.prompt_eval_count), _count(part.eval_count))
+            yield messages.Stopped("length" if part.done_reason == "length" else "done")
 
 
 def _count(number: int | None) -> int:

@@ -8,25 +8,14 @@ from typing import Literal
 
 from mcp_core.json_types import Json, JsonObject, list_of, mapping_of
 from mcp_core.quick_dataclass import dataclass
-from ot.ai.messages import (
-    AssistantMessage,
-    Message,
-    Piece,
-    Request,
-    Spent,
-    Stopped,
-    Text,
-    ToolCall,
-    ToolMessage,
-    UserMessage,
-)
+from ot.ai import messages
 from ot.ai.providers.answers import CUT_OFF, read_arguments
 
 PROVIDER = "openai"
 _STOPS: dict[str, Literal["length", "refused"]] = {"length": "length", "content_filter": "refused"}
 
 
-def render_request(request: Request, model: str, *, limit_name: str) -> JsonObject:
+def render_request(request: messages.Request, model: str, *, limit_name: str) -> JsonObject:
     """Return the body of a request; `limit_name` is what the server calls the limit of tokens."""
     system: list[JsonObject] = [{"role": "system", "content": request.system}] if request.system else []
     rendered: JsonObject = {
@@ -49,22 +38,22 @@ def render_request(request: Request, model: str, *, limit_name: str) -> JsonObje
     return rendered
 
 
-def _render(message: Message) -> Iterator[JsonObject]:
+def _render(message: messages.Message) -> Iterator[JsonObject]:
     match message:
-        case UserMessage():
+        case messages.UserMessage():
             yield {"role": "user", "content": message.text}
-        case AssistantMessage():
+        case messages.AssistantMessage():
             turn: JsonObject = {"role": "assistant", "content": message.text}
             if message.calls:
                 turn["tool_calls"] = [_render_call(call) for call in message.calls]
             yield turn
-        case ToolMessage():
+        case messages.ToolMessage():
             for result in message.results:
                 words = result.text if result.ok else f"Error: {result.text}"
                 yield {"role": "tool", "tool_call_id": result.call.id, "content": words}
 
 
-def _render_call(call: ToolCall) -> JsonObject:
+def _render_call(call: messages.ToolCall) -> JsonObject:
     arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
@@ -84,12 +73,12 @@ class TurnReader:
         self._stop = ""
         self._declined = False
 
-    def read(self, chunk: Json) -> Iterator[Piece]:
+    def read(self, chunk: Json) -> Iterator[messages.Piece]:
         choices = list_of(_part(chunk, "choices"))
         delta = _part(choices[0], "delta") if choices else None
         for text in (_text(delta, "content"), _text(delta, "refusal")):
             if text:
-                yield Text(text)
+                yield messages.Text(text)
         self._declined |= bool(_text(delta, "refusal"))
         for number, part in enumerate(list_of(_part(delta, "tool_calls"))):
             index, function = _part(part, "index"), _part(part, "function")
@@ -102,9 +91,9 @@ class TurnReader:
         if isinstance(usage, dict):
             sent = _number(usage, "prompt_tokens")
             cached = min(_number(_part(usage, "prompt_tokens_details"), "cached_tokens"), sent)
-            yield Spent(sent - cached, _number(usage, "completion_tokens"), cache_read_tokens=cached)
+            yield messages.Spent(sent - cached, _number(usage, "completion_tokens"), cache_read_tokens=cached)
 
-    def end(self) -> Iterator[Piece]:
+    def end(self) -> Iterator[messages.Piece]:
         """Yield the calls and the end of the turn, now that the stream is over; nothing if it was not complete."""
         if not self._stop:
             return
@@ -112,8 +101,8 @@ class TurnReader:
             arguments, problem = read_arguments(call.arguments if call.arguments.strip() else "{}")
             if problem and self._stop == "length":
                 problem = CUT_OFF
-            yield ToolCall(call.id, call.name, arguments, problem)
-        yield Stopped("refused" if self._declined else _STOPS.get(self._stop, "done"))
+            yield messages.ToolCall(call.id, call.name, arguments, problem)
+        yield messages.Stopped("refused" if self._declined else _STOPS.get(self._stop, "done"))
 
 
 def _part(value: Json, name: str) -> Json:
