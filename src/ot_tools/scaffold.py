@@ -15,7 +15,7 @@ from ot.skills.draft import LONGEST_SHOWN, Draft, keep_on_shelf
 from ot.skills.new_skill import NewSkill, write_text
 from ot.skills.skill_loader import SkillLoader
 from ot.store.shelf import Shelf
-from ot.trust.project_trust import trust_command
+from ot.trust.untrusted import trust_command
 from ot.values import Arguments
 from ot.workers.extension_loader import ExtensionLoader
 from ot.workers.new_extension import check_name, write_extension

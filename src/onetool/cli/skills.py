@@ -41,7 +41,7 @@ from ot.skills.new_skill import NewSkill, write_text
 from ot.skills.recording import Recording, find_changed, read_recording, recording_of, write_recording
 from ot.skills.skill_file import Skill
 from ot.skills.skill_loader import SkillLoader
-from ot.trust.project_trust import trust_command
+from ot.trust.untrusted import trust_command
 
 _WENT_WELL = ("value", "nothing")
 

@@ -14,7 +14,7 @@ from mcp_core.nearest_names import nearest
 from ot import errors
 from ot.config.mistakes import EntryPath, Mistake
 from ot.logs import word_incident
-from ot.trust.project_trust import trust_command
+from ot.trust.untrusted import trust_command
 from ot_sdk.failures import builtin_name
 
 NAMES_SHOWN = 40

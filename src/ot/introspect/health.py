@@ -24,7 +24,8 @@ from ot.kernel.supply import KernelSupply
 from ot.proxy import Servers
 from ot.registry.registry import ToolRegistry
 from ot.registry.tool_threads import ToolThreads
-from ot.trust.project_trust import Comparison, trust_command
+from ot.trust.project_trust import Comparison
+from ot.trust.untrusted import trust_command
 from ot.workers.pool import WorkerPool
 
 if TYPE_CHECKING:

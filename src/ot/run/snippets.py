@@ -16,7 +16,7 @@ from types import MappingProxyType
 from mcp_core.quick_dataclass import dataclass
 from ot.config.models import SnippetParameter, SnippetSettings
 from ot.errors import SnippetError, UnknownSnippetError, UntrustedSnippetError, WrongSnippetError
-from ot.trust.project_trust import Untrusted
+from ot.trust.untrusted import Untrusted
 
 _INVOCATION = re.compile(r"\s*+\$(?P<name>[^\W\d][\w-]*+)(?=\s|\Z)")
 _ARGUMENT = re.compile(

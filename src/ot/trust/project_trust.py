@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from mcp_core.quick_dataclass import dataclass
 from ot.errors import ConfigError
 from ot.trust.store import TrustRecord, TrustStore
+from ot.trust.untrusted import trust_command
 
 MOST_FILES = 2000
 MOST_BYTES = 5_000_000  # of one file
@@ -78,32 +78,6 @@ def _names(folder: Path) -> Iterator[str]:
         for name in sorted([*files, *links]):
             if not name.endswith((".pyc", ".pyo")):
                 yield Path(parent, name).relative_to(folder).as_posix()
-
-
-@dataclass(frozen=True, slots=True)
-class Untrusted:
-    """The configuration of a project, as far as it is not in force; its tools are listed elsewhere."""
-
-    project: Path
-    files: tuple[str, ...] = ()  # nobody has trusted them: not read, or only for names
-    changed: tuple[str, ...] = ()  # in force as they were when they were trusted
-    broken: tuple[str, ...] = ()  # what is wrong with files that nobody has trusted
-    servers: tuple[str, ...] = ()
-    snippets: tuple[str, ...] = ()
-    aliases: frozenset[str] = frozenset()  # these are read, and give way to everything else
-
-    def __bool__(self) -> bool:
-        return bool(self.files or self.changed)
-
-    @property
-    def remedy(self) -> str:
-        """The command that a person can type."""
-        return trust_command(self.project)
-
-
-def trust_command(project: Path) -> str:
-    """Return the command that shows a project to a person and asks whether to trust it."""
-    return f"onetool trust {shlex.quote(str(project))}"
 
 
 @dataclass(frozen=True, slots=True)

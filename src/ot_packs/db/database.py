@@ -204,7 +204,10 @@ def _database_of_files(allowed: AllowedFiles, path: Paths, write: bool) -> Datab
 def _configured_file(name: str, file: str, write: bool) -> Database:  # noqa: FBT001 - for a thread
     real = Path(file).resolve()
     try:
-        header = real.open("rb").read(32) if real.exists() else b""
+        with real.open("rb") as stream:
+            header = stream.read(32)
+    except FileNotFoundError:
+        header = b""
     except OSError as error:
         raise ToolError(f"packs.db.connections.{name}: {error.strerror}") from error
     return _files_database(name, [str(real)], [_kind_of(str(real), header, write=write)], write=write, outside=True)
