@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 import anyio
@@ -16,8 +17,10 @@ from ot.proxy.authorisation.landing import Landing, LoginListener, TeamLanding
 from ot.proxy.authorisation.login import Login, open_login
 from ot.proxy.plan import PATIENCE, ConnectionPlan
 from ot.services.trusted_roots import trusted_roots
+from ot_confinement.hosts import Address, is_public
 
 _REFUSALS = (401, 403)
+_LOOKUP = 5.0  # seconds
 _RENEWAL = 20.0  # seconds; others who need the token wait meanwhile, and so does whoever closes the connection
 
 
@@ -35,7 +38,7 @@ class Authorisation(OAuthClientProvider):
         self, url: str, metadata: OAuthClientMetadata, *, login: Login, landing: Landing, plan: ConnectionPlan
     ) -> None:
         async def send(address: str) -> None:
-            _check_way(address, url)
+            await _check_way(address, url)
             await landing.open(address)
             try:
                 await plan.authorise(address)
@@ -84,7 +87,7 @@ class Authorisation(OAuthClientProvider):
             if refusal is not None and outgoing is request and self.context.current_tokens is sent_with:
                 outgoing = await flow.asend(refusal)  # it would only be refused again
             while True:
-                _check_way(str(outgoing.url), self.context.server_url)
+                await _check_way(str(outgoing.url), self.context.server_url)
                 response = yield outgoing
                 outgoing = await flow.asend(response)
         except StopAsyncIteration:
@@ -110,7 +113,7 @@ class Authorisation(OAuthClientProvider):
                 return
             roots = await anyio.to_thread.run_sync(trusted_roots)
             request = await self._refresh_token()
-            _check_way(str(request.url), self.context.server_url)
+            await _check_way(str(request.url), self.context.server_url)
             with anyio.fail_after(_RENEWAL, shield=True):
                 async with httpx2.AsyncClient(timeout=_RENEWAL, verify=roots) as client:
                     await self._handle_refresh_response(await client.send(request))
@@ -127,15 +130,33 @@ class Authorisation(OAuthClientProvider):
         return True
 
 
-def _check_way(address: str, server: str) -> None:
-    """Let a server lead us, and a browser, only where TLS does, if it is reached by TLS itself; raises OAuthFlowError.
+async def _check_way(address: str, server: str) -> None:
+    """Let a server lead us, and a browser, only where everybody can go, if it is there itself; raises OAuthFlowError.
 
-    It chooses the addresses of its login. What answers without TLS is often meant for this network only, such as the
-    place where a cloud keeps the credentials of its machines.
+    It chooses the addresses of its login. What answers without TLS, or in a private network, is often meant for that
+    network only, such as the place where a cloud keeps the credentials of its machines.
     """
-    scheme = urlsplit(address).scheme
-    if scheme != "https" and not (scheme == "http" and urlsplit(server).scheme == "http"):
+    way, own = urlsplit(address), urlsplit(server)
+    if way.scheme != "https" and not (way.scheme == "http" and own.scheme == "http"):
         raise OAuthFlowError("its login leads to an address that does not begin with https://")
+    if way.hostname == own.hostname:
+        return
+    inside = [found for found in await _resolve(way.hostname) if not is_public(found)]
+    if not inside:
+        return
+    around = [found for found in await _resolve(own.hostname) if not is_public(found)]
+    if not around or any(found.is_link_local for found in inside) != any(found.is_link_local for found in around):
+        raise OAuthFlowError(f"its login leads to {way.hostname}, a private address ({inside[0]})")
+
+
+async def _resolve(host: str | None) -> list[Address]:
+    """Return the addresses of a host; none for a name that only a proxy knows."""
+    try:
+        with anyio.fail_after(_LOOKUP):
+            found = await anyio.getaddrinfo(host, None)
+    except (OSError, UnicodeError, TimeoutError):
+        return []
+    return [ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
 
 
 async def build_authorisation(plan: ConnectionPlan) -> httpx2.Auth | None:
