@@ -101,6 +101,11 @@ class LogSpan:
         write_span(self._level, self._name, self.status, self.duration, self._fields)
 
 
+def logs_content() -> bool:
+    """True if lines may hold what tools read and write: at the level `debug`, which a person has chosen."""
+    return _LOGGER.isEnabledFor(logging.DEBUG)
+
+
 def write_span(level: int, name: str, status: str, seconds: float, fields: Mapping[str, object]) -> None:
     """Log one line about something that has ended."""
     if _LOGGER.isEnabledFor(level):

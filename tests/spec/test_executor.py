@@ -52,7 +52,22 @@ async def test_a_call_is_logged_with_name_arguments_time_and_result(log: Path) -
 
     [line] = log.read_text().splitlines()
     assert " INFO    demo.upper status=ok ms=" in line
-    assert "arguments={'text': 'hello you'} result='HELLO YOU'" in line
+    assert "arguments={'text': 'hello you'} result=<9 characters>" in line
+
+
+@pytest.mark.scenario("executor/centralized-tool-execution/log-tool-execution")
+async def test_content_of_arguments_and_results_is_logged_at_debug_only(log: Path) -> None:
+    diary = "Dear diary, " + "nobody is to read this " * 3
+    async with open_executor() as opened:
+        await opened.executor.execute("demo.upper", {"text": diary})
+        quiet = log.read_text()
+        logging.getLogger("ot").setLevel(logging.DEBUG)
+        await opened.executor.execute("demo.upper", {"text": diary})
+        logging.getLogger("ot").setLevel(logging.NOTSET)
+
+    assert "nobody" not in quiet.lower()
+    assert f"arguments={{'text': <{len(diary)} characters>}} result=<{len(diary)} characters>" in quiet
+    assert "result='DEAR DIARY, NOBODY IS" in log.read_text()
 
 
 @pytest.mark.scenario("executor/centralized-tool-execution/handle-unknown-tool")

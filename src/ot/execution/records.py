@@ -15,11 +15,12 @@ from ot.errors import CallError, OneToolError
 from ot.execution.call import Call, Delivery, Step
 from ot.execution.wording import word_error
 from ot.journal.run_journal import INLINE
-from ot.logs import write_log, write_span
+from ot.logs import logs_content, write_log, write_span
 from ot.registry.definitions import LearntFrom
 from ot.shapes.shapes import Shapes
 from ot.stats.recorder import UNKNOWN_TOOL, Recorder
 from ot.tasks.large_values import FileValue, aside_if_large, is_large
+from ot.text.log_text import Outline
 from ot.text.redaction import Redactor
 from ot.values import ToolValue, expanded
 
@@ -68,7 +69,10 @@ class ShapeStep(Step):
 
 
 class RecordStep(Step):
-    """Writes each call into the log, and notes it for the statistics where those are kept."""
+    """Writes each call into the log, and notes it for the statistics where those are kept.
+
+    Only at the level `debug` does a line hold what was read or written.
+    """
 
     __slots__ = ("_recorder",)
 
@@ -77,11 +81,12 @@ class RecordStep(Step):
 
     def end(self, call: Call, error: BaseException | None = None) -> None:
         seconds, level, status = call.seconds, logging.INFO, "ok"
-        fields: dict[str, object] = {"arguments": call.arguments}
+        whole = logs_content()
+        fields: dict[str, object] = {"arguments": call.arguments if whole else Outline(call.arguments, arguments=True)}
         if call.positional:
-            fields["positional"] = call.positional
+            fields["positional"] = call.positional if whole else Outline(call.positional, arguments=True)
         if error is None:
-            fields["result"] = call.value
+            fields["result"] = call.value if whole else Outline(call.value)
         else:
             level = logging.WARNING if isinstance(error, Exception) else level
             status = type(error).__name__

@@ -30,7 +30,6 @@ from ot.journal.journal import RESUME, Journal, word_arguments, word_call
 from ot.journal.recorded import CallOutcome, RecordedCall
 from ot.journal.reuse import JournalledValue, Replay, Reuse, Unknown
 from ot.journal.run_journal import INLINE, RunJournal
-from ot.results.store import mask
 from ot.tasks.large_values import LARGE_MESSAGE, FileValue, aside
 from ot.text.redaction import Redactor
 from ot.values import Arguments, ToolValue
@@ -121,7 +120,7 @@ class ResumeStep(RunStep):
         return self._masked(value) if value is not None else None
 
     def _masked(self, value: bytes) -> bytes:
-        return b"".join(mask([value], self._redactor.known))
+        return b"".join(self._redactor.pieces([value]))
 
     def _mark(self, call: Call, found: RecordedCall) -> None:
         """Let the client have read what it now gets, as if the call had been made."""

@@ -1,21 +1,16 @@
-"""ResultStore: results under handles, redacted, with their facts, and gone after a while; and the text in their place.
-
-Known secret values become `***` in bytes that pass by. Searching bytes for a fixed text is fast and lets others run
-between pieces; a regular expression over ten megabytes would stop the server for half a second.
-"""
+"""ResultStore: results under handles, redacted, with their facts, gone after a while; and the text in their place."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
 import anyio.to_thread
 
-from mcp_core.known_secrets import MASK
 from mcp_core.quick_dataclass import dataclass
 from ot.config.models import ResultSettings
 from ot.errors import ResultNotKeptError, ToolError, UnknownResultError
@@ -28,44 +23,10 @@ from ot.values import ToolValue
 from ot_kernel.stored_form import TEXT, kind_of, write_form
 from ot_kernel.values import encode
 
-_MASK = MASK.encode()
 LARGEST = 256 * 1024 * 1024  # bytes of one result, whatever the store may hold
 MOST_BYTES = 4_000  # of the text in place of a result
 _FOR_WORDS = 700  # of them
 _MOST_LINES = 200
-
-
-def mask(pieces: Iterable[bytes], secrets: Iterable[str]) -> Iterator[bytes]:
-    """The same bytes in other pieces, without secrets, also where a piece ends in the middle of one."""
-    wanted = sorted({secret.encode("utf-8", "surrogatepass") for secret in secrets}, key=len, reverse=True)
-    if not wanted:
-        yield from pieces
-        return
-    overlap = len(wanted[0]) - 1
-    held = b""
-    for piece in pieces:
-        data = held + piece
-        done, held = _mask_up_to(data, max(len(data) - overlap, 0), wanted)
-        yield done
-    yield _mask_up_to(held, len(held), wanted)[0]
-
-
-def _mask_up_to(data: bytes, end: int, wanted: list[bytes]) -> tuple[bytes, bytes]:
-    """Mask every secret that begins before `end`; gives that, and the rest. Of two that begin together, the longer."""
-    places = {secret: data.find(secret) for secret in wanted}
-    parts: list[bytes] = []
-    position = 0
-    while places:
-        for secret in [secret for secret, place in places.items() if place < position]:
-            places[secret] = data.find(secret, position)
-        places = {secret: place for secret, place in places.items() if 0 <= place < end}
-        if not places:
-            break
-        first = min(places, key=lambda secret: (places[secret], -len(secret)))
-        parts += [data[position : places[first]], _MASK]
-        position = places[first] + len(first)
-    parts.append(data[position:end])
-    return b"".join(parts), data[max(position, end) :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +133,7 @@ class ResultStore:
     ) -> Facts:
         try:
             writer, limit = ContentWriter(descriptor), min(self._settings.max_size, LARGEST)
-            for piece in mask(pieces, self.redactor.known):
+            for piece in self.redactor.pieces(pieces):
                 if writer.size + len(piece) > limit:
                     raise ResultNotKeptError(f"it is larger than {limit // 1024**2} MB (results.max_size)")
                 writer.write(piece)

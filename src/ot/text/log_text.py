@@ -10,12 +10,33 @@ from pathlib import PurePath
 from mcp_core.json_types import Json
 
 TEXT_LIMIT = 200
+_SHORT_TEXT = 60
 TOTAL_LIMIT = 1000
 ITEM_LIMIT = 8
 DEPTH_LIMIT = 3
 _SHORT = frozenset({bool, float, type(None)})
 # Redaction must see a secret whole: this much is looked at beyond the cut. Longer secrets do not exist in practice.
 _MARGIN = 8192
+
+
+class Outline:
+    """A value of which a line shows the type and the size only: what tools read and write is nobody else's business.
+
+    Of `arguments` it shows what is short, such as paths and names, but not texts and collections.
+    """
+
+    __slots__ = ("_arguments", "_value")
+
+    def __init__(self, value: object, *, arguments: bool = False) -> None:
+        self._value = value
+        self._arguments = arguments
+
+    def __str__(self) -> str:
+        if self._arguments and isinstance(self._value, Mapping):
+            return f"{{{', '.join(f'{name!r}: {_short(item)}' for name, item in self._value.items())}}}"
+        if self._arguments and isinstance(self._value, (list, tuple)):
+            return f"[{', '.join(map(_short, self._value))}]"
+        return _outline(self._value)
 
 
 def brief(value: object, redact: Callable[[str], str] | None = None) -> str:
@@ -46,6 +67,8 @@ def brief_fact(value: object, redact: Callable[[str], str]) -> Json:
 
 
 def _brief(value: object, redact: Callable[[str], str] | None, depth: int) -> str:
+    if type(value) is Outline:
+        return str(value)
     if type(value) in _SHORT:
         return repr(value)
     if type(value) is str:
@@ -65,6 +88,22 @@ def _brief(value: object, redact: Callable[[str], str] | None, depth: int) -> st
         return f"<{len(value)} bytes>"
     if isinstance(value, (str, PurePath)):
         return _brief_text(str.__str__(value) if isinstance(value, str) else str(value), redact)
+    return f"<{type(value).__name__}>"
+
+
+def _short(value: object) -> str:
+    if type(value) is str and len(value) <= _SHORT_TEXT and value.isprintable():
+        return repr(value)
+    return _brief(value, None, 0) if type(value) in _SHORT or type(value) is int else _outline(value)
+
+
+def _outline(value: object) -> str:
+    if isinstance(value, str):
+        return f"<{len(value)} characters>"
+    if isinstance(value, (bytes, bytearray)):
+        return f"<{len(value)} bytes>"
+    if isinstance(value, (Mapping, list, tuple, set, frozenset)):
+        return f"<{len(value)} items>"
     return f"<{type(value).__name__}>"
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
+import re
 import string
 from collections.abc import Callable
 from urllib.parse import quote, quote_plus
@@ -65,6 +67,87 @@ def test_base64_of_something_around_a_secret_does_not_give_it_away(before: bytes
         # Of the characters that are left, at most one at each side holds bits of the secret, and never all of a byte.
         assert len(head) <= -(-len(before) * 8 // 6)
         assert len(tail.rstrip("=")) <= -(-len(after) * 8 // 6) + 1
+
+
+def json_forms(letter: str) -> list[str]:
+    code = f"{ord(letter):04x}"
+    return [
+        json.dumps(letter)[1:-1],
+        f"\\u{code}",
+        f"\\u{code.upper()}",
+        f"\\\\u{code}",
+        *(["\\/"] if letter == "/" else []),
+    ]
+
+
+def address_forms(letter: str) -> list[str]:
+    code = f"%{ord(letter):02x}"
+    return [quote(letter, safe=""), code, code.upper(), f"%25{code[1:]}", *(["+"] if letter == " " else [])]
+
+
+ESCAPES: list[Callable[[str], list[str]]] = [
+    json_forms,
+    address_forms,
+    lambda letter: [html.escape(letter), f"&#{ord(letter)};"],
+]
+# No letter twice, so that no part of a secret is another one's.
+secrets_of_signs = st.lists(
+    st.sampled_from(string.ascii_letters + string.digits + " +/=-_.~\"'\\%&?#@\n"), min_size=6, unique=True
+)
+
+
+@given(secrets_of_signs, st.data(), st.sampled_from(["", "x" * 3, '{"a": "b\\n"} %20 &amp; ' * 60]))
+@unhurried
+def test_nothing_is_left_of_a_secret_whatever_escapes_are_mixed(
+    letters: list[str], data: st.DataObject, around: str
+) -> None:
+    choose = st.sampled_from(ESCAPES).flatmap(lambda forms: st.sampled_from(range(2)).map(lambda plain: (forms, plain)))
+    written = [
+        data.draw(st.sampled_from(forms(letter))) if escaped else letter
+        for letter in letters
+        for forms, escaped in [data.draw(choose)]
+    ]
+    redactor = KnownSecrets(["".join(letters), "another secret"])
+
+    masked = redactor.text(f"{around}<{''.join(written)}>{around}")
+
+    assert masked == f"{around}<***>{around}"
+
+
+@given(secrets_of_signs.map("".join), st.binary(max_size=90), st.integers(4, 76), st.data())
+@unhurried
+def test_base64_in_lines_does_not_give_a_secret_away(
+    secret: str, before: bytes, width: int, data: st.DataObject
+) -> None:
+    encode = data.draw(st.sampled_from([base64.b64encode, base64.urlsafe_b64encode]))
+    end = data.draw(st.sampled_from(["\n", "\r\n", "\n    ", "\\n", "\\r\\n", "\\\\n", "%0A", "%0d%0a"]))
+    slash = data.draw(st.sampled_from(["/", "\\/", "\\u002f", "%2F"]))
+    text = encode(before + secret.encode() + b"\0\0\0").decode()
+    lines = [text[at : at + width].replace("/", slash) for at in range(0, len(text), width)]
+
+    masked = KnownSecrets([secret]).text(end.join(lines))
+
+    head, found, tail = masked.partition("***")
+    assert found
+    left = [re.sub(r"\\u002f|%2F|\\+/", "/", part) for part in (head, tail)]
+    left = [re.sub(r"\\+r\\+n|\\+n|%0[AaDd]|\s", "", part) for part in left]
+    assert len(left[0]) <= -(-len(before) * 8 // 6)
+    assert len(left[1].rstrip("=")) <= 5
+
+
+PIECES = ["abcdef", "abcdefghij", "efgh-x", "a", "abcde", "ghij", "-x", "\n", "é", "\\u0061", "%62", "\\"]
+
+
+@given(st.lists(st.sampled_from(PIECES)), st.lists(st.integers(1, 9)))
+def test_no_secret_passes_wherever_pieces_end(parts: list[str], sizes: list[int]) -> None:
+    whole = "".join(parts).encode()
+    pieces, start = [], 0
+    for size in [*sizes, len(whole)]:
+        pieces.append(whole[start : start + size])
+        start += size
+    secrets = KnownSecrets(PIECES[:3])
+
+    assert b"".join(secrets.pieces(pieces)).decode() == secrets.text(whole.decode())
 
 
 def test_a_long_text_is_masked_like_a_short_one() -> None:
