@@ -20,6 +20,7 @@ from ot.config.loader import load_config
 from ot.config.models import Config
 from tests.demo_pack import give_demo, with_demo
 from tests.e2e.raw_server import WAIT, RawServer, environment_of
+from tests.models.terminal import in_terminal
 from tests.preloaded import preloaded_command, run_preloaded
 from tests.trusting import trust_project
 
@@ -424,3 +425,20 @@ def test_an_answer_acts_on_no_terminal_and_reaches_a_program_as_it_is(onetool: O
     os.close(controller)
     assert shown == "\ufffd[2J\ufffd2J\ufffd\r\nx\ty\r\n"
     assert onetool(*command).stdout == "\x1b[2J\x9b2J\u202e\nx\ty\n"
+
+
+@pytest.mark.parametrize(("answer", "status", "said"), [("y", 0, "HELLO"), ("n", 1, "was not called")])
+@pytest.mark.parametrize("command", [("run", "demo.upper(text='hello')"), ("call", "demo.upper", "text=hello")])
+def test_a_person_at_a_terminal_is_asked_there(
+    tmp_path: Path, command: tuple[str, ...], answer: str, status: int, said: str
+) -> None:
+    home = give_demo(tmp_path / "home")
+    (home / ".onetool" / "onetool.yaml").write_text("packs: {demo: {enabled: true}}\npolicy: {ask: [demo.*]}\n")
+    with in_terminal(preloaded_command("onetool", *command), cwd=tmp_path, env=environment_of(home)) as terminal:
+        asked = terminal.wait_for(lambda text: "/N]" in text)
+        terminal.type(f"{answer}\n")
+        ended = terminal.wait_for_exit()
+
+    assert "demo.upper" in asked
+    assert "hello" in asked
+    assert (ended, said in terminal.screen.text) == (status, True), terminal.screen.text

@@ -12,6 +12,7 @@ from onetool.cli import FAILED, OK
 from onetool.cli.printing import complain, print_answer, progress_for_person
 from onetool.cli.start import load
 from onetool.console.caller import make_caller
+from onetool.console.choosing import ask_at_terminal
 from ot.app import open_app
 from ot.clients.caller import Notes
 from ot.config.loader import LoadedConfig
@@ -44,7 +45,7 @@ async def _call(loaded: LoadedConfig, name: str, texts: list[tuple[str, str]]) -
             definition = app.registry.get(name)
             known = mapping_of(definition.parameters.get("properties"))
             arguments = {key: _read_value(text, known.get(definition.own_name(key))) for key, text in texts}
-            caller = make_caller(notes=notes, progress=progress_for_person())
+            caller = make_caller(ask=ask_at_terminal(), notes=notes, progress=progress_for_person())
             rendered = render(await app.executor.call(name, arguments, caller=caller))
         except CallError as error:
             return Answer(word_error(error), is_error=True)

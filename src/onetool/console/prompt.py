@@ -22,16 +22,15 @@ from prompt_toolkit.output import create_output
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.shortcuts import CompleteStyle
 
-from onetool.console.clean_text import clean
+from onetool.console.choosing import read_choice, word_choices
 from onetool.console.engine_events import ExitRequested
-from ot.clients.caller import CHOICE_WORDS, Choice
+from ot.clients.caller import Choice
 
 HISTORY = "chat_history"
 MOST_KEPT = 1000  # lines
 _PROMPT = FormattedText([("bold ansicyan", "› ")])
 _MORE = FormattedText([("ansicyan", "… ")])
 _PLAIN, _PLAIN_MORE = "> ", "  "
-_KEYS = {"y": Choice.ONCE, "r": Choice.RUN, "c": Choice.CLIENT}
 _GOES_ON = "\\"
 
 
@@ -97,15 +96,12 @@ class Prompt:
 
     def choose(self, question: str, choices: Sequence[Choice]) -> Choice | None:
         """Ask a question with choices; anything but the key of one means no."""
-        keys = {key: choice for key, choice in _KEYS.items() if choice in choices}
-        self._say(clean(question))
-        if len(keys) > 1:
-            self._say("\n".join(f"  {key}  {CHOICE_WORDS[choice]}" for key, choice in keys.items()))
+        worded, prompt = word_choices(question, choices)
+        self._say(worded)
         try:
-            answer = self._answers.prompt(f"Allow it? [{'/'.join(keys)}/N] ").strip().lower()
+            return read_choice(self._answers.prompt(prompt), choices)
         except EOFError:
             return None
-        return keys.get("y" if answer == "yes" else answer)
 
 
 def _bindings() -> KeyBindings:
