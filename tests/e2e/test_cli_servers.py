@@ -219,3 +219,33 @@ def test_a_signature_is_shown_without_secrets(tmp_path: Path, code: str) -> None
 
     assert "sql.query(table: str, login: str = '***')" in done.stdout + done.stderr
     assert "correct-horse" not in done.stdout + done.stderr
+
+
+def test_a_pattern_that_names_a_server_which_nobody_has_seen_connects_that_one_only(tmp_path: Path) -> None:
+    other = {"command": sys.executable, "args": ["-c", f"open({str(tmp_path / 'started')!r}, 'w')"]}
+    servers = {"desk": program("plain_server"), "other": other}
+
+    everything = onetool(tmp_path, "tools", "*", servers=servers)
+    named = onetool(tmp_path, "tools", "desk*", servers=servers)
+    broken = onetool(tmp_path, "tools", "other", servers={"other": {"command": "no-such-program-anywhere"}})
+
+    assert "desk.echo(" not in everything.stdout
+    assert "desk.echo(" in named.stdout
+    assert "not listed, because they have not been connected yet: other;" in named.stderr
+    assert not (tmp_path / "started").exists()
+    assert "onetool: servers.other: it " in broken.stderr
+
+
+@pytest.mark.parametrize("name", ["time", "time_"])
+def test_a_server_is_known_by_its_name_in_the_configuration_and_in_code(tmp_path: Path, name: str) -> None:
+    servers = {"time": program("plain_server")}
+
+    listed = onetool(tmp_path, "tools", f"{name}.*", servers=servers)
+    called = onetool(tmp_path, "call", f"{name}.echo", "text=hello", servers=servers)
+    explained = onetool(tmp_path, "help", f"{name}.echo", servers=servers)
+    accepted = onetool(tmp_path, "accept", name, servers=servers)
+
+    assert "time_.echo(" in listed.stdout
+    assert called.stdout == "hello\n"
+    assert "time_.echo(" in explained.stdout
+    assert accepted.stdout == "Nothing has changed since time was accepted.\n"

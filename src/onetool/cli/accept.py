@@ -14,7 +14,7 @@ import anyio.to_thread
 
 from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.printing import complain, confirm, say
-from onetool.cli.start import add_server_argument, find_server, load
+from onetool.cli.start import load
 from onetool.console.clean_text import count_of
 from ot.config.loader import LoadedConfig
 from ot.config.server_settings import ServerSettings
@@ -24,6 +24,7 @@ from ot.parts.known_tools import proxy_host
 from ot.proxy import Acceptance, digest_of_place, open_servers
 from ot.proxy.definitions.acceptance import Difference
 from ot.proxy.definitions.pins import Part
+from ot.registry.names import absent_name
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry
 
@@ -35,16 +36,32 @@ EPILOG_LOGIN = "Tokens are kept in ~/.onetool/state, readable only by you."
 _KINDS: dict[Part, str] = {"words": "its ", "tools": "", "prompts": "prompt "}
 
 
+def _add_server_argument(parser: ArgumentParser) -> None:
+    parser.add_argument("server", metavar="SERVER", help="its name under `servers:` in the configuration, or in code")
+
+
+def _find_server(loaded: LoadedConfig, name: str, *, with_url: bool = False) -> tuple[str, ServerSettings] | None:
+    """Return a server (with a url, if one is needed) by its name in the configuration or in code; if none, list all."""
+    known = {each: one for each, one in loaded.config.servers.items() if one.url or not with_url}
+    found = name if name in known else next((each for each in known if absent_name(each) == name), None)
+    if found is None:
+        kind = " with a url" if with_url else ""
+        complain(f"onetool: there is no server {name!r}{kind}. Servers{kind}: {', '.join(sorted(known)) or 'none'}")
+        return None
+    return found, known[found]
+
+
 def add_arguments_accept(parser: ArgumentParser) -> None:
-    add_server_argument(parser)
+    _add_server_argument(parser)
     parser.add_argument("--yes", action="store_true", help="accept without asking")
 
 
 def main_accept(options: Namespace) -> int:
     loaded = load(options, tolerant=True)
-    settings = find_server(loaded, options.server)
-    if settings is None:
+    found = _find_server(loaded, options.server)
+    if found is None:
         return USAGE
+    options.server, settings = found
     acceptance = Acceptance(options.server, settings, proxy_host(loaded, os.environ).records)
     if not acceptance.seen:
         say(f"{options.server} has not been connected yet; what it offers at first is accepted automatically.")
@@ -77,15 +94,16 @@ def count_differences(differences: Sequence[Difference]) -> str:
 
 
 def add_arguments_login(parser: ArgumentParser) -> None:
-    add_server_argument(parser)
+    _add_server_argument(parser)
     parser.add_argument("--forget", action="store_true", help="delete the tokens for this server")
 
 
 def main_login(options: Namespace) -> int:
     loaded = load(options, tolerant=True)
-    settings = find_server(loaded, options.server, with_url=True)
-    if settings is None:
+    found = _find_server(loaded, options.server, with_url=True)
+    if found is None:
         return USAGE
+    options.server, settings = found
     if options.forget:
         place = digest_of_place(options.server, settings, project=loaded.project)
         anyio.run(proxy_host(loaded, os.environ).credentials.forget, place)

@@ -9,6 +9,7 @@ import anyio
 
 from mcp_core.json_types import Json, mapping_of
 from onetool.cli import FAILED, OK
+from onetool.cli.definitions import name_in_code
 from onetool.cli.printing import complain, print_answer, progress_for_person
 from onetool.cli.start import load
 from onetool.console.caller import make_caller
@@ -42,6 +43,7 @@ async def _call(loaded: LoadedConfig, name: str, texts: list[tuple[str, str]]) -
     async with open_app(loaded, connect_ahead=False) as app:
         try:
             await app.servers.catch_up(name)
+            name = name_in_code(name, loaded, app.registry)
             definition = app.registry.get(name)
             known = mapping_of(definition.parameters.get("properties"))
             arguments = {key: _read_value(text, known.get(definition.own_name(key))) for key, text in texts}

@@ -25,6 +25,8 @@ from ot.parts.known_tools import (
 )
 from ot.proxy import Servers, open_servers
 from ot.registry.definition_cache import DEFINITIONS_FILE, DefinitionCache
+from ot.registry.definitions import PROXY
+from ot.registry.names import absent_name
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolFunction, ToolRegistry
 from ot.registry.tool_threads import ToolThreads
@@ -93,12 +95,25 @@ def read_names(config: Path | None) -> Names:
     }
 
 
-def mention_unseen_servers(loaded: LoadedConfig) -> None:
-    """Say on stderr which servers are missing from a list, because their tools are not known yet."""
+def name_in_code(name: str, loaded: LoadedConfig, registry: ToolRegistry) -> str:
+    """Return the name of a server, or of a tool of it, as code writes it: `time_` for `time`."""
+    server, dot, tool = name.partition(".")
+    if server not in loaded.config.servers:
+        return name
+    packs = {pack.source: pack.name for pack in registry.packs()}
+    return f"{packs.get(f'{PROXY}{server}', absent_name(server))}{dot}{tool}"
+
+
+def find_unseen_servers(loaded: LoadedConfig) -> list[str]:
+    """Return the servers whose tools are not known, because they were never connected."""
     registry = ToolRegistry()
     servers = show_servers(registry, PackPlaces(registry), loaded)
-    unseen = [server.name for server in servers.choose() if not server.memory.known]
-    if unseen:
+    return [server.name for server in servers.choose() if not server.memory.known]
+
+
+def mention_unseen_servers(loaded: LoadedConfig) -> None:
+    """Say on stderr which servers are missing from a list."""
+    if unseen := find_unseen_servers(loaded):
         complain(f"(not listed, because they have not been connected yet: {', '.join(unseen)}; run `onetool check`)")
 
 

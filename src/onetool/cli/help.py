@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 import anyio
 
 from onetool.cli import COMMANDS, OK, load_command, print_table
-from onetool.cli.definitions import mention_unseen_servers, read_registry
+from onetool.cli.definitions import mention_unseen_servers, name_in_code, read_registry
 from onetool.cli.printing import add_json_argument, paint, say, say_json, visible
 from onetool.cli.start import load
 from ot.config.paths import state_folder
@@ -39,6 +39,7 @@ def main(options: Namespace) -> int:
         return OK
     loaded = load(options, tolerant=True)
     config, registry = loaded.config, read_registry(loaded)
+    query = name_in_code(query, loaded, registry)
     signature_of = Shapes(FolderShelf(state_folder(loaded.home) / SHAPES_FOLDER)).signature
 
     async def answer() -> str:

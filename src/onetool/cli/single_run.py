@@ -14,6 +14,8 @@ from ot.run.answer import Answer
 async def run_once(command: str, loaded: LoadedConfig, launched: ZygoteProcess) -> Answer:
     """Open an engine, run a command, and close the engine."""
     async with open_app(loaded, launched=launched, connect_ahead=False) as app:
-        answer = await app.runner.run(command, caller=make_caller(ask=ask_at_terminal(), progress=progress_for_person()))
+        answer = await app.runner.run(
+            command, caller=make_caller(ask=ask_at_terminal(), progress=progress_for_person())
+        )
         app.supply.retire()  # the kernels' process ends while the rest is closed
         return answer

@@ -1,18 +1,16 @@
-"""The start of a command: load the configuration, set up the log, and find the server that it names."""
+"""The start of a command: load the configuration, and set up the log."""
 
 from __future__ import annotations
 
 import logging
 import os
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from onetool.cli.printing import complain
 from ot.config.loader import LoadedConfig, load_config
 from ot.config.models import LogSettings
 from ot.config.paths import kept_log
-from ot.config.server_settings import ServerSettings
 from ot.errors import ConfigError
 from ot.logs import LEVELS, configure_logging
 
@@ -46,16 +44,3 @@ def _telling(log: LogSettings) -> Callable[[], Mapping[str, str]] | None:
     from ot.telemetry.telemetry import current_trace_ids  # rarely needed
 
     return current_trace_ids
-
-
-def add_server_argument(parser: ArgumentParser) -> None:
-    parser.add_argument("server", metavar="SERVER", help="its name under `servers:` in the configuration")
-
-
-def find_server(loaded: LoadedConfig, name: str, *, with_url: bool = False) -> ServerSettings | None:
-    """Return the settings of a server (with a url, if one is needed); if there is none, list the servers."""
-    known = {each: one for each, one in loaded.config.servers.items() if one.url or not with_url}
-    if name not in known:
-        kind = " with a url" if with_url else ""
-        complain(f"onetool: there is no server {name!r}{kind}. Servers{kind}: {', '.join(sorted(known)) or 'none'}")
-    return known.get(name)

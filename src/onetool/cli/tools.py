@@ -8,16 +8,23 @@ from fnmatch import fnmatchcase
 
 from mcp_core.nearest_names import nearest
 from onetool.cli import FAILED, OK
-from onetool.cli.definitions import mention_unseen_servers, read_registry
+from onetool.cli.definitions import find_unseen_servers, mention_unseen_servers, name_in_code, read_registry
 from onetool.cli.printing import add_json_argument, complain, paint, say, say_json, visible
 from onetool.cli.start import load
+from onetool.cli.trials import show_starts
 from onetool.console.clean_text import count_of
+from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.effects import Effect
 from ot.registry.definitions import ToolDefinition
+from ot.registry.names import absent_name
 from ot.shapes.shapes import SHAPES_FOLDER, Shapes
 from ot.store.shelf import FolderShelf
 
+EPILOG = (
+    "Nothing is started, except a server that PATTERN names and that was never connected: other tools of servers are "
+    "those that they had when they were last connected."
+)
 EPILOG_PACKS = "Nothing is started: a server's tools are those that it had when it was last connected."
 _SUGGESTED = 5
 
@@ -33,9 +40,11 @@ def add_arguments_packs(parser: ArgumentParser) -> None:
 
 def main(options: Namespace) -> int:
     loaded = load(options, tolerant=True)
-    definitions = read_registry(loaded).definitions()
+    _connect_named(loaded, options.pattern)
+    registry = read_registry(loaded)
+    definitions = registry.definitions()
     shapes = Shapes(FolderShelf(state_folder(loaded.home) / SHAPES_FOLDER))
-    found = _find_matching(definitions, options.pattern)
+    found = _find_matching(definitions, name_in_code(options.pattern, loaded, registry))
     if options.json:
         from ot.introspect import list_tools  # start-up path: it writes YAML, too
 
@@ -51,6 +60,17 @@ def main(options: Namespace) -> int:
         _suggest("tool", options.pattern, [definition.name for definition in definitions])
     mention_unseen_servers(loaded)
     return OK if found else FAILED
+
+
+def _connect_named(loaded: LoadedConfig, pattern: str) -> None:
+    """Connect servers that a pattern names and whose tools nobody has seen; why one cannot be is told on stderr."""
+    pack = pattern.partition(".")[0]
+    if pack.strip("*?"):
+        unseen = find_unseen_servers(loaded)
+        named = [each for each in unseen if fnmatchcase(each, pack) or fnmatchcase(absent_name(each), pack)]
+        for trial in show_starts(loaded, named, extensions=False, quiet=True) if named else ():
+            if trial.failure:
+                complain(f"onetool: {trial.start.label}: {visible(' '.join((trial.failure, *trial.last_words)))}")
 
 
 def main_packs(options: Namespace) -> int:
