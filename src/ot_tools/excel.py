@@ -97,6 +97,23 @@ class EditResult(TypedDict):
     uncalculated: int
 
 
+class FormatResult(TypedDict):
+    """Formats that were written."""
+
+    path: str
+    sheet: str
+    cells: int
+    lost: list[str]
+
+
+class SheetsResult(TypedDict):
+    """The sheets of a workbook after a change."""
+
+    path: str
+    sheets: list[str]
+    lost: list[str]
+
+
 class MadeSheet(TypedDict):
     """A sheet of a new workbook."""
 
@@ -245,6 +262,8 @@ def write(
 ) -> EditResult:
     """Write cells or rows into an existing workbook, keeping everything else.
 
+    A table grows by the rows that are written right below it, and so do the charts that show it.
+
     Args:
         path: The workbook: .xlsx or .xlsm.
         sheet: The name of the sheet; the first by default.
@@ -263,6 +282,69 @@ def write(
     """
     edit = workbooks.Edit(sheet, cells or {}, rows or [], start, formulas, add, lossy)
     return {"path": path, **workbooks.edit_workbook(Path(path), current().output("path"), edit)}
+
+
+@isolated(reads=["{path}"], outputs=["{path}"])
+@idempotent
+def format(
+    *, path: str, formats: dict[str, dict[str, Any]], sheet: str | None = None, lossy: bool = False
+) -> FormatResult:
+    """Format cells of an existing workbook: number formats, fonts, fills, alignment, borders, column widths.
+
+    Args:
+        path: The workbook: .xlsx or .xlsm.
+        formats: For ranges such as "B2:B20", "A:A" or "1:1" a dict of number ("0.00"), bold, italic, size, color and
+            fill ("FF0000"), align ("left", "center", "right"), wrap, border (True or False), width (characters).
+        sheet: The name of the sheet; the first by default.
+        lossy: As for `write`.
+
+    Returns:
+        The number of cells that were formatted, and the things that were lost.
+
+    Example:
+        excel.format(path="sales.xlsx", formats={"1:1": {"bold": True}, "B:B": {"number": "#,##0.00"}})
+    """
+
+    def change(book: Any) -> tuple[str, int]:
+        found = workbooks.find_sheet(book, sheet if sheet is not None else book.worksheets[0].title)
+        return found.title, workbooks.format_cells(found, formats)
+
+    saved = workbooks.save_changed(Path(path), current().output("path"), change, lossy=lossy)
+    return {"path": path, "sheet": saved.made[0], "cells": saved.made[1], "lost": saved.lost}
+
+
+@isolated(reads=["{path}"], outputs=["{path}"])
+def change_sheets(
+    *,
+    path: str,
+    rename: dict[str, str] | None = None,
+    add: list[str] | None = None,
+    delete: list[str] | None = None,
+    lossy: bool = False,
+) -> SheetsResult:
+    """Rename, add or delete sheets of an existing workbook; formulas, names and charts follow a new name.
+
+    Args:
+        path: The workbook: .xlsx or .xlsm.
+        rename: New names by old ones, such as {"Sheet1": "Sales"}.
+        add: Names of new sheets, at the end.
+        delete: Sheets to delete, by their new names. One that formulas or charts of others use is refused.
+        lossy: As for `write`.
+
+    Returns:
+        The names of the sheets afterwards, and the things that were lost.
+
+    Example:
+        excel.change_sheets(path="sales.xlsx", add=["Notes"])["sheets"]
+    """
+
+    def change(book: Any) -> Any:
+        workbooks.change_sheets(book, rename=rename or {}, add=add or [])
+        return book
+
+    target = current().output("path")
+    saved = workbooks.save_changed(Path(path), target, change, lossy=lossy, delete=delete or [])
+    return {"path": path, "sheets": list(saved.made.sheetnames), "lost": saved.lost}
 
 
 @isolated(outputs=["{path}"])

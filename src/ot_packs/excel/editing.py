@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import Generic, NamedTuple, TypedDict, TypeVar
 
 import openpyxl
 from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE, MergedCell
@@ -14,8 +15,11 @@ from openpyxl.worksheet.worksheet import Worksheet
 from ot.errors import ToolError
 from ot_packs.documents.archives import check_archive
 from ot_packs.documents.kinds import Kind, reading, recognise
-from ot_packs.excel.cells import Cell, Form, cell_for, cell_name, format_of, parse_cell
+from ot_packs.excel.cells import Cell, Form, cell_for, cell_name, format_of, parse_area, parse_cell
 from ot_packs.excel.inventory import lost_between, take_inventory
+from ot_packs.excel.plans import check_name
+from ot_packs.excel.references import all_series, change_series, growing
+from ot_packs.excel.sheet_changes import delete_sheets
 
 _GENERAL = "General"
 
@@ -43,7 +47,41 @@ class Edited(TypedDict):
 
 
 def edit_workbook(source: Path, target: Path, edit: Edit) -> Edited:
-    """Write a changed copy of a workbook; raises ToolError, and leaves no copy, if something else would be lost."""
+    """Write a copy of a workbook with other cells; raises ToolError, and leaves no copy, if something would be lost."""
+
+    def change(book: openpyxl.Workbook) -> tuple[str, int]:
+        sheet = _find_sheet(book, source, edit)
+        placed = _placed(sheet, edit)
+        if not placed:
+            raise ToolError("there is nothing to write: pass cells or rows")
+        for (row, column), cell in placed.items():
+            _put(sheet, row, column, cell)
+        _grow_tables(book, sheet, set(placed))
+        return sheet.title, len(placed)
+
+    saved = save_changed(source, target, change, lossy=edit.lossy)
+    title, count = saved.made
+    return {"sheet": title, "cells": count, "lost": saved.lost, "uncalculated": saved.uncalculated}
+
+
+Made = TypeVar("Made")
+
+
+class Saved(NamedTuple, Generic[Made]):
+    """A changed workbook that was saved: what the change returned, what was lost, and formulas without a value."""
+
+    made: Made
+    lost: list[str]
+    uncalculated: int
+
+
+def save_changed(
+    source: Path, target: Path, change: Callable[[openpyxl.Workbook], Made], *, lossy: bool, delete: Sequence[str] = ()
+) -> Saved[Made]:
+    """Write a changed copy of a workbook; raises ToolError, and leaves no copy, if something else would be lost.
+
+    Sheets to `delete` are deleted in the end: what is lost with them does not count.
+    """
     kind = recognise(source)
     if kind not in (Kind.XLSX, Kind.XLSM):
         raise ToolError(
@@ -53,31 +91,56 @@ def edit_workbook(source: Path, target: Path, edit: Edit) -> Edited:
     with reading(source), source.open("rb") as file:
         book = openpyxl.load_workbook(file, keep_vba=kind is Kind.XLSM, rich_text=True)
     try:
-        return _edit(book, source, target, edit)
+        made = change(book)
+        lost = _save(book, source, target, lossy=lossy)
+        if delete:
+            delete_sheets(book, delete)
+            with reading(source):
+                book.save(target)
+        cells = (cell for sheet in book.worksheets for row in sheet.iter_rows() for cell in row)
+        return Saved(made, lost, sum(cell.data_type == "f" for cell in cells))
+    except ToolError:
+        target.unlink(missing_ok=True)
+        raise
     finally:
         if book.vba_archive is not None:  # openpyxl leaves the copy of the macros open
             book.vba_archive.close()
 
 
-def _edit(book: openpyxl.Workbook, source: Path, target: Path, edit: Edit) -> Edited:
-    sheet = _find_sheet(book, source, edit)
-    placed = _placed(sheet, edit)
-    if not placed:
-        raise ToolError("there is nothing to write: pass cells or rows")
-    for (row, column), cell in placed.items():
-        _put(sheet, row, column, cell)
+def _save(book: openpyxl.Workbook, source: Path, target: Path, *, lossy: bool) -> list[str]:
+    """Save a workbook, and return what is lost by that; raises ToolError unless that is accepted."""
     with reading(source):
         before = take_inventory(source)
         book.save(target)
         lost = lost_between(before, take_inventory(target))
-    if lost and not edit.lossy:
-        target.unlink()
+    if lost and not lossy:
         raise ToolError(
             f"editing {source.name} would lose {', '.join(lost)}; "
             "pass lossy=True to accept that, or create a new workbook"
         )
-    uncalculated = sum(cell.data_type == "f" for each in book.worksheets for row in each.iter_rows() for cell in row)
-    return {"sheet": sheet.title, "cells": len(placed), "lost": lost, "uncalculated": uncalculated}
+    return lost
+
+
+def _grow_tables(book: openpyxl.Workbook, sheet: Worksheet, placed: set[tuple[int, int]]) -> None:
+    """Let tables, and the charts that show them, take in the rows that were written right below them."""
+    for table in sheet.tables.values():
+        area = parse_area(table.ref)
+        columns = range(area.left, area.right + 1)
+        bottom = area.bottom
+        while any((bottom + 1, column) in placed for column in columns):
+            bottom += 1
+        if bottom == area.bottom or table.totalsRowCount:
+            continue
+        for row in range(area.bottom + 1, bottom + 1):
+            for column in columns:
+                above, cell = sheet.cell(area.bottom + 1, column + 1), sheet.cell(row + 1, column + 1)
+                if not cell.has_style:
+                    cell._style = copy(above._style)  # noqa: SLF001 - the library has no other way to copy one
+        table.ref = area._replace(bottom=bottom).name
+        if table.autoFilter is not None:
+            table.autoFilter.ref = table.ref
+        for series in all_series(book):
+            change_series(series, growing(sheet.title, area, bottom))
 
 
 def _find_sheet(book: openpyxl.Workbook, source: Path, edit: Edit) -> Worksheet:
@@ -90,6 +153,7 @@ def _find_sheet(book: openpyxl.Workbook, source: Path, edit: Edit) -> Worksheet:
     if found is not None:
         return book[found]
     if edit.add:
+        check_name(edit.sheet)
         return book.create_sheet(edit.sheet)
     raise ToolError(f"{source.name} has no sheet {edit.sheet!r}; it has {', '.join(names[:20])}; add=True adds one")
 

@@ -65,7 +65,7 @@ def _sheet(sheet: object, number: int, *, formulas: bool) -> SheetPlan:
     if not isinstance(sheet, Mapping):
         raise ToolError(f'sheet {number} is not a dict such as {{"name": "Data", "rows": [...]}}')
     name = str(sheet.get("name") or f"Sheet{number}")
-    _check_name(name)
+    check_name(name)
     if unknown := sorted(set(map(str, sheet)) - _PARTS):
         raise ToolError(f"sheet {name}: {unknown[0]!r} is unknown; the keys are {', '.join(sorted(_PARTS))}")
     header, rows = _table(sheet.get("rows") or [], sheet.get("header"), name)
@@ -93,7 +93,8 @@ def _sheet(sheet: object, number: int, *, formulas: bool) -> SheetPlan:
     )
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
+    """Refuse a name that no sheet can have."""
     if not name.strip() or len(name) > 31 or _BAD_NAME.search(name) or name[0] == "'" or name[-1] == "'":
         raise ToolError(
             f"{name[:60]!r} is not a sheet name: use 1 to 31 characters, none of []:*?/\\, no quote at either end"

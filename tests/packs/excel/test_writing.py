@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import zipfile
 from collections.abc import Callable
 from decimal import Decimal
@@ -15,8 +16,12 @@ import xlsxwriter
 from xlsxwriter.worksheet import Worksheet
 
 from ot.errors import ToolError
-from ot_packs.excel.editing import Edit, Edited, edit_workbook
+from ot_packs.excel.creating import create_workbook
+from ot_packs.excel.editing import Edit, Edited, edit_workbook, save_changed
+from ot_packs.excel.sheet_changes import change_sheets
 from ot_tools import excel
+from tests.engine import open_engine
+from tests.packs.answers import refusal_of, value_of
 from tests.packs.excel.workbooks import changed, make, picture
 
 Fill = Callable[[xlsxwriter.Workbook, Worksheet], object]
@@ -290,3 +295,84 @@ def test_control_characters_do_not_break_the_file(tmp_path: Path) -> None:
     _, target = edit(make(tmp_path / "x.xlsx"), cells={"A1": "a\x00b\x0bc"})
 
     assert openpyxl.load_workbook(target)["Data"]["A1"].value == "a_x0000_b_x000B_c"
+
+
+def fruit(path: Path, **sheet: Any) -> Path:
+    """A workbook with a table, a chart of it, and a sheet that refers to it."""
+    rows = [{"month": "Jan", "sales": 120}, {"month": "Feb", "sales": 150}]
+    charts = [{"type": "column", "x": "month", "y": "sales"}, {"type": "line", "x": "month", "y": "sales"}]
+    data = {"name": "My Data", "rows": rows, "table": True, "charts": charts, "formats": {"sales": "0.00"}, **sheet}
+    total = {"name": "Total", "rows": [[{"formula": "=SUM('My Data'!B2:B3)"}, {"formula": '="My Data!" & A1'}]]}
+    create_workbook(path, [data, total], formulas=False)
+    return path
+
+
+def references(path: Path) -> set[str]:
+    with zipfile.ZipFile(path) as archive:
+        texts = [archive.read(name).decode() for name in archive.namelist() if name.startswith("xl/charts/chart")]
+    return {reference for text in texts for reference in re.findall(r"<(?:c:)?f>([^<]*)</", text)}
+
+
+def test_a_table_and_its_charts_grow_with_rows_below_it(tmp_path: Path) -> None:
+    _, target = edit(fruit(tmp_path / "x.xlsx"), rows=[{"month": "Mar", "sales": 90}, ["Apr", 80]])
+
+    sheet = openpyxl.load_workbook(target)["My Data"]
+    [table] = sheet.tables.values()
+    assert (table.ref, table.autoFilter.ref) == ("A1:B5", "A1:B5")
+    assert references(target) == {"'My Data'!$B$1", "'My Data'!$A$2:$A$5", "'My Data'!$B$2:$B$5"}
+    assert sheet["B5"].number_format == "0.00"
+
+
+def test_cells_elsewhere_leave_a_table_as_it_is(tmp_path: Path) -> None:
+    _, target = edit(fruit(tmp_path / "x.xlsx"), cells={"D4": 1, "A5": "a note"})
+
+    [table] = openpyxl.load_workbook(target)["My Data"].tables.values()
+    assert table.ref == "A1:B3"
+    assert "'My Data'!$B$2:$B$3" in references(target)
+
+
+async def test_sheets_are_renamed_added_and_deleted(tmp_path: Path) -> None:
+    async with open_engine(tmp_path / "p") as app:
+        fruit(tmp_path / "p" / "x.xlsx")
+        renamed = await value_of(app, "excel.change_sheets(path='x.xlsx', rename={'my data': \"Ann's\"}, add=['New'])")
+        found = await value_of(app, "[f['formula'] for f in excel.formulas(path='x.xlsx')['formulas']]")
+        used = await refusal_of(app, "excel.change_sheets(path='x.xlsx', delete=[\"Ann's\"])")
+        taken = await refusal_of(app, "excel.change_sheets(path='x.xlsx', add=['TOTAL'])")
+        deleted = await value_of(app, "excel.change_sheets(path='x.xlsx', delete=['Total', \"Ann's\"])['sheets']")
+        last = await refusal_of(app, "excel.change_sheets(path='x.xlsx', delete=['New'])")
+
+    assert renamed["sheets"] == ["Ann's", "Total", "New"]
+    assert found == ["=SUM('Ann''s'!B2:B3)", '="My Data!" & A1']
+    assert "is still used elsewhere in the workbook" in used
+    assert "already has a sheet 'TOTAL'" in taken
+    assert deleted == ["New"]
+    assert "the last sheet" in last
+
+
+def test_charts_follow_a_new_name(tmp_path: Path) -> None:
+    source, target = fruit(tmp_path / "x.xlsx"), tmp_path / "y.xlsx"
+    save_changed(source, target, lambda book: change_sheets(book, rename={"My Data": "Data"}, add=[]), lossy=False)
+
+    assert references(target) == {"'Data'!$B$1", "'Data'!$A$2:$A$3", "'Data'!$B$2:$B$3"}
+
+
+async def test_cells_are_formatted(tmp_path: Path) -> None:
+    wanted = {
+        "1:1": {"bold": True, "fill": "#ffcc00", "align": "center", "border": True},
+        "B2:B3": {"number": "#,##0", "color": "FF0000", "size": 14, "wrap": True, "width": 30},
+    }
+    async with open_engine(tmp_path / "p") as app:
+        path = fruit(tmp_path / "p" / "x.xlsx")
+        formatted = await value_of(app, f"excel.format(path='x.xlsx', sheet='My Data', formats={wanted!r})")
+        wrong = await refusal_of(app, "excel.format(path='x.xlsx', formats={'A1': {'colour': 'red'}})")
+        colour = await refusal_of(app, "excel.format(path='x.xlsx', formats={'A1': {'color': 'red'}})")
+
+    sheet = openpyxl.load_workbook(path)["My Data"]
+    first, second = sheet["A1"], sheet["B3"]
+    assert (formatted["cells"], formatted["lost"]) == (4, [])
+    assert (first.font.b, first.fill.fgColor.rgb, first.alignment.horizontal) == (True, "FFFFCC00", "center")
+    assert (first.border.top.style, first.value) == ("thin", "month")
+    assert (second.number_format, second.font.color.rgb, second.font.sz) == ("#,##0", "FFFF0000", 14)
+    assert (second.alignment.wrap_text, sheet.column_dimensions["B"].width, second.value) == (True, 30, 150)
+    assert "a format is a dict of number, bold" in wrong
+    assert 'a color is written like "FF0000"' in colour
