@@ -13,6 +13,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from pathlib import Path
 from typing import BinaryIO
 
+from mcp_core.private_files import make_private
+
 _BESIDE = re.compile(r"\.[0-9a-f]{16}\.tmp")
 _KEPT_ATTRIBUTES = frozenset({"system.posix_acl_access", "security.selinux"})
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -42,7 +44,7 @@ def write_file(file: Path, data: bytes, *, replace: bool = True, mode: int | Non
 
 def write_private(file: Path, text: str, *, replace: bool = True) -> None:
     """Write a file that only its owner may read, in a folder that only its owner may open, made if need be."""
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(file.parent)
     write_file(file, text.encode(), replace=replace, mode=0o600)
 
 

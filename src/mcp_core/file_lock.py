@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from mcp_core.private_files import make_private, open_lock
+
 _TURN = 0.01  # seconds between two attempts
 _HELD = (errno.EAGAIN, errno.EACCES)
 
@@ -38,8 +40,8 @@ def lock(opened: int, *, patience: float | None = None) -> bool:
 @contextmanager
 def hold(file: Path, *, patience: float) -> Iterator[None]:
     """Hold the lock of a file, which is made for it; raises OSError if another process never lets go. Blocking."""
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with file.open("ab") as held:
+    make_private(file.parent)
+    with open_lock(file) as held:
         if not lock(held.fileno(), patience=patience):
             raise OSError(errno.EAGAIN, "another program keeps it locked", str(file))
         yield

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, TextIO
 
 from mcp_core.file_lock import try_lock
 from mcp_core.json_types import Json
+from mcp_core.private_files import make_private
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -313,6 +314,6 @@ def older_log(file: Path) -> Path:
 
 def _open_log(file: Path) -> TextIOWrapper:
     """Open a log that only its owner may read: it contains the arguments of calls."""
-    file.parent.mkdir(parents=True, exist_ok=True)
+    make_private(file.parent)
     descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     return os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace")

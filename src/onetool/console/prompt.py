@@ -22,6 +22,7 @@ from prompt_toolkit.output import create_output
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.shortcuts import CompleteStyle
 
+from mcp_core.private_files import make_private
 from onetool.console.choosing import read_choice, word_choices
 from onetool.console.engine_events import ExitRequested
 from ot.clients.caller import Choice
@@ -146,7 +147,7 @@ class _FileHistory(History):
     def store_string(self, string: str) -> None:
         """Append what was typed."""
         with suppress(OSError):
-            self._file.parent.mkdir(parents=True, exist_ok=True)
+            make_private(self._file.parent)
             descriptor = os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             with os.fdopen(descriptor, "a", encoding="utf-8", errors="replace") as file:
                 file.write(f"{string.replace(chr(10), _GOES_ON + chr(10))}\n")

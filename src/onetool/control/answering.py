@@ -22,6 +22,7 @@ import anyio
 
 from mcp_core.atomic_write import open_folder
 from mcp_core.json_types import Json, JsonObject
+from mcp_core.private_files import make_private
 from onetool.control import DESCRIPTORS, ENDING, LONGEST_REQUEST, running_folder
 from onetool.http.listening import listen_privately, user_of_peer
 from ot.app import App
@@ -88,7 +89,7 @@ async def open_control(
 
 
 def _listen(folder: Path, stack: ExitStack) -> socket.socket:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(folder)
     opened = stack.enter_context(open_folder(folder))
     name = f"{os.getpid()}-{os.urandom(3).hex()}{ENDING}"  # machines with the same process ids may share a home
     listener = stack.enter_context(listen_privately(DESCRIPTORS / str(opened) / name))

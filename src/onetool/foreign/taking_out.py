@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field, JsonValue, TypeAdapter, ValidationError
 from mcp_core.atomic_write import open_folder, write_private
 from mcp_core.file_lock import lock
 from mcp_core.json_types import JsonObject, mapping_of
+from mcp_core.private_files import make_private
 from onetool.foreign.clients import ForeignServer
 from onetool.foreign.connecting import text_without
 from onetool.foreign.entries import is_onetool
@@ -174,7 +175,7 @@ def _without(original: TextFile, text: str, taken: TakenOut) -> str:
 @contextmanager
 def _locked(state: Path) -> Iterator[None]:
     """Hold the record for oneself: two commands may take something out at the same time."""
-    state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(state)
     with open_folder(state) as folder:
         lock(folder)
         yield

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from mcp_core.distribution import VERSION
 from mcp_core.json_types import JsonObject
+from mcp_core.private_files import make_private
 from ot.audit import chain
 from ot.audit.chain import DAY, prune
 from ot.clients.caller import Caller
@@ -197,7 +198,7 @@ class AuditLog:
             self._open_next({"because": chain.FULL})
 
     def _open_next(self, reason: JsonObject) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(self.folder)
         prune(self.folder, keep_days=self._settings.keep_days, most_bytes=self._settings.max_size - self._largest)
         self._rows.prune(keep_for=self._settings.keep_days * DAY, most_bytes=self._settings.max_size)
         self._file.open_next()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from mcp_core.private_files import close_to_others, make_private
 from mcp_core.quick_dataclass import dataclass
 from ot.errors import ConfigError
 
@@ -39,8 +40,13 @@ def find_places(*, cwd: Path, home: Path, named: Path | None) -> Places:
 
 
 def state_folder(home: Path) -> Path:
-    """Return the folder for what the server itself makes (tokens, caches, statistics); it is not created here."""
-    return home / FOLDER / "state"
+    """Return the folder for what the server itself makes (tokens, caches, statistics); it is not created here.
+
+    If it exists, is ours and lets others in, it is closed to them: who can open a lock can keep it.
+    """
+    folder = home / FOLDER / "state"
+    close_to_others(folder)
+    return folder
 
 
 def kept_log(home: Path) -> Path:
@@ -55,7 +61,7 @@ class PackFolders:
     def folder_of(self, pack: str) -> Path:
         """Return the folder of one pack, made if need be."""
         folder = self.state / "packs" / pack
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(folder)
         return folder
 
 

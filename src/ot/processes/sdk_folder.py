@@ -11,6 +11,7 @@ import ot_confinement
 import ot_guardian
 import ot_kernel
 import ot_sdk
+from mcp_core.private_files import make_private
 
 _PACKAGES = tuple(Path(str(package.__file__)).parent for package in (ot_sdk, ot_kernel, ot_guardian, ot_confinement))
 
@@ -24,7 +25,7 @@ def sdk_folder(state: Path) -> Path:
     for package in _PACKAGES:
         link = folder / package.name
         if not _leads_to(package, link):
-            folder.mkdir(parents=True, exist_ok=True)
+            make_private(folder)
             _put(package, link)
     return folder
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from mcp_core.file_lock import try_lock
 from mcp_core.json_types import JsonObject
+from mcp_core.private_files import make_private
 from ot.store.owned_files import append_whole, prune, read_whole
 from ot.store.owner import Owner, digest_of_owner
 
@@ -72,7 +73,7 @@ class Conversations:
 
     def make_room(self) -> None:
         """Make the folder, and remove what is too much in it; raises OSError where others fill it."""
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(self._folder)
         left = prune(
             self._folder,
             is_ours=_NAME.fullmatch,

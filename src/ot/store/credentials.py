@@ -19,6 +19,7 @@ import anyio
 from mcp_core.atomic_write import write_private
 from mcp_core.file_lock import try_lock
 from mcp_core.json_types import JsonObject
+from mcp_core.private_files import make_private, open_lock
 from mcp_core.quick_dataclass import dataclass
 from ot.logs import write_log
 from ot.store.forms import FORM, UnknownFormError, check_form
@@ -115,8 +116,8 @@ class FileCredentials:
         """Open the file to lock, beside that of the tokens; if none can be written, tokens cannot be shared either."""
         file = self._file(place)
         try:
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            return file.with_suffix(".lock").open("ab")
+            make_private(self._folder)
+            return open_lock(file.with_suffix(".lock"))
         except OSError as error:
             write_log(logging.WARNING, "proxy.tokens", not_locked=file, reason=str(error))
             from tempfile import TemporaryFile  # noqa: PLC0415 - only for this rare case

@@ -15,6 +15,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from mcp_core.file_lock import lock
+from mcp_core.private_files import make_private, open_lock
 from ot.errors import DatabaseBusyError, DatabaseDamagedError, DatabaseUnavailableError
 
 BUSY_TIMEOUT = 5.0  # seconds that one waits for other servers
@@ -33,7 +34,7 @@ def open_database(
 
     What is committed survives a process that is killed; with `through` also a loss of power, at the price of a wait.
     """
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(file.parent)
     # Made by us, so that nobody else can read it; the files that SQLite puts beside it get the same mode.
     os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     timeout = BUSY_TIMEOUT if patience is None else patience
@@ -103,7 +104,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 def set_aside(file: Path) -> None:
     """Give a damaged database another name, so that a new one can begin; of several servers only one does it."""
-    with (file.parent / f"{file.name}.lock").open("a") as held:
+    with open_lock(file.parent / f"{file.name}.lock") as held:
         lock(held.fileno())
         if not is_damaged(file):
             return  # another one was here first

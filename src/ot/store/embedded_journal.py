@@ -18,6 +18,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from mcp_core.atomic_write import write_private
+from mcp_core.private_files import make_private
 from ot.store.owned_files import (
     CHAIN,
     OwnedFile,
@@ -174,7 +175,7 @@ class EmbeddedJournal:
         return name_file(self._lines.chain, self._lines.part, _VALUES)
 
     def _open_next(self) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(self._folder)
         self._remove_old(always=self._lines.descriptor is not None)
         with self._keeping:  # a value that is being written goes with the lines so far
             self._let_go()

@@ -16,6 +16,7 @@ from typing import Protocol
 import anyio.to_thread
 
 from mcp_core.json_types import JsonObject
+from mcp_core.private_files import make_private
 from mcp_core.quick_dataclass import dataclass
 from ot.store.sealing import digest_of
 
@@ -94,7 +95,7 @@ class FileEndedSessions:
         return (self._folder / digest_of(session)).exists()
 
     def _end(self, name: str, until: float) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(self._folder)
         for file in self._folder.iterdir():
             if file.stat().st_mtime < time.time():
                 file.unlink(missing_ok=True)

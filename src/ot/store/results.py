@@ -19,6 +19,7 @@ from typing import NamedTuple, Protocol
 
 from mcp_core.atomic_write import open_folder, write_private
 from mcp_core.file_lock import hold
+from mcp_core.private_files import make_private
 from ot.errors import ExpiredResultError, UnknownResultError
 from ot.store.forms import FORM, check_form, read_number
 from ot.store.owned_files import open_plain
@@ -89,7 +90,7 @@ class EmbeddedResults:
 
     def begin(self) -> NewResult:
         for folder in (self.folder.parent, self.folder):
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(folder)
         while True:
             handle = secrets.choice(_LETTERS) + "".join(secrets.choice(_SIGNS) for _ in range(9))
             try:
@@ -144,7 +145,7 @@ class EmbeddedResults:
 
     def receive(self, handle: str, *, expires: float, write: Callable[[int], None]) -> None:
         """Have a copy of a result that lies elsewhere; `write` fills the file, or raises."""
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(self.folder)
         beside = self.folder / f"{handle}-{secrets.token_hex(8)}{UNFINISHED}"  # others may fetch it too
         descriptor = os.open(beside, _CREATE, 0o600)
         try:

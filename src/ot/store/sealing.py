@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from mcp_core.atomic_write import write_private
 from mcp_core.file_lock import lock
+from mcp_core.private_files import open_lock
 from ot.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def reseal_files(people: Path, sealer: Sealer) -> Resealed:
     """
     found = Resealed()
     for file, place in _find_sealed(people):
-        with file.with_suffix(".lock").open("ab") as held:
+        with open_lock(file.with_suffix(".lock")) as held:
             lock(held.fileno(), patience=PATIENCE)
             found.seal(sealer, file.read_text(errors="replace"), place, partial(write_private, file))
     return found

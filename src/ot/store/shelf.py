@@ -16,6 +16,7 @@ from typing import Protocol
 
 from mcp_core.atomic_write import open_folder, write_file
 from mcp_core.file_lock import lock
+from mcp_core.private_files import make_private
 from ot.store.owned_files import state_of
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -88,12 +89,12 @@ class FolderShelf:
     def write(self, name: str, data: bytes, *, replace: bool = True) -> None:
         check_document(name, data)
         file = self.folder / name
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(file.parent)
         write_file(file, data, replace=replace, mode=0o600)
 
     def update(self, name: str, change: Change) -> None:
         folder = (self.folder / name).parent
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(folder)
         with open_folder(folder) as opened:
             lock(opened, patience=_PATIENCE)  # a process that holds it for longer is stuck
             try:

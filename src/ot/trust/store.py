@@ -13,6 +13,7 @@ from pathlib import Path
 
 from mcp_core.atomic_write import write_file, write_private
 from mcp_core.file_lock import hold
+from mcp_core.private_files import make_private
 from mcp_core.quick_dataclass import dataclass
 from ot.logs import write_log
 from ot.store.forms import FORM, check_form, read_mapping
@@ -176,7 +177,7 @@ def _write_copy(copies: Path, name: str, content: bytes) -> None:
             (copies / parent).unlink()
     if file.is_dir():
         _remove_tree(file)
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(file.parent)
     write_file(file, content, mode=0o600)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from mcp_core.atomic_write import write_private
+from mcp_core.private_files import make_private
 from mcp_core.quick_dataclass import dataclass
 from ot.workers.pep723 import ScriptHeader
 
@@ -48,7 +49,7 @@ class Lock:
     def draft(self, header: ScriptHeader) -> Iterator[Path]:
         """Provide a script to resolve, with the current lock beside it so that versions stay; raises OSError."""
         folder = self.script.parent
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(folder)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".") as beside:
             script = Path(beside) / self.script.name
             script.write_text(header.as_comments(), encoding="utf-8")

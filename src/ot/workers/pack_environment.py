@@ -19,6 +19,7 @@ import anyio
 import anyio.to_thread
 
 from mcp_core.file_lock import try_lock, try_share
+from mcp_core.private_files import make_private, open_lock
 from mcp_core.quick_dataclass import dataclass
 from ot.logs import LogSpan, write_log
 from ot.registry.definitions import Libraries
@@ -129,7 +130,7 @@ async def make_environment(
     """
     folder = environment.folder
     try:
-        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(folder.parent)
         async with _locked(lock_of(folder), tell):
             if environment.ready and not again:
                 return False
@@ -169,7 +170,7 @@ def remove_environment(folder: Path) -> None:
 @asynccontextmanager
 async def _locked(file: Path, tell: Tell) -> AsyncIterator[None]:
     """Hold a lock that ends with this process."""
-    with file.open("ab") as lock:
+    with open_lock(file) as lock:
         while not try_lock(lock.fileno()):
             tell("waiting for another process, which installs its libraries")
             await anyio.sleep(_POLL)
@@ -200,7 +201,7 @@ def _folders(state: Path) -> list[Path]:
 
 
 def _is_unused(folder: Path, *, remove: bool) -> bool:
-    with lock_of(folder).open("ab") as making:
+    with open_lock(lock_of(folder)) as making:
         if not try_lock(making.fileno()):
             return False
         try:

@@ -21,6 +21,7 @@ import ot_ray
 import ot_sdk
 from mcp_core.atomic_write import write_file
 from mcp_core.json_types import JsonObject
+from mcp_core.private_files import make_private
 from ot.config.models import WorkerSettings
 from ot.errors import PackNotReadyError
 from ot.logs import LogSpan
@@ -91,7 +92,7 @@ def write_bundle(state: Path) -> Path:
     content = _build()
     file = state / "ray" / f"{hashlib.sha256(content).hexdigest()[:16]}.zip"
     if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(file.parent)
         write_file(file, content, mode=0o600)
     return file
 
