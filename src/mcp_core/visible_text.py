@@ -28,28 +28,32 @@ _BREAKS = re.compile("(\n{4,})")
 
 
 def visible(text: str, *, lines: bool = False) -> str:
-    """Write out everything that an eye would miss; with `lines`, line breaks and indentation stay as they are."""
+    """Write out everything that an eye would miss; with `lines`, line breaks, tabs and indentation stay as they are."""
     if text.isascii() and text.isprintable() and " " * _LONG not in text:
         return text
     if not lines:
         return _write(text)
     parts = _BREAKS.split(text)  # a text, a run of line breaks, a text, and so on
     return "".join(
-        _write(part) if number % 2 else "\n".join(map(_write_line, part.split("\n")))
+        _write(part) if number % 2 else "\n".join(map(visible_line, part.split("\n")))
         for number, part in enumerate(parts)
     )
 
 
-def _write_line(line: str) -> str:
+def visible_line(line: str) -> str:
+    """Write out everything in a line that an eye would miss; its indentation and single tabs stay."""
     indent = min(len(line) - len(line.lstrip(" ")), _INDENT)
-    return line[:indent] + _write(line[indent:])
+    return line[:indent] + _write(line[indent:], " \t")
 
 
-def _write(text: str) -> str:
-    return _SUSPECT.sub(lambda found: _write_suspect(found[0], text[max(found.start() - 1, 0) : found.start()]), text)
+def _write(text: str, kept: str = " ") -> str:
+    """Write a text whose blanks are `kept` where there are few in a row."""
+    return _SUSPECT.sub(
+        lambda found: _write_suspect(found[0], text[max(found.start() - 1, 0) : found.start()], kept), text
+    )
 
 
-def _write_suspect(text: str, before: str) -> str:
+def _write_suspect(text: str, before: str, kept: str) -> str:
     """Write characters beyond ASCII and blanks, with what stands before them."""
     written: list[str] = []
     hidden: list[str] = []  # a run of characters that show nothing, and blanks
@@ -65,10 +69,10 @@ def _write_suspect(text: str, before: str) -> str:
         if kind == "hidden":
             hidden.append(character)
         else:
-            written += [_write_hidden("".join(hidden)), character]
+            written += [_write_hidden("".join(hidden), kept), character]
             hidden.clear()
         before = character
-    return "".join([*written, _write_hidden("".join(hidden))])
+    return "".join([*written, _write_hidden("".join(hidden), kept)])
 
 
 @lru_cache(maxsize=4096)
@@ -81,17 +85,18 @@ def _kind(character: str) -> str:
     return "mark" if kind in ("Mn", "Me") else "shown"
 
 
-def _write_hidden(text: str) -> str:
+def _write_hidden(text: str, kept: str) -> str:
     """Write a run of characters that show nothing; what repeats in it, as a count."""
-    written, at = [], 0
+    written, at = list[str](), 0
     for run in _REPEATED.finditer(text):
-        written += [*map(_write_one, text[at : run.start()]), _write_repeated(run[1], len(run[0]) // len(run[1]))]
+        written += (_write_one(each, kept) for each in text[at : run.start()])
+        written.append(_write_repeated(run[1], len(run[0]) // len(run[1])))
         at = run.end()
-    return "".join([*written, *map(_write_one, text[at:])])
+    return "".join([*written, *(_write_one(each, kept) for each in text[at:])])
 
 
-def _write_one(character: str) -> str:
-    return character if character == " " else f"⟨{_name(character)}⟩"
+def _write_one(character: str, kept: str) -> str:
+    return character if character in kept else f"⟨{_name(character)}⟩"
 
 
 def _write_repeated(unit: str, count: int) -> str:

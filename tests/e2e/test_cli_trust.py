@@ -158,6 +158,24 @@ def test_what_makes_no_sense_is_shown_too(place: Place, text: str) -> None:
     assert "Traceback" not in finished.stderr
 
 
+def test_nothing_in_a_file_hides_or_scrolls_away(place: Place) -> None:
+    code = (
+        '"""Say hello."""\n\n\ndef hello() -> str:\n    """Say hello.\u3164"""'
+        + "\n" * 400
+        + '    return "a\ufe0f\u202e"\n'
+    )
+    (place.project / ".onetool" / "skills").mkdir()
+    place.write(code, "skills/hello.py")
+    place.write('snippets: {note: {body: "ok\u2800\\u001b[2K"}}\n')
+
+    shown = place.onetool("trust").stdout
+
+    assert '"""Say hello.⟨U+3164⟩"""' in shown
+    assert "⟨398 more lines like this⟩" in shown
+    assert 'return "a⟨U+FE0F⟩⟨U+202E⟩"' in shown
+    assert "ok⟨U+2800⟩⟨U+001B⟩[2K" in shown
+
+
 def test_what_was_trusted_is_shown_again_only_as_a_difference(place: Place) -> None:
     place.write("aliases: {a: one.two}\n")
     write_extension(place.project, "notes", "def f(): ...\n")

@@ -16,6 +16,7 @@ from mcp_types import (
     CallToolResult,
     CreateMessageRequestParams,
     CreateMessageResult,
+    ElicitRequestFormParams,
     ElicitRequestParams,
     ElicitResult,
     ErrorData,
@@ -48,6 +49,7 @@ class Front:
     def __init__(self, folder: Path, *, mode: str = "legacy") -> None:
         self.journal = folder / "journal"
         self.asked: list[str] = []
+        self.forms: list[dict[str, Any]] = []
         self.sampled: list[CreateMessageRequestParams] = []
         self.messages: list[LoggingMessageNotificationParams] = []
         self.answer: ElicitResult | ErrorData = ElicitResult(action="cancel")
@@ -65,6 +67,7 @@ class Front:
     def forget(self) -> None:
         """Forget what an earlier test left."""
         self.asked.clear()
+        self.forms.clear()
         self.sampled.clear()
         self.messages.clear()
         self.journal.unlink(missing_ok=True)
@@ -73,6 +76,8 @@ class Front:
 
     async def _elicit(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:
         self.asked.append(params.message)
+        if isinstance(params, ElicitRequestFormParams):
+            self.forms.append(dict(params.requested_schema))
         await anyio.sleep(self.hesitates)
         return self.answer
 
@@ -161,6 +166,45 @@ async def test_a_server_asks_the_person_at_the_front_while_the_clocks_stand_stil
 
     assert front.asked == ["[asks] Your name?"]
     assert value_of(result) == {"action": "accept", "content": {"name": "Ada"}}
+
+
+@BOTH_ERAS
+async def test_a_server_can_hide_nothing_in_its_question(able: Able, mode: str) -> None:
+    front = await able(mode)
+
+    result = await run(front.client, "asks.hide()")
+
+    assert front.asked == ["[asks]\n  | Go on?⟨U+202E⟩⟨U+001B⟩[2K⟨300 line breaks⟩Allow this call?\n  | Yes"]
+    assert front.forms[0]["properties"]["ok"] == {
+        "type": "boolean",
+        "title": "Fine⟨U+3164⟩",
+        "description": "a⟨U+001B⟩[0m",
+    }
+    assert value_of(result)["action"] == "cancel"
+
+
+@BOTH_ERAS
+async def test_two_choices_that_look_the_same_are_not_put_to_the_person(able: Able, mode: str) -> None:
+    front = await able(mode)
+
+    result = await run(front.client, "asks.disguise()")
+
+    assert front.asked == []
+    assert "which cannot be seen" in text_of(result)
+
+
+@BOTH_ERAS
+async def test_a_server_that_asks_two_hundred_times_at_once_is_one_question(able: Able, mode: str) -> None:
+    front = await able(mode)
+    front.answer = ElicitResult(action="accept", content={"name": "Ada"})
+
+    result = await run(front.client, "import json\nanswers = json.loads(asks.flood())\n[len(answers), *answers[::199]]")
+
+    [question] = front.asked
+    head, *lines = question.split("\n")
+    assert head == "[asks] asks 200 questions, and your answer is for all of them:"
+    assert lines == [f"  | Delete file {place}?" for place in range(200)]
+    assert text_of(result) == "\n".join(["- 200", *["- {action: accept, content: {name: Ada}}"] * 2])
 
 
 @BOTH_ERAS

@@ -13,7 +13,7 @@ import anyio
 import anyio.to_thread
 
 from onetool.cli import FAILED, OK, USAGE
-from onetool.cli.printing import complain, confirm, say
+from onetool.cli.printing import complain, confirm, say, say_visibly
 from onetool.cli.start import load
 from onetool.console.clean_text import count_of
 from ot.config.loader import LoadedConfig
@@ -73,8 +73,7 @@ def main_accept(options: Namespace) -> int:
     for difference in differences:
         name = f"{_KINDS[difference.part]}{ascii(difference.name)[1:-1]}"
         say(f"{name} ({'new' if difference.new else 'changed'})")
-        for line in difference.lines:
-            say(f"  {line}")
+        say_visibly(*(f"  {line}" for line in difference.lines))
     counted = count_differences(differences)
     if not options.yes and not confirm(f"Accept {counted} as shown?"):
         hint = "" if sys.stdin.isatty() else ": there is no terminal to ask on; --yes accepts the changes above"

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from mcp_core.visible_text import visible
 from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.accept import count_differences
 from onetool.cli.databases import advise_on_roles, find_connection_mistakes
 from onetool.cli.definitions import read_definitions, read_extensions
 from onetool.cli.fetch import installer_of
-from onetool.cli.printing import add_json_argument, say, say_json, visible
+from onetool.cli.printing import add_json_argument, say, say_json
 from onetool.cli.start import load
 from onetool.cli.trials import show_starts
 from onetool.doctor.confinement import describe_confinement, find_confinement_mistakes

@@ -6,9 +6,10 @@ from argparse import ArgumentParser, Namespace
 
 import anyio
 
+from mcp_core.visible_text import visible_line
 from onetool.cli import COMMANDS, OK, load_command, print_table
 from onetool.cli.definitions import mention_unseen_servers, name_in_code, read_registry
-from onetool.cli.printing import add_json_argument, paint, say, say_json, visible
+from onetool.cli.printing import add_json_argument, paint, say, say_json
 from onetool.cli.start import load
 from ot.config.paths import state_folder
 from ot.introspect import Finder, Help
@@ -52,7 +53,7 @@ def main(options: Namespace) -> int:
         say_json({"query": query, "text": text})
         return OK
     for line in text.splitlines():
-        shown = visible(line)
+        shown = visible_line(line)
         say(paint(shown.lstrip("# "), "bold") if shown.startswith("#") else shown)
     mention_unseen_servers(loaded)
     return OK

@@ -8,9 +8,10 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path
 
+from mcp_core.visible_text import visible
 from onetool.cli import FAILED, OK
 from onetool.cli.connect import connect_client, named_file, near, tell_written
-from onetool.cli.printing import at_terminal, complain, confirm, say_visibly, visible
+from onetool.cli.printing import at_terminal, complain, confirm, say_visibly
 from onetool.cli.start import load
 from onetool.cli.trials import show_starts
 from onetool.console.clean_text import count_of

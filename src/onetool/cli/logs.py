@@ -10,8 +10,9 @@ from datetime import datetime
 from itertools import chain
 
 from mcp_core.line_log import older_log
+from mcp_core.visible_text import visible, visible_line
 from onetool.cli import FAILED, OK
-from onetool.cli.printing import Style, add_json_argument, complain, paint, say, say_json, visible
+from onetool.cli.printing import Style, add_json_argument, complain, paint, say, say_json
 from onetool.cli.start import load
 from onetool.console.clean_text import escape
 from onetool.log_entries import LogEntry, LogFile, choose, read_entries
@@ -74,4 +75,4 @@ def _show(entries: Iterable[LogEntry]) -> None:
         level = paint(f"{entry.level:<7}", _STYLES[entry.level]) if entry.level in _STYLES else f"{entry.level:<7}"
         say(f"{paint(began, 'dim')} {level} {paint(entry.name, 'bold')}{visible(entry.text.removeprefix(entry.name))}")
         for line in entry.detail.splitlines():
-            say(f"    {visible(line)}")
+            say(f"    {visible_line(line)}")

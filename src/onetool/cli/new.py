@@ -6,10 +6,11 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
+from mcp_core.visible_text import visible
 from onetool.cli import OK, USAGE
 from onetool.cli.connect import tell_written
 from onetool.cli.definitions import read_registry
-from onetool.cli.printing import complain, say_visibly, visible
+from onetool.cli.printing import complain, say_visibly
 from onetool.cli.start import load
 from onetool.console.clean_text import count_of
 from onetool.openapi.description import DescriptionError, read_description

@@ -7,8 +7,10 @@ import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
+from mcp_core.visible_text import visible, visible_line
 from onetool.console.clean_text import clean, escape, one_line, write_encodable
 from ot.errors import ConfigError
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:  # a command that calls nothing loads nothing of a call
     from ot.run.answer import Answer
 
 Style = Literal["bold", "dim", "red", "green", "yellow"]
+_MOST_ALIKE = 3  # lines one after another
 _CODES: dict[Style, int] = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33}
 
 
@@ -25,9 +28,13 @@ def say(text: str) -> None:
 
 
 def say_visibly(*lines: str) -> None:
-    """Write lines to stdout that quote others' files: no character in them acts on the terminal."""
-    for line in lines:
-        say(visible(line))
+    """Write lines to stdout that quote others' files: nothing in them acts on the terminal, hides or scrolls away."""
+    for _, group in groupby(map(visible_line, lines), str.rstrip):
+        same = list(group)
+        for line in same if len(same) <= _MOST_ALIKE else same[:1]:
+            say(line)
+        if len(same) > _MOST_ALIKE:
+            say(f"⟨{len(same) - 1} more lines like this⟩")
 
 
 def add_json_argument(parser: ArgumentParser, note: str = "print JSON") -> None:
@@ -48,11 +55,6 @@ def paint(text: str, style: Style) -> str:
 def complain(text: str) -> None:
     """Write a line to stderr; nothing in it acts on the terminal."""
     write_encodable(f"{clean(text)}\n", sys.stderr)
-
-
-def visible(text: str) -> str:
-    """Return a line of someone else's text in which nothing can move the cursor or hide anything."""
-    return "".join(char if char.isprintable() or char == "\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
 def say_table(rows: Iterable[Sequence[str]], most: Sequence[int], headings: Sequence[str] = ()) -> None:

@@ -6,8 +6,9 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
 from pathlib import Path
 
+from mcp_core.visible_text import visible, visible_line
 from onetool.cli import FAILED, OK
-from onetool.cli.printing import add_json_argument, paint, say, say_json, visible
+from onetool.cli.printing import add_json_argument, paint, say, say_json
 from onetool.control.asking import ask_running
 
 EPILOG = (
@@ -31,7 +32,7 @@ def main(options: Namespace) -> int:
             first, *rest = text.splitlines()
             say(f"{visible(str(reply))}: {paint(visible(first), 'green' if reloaded else 'red')}")
             for line in rest:
-                say(f"    {visible(line)}")
+                say(f"    {visible_line(line)}")
     if options.json:
         say_json(described)
     elif not described:

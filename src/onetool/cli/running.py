@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 from mcp_core.json_types import Json, mapping_of
+from mcp_core.visible_text import visible
 from onetool.cli import OK
 from onetool.cli.definitions import read_registry
-from onetool.cli.printing import Style, add_json_argument, paint, say, say_json, say_visibly, visible
+from onetool.cli.printing import Style, add_json_argument, paint, say, say_json, say_visibly
 from onetool.cli.start import load
 from onetool.console.clean_text import one_line
 from onetool.control.asking import ask_running

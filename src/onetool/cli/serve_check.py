@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from itertools import chain
 
+from mcp_core.visible_text import visible
 from onetool.cli import FAILED, OK
-from onetool.cli.printing import Style, paint, say, say_json, visible
+from onetool.cli.printing import Style, paint, say, say_json
 from onetool.cli.start import load
 from onetool.doctor import Finding, Light
 from onetool.doctor.configuration import word_mistake

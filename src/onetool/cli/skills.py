@@ -12,10 +12,11 @@ from typing import NamedTuple
 import anyio
 
 from mcp_core.nearest_names import nearest
+from mcp_core.visible_text import visible, visible_line
 from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.connect import tell_written
 from onetool.cli.definitions import read_registry, read_skills
-from onetool.cli.printing import add_json_argument, complain, say, say_json, say_visibly, visible
+from onetool.cli.printing import add_json_argument, complain, say, say_json, say_visibly
 from onetool.cli.replay import without_statistics, word_differences
 from onetool.cli.start import load
 from onetool.console.clean_text import count_of
@@ -224,7 +225,7 @@ def _show(loader: SkillLoader, name: str, *, as_json: bool) -> int:
     if as_json:
         say_json({**_describe(skill), "code": skill.text})
     else:
-        say(f"# {loader.shown(skill.file)}\n" + "\n".join(map(visible, skill.text.splitlines())))
+        say(f"# {loader.shown(skill.file)}\n" + "\n".join(map(visible_line, skill.text.removesuffix("\n").split("\n"))))
     return OK
 
 

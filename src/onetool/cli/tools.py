@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from mcp_core.nearest_names import nearest
+from mcp_core.visible_text import visible
 from onetool.cli import FAILED, OK
 from onetool.cli.definitions import find_unseen_servers, mention_unseen_servers, name_in_code, read_registry
-from onetool.cli.printing import add_json_argument, complain, paint, say, say_json, visible
+from onetool.cli.printing import add_json_argument, complain, paint, say, say_json
 from onetool.cli.start import load
 from onetool.cli.trials import show_starts
 from onetool.console.clean_text import count_of

@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterator, Sequence
 import anyio
 
 from mcp_core.line_log import hush_log
-from onetool.cli.printing import paint, say, visible
+from mcp_core.visible_text import visible, visible_line
+from onetool.cli.printing import paint, say
 from onetool.console.clean_text import count_of, one_line, show_seconds, write_encodable
 from onetool.doctor.trial_starts import Start, Trial, Watcher, try_starts
 from ot.config.loader import LoadedConfig
@@ -89,6 +90,6 @@ def word_trial(trial: Trial, width: int = 0) -> Iterator[str]:
     if trial.failure:
         failed = visible(f"failed after {seconds}: {' '.join(trial.failure.split())}")
         yield f"{label} {paint(failed, 'red')}"
-        yield from (visible(f"    {line}") for line in trial.last_words)
+        yield from (visible_line(f"    {line}") for line in trial.last_words)
         return
     yield f"{label} {count_of(trial.tools, 'tool'):>9}, {trial.tokens:>6,} tokens, {seconds:>6}"

@@ -1,6 +1,6 @@
 """`onetool trust`: show what a project's `.onetool` would do, and let the person trust it.
 
-Everything in the report was written by others: control characters in it are made visible.
+Everything in the report was written by others: whatever an eye would miss in it is made visible.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mcp_core.json_types import list_of, mapping_of
+from mcp_core.visible_text import visible
 from onetool.cli import FAILED, OK, USAGE
-from onetool.cli.printing import add_json_argument, at_terminal, complain, confirm, say_json, say_visibly, visible
+from onetool.cli.printing import add_json_argument, at_terminal, complain, confirm, say_json, say_visibly
 from onetool.console.clean_text import count_of
 from ot.config.documents import parse_document
 from ot.config.keys import INCLUDE
@@ -77,7 +78,7 @@ def _describe_configuration(name: str, content: bytes, folder: Path, project: Pa
             (left_out[above] for above in itertools.accumulate(path, "{}.{}".format) if above in left_out), ""
         )
         note = f" (left out: {reason})" if reason else ""
-        first, *others = str(value).splitlines() or [""]
+        first, *others = str(value).split("\n")
         yield f"{'includes' if path[0] == INCLUDE else 'sets'} {key}: {first}{note}"
         yield from (f"  | {line}" for line in others)
     named = sorted({each for _, value in _leaves(document, ()) for each in references(str(value))})
@@ -132,7 +133,7 @@ def _describe_skill(name: str, content: bytes, folder: Path) -> Iterator[str]:
         yield f"cannot be used: {f'line {error.line}: ' if error.line else ''}{error.reason}"
         return
     yield f"code that runs confined, with access to all your tools, when a run calls {skill.definition.signature}"
-    yield from (f"  | {line}" for line in skill.text.splitlines())
+    yield from (f"  | {line}" for line in skill.text.split("\n"))
 
 
 def _describe_lock(content: bytes) -> Iterator[str]:
@@ -147,7 +148,7 @@ def _describe_lock(content: bytes) -> Iterator[str]:
 
 def _difference(before: bytes, content: bytes) -> Iterator[str]:
     try:
-        old, new = before.decode().splitlines(), content.decode().splitlines()
+        old, new = before.decode().split("\n"), content.decode().split("\n")
     except UnicodeDecodeError:
         return
     yield from difflib.unified_diff(old, new, "as you trusted it", "as it is now", lineterm="", n=2)

@@ -13,7 +13,8 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from mcp_core.distribution import VERSION
-from onetool.console.clean_text import clean, one_line
+from mcp_core.visible_text import visible
+from onetool.console.clean_text import one_line
 from ot.stats.report import TEMPLATES as CHARTS
 from ot.stats.wording import compact, duration, percent, precise, size
 from ot.text.output import escape_surrogates
@@ -86,7 +87,7 @@ class _Asset:
 
 
 def _finalize(value: object) -> object:
-    return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return visible(value, lines=True) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _encode(html: str) -> bytes:

@@ -64,7 +64,7 @@ def test_a_secret_cannot_travel_in_letters_that_show_nothing() -> None:
 
 
 def test_code_keeps_its_lines_and_their_indentation() -> None:
-    code = "def f():\n    if x:\n            return 1\n\n\nf()"
+    code = "def f():\n    if x:\n            return 1\n\n\nf()\n\tg()"
 
     assert visible(code, lines=True) == code
     assert visible(f"a\n{' ' * 300}b", lines=True) == f"a\n{' ' * 40}⟨260 spaces⟩b"
@@ -77,4 +77,4 @@ def test_what_is_shown_can_be_read_back(text: str, lines: bool) -> None:  # noqa
 
     assert read_visible(shown) == text
     assert not set(shown) & set(SHOW_NOTHING)
-    assert all(category(each)[0] not in "CZ" or each in (" \n" if lines else " ") for each in shown)
+    assert all(category(each)[0] not in "CZ" or each in (" \t\n" if lines else " ") for each in shown)

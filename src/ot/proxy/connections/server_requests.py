@@ -26,6 +26,7 @@ from mcp_core.json_types import Json, JsonObject
 from ot.clients.front import ELICIT, LIST_ROOTS, SAMPLE, Claims, Front, FrontError
 from ot.context import CallContext, current_or_none
 from ot.logs import write_log
+from ot.proxy.connections.server_questions import HiddenTextError, ServerQuestions, show_form
 from ot.proxy.status import CallsInFlight, front_of
 from ot.proxy.transports.transport import Transport
 
@@ -44,6 +45,7 @@ class ServerRequests:
     def __init__(self, server: str, calls: CallsInFlight) -> None:
         self._server = server
         self._calls = calls
+        self._questions = ServerQuestions(server)
         self._logged = 0
         self._minute = 0
 
@@ -58,10 +60,13 @@ class ServerRequests:
     async def elicit(
         self, context: ClientRequestContext, params: types.ElicitRequestParams
     ) -> types.ElicitResult | types.ErrorData:
-        """Ask the person, who is told which server wants to know."""
-        asked = _plain(params)
-        asked["message"] = f"[{self._server}] {asked.get('message', '')}"
-        answer = await self._ask("an answer from the person", ELICIT, asked, context)
+        """Ask the person, who is told which server wants to know (`server_questions`)."""
+        what = "an answer from the person"
+        try:
+            shown = show_form(_plain(params))
+        except HiddenTextError as error:
+            return self._decline(f"{what} was requested, but {error}")
+        answer = await self._ask(what, ELICIT, shown, context)
         return answer if isinstance(answer, types.ErrorData) else _read(types.ElicitResult, answer)
 
     async def list_roots(self, context: ClientRequestContext) -> types.ListRootsResult | types.ErrorData:
@@ -107,7 +112,13 @@ class ServerRequests:
         call, front = found
         try:
             with call.held():
-                return await front.request(method, params, _key_of(context))
+                if method != ELICIT:
+                    return await front.request(method, params, _key_of(context))
+
+                async def put(question: JsonObject) -> JsonObject:
+                    return await front.request(method, question, _key_of(context))
+
+                return await self._questions.ask(params, front.session, put)
         except FrontError as error:
             return self._decline(f"{what} was requested, but the client refused: {error}")
 
