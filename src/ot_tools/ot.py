@@ -8,28 +8,11 @@ from typing import Any, Literal
 import anyio.to_thread
 
 from mcp_core.distribution import VERSION
+from ot import introspect  # each of its rooms is loaded by the first tool that needs it
 from ot.context import current
 from ot.effects import idempotent, reads
 from ot.errors import ArgumentValueError, ConfigError, ToolError
 from ot.execution.wording import word_error
-from ot.introspect import (
-    Finder,
-    Health,
-    Help,
-    Reload,
-    SignatureOf,
-    concerns_help,
-    concerns_packs,
-    concerns_tools,
-    list_aliases,
-    list_packs,
-    list_snippets,
-    list_tools,
-    marking,
-    note_refused,
-    note_switched_off,
-    wait_for_servers,
-)
 from ot.journal.journal import Journal
 from ot.journal.recorded import describe_run
 from ot.journal.reuse import Unknown
@@ -77,12 +60,12 @@ async def tools(*, pattern: str = "", info: Literal["list", "min", "full"] = "mi
         ot.tools(pattern="proj.", info="full")
     """
     context = current()
-    await wait_for_servers(context, concerns_tools(pattern, context.registry))
-    note_switched_off(context, pattern)
+    await introspect.wait_for_servers(context, introspect.concerns_tools(pattern, context.registry))
+    introspect.note_switched_off(context, pattern)
     if info == "list":
-        note_refused(context, pattern)
-    marked = map(marking(context.settings.policy, context.caller), context.registry.definitions())
-    return list_tools(marked, pattern, info, signature_of=_signatures())
+        introspect.note_refused(context, pattern)
+    marked = map(introspect.marking(context.settings.policy, context.caller), context.registry.definitions())
+    return introspect.list_tools(marked, pattern, info, signature_of=_signatures())
 
 
 @reads
@@ -100,9 +83,9 @@ async def packs(*, pattern: str = "", info: Literal["list", "min", "full"] = "mi
         ot.packs(pattern="proj", info="full")
     """
     context = current()
-    await wait_for_servers(context, concerns_packs(pattern))
-    note_switched_off(context, pattern)
-    return list_packs(context.registry.packs(), pattern, info, instructions=context.settings.prompts.packs)
+    await introspect.wait_for_servers(context, introspect.concerns_packs(pattern))
+    introspect.note_switched_off(context, pattern)
+    return introspect.list_packs(context.registry.packs(), pattern, info, instructions=context.settings.prompts.packs)
 
 
 @reads
@@ -119,7 +102,7 @@ async def aliases(*, pattern: str = "", info: Literal["list", "min", "full"] = "
     Example:
         ot.aliases(info="full")
     """
-    return list_aliases(current().settings.aliases, pattern, info)
+    return introspect.list_aliases(current().settings.aliases, pattern, info)
 
 
 @reads
@@ -137,7 +120,7 @@ async def snippets(*, pattern: str = "", info: Literal["list", "min", "full"] = 
         ot.snippets(info="list")
     """
     settings = current().settings.snippets
-    return list_snippets(settings, pattern, info, expand=expand_with(settings))
+    return introspect.list_snippets(settings, pattern, info, expand=expand_with(settings))
 
 
 @reads
@@ -157,14 +140,16 @@ async def help(*, query: str | list[str] = "", info: Literal["list", "min", "ful
     """
     context = current()
     settings, queries = context.settings, [query] if isinstance(query, str) else query
-    await wait_for_servers(context, concerns_help(queries, context.registry, settings.aliases, settings.snippets))
-    catalogue = await context.part(Finder).catalogue(settings)
-    mark = marking(settings.policy, context.caller)
-    answers = Help(context.registry, settings, catalogue, expand_with(settings.snippets), _signatures(), mark)
+    registry, snippets = context.registry, settings.snippets
+    concerns = introspect.concerns_help(queries, registry, settings.aliases, snippets)
+    await introspect.wait_for_servers(context, concerns)
+    catalogue = await context.part(introspect.Finder).catalogue(settings)
+    mark = introspect.marking(settings.policy, context.caller)
+    answers = introspect.Help(registry, settings, catalogue, expand_with(snippets), _signatures(), mark)
     return await answers.answer(queries, info)
 
 
-def _signatures() -> SignatureOf:
+def _signatures() -> introspect.SignatureOf:
     """Return the function that writes the signatures of tools for the caller."""
     context = current()
     return partial(context.part(Shapes).signature, principal=context.caller.principal)
@@ -182,8 +167,8 @@ async def health() -> dict[str, Any]:
     Example:
         ot.health()["problems"]
     """
-    report = await current().part(Health).report()
-    waiting = current().part(Reload).waiting
+    report = await current().part(introspect.Health).report()
+    waiting = current().part(introspect.Reload).waiting
     return {**report, "next_start": waiting} if waiting else report
 
 
@@ -492,7 +477,7 @@ async def reload() -> str:
         ot.reload()
     """
     try:
-        return await current().part(Reload).reload()
+        return await current().part(introspect.Reload).reload()
     except ConfigError as error:
         raise ArgumentValueError(f"The configuration was not reloaded: {word_error(error)}") from error
 
