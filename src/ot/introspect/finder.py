@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import anyio.to_thread
-
 from ot import introspect
 from ot.config.models import Config
 from ot.registry.registry import ToolRegistry
+from ot.tasks.large_values import make_many
 
 if TYPE_CHECKING:  # Only a search needs the words and the ranking: `introspect` loads them.
     from ot.introspect.help import Catalogue
@@ -29,6 +28,6 @@ class Finder:
         if known is None or self._version != self._registry.version or self._config is not config:
             tools, packs = self._registry.definitions(), self._registry.packs()  # reads packs that came late, too
             version, off = self._registry.version, self._registry.switched_off_packs()
-            known = await anyio.to_thread.run_sync(introspect.Catalogue, tools, packs, config, off)
+            known = await make_many(introspect.Catalogue, tools, packs, config, off)
             self._catalogue, self._version, self._config = known, version, config
         return known

@@ -21,6 +21,7 @@ from ot.registry.from_schema import REFUSED
 from ot.registry.names import absent_name, identifier, rename_pack
 from ot.registry.places import OfferedPack, PackPlaces
 from ot.registry.registry import AbsentPack, LoadedPack, ToolRegistry
+from ot.tasks.large_values import make_many
 from ot.tasks.owned_tasks import open_background_tasks
 
 if TYPE_CHECKING:
@@ -240,7 +241,7 @@ class Servers:
                 server.offer()  # connects it, if what is remembered could not be read
                 if not server.memory.unreadable:
                     placed = rename_pack(pack, name)
-                    built = await anyio.to_thread.run_sync(late_parts.build_pack, server, placed, pack.name)
+                    built = await make_many(late_parts.build_pack, server, placed, pack.name)
                     self._prepared[server.name] = (pack, built)
 
     async def probe(self, timeout: float = PROBE) -> None:

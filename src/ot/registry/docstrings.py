@@ -24,6 +24,8 @@ _ARGUMENT = re.compile(r"\*{0,2}([A-Za-z_]\w*)\s*(?:\([^)]*\))?\s*:\s*(.*)")
 
 def parse_docstring(text: str | None) -> ToolDocs:
     """Read a docstring; a section that is not there stays empty, unknown text stays in the body."""
+    if text and "\n" not in text and not _SECTION.fullmatch(text.strip()):
+        return ToolDocs(summary=" ".join(text.split()))
     sections = _split(inspect.cleandoc(text or "").splitlines())
     first, _, rest = "\n".join(sections[""]).strip().partition("\n\n")
     return ToolDocs(

@@ -19,7 +19,7 @@ from ot.registry.docstrings import drop_arguments, parse_docstring
 from ot.registry.names import assign_identifiers
 from ot.registry.open_results import leaves_open, result_schema
 from ot.registry.schema_parameters import Parameters, read_parameters
-from ot.registry.schema_text import ANY, annotation_of, default_text, detailed_annotation, fields_of
+from ot.registry.schema_text import ANY, annotation_of, default_text, detailed_annotation, fields_of, plain_type
 
 MAX_TOOLS = 5_000
 MAX_DESCRIPTION = 10_000
@@ -86,7 +86,8 @@ def _usable(tools: Iterable[object], source: str, notes: list[PackLoadError]) ->
 def _define(name: str, tool: Tool, parameters: Parameters, *, source: str, timeout: float | None) -> ToolDefinition:
     returned = result_schema(tool.get("outputSchema"))
     signature = _signature(name, parameters, returned, detailed_annotation)
-    plain = _signature(name, parameters, returned, annotation_of)
+    alike = returned is None and all(plain_type(each.schema) is not None for each in parameters.listed)
+    plain = signature if alike else _signature(name, parameters, returned, annotation_of)
     docs = _read_docs(tool, parameters, returned)
     own_name, result = str(tool["name"]), _result_text(returned, detailed_annotation)
     execution = tool.get("execution")
@@ -180,6 +181,8 @@ def _describe_result(schema: object) -> str:
 
 def _untold_fields(schema: object, root: object) -> str:
     """The fields of an object that are too many for the signature."""
+    if schema is None or plain_type(schema) is not None:
+        return ""
     told = annotation_of(schema, root) != detailed_annotation(schema, root)
     return "" if told else _one_line(fields_of(schema, root))
 

@@ -45,6 +45,8 @@ def assign_identifiers(names: Iterable[str], *, fallback: str) -> dict[str, str]
     assigned: dict[str, str] = {}
     taken: set[str] = set()
     wanted = {name: identifier(name, fallback=fallback) for name in names}
+    if all(name == own for name, own in wanted.items()):
+        return wanted
     for name in sorted(names, key=lambda name: (wanted[name] != name, name)):
         free, number = wanted[name], 1
         while free in taken:

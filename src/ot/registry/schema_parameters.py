@@ -153,17 +153,21 @@ class _Copy:
         self._left -= 1
         if self._left < 0 or level > MAX_LEVELS:
             raise _TooLargeError
-        if isinstance(value, str):
-            self._left -= len(value) // _TEXT_PER_NODE
         if isinstance(value, dict):
-            return {key: self.copy(_cut(key, item), level + 1) for key, item in value.items() if type(key) is str}
+            return {
+                key: self._text(_cut(key, item)) if type(item) is str else self.copy(item, level + 1)
+                for key, item in value.items()
+                if type(key) is str
+            }
         if isinstance(value, list):
             return [self.copy(item, level + 1) for item in value]
-        return value
+        return self._text(value) if isinstance(value, str) else value
+
+    def _text(self, text: str) -> str:
+        self._left -= 1 + len(text) // _TEXT_PER_NODE
+        return text
 
 
-def _cut(key: str, value: Json) -> Json:
+def _cut(key: str, text: str) -> str:
     """Shorten a description; a parameter may be called `description` too, and is a schema then."""
-    if key == "description" and isinstance(value, str) and len(value) > MAX_TEXT:
-        return f"{value[:MAX_TEXT]}…"
-    return value
+    return f"{text[:MAX_TEXT]}…" if key == "description" and len(text) > MAX_TEXT else text

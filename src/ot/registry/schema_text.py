@@ -23,8 +23,21 @@ _MAX_DEFAULT = 60
 _MAX_FIELDS = 20
 
 
+_COMPOSED = frozenset({"$ref", "const", "enum", "anyOf", "oneOf", "allOf", "items", "properties"})
+
+
+def plain_type(schema: object) -> str | None:
+    """The annotation of a schema that says no more than a plain type, as most do; None for any other."""
+    if not isinstance(schema, dict) or not _COMPOSED.isdisjoint(schema):
+        return None
+    kind = schema.get("type")
+    return ANY if kind is None else _NAMES.get(kind) if isinstance(kind, str) else None
+
+
 def annotation_of(schema: object, root: object) -> str:
     """The type that a schema asks for, as Python would annotate it; `Any` where that cannot be said shortly."""
+    if (plain := plain_type(schema)) is not None:
+        return plain
     text = _Annotation(root).text(schema, 0)
     return text if len(text) <= _MAX_ANNOTATION else ANY
 
@@ -34,6 +47,8 @@ def detailed_annotation(schema: object, root: object) -> str:
 
     Where that is long, objects inside of objects are left at `dict`; where it still is, all of them are.
     """
+    if (plain := plain_type(schema)) is not None:
+        return plain
     for nesting in (_MAX_DETAILED_LEVELS, 1):
         text = _Annotation(root, nesting=nesting).text(schema, 0)
         if len(text) <= _MAX_DETAILED:

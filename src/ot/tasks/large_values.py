@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any, TypeVar, TypeVarTuple
 
@@ -49,6 +50,21 @@ def is_large(value: Any) -> bool:
 async def aside(function: Callable[[*Given], Made], *arguments: *Given) -> Made:
     """Call a function without side effects on a thread; a caller that is cancelled does not wait for it."""
     return await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True)
+
+
+async def make_many(function: Callable[[*Given], Made], *arguments: *Given) -> Made:
+    """Call on a thread what makes so many objects that looking for garbage among them takes a fifth of the time."""
+    return await anyio.to_thread.run_sync(_call_uncollected, function, *arguments)
+
+
+def _call_uncollected(function: Callable[[*Given], Made], *arguments: *Given) -> Made:
+    if not gc.isenabled():
+        return function(*arguments)
+    gc.disable()
+    try:
+        return function(*arguments)
+    finally:
+        gc.enable()
 
 
 async def aside_if_large(value: object, function: Callable[[*Given], Made], *arguments: *Given) -> Made:

@@ -152,7 +152,7 @@ class ToolIndex:
         self._things = things
         self._postings = Occurrences(things, stems)
         self._packs = read_packs(things)
-        self._changing = [position for position, thing in enumerate(things) if thing.changes(stems)]
+        self._changing = self._postings.changing
         self._meanings: dict[str, Postings] = {}
         self._vocabulary: list[str] = []
         self._rarest = rarity(0, len(things))

@@ -13,7 +13,6 @@ from mcp_core.quick_dataclass import dataclass, field
 from ot.registry.ranking.words import CHANGING, READING, Stems, read_words
 
 _ACTIONS = READING | CHANGING
-_FIRST_WORDS = 200  # characters of a description in which its first word stands
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +33,6 @@ class Searchable:
     ) -> Searchable:
         """A tool whose parameters are described by a JSON Schema."""
         return cls(key, pack, name, description, read_parameters(schema), reads)
-
-    def changes(self, stems: Stems) -> bool:
-        """True if its name, or else its description, begins with a verb of change, unless it is known to read."""
-        if self.reads:
-            return False
-        words = [*stems.read(self.name), *stems.read(self.description[:_FIRST_WORDS])[:1]]
-        return next((word for word in words if word in _ACTIONS), "") in CHANGING
 
     @classmethod
     def of_tool(cls, tool: Mapping[str, Json]) -> Searchable:
@@ -95,8 +87,15 @@ class Occurrences:
         self._places: dict[str, list[int]] = {}  # by word, once for each occurrence: the number of a field
         self._each: list[float] = []  # by the number of a field: what one occurrence counts in it
         self._known: dict[str, Postings] = {}
-        self._read([stems.read(thing.name) for thing in things], _NAME, _NAME_LENGTH)
-        self._read([stems.read(thing.description[:_LONGEST]) for thing in things], _DESCRIPTION, _TEXT_LENGTH)
+        names = [stems.read(thing.name) for thing in things]
+        descriptions = [stems.read(thing.description[:_LONGEST]) for thing in things]
+        self.changing = [
+            position
+            for position, thing in enumerate(things)
+            if not thing.reads and _changes([*names[position], *descriptions[position][:1]])
+        ]
+        self._read(names, _NAME, _NAME_LENGTH)
+        self._read(descriptions, _DESCRIPTION, _TEXT_LENGTH)
         self._read(
             [stems.read(" ".join(chain(*thing.parameters.items()))[:_LONGEST]) for thing in things],
             _PARAMETERS,
@@ -137,6 +136,11 @@ class Occurrences:
         return list_places(
             {position: factor * often / (_SATURATION + often) for position, often in frequencies.items()}
         )
+
+
+def _changes(words: list[str]) -> bool:
+    """True if a name, or else the description that follows it, begins with a verb of change."""
+    return next((word for word in words if word in _ACTIONS), "") in CHANGING
 
 
 def read_packs(things: Sequence[Searchable]) -> dict[str, Postings]:
