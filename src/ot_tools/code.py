@@ -20,6 +20,8 @@ from ot_packs.code.source_files import find_tree
 from ot_packs.full_text import read_query
 
 pack = "code"
+
+_MOST = 100_000  # of one answer that is to have everything
 needs = {"ast_grep_py": "ast-grep-py>=0.51"}
 
 
@@ -118,7 +120,7 @@ class RewriteResult(TypedDict):
 
 @reads
 @best_first
-async def search(*, query: str, path: str = "", limit: int = 20, offset: int = 0) -> SearchResult:
+async def search(*, query: str, path: str = "", limit: int | None = 20, offset: int = 0) -> SearchResult:
     """Search the files of a folder for words, best files first; an identifier is found by each of its parts.
 
     The first search indexes the files, and later ones update the index; files that git ignores are left out.
@@ -126,7 +128,7 @@ async def search(*, query: str, path: str = "", limit: int = 20, offset: int = 0
     Args:
         query: Plain words or identifiers; finds files with all of them or, if there are none, with any of them.
         path: The folder to search, relative to the project; the whole project by default.
-        limit: Maximum number of files to return.
+        limit: Maximum number of files to return; None for all.
         offset: Number of files to skip.
 
     Returns:
@@ -135,7 +137,7 @@ async def search(*, query: str, path: str = "", limit: int = 20, offset: int = 0
     Example:
         code.search(query="parse header", limit=5)
     """
-    _check_limit(limit, offset)
+    limit = _checked(limit, offset)
     terms = read_query(query, split_humps)
     if not terms:
         raise ToolError("query has no words: give words or names to look for")
@@ -150,12 +152,13 @@ async def search(*, query: str, path: str = "", limit: int = 20, offset: int = 0
 
 
 @reads
-async def symbols(*, path: str, limit: int = 500) -> SymbolsResult:
+async def symbols(*, path: str, limit: int | None = 500, offset: int = 0) -> SymbolsResult:
     """List the classes, functions and other declarations in a file, or in all files of a folder.
 
     Args:
         path: A file or folder, relative to the project.
-        limit: Maximum number of declarations to return.
+        limit: Maximum number of declarations to return; None for all.
+        offset: Number of declarations to skip.
 
     Returns:
         symbols (path, name, kind, line, end_line, and inside: the declaration it is part of), total, more, unread.
@@ -163,24 +166,25 @@ async def symbols(*, path: str, limit: int = 500) -> SymbolsResult:
     Example:
         [s["name"] for s in code.symbols(path="src/app.py")["symbols"]]
     """
-    _check_limit(limit)
+    limit = _checked(limit, offset)
     tree = await to_thread.run_sync(find_tree, allowed_files(), path)
     selection = Selection(tree, with_symbols=True)
     if tree.single and selection.language_of(path) is None:
         raise ToolError(f"declarations cannot be listed for files named like {path!r}; use code.find instead")
-    found = await collect(current(), selection, "symbols_in", Batch[Symbol], limit)
-    return SymbolsResult(symbols=found.items, total=found.total, more=found.more, unread=found.unread)
+    found = await collect(current(), selection, "symbols_in", Batch[Symbol], offset + limit)
+    symbols, more = found.items[offset:], found.total > offset + limit
+    return SymbolsResult(symbols=symbols, total=found.total, more=more, unread=found.unread)
 
 
 @reads
-async def find(*, pattern: str, language: str, path: str = "", limit: int = 100) -> FindResult:
+async def find(*, pattern: str, language: str, path: str = "", limit: int | None = 100) -> FindResult:
     """Find code by its syntax: $NAME in a pattern matches any one node, $$$NAME any number of them.
 
     Args:
         pattern: Code such as "print($$$ARGS)"; white space and comments do not matter.
         language: The language of the pattern, such as "python" or "typescript"; its files are searched.
         path: A file or folder, relative to the project; the whole project by default.
-        limit: Maximum number of matches to return.
+        limit: Maximum number of matches to return; None for all.
 
     Returns:
         matches (path, line, column, end_line, text, and captures by name), total, more, unread.
@@ -188,7 +192,7 @@ async def find(*, pattern: str, language: str, path: str = "", limit: int = 100)
     Example:
         code.find(pattern="open($FILE, $$$REST)", language="python")["matches"]
     """
-    _check_limit(limit)
+    limit = _checked(limit)
     selection = await _select(path, language, pattern)
     arguments = {"pattern": pattern, "language": find_language(language).name}
     found = await collect(current(), selection, "find_in", Batch[Match], limit, **arguments)
@@ -197,13 +201,13 @@ async def find(*, pattern: str, language: str, path: str = "", limit: int = 100)
 
 
 @reads
-async def references(*, name: str, path: str = "", limit: int = 200) -> ReferencesResult:
+async def references(*, name: str, path: str = "", limit: int | None = 200) -> ReferencesResult:
     """Find where an identifier is used in code, not in strings or comments; same-named things are not told apart.
 
     Args:
         name: The identifier, spelled exactly.
         path: A file or folder, relative to the project; the whole project by default.
-        limit: Maximum number of places to return.
+        limit: Maximum number of places to return; None for all.
 
     Returns:
         references (path, line, column, text of the line, and declares: whether this is its declaration), total,
@@ -212,7 +216,7 @@ async def references(*, name: str, path: str = "", limit: int = 200) -> Referenc
     Example:
         code.references(name="parse_header", limit=50)
     """
-    _check_limit(limit)
+    limit = _checked(limit)
     if not name or any(sign.isspace() for sign in name):
         raise ToolError(f"name must be one identifier, not {name[:60]!r}; code.search finds words")
     tree = await to_thread.run_sync(find_tree, allowed_files(), path)
@@ -268,8 +272,9 @@ def _doubt(pattern: str, language: str, *, incomplete: bool) -> None:
         )
 
 
-def _check_limit(limit: int, offset: int = 0) -> None:
-    if not 1 <= limit <= 1000:
-        raise ToolError(f"limit must be between 1 and 1000, not {limit}")
+def _checked(limit: int | None, offset: int = 0) -> int:
+    if limit is not None and not 1 <= limit <= 1000:
+        raise ToolError(f"limit must be between 1 and 1000, not {limit}; None for all")
     if offset < 0:
         raise ToolError(f"offset must not be negative: {offset}")
+    return _MOST if limit is None else limit

@@ -12,6 +12,7 @@ from ot.effects import best_first, reads
 from ot.errors import ServiceRefusedError, ToolError
 from ot.files.allowed_files import allowed_files
 from ot_packs.context7 import choose_version, find_locked
+from ot_packs.limits import as_number
 from ot_packs.locks import read_locked_versions
 from ot_packs.net.calling import ServiceClient, open_service
 from ot_packs.net.services import Service
@@ -65,13 +66,13 @@ class Documentation(TypedDict):
 
 @reads
 @best_first
-async def search(*, query: str, topic: str = "", limit: int = 10) -> Libraries:
+async def search(*, query: str, topic: str = "", limit: int | None = 10) -> Libraries:
     """Find libraries by name, with their documented versions and the version that this project uses.
 
     Args:
         query: The name of a library: "pydantic", "next.js".
         topic: What you want to know about it; affects the order of the results.
-        limit: Maximum number of libraries.
+        limit: Maximum number of libraries; None for all.
 
     Returns:
         The `libraries` with `id`, `name`, `description`, `versions`, the project's own `locked` version, `snippets` and
@@ -80,6 +81,7 @@ async def search(*, query: str, topic: str = "", limit: int = 10) -> Libraries:
     Example:
         [(library["id"], library["locked"]) for library in context7.search(query="pydantic")["libraries"]]
     """
+    limit = as_number(limit)
     async with open_service(_CONTEXT7) as service:
         found = await _find(service, query, topic)
     return {"libraries": found[:limit], "total": len(found), "more": len(found) > limit}
@@ -87,7 +89,7 @@ async def search(*, query: str, topic: str = "", limit: int = 10) -> Libraries:
 
 @reads
 async def docs(
-    *, library: str, topic: str, version: str | None = None, limit: int = 20_000, offset: int = 0
+    *, library: str, topic: str, version: str | None = None, limit: int | None = 20_000, offset: int = 0
 ) -> Documentation:
     """Read what a library's documentation says about a topic, with code examples.
 
@@ -95,7 +97,7 @@ async def docs(
         library: Its id, such as "/pydantic/pydantic", or its name, which selects the best match.
         topic: What you want to know, in words.
         version: A version listed by `context7.search`; "locked" is the one in the project's lock file.
-        limit: Maximum number of characters.
+        limit: Maximum number of characters; None for all.
         offset: Number of characters to skip.
 
     Returns:
@@ -105,6 +107,7 @@ async def docs(
     Example:
         context7.docs(library="pydantic", topic="validators", version="locked")["text"]
     """
+    limit = as_number(limit)
     if not topic.strip():
         raise ToolError("topic is empty: say what you want to know")
     async with open_service(_CONTEXT7) as service:

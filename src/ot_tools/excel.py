@@ -13,6 +13,7 @@ from ot.context import current
 from ot.effects import idempotent, reads
 from ot.isolate import isolated
 from ot_packs import excel as workbooks
+from ot_packs.limits import as_number
 
 pack = "excel"
 needs = {
@@ -170,7 +171,7 @@ def read(
     sheet: str | int | None = None,
     range: str | None = None,
     header: bool = False,
-    limit: int = 1000,
+    limit: int | None = 1000,
     offset: int = 0,
 ) -> Window:
     """Read rows of a sheet as plain values: text, numbers, dates, booleans, and None for empty cells.
@@ -180,7 +181,7 @@ def read(
         sheet: The name of a sheet, or its number from 1; the first by default.
         range: Cells such as "B2:D20", "A:C" or "1:10"; all used cells by default.
         header: Use the first row as column names, and return rows as dicts.
-        limit: Maximum number of rows to return.
+        limit: Maximum number of rows to return; None for all.
         offset: Number of rows to skip.
 
     Returns:
@@ -199,14 +200,14 @@ def read(
 
 @isolated(reads=["{path}"])
 @reads
-def search(*, path: str, query: str, sheet: str | int | None = None, limit: int = 100) -> MatchingCells:
+def search(*, path: str, query: str, sheet: str | int | None = None, limit: int | None = 100) -> MatchingCells:
     """Find cells whose value contains a text, ignoring case.
 
     Args:
         path: The workbook.
         query: The text to look for.
         sheet: The sheet to search; all sheets by default.
-        limit: Maximum number of matches to return.
+        limit: Maximum number of matches to return; None for all.
 
     Returns:
         The cells with their sheets and values, the total number of matches, and whether there are more.
@@ -214,6 +215,7 @@ def search(*, path: str, query: str, sheet: str | int | None = None, limit: int 
     Example:
         excel.search(path="sales.xlsx", query="north")
     """
+    limit = as_number(limit)
     found, total = workbooks.page(workbooks.find_text(workbooks.Workbook(Path(path)), query, sheet), limit)
     matches: list[MatchingCell] = [{"sheet": name, "cell": cell, "value": value} for name, cell, value in found]
     return {"matches": matches, "total": total, "more": total > len(found)}
@@ -222,7 +224,7 @@ def search(*, path: str, query: str, sheet: str | int | None = None, limit: int 
 @isolated(reads=["{path}"])
 @reads
 def formulas(
-    *, path: str, sheet: str | int | None = None, range: str | None = None, limit: int = 1000, offset: int = 0
+    *, path: str, sheet: str | int | None = None, range: str | None = None, limit: int | None = 1000, offset: int = 0
 ) -> Formulas:
     """List the formulas of a workbook with their last computed values.
 
@@ -230,7 +232,7 @@ def formulas(
         path: The workbook: .xlsx or .xlsm.
         sheet: The sheet to search; all sheets by default.
         range: Cells of that sheet, such as "B2:D20".
-        limit: Maximum number of formulas to return.
+        limit: Maximum number of formulas to return; None for all.
         offset: Number of formulas to skip.
 
     Returns:
@@ -239,6 +241,7 @@ def formulas(
     Example:
         excel.formulas(path="sales.xlsx", sheet="Sales")
     """
+    limit = as_number(limit)
     workbooks.check_page(limit, offset)
     cells = workbooks.find_formulas(workbooks.Workbook(Path(path)), sheet, range)
     found, total = workbooks.page(cells, limit, offset)

@@ -13,6 +13,7 @@ from ot.errors import ToolError
 from ot.files.allowed_files import allowed_files
 from ot.files.stoppable import stoppable
 from ot_packs.file import changing, listing, moving, reading
+from ot_packs.limits import as_number
 
 pack = "file"
 
@@ -71,13 +72,13 @@ class FileInfo(FileEntry):
 
 
 @reads
-async def read(*, path: str, offset: int = 1, limit: int = 2000, encoding: str = "") -> Lines:
+async def read(*, path: str, offset: int = 1, limit: int | None = 2000, encoding: str = "") -> Lines:
     """Read lines of a text file of any size.
 
     Args:
         path: The file; relative paths start at the project.
         offset: The first line to return, counted from 1, or from the end: -20 for the last 20 lines.
-        limit: Maximum number of lines to return; fewer if they exceed 4 MB.
+        limit: Maximum number of lines to return; None for all of them, and fewer if they exceed 4 MB.
         encoding: For example "cp1252"; by default it is detected, usually UTF-8.
 
     Returns:
@@ -86,6 +87,7 @@ async def read(*, path: str, offset: int = 1, limit: int = 2000, encoding: str =
     Example:
         file.read(path="README.md", limit=20)["lines"]
     """
+    limit = as_number(limit)
     _require(offset != 0, "offset must be 1 or more, or negative: lines are counted from 1, or from the end")
     _require(limit >= 0, "limit must be 0 or more")
     files = allowed_files()
@@ -164,13 +166,13 @@ async def edit_lines(*, path: str, start: int, end: int, new: str, encoding: str
 
 
 @reads
-async def list(*, path: str = ".", offset: int = 1, limit: int = 200) -> Listing:
+async def list(*, path: str = ".", offset: int = 1, limit: int | None = 200) -> Listing:
     """List a folder, by name.
 
     Args:
         path: The folder; the project by default.
         offset: The first entry to return, counted from 1.
-        limit: Maximum number of entries to return.
+        limit: Maximum number of entries to return; None for all.
 
     Returns:
         Paths that every tool takes, with kind, size in bytes and modification time, and how many there are.
@@ -178,6 +180,7 @@ async def list(*, path: str = ".", offset: int = 1, limit: int = 200) -> Listing
     Example:
         [entry["path"] for entry in file.list(path="src")["entries"]]
     """
+    limit = as_number(limit)
     return await _page(path, partial(listing.list_folder, allowed_files(), path), offset, limit)
 
 
@@ -187,7 +190,7 @@ async def find(
     query: str,
     path: str = ".",
     offset: int = 1,
-    limit: int = 200,
+    limit: int | None = 200,
     ignored: bool = False,
     kind: Literal["file", "folder", "any"] = "any",
 ) -> Listing:
@@ -197,7 +200,7 @@ async def find(
         query: A glob such as "*.py" (in any folder), "src/**/*.{ts,tsx}" or "docs/*", relative to `path`.
         path: The folder to search; the project by default.
         offset: The first match to return, counted from 1.
-        limit: Maximum number of matches to return.
+        limit: Maximum number of matches to return; None for all.
         ignored: Include files that .gitignore excludes.
         kind: What to find.
 
@@ -207,18 +210,19 @@ async def find(
     Example:
         file.find(query="*.md", limit=5)["entries"]
     """
+    limit = as_number(limit)
     work = partial(listing.find, allowed_files(), path, query, ignored=ignored, kind=kind)
     return await _page(path, work, offset, limit)
 
 
 @reads
-async def tree(*, path: str = ".", depth: int = 3, limit: int = 200, ignored: bool = False) -> Tree:
+async def tree(*, path: str = ".", depth: int = 3, limit: int | None = 200, ignored: bool = False) -> Tree:
     """Show a folder and its contents as a tree.
 
     Args:
         path: The folder; the project by default.
         depth: How many levels to show.
-        limit: Maximum number of files and folders to show; those near the top come first.
+        limit: Maximum number of files and folders to show; None for all of them. Those near the top come first.
         ignored: Include files that .gitignore excludes.
 
     Returns:
@@ -227,6 +231,7 @@ async def tree(*, path: str = ".", depth: int = 3, limit: int = 200, ignored: bo
     Example:
         file.tree(path="src", depth=2)
     """
+    limit = as_number(limit)
     _require(depth >= 1, "depth must be 1 or more")
     _require(limit >= 1, "limit must be 1 or more")
     files = allowed_files()

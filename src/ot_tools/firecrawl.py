@@ -9,6 +9,7 @@ from mcp_core.json_types import Json
 from ot.effects import idempotent, reads
 from ot.errors import ServiceRefusedError, ToolError
 from ot_packs.firecrawl import NAME, begin, checked_id, ended_with_call, follow, read_pages, succeeded
+from ot_packs.limits import as_number
 from ot_packs.net.calling import ServiceClient, open_service
 from ot_packs.net.services import Service
 from ot_packs.net.values import items_of, number_of, part_of, text_of, texts_of
@@ -96,7 +97,7 @@ async def scrape(
     formats: list[Literal["markdown", "html", "links", "summary"]] | None = None,
     only_main_content: bool = True,
     wait_for: int = 0,
-    limit: int = 20_000,
+    limit: int | None = 20_000,
     offset: int = 0,
 ) -> ScrapedPage:
     """Read a page with Firecrawl, including pages built by scripts.
@@ -106,7 +107,7 @@ async def scrape(
         formats: The formats to return; Markdown by default. "summary" replaces the text.
         only_main_content: Leave out menus and footers.
         wait_for: Milliseconds to wait for the page to render.
-        limit: Maximum number of characters of text.
+        limit: Maximum number of characters of text; None for all.
         offset: Number of characters of text to skip.
 
     Returns:
@@ -116,6 +117,7 @@ async def scrape(
     Example:
         firecrawl.scrape(url="https://pages.example/guide", formats=["markdown", "links"])["title"]
     """
+    limit = as_number(limit)
     body = {
         "url": _checked(url),
         "formats": formats or ["markdown"],
@@ -222,12 +224,12 @@ async def crawl(
 
 
 @reads
-async def status(*, id: str, limit: int = 20, offset: int = 0, characters: int = 5_000) -> Crawl:
+async def status(*, id: str, limit: int | None = 20, offset: int = 0, characters: int = 5_000) -> Crawl:
     """Check the progress of a crawl, and read its pages.
 
     Args:
         id: The id returned by `firecrawl.crawl`.
-        limit: Maximum number of pages, up to 1,000.
+        limit: Maximum number of pages, up to 1,000; None for all.
         offset: Number of pages to skip.
         characters: Maximum number of characters of each page.
 
@@ -238,6 +240,7 @@ async def status(*, id: str, limit: int = 20, offset: int = 0, characters: int =
         job = firecrawl.crawl(url="https://pages.example", limit=3, wait=False)["id"]
         firecrawl.status(id=job)["status"]
     """
+    limit = as_number(limit, _MOST_PAGES)
     async with open_service(_FIRECRAWL) as service:
         most = min(max(limit, 1), _MOST_PAGES)
         return await _read_crawl(service, checked_id(id), characters, skip=max(offset, 0), most=most)

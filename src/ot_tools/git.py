@@ -160,14 +160,14 @@ class Tags(TypedDict):
 
 
 @reads
-async def status(*, path: str = ".", limit: int = 200) -> Status:
+async def status(*, path: str = ".", limit: int | None = 200) -> Status:
     """Show what has changed in a working tree since the last commit, and its branch compared with its upstream.
 
     Submodules are not inspected.
 
     Args:
         path: A file or folder; the project's folder, or the top of a repository, means the whole repository.
-        limit: Maximum number of changes to return.
+        limit: Maximum number of changes to return; None for all.
 
     Returns:
         The branch, and the changed files, with paths that every other tool accepts.
@@ -175,9 +175,10 @@ async def status(*, path: str = ".", limit: int = 200) -> Status:
     Example:
         git.status()["changes"]
     """
+    limit = checked(limit)
     subject = await _find(path)
     git = await _open(subject.repository, files=True)
-    return _status_of(await read_state(git, literal(subject.name), limit=checked(limit)), subject)
+    return _status_of(await read_state(git, literal(subject.name), limit=limit), subject)
 
 
 @reads
@@ -191,7 +192,7 @@ async def log(  # noqa: PLR0913 - the filters that git has
     since: str = "",
     until: str = "",
     follow: bool = False,
-    limit: int = 50,
+    limit: int | None = 50,
     offset: int = 0,
 ) -> Log:
     """List commits, newest first.
@@ -205,7 +206,7 @@ async def log(  # noqa: PLR0913 - the filters that git has
         since: Only commits from this day or time on, such as "2026-01-31", "2026-01", "yesterday" or "two weeks ago".
         until: Only commits up to this time, or to the end of this day, month or year.
         follow: Also list the commits of the file `path` from before it was renamed.
-        limit: Maximum number of commits to return.
+        limit: Maximum number of commits to return; None for all.
         offset: Number of commits to skip.
 
     Returns:
@@ -214,6 +215,7 @@ async def log(  # noqa: PLR0913 - the filters that git has
     Example:
         [c["subject"] for c in git.log(limit=5)["commits"]]
     """
+    limit = checked(limit)
     subject = await _find(path)
     filters = {"--grep": query, "--author": author, "--since": start_of(since), "--until": end_of(until)}
     words = [f"{option}={plain(text, option[2:])}" for option, text in filters.items() if text]
@@ -229,7 +231,7 @@ async def log(  # noqa: PLR0913 - the filters that git has
         require_open(subject.name)
         words.append("--follow")
         names = literal(subject.name)
-    counted = (f"--max-count={checked(limit) + 1}", f"--skip={max(offset, 0)}")
+    counted = (f"--max-count={limit + 1}", f"--skip={max(offset, 0)}")
     git = await _open(subject.repository, files=False)
     begin = ("--end-of-options", revision_word(revision), "--", *names)
     output = await git.read("log", *LOG_OPTIONS, "--fixed-strings", *counted, *words, *begin)
@@ -239,7 +241,7 @@ async def log(  # noqa: PLR0913 - the filters that git has
 
 @reads
 async def diff(
-    *, path: str = ".", base: str = "", head: str = "", staged: bool = False, context: int = 3, limit: int = 2000
+    *, path: str = ".", base: str = "", head: str = "", staged: bool = False, context: int = 3, limit: int | None = 2000
 ) -> Diff:
     """Compare the working tree with the index or a commit, or two commits with each other.
 
@@ -249,7 +251,7 @@ async def diff(
         head: The commit to compare `base` with; the working tree if empty.
         staged: Compare the index, instead of the working tree, with `base` or the last commit.
         context: Number of unchanged lines around each change.
-        limit: Maximum number of lines of the patch to return.
+        limit: Maximum number of lines of the patch to return; None for all.
 
     Returns:
         Each file with its numbers of added and deleted lines, and the patch.
@@ -257,6 +259,7 @@ async def diff(
     Example:
         [(f["path"], f["added"], f["deleted"]) for f in git.diff(base="HEAD")["files"]]
     """
+    limit = checked(limit)
     if head and (staged or not base):
         raise ToolError("head= needs base=, and cannot be combined with staged=")
     subject = await _find(path)
@@ -267,13 +270,13 @@ async def diff(
 
 
 @reads
-async def show(*, revision: str = "HEAD", path: str = ".", limit: int = 2000) -> Shown:
+async def show(*, revision: str = "HEAD", path: str = ".", limit: int | None = 2000) -> Shown:
     """Show one commit: its message and its changes; for a merge, those compared with its first parent.
 
     Args:
         revision: A commit, branch or tag.
         path: Only changes to this file or folder.
-        limit: Maximum number of lines of the patch to return.
+        limit: Maximum number of lines of the patch to return; None for all.
 
     Returns:
         The commit, its files and its patch.
@@ -281,6 +284,7 @@ async def show(*, revision: str = "HEAD", path: str = ".", limit: int = 2000) ->
     Example:
         git.show(revision="HEAD")["commit"]["subject"]
     """
+    limit = checked(limit)
     subject = await _find(path)
     git = await _open(subject.repository, files=False)
     words = ("--end-of-options", commit_word(revision))
@@ -291,14 +295,14 @@ async def show(*, revision: str = "HEAD", path: str = ".", limit: int = 2000) ->
 
 
 @reads
-async def read(*, path: str, revision: str = "HEAD", offset: int = 1, limit: int = 2000) -> Lines:
+async def read(*, path: str, revision: str = "HEAD", offset: int = 1, limit: int | None = 2000) -> Lines:
     """Read lines of a text file as it was in a commit, even if it was deleted since.
 
     Args:
         path: The file, by its path in that commit.
         revision: A commit, branch or tag.
         offset: The first line to return, counted from 1.
-        limit: Maximum number of lines to return.
+        limit: Maximum number of lines to return; None for all.
 
     Returns:
         The lines without their line ends, the total number of lines, and whether there are more.
@@ -306,6 +310,7 @@ async def read(*, path: str, revision: str = "HEAD", offset: int = 1, limit: int
     Example:
         git.read(path="README.md", revision="HEAD")["lines"][:3]
     """
+    limit = checked(limit)
     if offset < 1:
         raise ToolError("offset must be 1 or more: lines are counted from 1")
     subject = await _find(path)
@@ -322,14 +327,14 @@ async def read(*, path: str, revision: str = "HEAD", offset: int = 1, limit: int
     if len(kept) > _MOST_READ or b"\0" in kept[:8192]:
         raise ToolError(f"{path} is not a text file of at most {_MOST_READ >> 20} MB in that commit")
     lines = split_lines(kept.decode(errors="replace"))
-    shown = lines[offset - 1 : offset - 1 + checked(limit)]
+    shown = lines[offset - 1 : offset - 1 + limit]
     more = offset - 1 + len(shown) < len(lines)
     return {"path": path, "commit": commit, "lines": shown, "offset": offset, "total": len(lines), "more": more}
 
 
 @reads
 async def blame(
-    *, path: str, revision: str = "", lines: list[int] | None = None, offset: int = 1, limit: int = 1000
+    *, path: str, revision: str = "", lines: list[int] | None = None, offset: int = 1, limit: int | None = 1000
 ) -> Blame:
     """Show who wrote each line of a file, and in which commit.
 
@@ -338,7 +343,7 @@ async def blame(
         revision: The commit to look at; the working tree if empty.
         lines: Only the lines with these numbers, instead of `offset` and `limit`.
         offset: The number of the first line.
-        limit: Maximum number of lines to return.
+        limit: Maximum number of lines to return; None for all.
 
     Returns:
         The lines; `commit` and `author` are empty for uncommitted ones.
@@ -346,10 +351,11 @@ async def blame(
     Example:
         [(b["line"], b["author"]) for b in git.blame(path="README.md", limit=3)["lines"]]
     """
+    limit = checked(limit)
     subject = await _find(path)
     git = await _open(subject.repository, files=not revision)
     at = [await _commit_id(git, revision)] if revision else []  # this command takes no mark for the end of its options
-    wanted = sorted(set(lines or ()))[: checked(limit) + 1]
+    wanted = sorted(set(lines or ()))[: limit + 1]
     ranges = [f"-L{number},{number}" for number in wanted] or [f"-L{max(offset, 1)},+{limit + 1}"]
     output = await git.read("blame", "--line-porcelain", "--no-textconv", *ranges, *at, "--", subject.name)
     found = [
@@ -360,13 +366,13 @@ async def blame(
 
 
 @reads
-async def branches(*, path: str = ".", remote: bool = False, limit: int = 100) -> Branches:
+async def branches(*, path: str = ".", remote: bool = False, limit: int | None = 100) -> Branches:
     """List branches, most recent commits first.
 
     Args:
         path: A file or folder of the repository.
         remote: Include remote branches, as last fetched.
-        limit: Maximum number of branches to return.
+        limit: Maximum number of branches to return; None for all.
 
     Returns:
         The branches; `track` compares each with its upstream.
@@ -374,20 +380,21 @@ async def branches(*, path: str = ".", remote: bool = False, limit: int = 100) -
     Example:
         [b["name"] for b in git.branches()["branches"]]
     """
+    limit = checked(limit)
     git = await _open((await _find(path)).repository, files=False)
     kinds = ("refs/heads", "refs/remotes") if remote else ("refs/heads",)
     output = await git.read("for-each-ref", "--sort=-committerdate", f"--format={BRANCH_FORMAT}", *kinds)
     found = [_branch_of(fields) for fields in read_branches(output) if not fields[-1]]
-    return {"branches": found[: checked(limit)], "total": len(found), "more": len(found) > limit}
+    return {"branches": found[:limit], "total": len(found), "more": len(found) > limit}
 
 
 @reads
-async def tags(*, path: str = ".", limit: int = 100) -> Tags:
+async def tags(*, path: str = ".", limit: int | None = 100) -> Tags:
     """List tags, the newest first.
 
     Args:
         path: A file or folder of the repository.
-        limit: Maximum number of tags to return.
+        limit: Maximum number of tags to return; None for all.
 
     Returns:
         The tags, each with its commit, and the message of the tag or, without one, the subject of the commit.
@@ -395,6 +402,7 @@ async def tags(*, path: str = ".", limit: int = 100) -> Tags:
     Example:
         [tag["name"] for tag in git.tags(limit=5)["tags"]]
     """
+    limit = checked(limit)
     git = await _open((await _find(path)).repository, files=False)
     output = await git.read("for-each-ref", "--sort=-creatordate", f"--format={TAG_FORMAT}", "refs/tags")
     found = [
@@ -407,7 +415,7 @@ async def tags(*, path: str = ".", limit: int = 100) -> Tags:
         )
         for name, commit, peeled, date, tagger, author, text in read_tags(output)
     ]
-    return {"tags": found[: checked(limit)], "total": len(found), "more": len(found) > limit}
+    return {"tags": found[:limit], "total": len(found), "more": len(found) > limit}
 
 
 @idempotent
@@ -555,7 +563,7 @@ def _commit_of(fields: Sequence[str]) -> Commit:
 
 async def _compare(git: Git, subject: Subject, limit: int, *words: str) -> Diff:
     below = ("--", *pathspecs(subject.name))
-    files, patch, cut = await compare(git, *words, *below, lines=checked(limit), most=_MOST_PATCH)
+    files, patch, cut = await compare(git, *words, *below, lines=limit, most=_MOST_PATCH)
     shown: list[FileChange] = [
         {"path": _path(subject, name), "was": _path(subject, was), "change": change, "added": added, "deleted": deleted}
         for name, was, change, added, deleted in files[:_MOST]

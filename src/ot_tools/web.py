@@ -9,6 +9,7 @@ import anyio
 from ot.context import current
 from ot.effects import reads
 from ot.errors import CallError, ToolError
+from ot_packs.limits import as_number
 from ot_packs.web.bodies import body_of, check_headers, encode_body
 from ot_packs.web.feeds import FeedEntry
 from ot_packs.web.fetching import Fetcher, cut, open_fetcher
@@ -88,7 +89,7 @@ async def fetch(
     format: Literal["markdown", "text", "html"] = "markdown",
     section: str | None = None,
     offset: int = 0,
-    limit: int = 20_000,
+    limit: int | None = 20_000,
 ) -> FetchedPage:
     """Fetch a page and return its main content.
 
@@ -97,7 +98,7 @@ async def fetch(
         format: Markdown with code blocks, tables and links; plain text; or the page's own HTML.
         section: Only the section whose heading contains these words.
         offset: Number of characters to skip.
-        limit: Maximum number of characters.
+        limit: Maximum number of characters; None for all.
 
     Returns:
         `text`, and whether there is `more` of its `total` characters; `url` after redirects, `title`, the first 50
@@ -106,6 +107,7 @@ async def fetch(
     Example:
         web.fetch(url="https://docs.example.com/guide", section="Installation")["text"]
     """
+    limit = as_number(limit)
     async with open_fetcher() as fetcher:
         answer, kept = await fetcher.get(url)
         page = await fetcher.read(answer, format)
@@ -124,14 +126,18 @@ async def fetch(
 
 @reads
 async def fetch_many(
-    *, urls: list[str], format: Literal["markdown", "text", "html"] = "markdown", limit: int = 5_000, parallel: int = 8
+    *,
+    urls: list[str],
+    format: Literal["markdown", "text", "html"] = "markdown",
+    limit: int | None = 5_000,
+    parallel: int = 8,
 ) -> list[BatchPage]:
     """Fetch many pages in parallel; a page that fails does not stop the others. `robots.txt` is respected.
 
     Args:
         urls: Up to 200 addresses.
         format: As in `web.fetch`.
-        limit: Maximum number of characters of each page.
+        limit: Maximum number of characters of each page; None for all.
         parallel: Maximum number of pages fetched at the same time.
 
     Returns:
@@ -141,6 +147,7 @@ async def fetch_many(
         pages = web.fetch_many(urls=["https://docs.example.com/a", "https://docs.example.com/b"])
         [page["title"] for page in pages if not page["error"]]
     """
+    limit = as_number(limit)
     if len(urls) > _MOST_PAGES:
         raise ToolError(f"one call accepts up to {_MOST_PAGES} addresses, not {len(urls)}: use several calls")
     items: dict[int, BatchPage] = {}
@@ -160,13 +167,13 @@ async def fetch_many(
 
 
 @reads
-async def links(*, url: str, query: str | None = None, limit: int = 200) -> Links:
+async def links(*, url: str, query: str | None = None, limit: int | None = 200) -> Links:
     """List the links of a page, each address once.
 
     Args:
         url: A public address.
         query: Only links with this text in their label or address, ignoring case.
-        limit: Maximum number of links.
+        limit: Maximum number of links; None for all.
 
     Returns:
         The `links` with `text` and `url`, their `total`, and whether there are `more`.
@@ -174,6 +181,7 @@ async def links(*, url: str, query: str | None = None, limit: int = 200) -> Link
     Example:
         [link["url"] for link in web.links(url="https://docs.example.com/guide", query="api")["links"]]
     """
+    limit = as_number(limit)
     async with open_fetcher() as fetcher:
         answer, _ = await fetcher.get(url)
         page = await fetcher.read(answer, "markdown")
@@ -183,13 +191,13 @@ async def links(*, url: str, query: str | None = None, limit: int = 200) -> Link
 
 
 @reads
-async def feed(*, url: str, offset: int = 0, limit: int = 50) -> FeedEntries:
+async def feed(*, url: str, offset: int = 0, limit: int | None = 50) -> FeedEntries:
     """Read the entries of a feed: RSS, Atom or JSON Feed.
 
     Args:
         url: The feed, or a page that names one.
         offset: Number of entries to skip.
-        limit: Maximum number of entries.
+        limit: Maximum number of entries; None for all.
 
     Returns:
         The `entries` with `title`, `url`, `date`, `author` and `summary`, their `total`, and whether there are `more`.
@@ -197,6 +205,7 @@ async def feed(*, url: str, offset: int = 0, limit: int = 50) -> FeedEntries:
     Example:
         [(entry["date"], entry["title"]) for entry in web.feed(url="https://docs.example.com/news.xml")["entries"]]
     """
+    limit = as_number(limit)
     async with open_fetcher() as fetcher:
         address, found = await fetcher.read_feed(url)
     entries = found["entries"][offset : offset + limit]
@@ -246,12 +255,12 @@ async def request(
 
 
 @reads
-async def sitemap(*, url: str, limit: int = 1000) -> Sitemap:
+async def sitemap(*, url: str, limit: int | None = 1000) -> Sitemap:
     """List the pages in the sitemaps of a site.
 
     Args:
         url: The site, or one of its sitemaps.
-        limit: Maximum number of pages.
+        limit: Maximum number of pages; None for all.
 
     Returns:
         The `pages` with `url` and when they were `changed`, and whether there are `more`.
@@ -259,6 +268,7 @@ async def sitemap(*, url: str, limit: int = 1000) -> Sitemap:
     Example:
         len(web.sitemap(url="https://docs.example.com")["pages"])
     """
+    limit = as_number(limit, 100_000)
     async with open_fetcher() as fetcher:
         pages, more = await list_site(fetcher, url, limit)
     return {"pages": [{"url": page, "changed": changed} for page, changed in pages.items()], "more": more}

@@ -11,8 +11,10 @@ from ot.errors import ToolError
 from ot_packs.documents.kinds import Kind, reading
 from ot_packs.excel.cells import Area, cell_name, column_name, parse_area
 from ot_packs.excel.workbook import Sheet, Value, Workbook
+from ot_packs.limits import as_number
 
 MAX_VALUES = 400_000  # of one answer; the next window has the others
+MOST_VALUES = 2_000_000  # of one that is to have everything
 MAX_TEXT = 16 * 1024 * 1024  # characters
 
 Found = TypeVar("Found", bound=tuple[object, ...])
@@ -30,8 +32,10 @@ class Window(TypedDict):
     merged: list[str]
 
 
-def read_window(sheet: Sheet, place: str | None, *, header: bool, limit: int, offset: int) -> Window:
+def read_window(sheet: Sheet, place: str | None, *, header: bool, limit: int | None, offset: int) -> Window:
     """Read rows of a sheet, or of a range in it; with `header`, the first row names the columns."""
+    most = MOST_VALUES if limit is None else MAX_VALUES
+    limit = as_number(limit)
     check_page(limit, offset)
     empty: Window = {
         "sheet": sheet.name, "range": "", "columns": [], "rows": [], "total": 0, "more": False, "merged": [],
@@ -51,7 +55,8 @@ def read_window(sheet: Sheet, place: str | None, *, header: bool, limit: int, of
     top = area.top + offset
     if top > area.bottom or limit == 0:
         return {**empty, "columns": columns, "total": total, "more": top <= area.bottom}
-    rows = list(_bounded(sheet.rows(Area(top, area.left, min(area.bottom, top + limit - 1), area.right))))
+    wanted = Area(top, area.left, min(area.bottom, top + limit - 1), area.right)
+    rows = list(_bounded(sheet.rows(wanted), most))
     window = Area(top, area.left, top + len(rows) - 1, area.right)
     _make_days_alike(rows, sheet, Area(used.top, area.left, used.bottom, area.right))
     merged = [each.name for each in sheet.merged(window)[:1000]]
@@ -146,14 +151,14 @@ def _formula_text(formula: object) -> str:
     return str(formula)
 
 
-def _bounded(rows: Iterator[list[Value]]) -> Iterator[list[Value]]:
+def _bounded(rows: Iterator[list[Value]], most: int) -> Iterator[list[Value]]:
     """Yield rows until they are as much as one answer carries; at least one."""
     values = text = 0
     for row in rows:
         yield row
         values += len(row)
         text += sum(len(value) for value in row if isinstance(value, str))
-        if values >= MAX_VALUES or text >= MAX_TEXT:
+        if values >= most or text >= MAX_TEXT:
             return
 
 

@@ -77,6 +77,7 @@ def is_closed(name: str) -> bool:
 
 
 MOST = 10_000  # entries that may be asked for
+EVERYTHING = 1_000_000  # that an answer may have where all of them are asked for
 LONGEST = 10_000  # characters of a text
 
 
@@ -137,8 +138,10 @@ def _moment(text: str, name: str, *, end: bool) -> str:
         raise ToolError(f"{name}={visible(text)!r} is not a day: write it as 2026-01-31") from error
 
 
-def checked(limit: int) -> int:
-    """Return a number of entries that may be asked for; raises ToolError."""
+def checked(limit: int | None) -> int:
+    """Return a number of entries that may be asked for, None for all; raises ToolError."""
+    if limit is None:
+        return EVERYTHING
     if not 0 <= limit <= MOST:
         raise ToolError(f"{limit} is not between 0 and {MOST:,}")
     return limit
