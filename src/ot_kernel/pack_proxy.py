@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ot_kernel.large_results import KEEP, find_value, put_aside
-from ot_kernel.parts import MORE, Parts, count_items, find_parts
+from ot_kernel.parts import Parts, count_items, find_parts
 from ot_kernel.stored_form import read_form
 from ot_kernel.values import UnsupportedValueError, Value, decode, encode
 from ot_kernel.wire import Channel, Message
@@ -101,13 +101,13 @@ def _read_on(tool: ToolProxy, arguments: dict[str, Any], *, by_page: bool) -> It
     while True:
         part: Any = tool(**arguments)
         yield part
-        if type(part) is not dict or part.get(MORE) is not True:
+        given = count_items(part)
+        if given is None:
             return
-        given = 1 if by_page else count_items(part)
         if not given:
             where = f"{tool.__qualname__} gave nothing at offset {arguments['offset']}"
             raise ToolError(f"{where}, though it says that there is more")
-        arguments["offset"] += given
+        arguments["offset"] += 1 if by_page else given
 
 
 class ToolError(Exception):

@@ -11,7 +11,10 @@ from typing import Any, NoReturn
 from ot_kernel.values import accept_names
 
 MORE = "more"
-_OF_THE_REST = frozenset({MORE, "total", "offset", "cut_by"})  # whoever looks at one of these knows that there is more
+MORE_LINES = "has_more"  # of a stored result
+_OF_THE_REST = frozenset(
+    {MORE, MORE_LINES, "total", "total_lines", "offset", "cut_by"}
+)  # whoever looks at one of these knows that there is more
 _MOST_FIELDS = 16  # of a mapping that may have a part inside
 _MOST_PARTS = 1_000  # of one run
 _LONG = 200  # characters of a text that may be what was cut
@@ -118,7 +121,7 @@ def find_parts(value: Any) -> list[dict[str, Any]]:
     """Find what says that there is more: the value itself, a field of it, or members of a list."""
     found: list[dict[str, Any]] = []
     if type(value) is dict:
-        if value.get(MORE) is True:
+        if value.get(MORE) is True or value.get(MORE_LINES) is True:
             found.append(value)
         elif len(value) <= _MOST_FIELDS:
             for item in value.values():
@@ -139,9 +142,10 @@ def report_parts(before: list[Part]) -> list[Report]:
     return list(reports.values())
 
 
-def count_items(value: dict[str, Any]) -> int:
-    """Count what a part holds: by so many the next one begins later."""
-    return _measure(value)[1]
+def count_items(value: Any) -> int | None:
+    """Count what a part holds: by so many the next one begins later. None if there is no other."""
+    is_part = type(value) is dict and (value.get(MORE) is True or value.get(MORE_LINES) is True)
+    return _measure(value)[1] if is_part else None
 
 
 def _is_cut_below(limit: int, value: dict[str, Any]) -> bool:
@@ -152,7 +156,7 @@ def _is_cut_below(limit: int, value: dict[str, Any]) -> bool:
 
 def _measure(value: dict[str, Any]) -> tuple[str, int, int]:
     """Return what a part consists of, how many of these it has, and of how many, or 0 where that is not known."""
-    total = value.get("total")
+    total = value.get("total", value.get("matches", value.get("total_lines")))
     total = total if type(total) is int else 0
     lists = {name: len(item) for name, item in value.items() if type(item) is list}
     text = value.get("text")

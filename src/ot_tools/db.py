@@ -16,6 +16,7 @@ from ot.errors import ToolError
 from ot.values import Arguments
 from ot_packs.db.database import MOST_ROWS, Database, find_database, most_bytes
 from ot_packs.db.session import CsvReading
+from ot_packs.limits import as_number
 
 pack = "db"
 
@@ -111,13 +112,15 @@ class Plan(TypedDict):
 
 
 @reads
-async def tables(*, connection: str | None = None, path: str | list[str] | None = None, limit: int = 1000) -> Tables:
+async def tables(
+    *, connection: str | None = None, path: str | list[str] | None = None, limit: int | None = 1000
+) -> Tables:
     """List the tables and views of a database.
 
     Args:
         connection: A name under `packs.db.connections` of the configuration.
         path: A SQLite or DuckDB file instead; or CSV, TSV, Parquet or JSON files, each a table named after its file.
-        limit: Maximum number of tables to list.
+        limit: Maximum number of tables to list; None for all.
 
     Returns:
         The tables by name, how many there are, and whether there are more than listed.
@@ -125,14 +128,18 @@ async def tables(*, connection: str | None = None, path: str | list[str] | None 
     Example:
         [table["name"] for table in db.tables(path="shop.db")["tables"]]
     """
-    _require_limit(limit)
+    limit = _checked(limit)
     found = await (await find_database(connection, path)).call("tables", list[TableName])
     return {"tables": found[:limit], "total": len(found), "more": len(found) > limit}
 
 
 @reads
 async def schema(
-    *, table: str | None = None, connection: str | None = None, path: str | list[str] | None = None, limit: int = 100
+    *,
+    table: str | None = None,
+    connection: str | None = None,
+    path: str | list[str] | None = None,
+    limit: int | None = 100,
 ) -> Schema:
     """Describe tables: columns with their types, primary and foreign keys, indexes.
 
@@ -140,7 +147,7 @@ async def schema(
         table: One table; all by default.
         connection: A name under `packs.db.connections` of the configuration.
         path: A database file instead, or data files.
-        limit: Maximum number of tables to describe, up to 500.
+        limit: Maximum number of tables to describe, up to 500; None for so many.
 
     Returns:
         The tables, how many there are, and whether there are more than described.
@@ -148,7 +155,7 @@ async def schema(
     Example:
         [column["name"] for column in db.schema(path="shop.db", table="orders")["tables"][0]["columns"]]
     """
-    _require_limit(limit)
+    limit = _checked(limit)
     found = await (await find_database(connection, path)).call("schema", Described, table=table, limit=limit)
     return {"tables": found["tables"], "total": found["total"], "more": found["total"] > len(found["tables"])}
 
@@ -184,8 +191,7 @@ async def query(  # noqa: PLR0913 - the last two are for files that do not say w
     Example:
         db.query(path="shop.db", sql="SELECT name, price FROM products WHERE price < ?", params=[5])["rows"]
     """
-    limit = MOST_ROWS if limit is None else limit
-    _require_limit(limit)
+    limit = _checked(limit)
     if offset < 0 or (offset and write):
         raise ToolError("offset must not be negative, and is for statements that read")
     size = most_bytes()
@@ -199,7 +205,7 @@ async def query(  # noqa: PLR0913 - the last two are for files that do not say w
 @reads
 @best_first
 async def sample(
-    *, table: str, connection: str | None = None, path: str | list[str] | None = None, limit: int = 10
+    *, table: str, connection: str | None = None, path: str | list[str] | None = None, limit: int | None = 10
 ) -> QueryRows:
     """Return some rows of a table, in no particular order.
 
@@ -207,7 +213,7 @@ async def sample(
         table: The table's name, as `db.tables` gives it.
         connection: A name under `packs.db.connections` of the configuration.
         path: A database file instead, or data files.
-        limit: Maximum number of rows to return.
+        limit: Maximum number of rows to return; None for all.
 
     Returns:
         Columns, rows as dicts, and whether there are more.
@@ -215,7 +221,7 @@ async def sample(
     Example:
         db.sample(path="shop.db", table="products", limit=3)["rows"]
     """
-    _require_limit(limit)
+    limit = _checked(limit)
     size = most_bytes()
     database = await find_database(connection, path)
     return await database.rows("sample", QueryRows, table=table, limit=limit, size=size)
@@ -275,6 +281,8 @@ async def _ask(database: Database, question: str, shown: Arguments) -> None:
         raise ToolError("nothing was changed: the person said no")
 
 
-def _require_limit(limit: int) -> None:
+def _checked(limit: int | None) -> int:
+    limit = as_number(limit, MOST_ROWS)
     if not 1 <= limit <= MOST_ROWS:
         raise ToolError(f"limit must be between 1 and {MOST_ROWS:,}")
+    return limit
