@@ -402,6 +402,8 @@ async def runs(*, limit: int = 20) -> list[dict[str, Any]]:
         raise ArgumentValueError(f"limit must be at least 1, got {limit}")
     context = current()
     found = await anyio.to_thread.run_sync(context.part(Journal).recent, context.caller.principal)
+    for run in found[-limit:]:
+        context.caller.memory.note(run.read)
     return [describe_run(run) for run in found[-limit:]]
 
 

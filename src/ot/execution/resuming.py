@@ -104,6 +104,7 @@ class ResumeStep(RunStep):
         """Decide on a call that may have had its effect, and whose value is not there."""
         repeatable = found.outcome is CallOutcome.UNKNOWN and found.effect.repeatable
         if reuse.unknown is Unknown.TELL and not repeatable:
+            call.caller.memory.note(found.read)
             raise CallNotRepeatedError(call.name, run.run, word_call(found), reason)
         reuse.take(found)
         skipped = reuse.unknown is Unknown.SKIP and not repeatable

@@ -76,7 +76,9 @@ class Journal:
             return None
         beginning = begin_line(Owner(caller.principal, self._project), caller.run_id)
         most_bytes = self._settings.max_size // _RUNS
-        run = RunJournal(self.store, beginning, run=caller.run_id, most_bytes=most_bytes, later=self._later)
+        run = RunJournal(
+            self.store, beginning, run=caller.run_id, memory=caller.memory, most_bytes=most_bytes, later=self._later
+        )
         command = self._redactor.text(command) if self._redactor.active else command
         run.start({FORM: FORM_OF_LINES, "time": round(self._clock(), 3), "client": caller.client, "command": command})
         self.open_runs[run.run] = run
@@ -110,8 +112,10 @@ class Journal:
             raise RunNotResumableError(run, "only code in a run can resume another run")
         if mine.made or mine.reuse is not None:
             raise LateResumeError(RESUME)
-        reuse, lines = await anyio.to_thread.run_sync(self._prepare_resume, mine, caller.principal, run, unknown)
-        mine.resume(reuse, lines)
+        found = await anyio.to_thread.run_sync(self._find_whole, caller.principal, run)
+        caller.memory.note(found.read)
+        reuse = Reuse(run, (*found.calls, *found.left), unknown)
+        mine.resume(reuse, await anyio.to_thread.run_sync(mine.word_resumed, reuse))
         if mine.waits:
             try:
                 await mine.settle()  # else what the other run did would be done again by whoever goes on from this one
@@ -171,12 +175,11 @@ class Journal:
             if found["event"] != START or found.get(FORM, FORM_OF_LINES) == FORM_OF_LINES:
                 yield found
 
-    def _prepare_resume(self, mine: RunJournal, principal: str, run: str, unknown: Unknown) -> tuple[Reuse, bytes]:
+    def _find_whole(self, principal: str, run: str) -> RecordedRun:
         found = self.find(principal, run)
         if not found.whole:
             raise RunNotResumableError(run, "not all of its calls could be written to the journal")
-        reuse = Reuse(run, (*found.calls, *found.left), unknown)
-        return reuse, mine.word_resumed(reuse)
+        return found
 
     def _is_old(self, began: float) -> bool:
         return began < self._clock() - self._settings.keep_for

@@ -54,6 +54,7 @@ class RecordedCall:
     seconds: float = 0.0
     state: int | None = None  # of one that reads: identifies the effects before it; None if some were in progress
     marks: tuple[str, ...] = ()  # guarded tools whose values may be in it
+    read: tuple[str, ...] = ()  # guarded tools whose values may be in its arguments
     reused: bool = False  # it was answered from the journal of the run before
 
 
@@ -75,6 +76,7 @@ class RecordedRun:
     error: str = ""  # the kind of what went wrong
     answer: str = ""
     seconds: float = 0.0
+    read: frozenset[str] = frozenset()  # guarded tools whose values may be in its command, calls or answer
 
 
 @dataclass(slots=True)
@@ -106,7 +108,9 @@ def read_run(lines: Iterable[bytes], equality: Equality) -> RecordedRun:
     if first.get("event") != START:
         raise DamagedRunError("the beginning of its journal is gone")
     run = summarize(first, reading.fields)
-    return replace(run, calls=tuple(reading.calls.values()), left=tuple(reading.inherited.values()))
+    calls, left = tuple(reading.calls.values()), tuple(reading.inherited.values())
+    read = run.read.union(*((*call.read, *call.marks) for call in (*calls, *left)))
+    return replace(run, calls=calls, left=left, read=read)
 
 
 def summarize(start: JsonObject, rest: JsonObject) -> RecordedRun:
@@ -127,6 +131,7 @@ def summarize(start: JsonObject, rest: JsonObject) -> RecordedRun:
         error=_text(rest.get("error", "")),
         answer=_text(rest.get("answer", "")),
         seconds=_number(rest.get("seconds", 0.0)),
+        read=frozenset((*_names(start), *_names(rest))),
     )
 
 
@@ -154,6 +159,8 @@ def describe(call: RecordedCall) -> JsonObject:
         facts["world"] = call.state
     if call.marks:
         facts["marks"] = list(call.marks)
+    if call.read:
+        facts["read"] = list(call.read)
     return facts
 
 
@@ -202,7 +209,12 @@ def _begun(line: JsonObject, digest: str, arguments: Encoded) -> RecordedCall:
         digest,
         arguments,
         _place(line.get("arguments_at")),
+        read=_names(line),
     )
+
+
+def _names(line: JsonObject) -> tuple[str, ...]:
+    return tuple(map(_text, list_of(line.get("read"))))
 
 
 def _ended(call: RecordedCall, line: JsonObject) -> RecordedCall:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection
 from typing import TypeAlias
 
 from mcp_core.json_types import JsonObject
+from ot.clients.caller import ClientMemory
 from ot.effects import Effect
 from ot.journal.recorded import CallOutcome, RecordedCall, describe
 from ot.journal.reuse import Reuse
@@ -59,9 +60,19 @@ class RunJournal:
     """Writes the lines of one run; on the thread of the event loop."""
 
     def __init__(
-        self, store: JournalStore, beginning: bytes, *, run: str, most_bytes: int, later: Later | None = None
+        self,
+        store: JournalStore,
+        beginning: bytes,
+        *,
+        run: str,
+        memory: ClientMemory,
+        most_bytes: int,
+        later: Later | None = None,
     ) -> None:
-        """`later` calls a function in a moment; without it every line is written at once."""
+        """`later` calls a function in a moment; without it every line is written at once.
+
+        `memory` is the client's: whoever reads its words later has read what it had when it wrote them.
+        """
         self.run = run
         self.waits = store.waits  # lines are certain to be there only once `settle` has been awaited
         self.lost = ""  # why it cannot be resumed, if so
@@ -69,6 +80,7 @@ class RunJournal:
         self.reuse: Reuse | None = None
         self.made = 0
         self._store = store
+        self._memory = memory
         self._beginning = beginning + b'"n":'  # of each line
         self._room = most_bytes
         self._later = later
@@ -92,7 +104,7 @@ class RunJournal:
     # -- the run
 
     def start(self, facts: JsonObject) -> None:
-        line = self._line(b"start", facts, WHOLE + b",")
+        line = self._line(b"start", {**facts, **self._read()}, WHOLE + b",")
         try:
             self._mark = self._store.begin(line)
         except OSError as error:
@@ -113,7 +125,7 @@ class RunJournal:
         if self._waiting:
             self.flush()
         seconds = time.perf_counter() - self._started
-        line = self._line(b"ended", {**facts, "seconds": round(seconds, 6)})
+        line = self._line(b"ended", {**facts, **self._read(), "seconds": round(seconds, 6)})
         if self._mark is not None:
             try:
                 self._store.append(line)
@@ -128,6 +140,8 @@ class RunJournal:
         call = OpenCall(tool, effect, given, arguments, None if self._effects else self._state)
         if effect is not Effect.READS:
             self._lines += 1
+            if self._memory.read:
+                given += b"," + _fields(self._read())
             begun = (self._beginning, self._lines, call.number, call.time * 1000, given)
             self._waiting.append(b'%b%d,"event":"begin","call":%d,"ms":%d,%b}\n' % begun)
             self.flush()
@@ -296,6 +310,10 @@ class RunJournal:
         except OSError as error:
             self._lose(error)
         return b'"%b":%b' % (field, json.dumps(place).encode("ascii"))
+
+    def _read(self) -> JsonObject:
+        """Return what the client has read by now, as a field of a line."""
+        return {"read": [*sorted(self._memory.read)]} if self._memory.read else {}
 
     def _lose(self, error: OSError) -> None:
         """Give up: a run of which a line is missing would repeat what it has done."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import anyio.to_thread
 
@@ -73,10 +74,8 @@ class KeptValues:
         except OSError as error:
             raise ToolError(f"{name!r} cannot be looked up: {error.strerror or error}") from error
         if entry is None:
-            known = await anyio.to_thread.run_sync(self._names.entries, owner)
-            raise ToolError(
-                f"there is no kept value {name!r} in this project{_word_names(name, known)}"
-            ) from KeyError()
+            words = await self._word_names(name, await anyio.to_thread.run_sync(self._names.entries, owner))
+            raise ToolError(f"there is no kept value {name!r} in this project{words}") from KeyError()
         try:
             return await self._reader.load(entry.handle)
         except (ExpiredResultError, UnknownResultError):
@@ -93,6 +92,15 @@ class KeptValues:
                 continue
             found.append({"name": name, "handle": entry.handle, **self._describe(stored)})
         return found
+
+    async def _word_names(self, wanted: str, entries: dict[str, KeptEntry]) -> str:
+        """Say which names there are. Who reads them has read what their writers had."""
+        known: list[str] = []
+        for name in nearest(wanted, entries)[:_MOST_SHOWN]:
+            with suppress(ExpiredResultError, UnknownResultError):
+                await self._reader.facts(entries[name].handle)
+                known.append(name)
+        return f"; these exist: {', '.join(known)}" if known else "; create one with ot.keep(name=..., value=...)"
 
     async def _store(self, value: ToolValue, context: CallContext) -> Stored:
         read = context.caller.memory.read
@@ -125,12 +133,3 @@ def _check(name: str) -> None:
             f"{name[: LONGEST_NAME + 1]!r} cannot name a kept value: a name has up to {LONGEST_NAME} letters, digits, "
             '"_", "-" and ".", and does not begin with one of the last two'
         )
-
-
-def _word_names(wanted: str, names: dict[str, KeptEntry]) -> str:
-    known = nearest(wanted, names)
-    return (
-        f"; these exist: {', '.join(known[:_MOST_SHOWN])}"
-        if known
-        else "; create one with ot.keep(name=..., value=...)"
-    )

@@ -38,6 +38,39 @@ async def test_nobody_is_asked_again_and_marks_come_with_the_value(tmp_path: Pat
     assert (world.done, world.reads) == (["a"], 1)
 
 
+@pytest.mark.parametrize(
+    "read",
+    [
+        "found = ot.runs()",
+        "found = ot.resume(run={run!r})",
+        "ot.resume(run={run!r})\ntry:\n    world.block(what='words')\nexcept Exception as error:\n    found = str(error)",
+    ],
+    ids=["runs", "summary", "not repeated"],
+)
+async def test_whoever_reads_the_words_of_a_run_has_read_what_their_writer_had(tmp_path: Path, read: str) -> None:
+    writer, reader, stranger = (Caller(memory=ClientMemory(number)) for number in (1, 2, 3))
+    async with open_engine(tmp_path / "p", config=f"{RULES}\nexecution: {{timeout: 1}}") as app:
+        World().add_to(app)
+        run = await fail_in(app, "world.look()\nworld.block(what='words')", writer)
+        told = await app.runner.run(f"{read.format(run=run)}\nworld.make(kind=found)", caller=reader)
+        alone = await app.runner.run("world.make(kind='nan')", caller=stranger)
+
+    assert "world.make was not called: world.look was called before" in told.text
+    assert "world.look" in reader.memory.read
+    assert not alone.is_error
+
+
+async def test_marks_stay_with_a_call_that_one_run_after_the_other_inherits(tmp_path: Path) -> None:
+    writer, second, third = (Caller(memory=ClientMemory(number)) for number in (1, 2, 3))
+    async with open_engine(tmp_path / "p", config=f"{RULES}\nexecution: {{timeout: 1}}") as app:
+        World().add_to(app)
+        run = await fail_in(app, "world.look()\nworld.block(what='words')", writer)
+        run = await fail_in(app, f"ot.resume(run={run!r})\n1 / 0", second)
+        await app.runner.run(f"ot.resume(run={run!r})", caller=third)
+
+    assert "world.look" in third.memory.read
+
+
 async def test_what_is_denied_now_does_not_come_back(tmp_path: Path) -> None:
     world = World()
     async with open_engine(tmp_path / "p") as app:

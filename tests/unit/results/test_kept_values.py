@@ -91,14 +91,25 @@ async def test_what_cannot_cross_is_refused_where_it_stands(app: App) -> None:
     assert "argument value of ot.keep()[1]['a']: a value of type builtin_function_or_method" in told.text
 
 
-@pytest.mark.parametrize("listed", [False, True], ids=["value", "list"])
-async def test_marks_of_a_flow_travel_with_the_value_and_with_its_name(app: App, *, listed: bool) -> None:
+NAMES_IN_AN_ERROR = """
+try:
+    ot.kept(name='secretly')
+except KeyError as error:
+    found = str(error)
+"""
+
+
+@pytest.mark.parametrize(
+    "read",
+    ["found = ot.kept(name='secret')", "found = ot.kept()", NAMES_IN_AN_ERROR],
+    ids=["value", "list", "error"],
+)
+async def test_marks_of_a_flow_travel_with_the_value_and_with_its_name(app: App, read: str) -> None:
     writer, reader, stranger = (Caller(memory=ClientMemory()) for _ in range(3))
     keep = await app.runner.run("ot.keep(name='secret', value=demo.upper(text='mail'))", caller=writer)
     assert not keep.is_error
-    read = "ot.kept()" if listed else "ot.kept(name='secret')"
 
-    told = await app.runner.run(f"found = {read}\ndemo.echo(value=found)", caller=reader)
+    told = await app.runner.run(f"{read}\ndemo.echo(value=found)", caller=reader)
     alone = await app.runner.run("demo.echo(value='hello')", caller=stranger)
 
     assert "demo.echo was not called: demo.upper was called before" in told.text
