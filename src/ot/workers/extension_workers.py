@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
 from typing import Any, Literal, Protocol
 
 import anyio
@@ -152,7 +153,7 @@ class ExtensionWorkers:
         One whose file has changed is retired.
         """
         usable = self._usable()
-        best = min(usable, key=_calls, default=None)
+        best = min(usable, key=attrgetter("calls"), default=None)
         return best if best is None or not best.calls or len(usable) >= self.engine.most else None
 
     def _usable(self) -> list[Worker]:
@@ -177,7 +178,9 @@ class ExtensionWorkers:
                 await starting.wait(context, unless=lambda: self._take() is not None)
                 worker = self._take()
                 if worker is None and starting.failure is not None:
-                    worker = min(self._usable(), key=_calls, default=None)  # a busy one: no other can be had
+                    worker = min(
+                        self._usable(), key=attrgetter("calls"), default=None
+                    )  # a busy one: no other can be had
                     if worker is None:
                         raise WorkerStartError(name, starting.failure.reason, starting.failure.tail)
                 if worker is not None:
@@ -286,7 +289,3 @@ def _facts_for(pack: str, context: CallContext | None) -> dict[str, object]:
         except ToolError:
             secrets[name] = None  # not set: the tool hears of it when it asks
     return {**facts, "config": dict(context.config), "secrets": secrets}
-
-
-def _calls(worker: Worker) -> int:
-    return worker.calls

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 
+from mcp_core.facts_error import FactsError
+from mcp_core.quick_dataclass import dataclass
 from ot.context import CallContext
 from ot.errors import ToolError, WorkerCrashedError, WorkerLostError
 from ot.logs import word_incident, write_log
@@ -60,30 +62,24 @@ class NotBegunError(Exception):
     """The worker ended before it began this call, which may therefore be made again."""
 
 
-class StartFailedError(Exception):
+class StartFailedError(FactsError):
     """The worker did not become ready; `tail` is the end of its stderr."""
 
-    def __init__(self, reason: str, tail: str = "") -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.tail = tail
+    reason: str
+    tail: str = ""
 
 
+@dataclass(slots=True, eq=False)
 class _Flight:
     """A call that has been sent and not yet answered."""
 
-    __slots__ = ("answer", "context", "number", "requests", "slot", "tagged", "tool")
-
-    def __init__(
-        self, number: int, tool: str, slot: int, context: CallContext | None, answer: asyncio.Future[Message]
-    ) -> None:
-        self.number = number
-        self.tool = tool
-        self.slot = slot
-        self.context = context
-        self.answer = answer
-        self.requests: CallRequests | None = None  # once it has asked for something
-        self.tagged = 0  # bytes of an answer that is not plain JSON
+    number: int
+    tool: str
+    slot: int
+    context: CallContext | None
+    answer: asyncio.Future[Message]
+    requests: CallRequests | None = None  # once it has asked for something
+    tagged: int = 0  # bytes of an answer that is not plain JSON
 
 
 class Worker:

@@ -15,6 +15,7 @@ import anyio
 import httpx2
 
 from mcp_core.backoff import wait_after
+from mcp_core.facts_error import FactsError
 from mcp_core.json_types import Json
 from ot.context import CallContext, current
 from ot.errors import CallError, MissingSecretError, RateLimitedError, ServiceAnswerError, ServiceUnavailableError
@@ -62,23 +63,19 @@ _FIRST_PAUSE = 0.5  # seconds
 _LONGEST_PAUSE = 10.0
 
 
-class TooMuchError(Exception):
+class TooMuchError(FactsError):
     """The service says that this was one request too many; `asked` is how long it asks to wait."""
 
-    def __init__(self, reason: str, asked: float | None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.asked = asked
+    reason: str
+    asked: float | None
 
 
-class PassingError(Exception):
+class PassingError(FactsError):
     """A failure that may be over soon. With `begun` the service may have acted on the request all the same."""
 
-    def __init__(self, error: CallError, *, begun: bool = True, asked: float | None = None) -> None:
-        super().__init__(str(error))
-        self.error = error
-        self.begun = begun
-        self.asked = asked
+    error: CallError
+    begun: bool = True
+    asked: float | None = None
 
 
 class Repetition:
