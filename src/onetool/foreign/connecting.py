@@ -13,20 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_core.json_types import Json, JsonObject, mapping_of
+from onetool.foreign import text_files
 from onetool.foreign.clients import CLIENTS, ClientFile, System, connection_entry, connection_file
 from onetool.foreign.entries import command_line, is_onetool
 from onetool.foreign.secret_values import masked
-from onetool.foreign.text_files import (
-    TextFile,
-    backups_of,
-    follow,
-    put_entry,
-    read_client_document,
-    read_text_file,
-    remove_entry,
-    remove_text_file,
-    replace_text_file,
-)
 from ot.config.paths import CONFIG_FILE, Places
 from ot.errors import ConfigError
 
@@ -40,7 +30,7 @@ _TEXT = re.compile(_STRING)
 class Connection:
     """A client's file as it is, and as it would be, which may be the same. `entry` is our entry in it."""
 
-    original: TextFile
+    original: text_files.TextFile
     text: str
     entry: Mapping[str, Json]
 
@@ -56,9 +46,9 @@ class Connection:
     def write(self) -> Path | None:
         """Write the change; returns the backup of the old file. A file that would be empty is removed."""
         if not self.text:
-            remove_text_file(self.original)
+            text_files.remove_text_file(self.original)
             return None
-        return replace_text_file(self.original, self.text)
+        return text_files.replace_text_file(self.original, self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +69,7 @@ def survey_connections(system: System) -> Iterator[ClientState]:
             continue
         installed = place.file.exists() or (place.file.parent != system.home and place.file.parent.is_dir())
         try:
-            found = list(_own_entries(place, read_text_file(place.file)).values())
+            found = list(_own_entries(place, text_files.read_text_file(place.file)).values())
         except ConfigError as error:
             yield ClientState(client, place.file, installed, problem=error.reason)
         else:
@@ -90,7 +80,7 @@ def is_connected(client: str, system: System, project: Path) -> bool:
     """True if a client starts OneTool, by its own file or by that of the project; False if a file is broken."""
     places = (connection_file(client, system, each) for each in (None, project))
     with suppress(ConfigError):
-        return any(_own_entries(place, read_text_file(place.file)) for place in places if place is not None)
+        return any(_own_entries(place, text_files.read_text_file(place.file)) for place in places if place is not None)
     return False
 
 
@@ -100,7 +90,7 @@ def plan_connection(client: str, system: System, *, project: Path | None, argume
     If it is already there, under whatever name, that entry stays.
     """
     place = _find_place(client, system, project)
-    original = read_text_file(place.file)
+    original = text_files.read_text_file(place.file)
     for entry in _own_entries(place, original).values():
         command = command_line(entry)[0]
         if not isinstance(command, str) or not Path(command).is_absolute() or Path(command).exists():
@@ -111,7 +101,7 @@ def plan_connection(client: str, system: System, *, project: Path | None, argume
 def plan_removal(client: str, system: System, *, project: Path | None) -> Connection:
     """Plan how OneTool is removed: the file is exactly as it was before, if nothing else has changed since."""
     place = _find_place(client, system, project)
-    original = read_text_file(place.file)
+    original = text_files.read_text_file(place.file)
     entries = _own_entries(place, original)
     text = original.text
     for name, entry in entries.items():
@@ -122,17 +112,17 @@ def plan_removal(client: str, system: System, *, project: Path | None) -> Connec
 def show_entry(client: str, system: System, *, project: Path | None, arguments: list[str]) -> tuple[Path, str]:
     """Return a client's file, and its content if there were nothing else in it."""
     place = _find_place(client, system, project)
-    empty = TextFile(place.file, None, "")
+    empty = text_files.TextFile(place.file, None, "")
     return place.file, _added(place, empty, client, arguments, shared=project is not None)[0]
 
 
 def _added(
-    place: ClientFile, original: TextFile, client: str, arguments: list[str], *, shared: bool
+    place: ClientFile, original: text_files.TextFile, client: str, arguments: list[str], *, shared: bool
 ) -> tuple[str, JsonObject]:
     """Return the text of a file with an entry by which a client starts OneTool, and that entry."""
     command, words = _own_command(shared=shared)
     entry = connection_entry(client, command, [*words, *arguments])
-    return put_entry(original, original.text, (*place.keys, NAME), entry), entry
+    return text_files.put_entry(original, original.text, (*place.keys, NAME), entry), entry
 
 
 def find_arguments(named: Path | None, places: Places, *, trusted: bool) -> tuple[list[str], str]:
@@ -159,9 +149,9 @@ def _find_place(client: str, system: System, project: Path | None) -> ClientFile
     return place
 
 
-def _own_entries(place: ClientFile, original: TextFile) -> dict[str, JsonObject]:
+def _own_entries(place: ClientFile, original: text_files.TextFile) -> dict[str, JsonObject]:
     """Return the entries that start OneTool, under whatever name."""
-    entries = mapping_of(follow(read_client_document(original), place.keys))
+    entries = mapping_of(text_files.follow(text_files.read_client_document(original), place.keys))
     return {name: entry for name, entry in entries.items() if isinstance(entry, dict) and is_onetool(entry)}
 
 
@@ -170,20 +160,20 @@ def _command_of(entry: Mapping[str, Json]) -> str:
     return shlex.join(map(str, [command, *arguments])) if command else ""
 
 
-def text_without(original: TextFile, text: str, path: tuple[str, ...], entry: JsonObject) -> str:
+def text_without(original: text_files.TextFile, text: str, path: tuple[str, ...], entry: JsonObject) -> str:
     """Return a text without an entry of ours: to the letter that of the backup to which it was added, if there is one.
 
     Where there is no backup at all, the file may be ours altogether; then the text is empty.
     """
-    for backup in backups_of(original.file) or [TextFile(original.file, None, "")]:
+    for backup in text_files.backups_of(original.file) or [text_files.TextFile(original.file, None, "")]:
         with suppress(ConfigError):
-            before = TextFile(original.file, None, backup.text)
+            before = text_files.TextFile(original.file, None, backup.text)
             if (
-                follow(read_client_document(before), path) is None
-                and put_entry(original, before.text, path, entry) == text
+                text_files.follow(text_files.read_client_document(before), path) is None
+                and text_files.put_entry(original, before.text, path, entry) == text
             ):
                 return before.text
-    return remove_entry(original, text, path)
+    return text_files.remove_entry(original, text, path)
 
 
 def _own_command(*, shared: bool) -> tuple[str, list[str]]:

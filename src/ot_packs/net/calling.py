@@ -23,18 +23,8 @@ from ot.logs import write_log
 from ot.services.rate_limits import QueueTooLongError, RateLimit, RateLimits, Turn
 from ot.services.retry_after import read_seconds, read_wait
 from ot.services.trusted_roots import trusted_roots
+from ot_packs.net import services
 from ot_packs.net.client import AGENT, Answer, AnswerTooLargeError, ask
-from ot_packs.net.services import (
-    Service,
-    check_key,
-    is_passing,
-    nonsense,
-    read_base_url,
-    read_json,
-    read_rate,
-    reason_of,
-    refusal,
-)
 from ot_packs.net.values import items_of, text_of
 
 
@@ -131,8 +121,8 @@ class Repetition:
 def require_success(answer: Answer, refusal: Callable[[Answer], CallError]) -> None:
     """Raise what `Repetition` repeats for an answer that may be better soon, or else its refusal."""
     if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
-        raise TooMuchError(reason_of(answer), seconds_to_wait(answer.headers, answer.body))
-    if is_passing(answer):
+        raise TooMuchError(services.reason_of(answer), seconds_to_wait(answer.headers, answer.body))
+    if services.is_passing(answer):
         raise PassingError(refusal(answer), asked=seconds_to_wait(answer.headers, answer.body))
     if answer.status // 100 != 2:
         raise refusal(answer)
@@ -148,13 +138,15 @@ _CONNECT = 10.0  # seconds
 class ServiceClient:
     """Calls a service for one call of a tool, and is closed with it, so that no connection stays."""
 
-    def __init__(self, service: Service, http: httpx2.AsyncClient, pace: RateLimit, context: CallContext) -> None:
+    def __init__(
+        self, service: services.Service, http: httpx2.AsyncClient, pace: RateLimit, context: CallContext
+    ) -> None:
         self._service = service
-        self._base_url = read_base_url(service, context.config)
+        self._base_url = services.read_base_url(service, context.config)
         self._http = http
-        rate = read_rate(service.pack, context.config, service.rate)
+        rate = services.read_rate(service.pack, context.config, service.rate)
         self._repetition = Repetition(service.name, pace, rate, context, rate_key=f"packs.{service.pack}.rate")
-        self._read_json = partial(read_json, service)
+        self._read_json = partial(services.read_json, service)
 
     async def get(self, path: str, params: Params | None = None) -> Json:
         """Ask for a value; raises CallError. Parameters that are None are left out."""
@@ -201,11 +193,11 @@ class ServiceClient:
         try:
             answer = await ask(self._http, method, url, limit=_LARGEST_ANSWER, headers=kind, content=content)
         except AnswerTooLargeError as error:
-            raise nonsense(self._service, f"more than {_LARGEST_ANSWER:,} bytes") from error
+            raise services.nonsense(self._service, f"more than {_LARGEST_ANSWER:,} bytes") from error
         except ServiceUnavailableError as error:
             arrived = not isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout)
             raise PassingError(error, begun=arrived) from error
-        require_success(answer, partial(refusal, self._service))
+        require_success(answer, partial(services.refusal, self._service))
         try:
             return read(answer)
         except ServiceAnswerError as error:
@@ -213,7 +205,7 @@ class ServiceClient:
 
 
 @asynccontextmanager
-async def open_service(service: Service) -> AsyncIterator[ServiceClient]:
+async def open_service(service: services.Service) -> AsyncIterator[ServiceClient]:
     """Open the way to a service for the current call; raises CallError if its key is missing."""
     context = current()
     key = _find_key(service, context)
@@ -227,14 +219,14 @@ async def open_service(service: Service) -> AsyncIterator[ServiceClient]:
         yield ServiceClient(service, http, pace, context)
 
 
-def _find_key(service: Service, context: CallContext) -> str:
+def _find_key(service: services.Service, context: CallContext) -> str:
     try:
         key = context.secret(service.secret)
     except MissingSecretError as error:
         if not service.key_required:
             return ""
         raise MissingSecretError(service.secret, service.page) from error
-    check_key(key, service.name, service.secret, service.page)
+    services.check_key(key, service.name, service.secret, service.page)
     return key
 
 

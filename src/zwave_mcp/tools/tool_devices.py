@@ -9,16 +9,8 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from mcp_core import Result, ToolArguments
+from zwave_mcp import descriptions
 from zwave_mcp.answers import WHICH_DEVICE, Device, NoBoolean, answered, house_of
-from zwave_mcp.descriptions import (
-    DeviceLine,
-    Health,
-    ValueLine,
-    describe_device,
-    describe_health,
-    describe_value,
-    write_time,
-)
 from zwave_mcp.devices import fold, is_everyday, is_sensor, list_abilities, words_of
 from zwave_mcp.house import House, check_reachable
 from zwave_mcp.nodes import Node, Status, Value
@@ -30,8 +22,8 @@ _NEWS_WITHIN = 1.0  # seconds
 class DeviceDetail(TypedDict):
     """A device with its values; `total` counts those that are left out as well."""
 
-    device: DeviceLine
-    values: list[ValueLine]
+    device: descriptions.DeviceLine
+    values: list[descriptions.ValueLine]
     total: int
 
 
@@ -87,13 +79,13 @@ class OneDeviceArgs(ToolArguments):
 
 @ToolArguments.declare
 @answered
-async def devices(args: DevicesArgs, ctx: Context[House]) -> Result[list[DeviceLine]]:
+async def devices(args: DevicesArgs, ctx: Context[House]) -> Result[list[descriptions.DeviceLine]]:
     """List the Z-Wave devices in the house: name, place, what each can do, and whether it is on, dimmed or locked."""
     house = house_of(ctx)
     await house.network.require_connection()
     words, ability = set(fold(args.search).split()), fold(args.ability)
     found = [
-        describe_device(node)
+        descriptions.describe_device(node)
         for node in house.network.devices()
         if words <= words_of(node) and (not ability or ability in list_abilities(node))
     ]
@@ -111,8 +103,8 @@ async def device(args: DeviceArgs, ctx: Context[House]) -> Result[DeviceDetail]:
     wanted = [value for value in node.values.values() if args.everything or is_everyday(value)]
     dated = await house.date(wanted[:MOST_VALUES])
     several = len({value.id.endpoint for value in wanted}) > 1
-    lines = [describe_value(value, several_endpoints=several) for value in dated]
-    return Result.ok({"device": describe_device(node), "values": lines, "total": len(wanted)})
+    lines = [descriptions.describe_value(value, several_endpoints=several) for value in dated]
+    return Result.ok({"device": descriptions.describe_device(node), "values": lines, "total": len(wanted)})
 
 
 @ToolArguments.declare
@@ -135,11 +127,11 @@ async def sensors(args: SensorsArgs, ctx: Context[House]) -> Result[list[Reading
 
 
 @ToolArguments.declare
-async def health(args: NoArgs, ctx: Context[House]) -> Result[Health]:
+async def health(args: NoArgs, ctx: Context[House]) -> Result[descriptions.Health]:
     """Report the state of the Z-Wave network: connection, driver, controller, statistics, dead and sleeping devices."""
     network = house_of(ctx).network
     await network.finish_first_attempt()
-    return Result.ok(describe_health(network))
+    return Result.ok(descriptions.describe_health(network))
 
 
 @ToolArguments.declare
@@ -179,7 +171,7 @@ def _describe_reading(node: Node, value: Value) -> Reading:
         "sensor": value.name,
         "value": value.shown,
         "unit": value.unit,
-        "updated": write_time(value.updated),
+        "updated": descriptions.write_time(value.updated),
     }
     if value.text is not None:
         reading["text"] = value.text

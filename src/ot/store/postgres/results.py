@@ -11,21 +11,10 @@ from functools import partial
 from pathlib import Path
 
 from ot.errors import ExpiredResultError, UnknownResultError
+from ot.store import results
 from ot.store.owner import Owner, shared_project
 from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
-from ot.store.results import (
-    HEADER,
-    LAST_READERS,
-    MOST_GONE,
-    MOST_NAMES,
-    REMEMBERED,
-    UNFINISHED,
-    EmbeddedResults,
-    KeptEntry,
-    NewResult,
-    read_pieces,
-)
 
 _PUT = """
 INSERT INTO results (principal, handle, header, size, created, expires) VALUES ($1, $2, $3, $4, $5, $6)
@@ -62,29 +51,29 @@ class PostgresResults:
     def __init__(self, link: PostgresLink, principal: str, folder: Path) -> None:
         self._link = link
         self._principal = principal
-        self._copies = EmbeddedResults(folder)
+        self._copies = results.EmbeddedResults(folder)
 
     @property
     def folder(self) -> Path:
         return self._copies.folder
 
-    def begin(self) -> NewResult:
+    def begin(self) -> results.NewResult:
         return self._copies.begin()
 
     def finish(self, handle: str, *, created: float, expires: float, max_size: int) -> None:
-        place, file = (self._principal, handle), self._copies.file_of(handle, UNFINISHED)
+        place, file = (self._principal, handle), self._copies.file_of(handle, results.UNFINISHED)
 
         async def put(connection: Connection) -> bool:
             async with connection.transaction():
                 with file.open("rb") as stream:
-                    facts = stream.read(HEADER), os.fstat(stream.fileno()).st_size, created, expires
+                    facts = stream.read(results.HEADER), os.fstat(stream.fileno()).st_size, created, expires
                     if await connection.execute(_PUT, *place, *facts) != "INSERT 0 1":
                         return False
-                    for start, piece in read_pieces(stream.fileno()):
+                    for start, piece in results.read_pieces(stream.fileno()):
                         await connection.execute(_PUT_PIECE, *place, start, piece)
-                limits = created, max_size, LAST_READERS, handle
+                limits = created, max_size, results.LAST_READERS, handle
                 if await connection.execute(_EXPIRE, self._principal, *limits) != "DELETE 0":
-                    await connection.execute(_FORGET, self._principal, MOST_GONE)
+                    await connection.execute(_FORGET, self._principal, results.MOST_GONE)
             return True
 
         if not self._link.run_now(put):
@@ -138,36 +127,40 @@ class PostgresKeptNames:
         self._link = link
         self._kind = kind
 
-    def put(self, owner: Owner, name: str, entry: KeptEntry, *, now: float) -> KeptEntry | None:
+    def put(self, owner: Owner, name: str, entry: results.KeptEntry, *, now: float) -> results.KeptEntry | None:
         place = self._place(owner)
 
-        async def put(connection: Connection) -> tuple[int, KeptEntry | None]:
+        async def put(connection: Connection) -> tuple[int, results.KeptEntry | None]:
             async with connection.transaction():
                 await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", " ".join(place))
                 await connection.execute(
-                    f"DELETE FROM kept_names WHERE {_OWNED} AND expires < $4", *place, now - REMEMBERED
+                    f"DELETE FROM kept_names WHERE {_OWNED} AND expires < $4", *place, now - results.REMEMBERED
                 )
                 found = await connection.fetchrow(
                     f"SELECT handle, expires FROM kept_names WHERE {_OWNED} AND name = $4", *place, name
                 )
                 count = await connection.fetchval(f"SELECT count(*) FROM kept_names WHERE {_OWNED}", *place)
-                if found is None and count >= MOST_NAMES:
+                if found is None and count >= results.MOST_NAMES:
                     return count, None
                 await connection.execute(_NAME_RESULT, *place, name, entry.handle, entry.expires)
-                return 0, None if found is None else KeptEntry(*found)
+                return 0, None if found is None else results.KeptEntry(*found)
 
         too_many, before = self._link.run_now(put)
         if too_many:
-            raise OSError(errno.EDQUOT, f"there are {MOST_NAMES:,} kept values already")
+            raise OSError(errno.EDQUOT, f"there are {results.MOST_NAMES:,} kept values already")
         return before
 
-    def get(self, owner: Owner, name: str) -> KeptEntry | None:
+    def get(self, owner: Owner, name: str) -> results.KeptEntry | None:
         statement = f"SELECT handle, expires FROM kept_names WHERE {_OWNED} AND name = $4"
-        return next((KeptEntry(*row) for row in self._link.fetch_now(statement, *self._place(owner), name)), None)
+        return next(
+            (results.KeptEntry(*row) for row in self._link.fetch_now(statement, *self._place(owner), name)), None
+        )
 
-    def entries(self, owner: Owner) -> dict[str, KeptEntry]:
+    def entries(self, owner: Owner) -> dict[str, results.KeptEntry]:
         statement = f'SELECT name, handle, expires FROM kept_names WHERE {_OWNED} ORDER BY name COLLATE "C"'
-        return {name: KeptEntry(*entry) for name, *entry in self._link.fetch_now(statement, *self._place(owner))}
+        return {
+            name: results.KeptEntry(*entry) for name, *entry in self._link.fetch_now(statement, *self._place(owner))
+        }
 
     def _place(self, owner: Owner) -> tuple[str, str, str]:
         return self._kind, owner.principal, shared_project(owner)
