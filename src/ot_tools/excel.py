@@ -271,7 +271,7 @@ def write(
         path: The workbook: .xlsx or .xlsm.
         sheet: The name of the sheet; the first by default.
         cells: Values by cell, such as {"B2": 5, "B3": "text"}; a value {"formula": "=B2*2"} is a formula.
-        rows: Rows as lists, or as dicts keyed by the titles in the sheet's first row.
+        rows: Rows as lists, or as dicts keyed by the titles of the table above, or in the sheet's first row.
         start: The cell where rows begin; below the last row by default.
         formulas: Treat text that begins with = as a formula.
         add: Add the sheet if it does not exist.

@@ -117,11 +117,12 @@ def _grids(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage) -> list[FilledG
     count = text.count_rects()
     if count < 3:
         return []
-    drawn = [(grid, _cells(text, grid)) for grid in find_ruled_grids(find_rules(page))]
+    rules = find_rules(page)
+    drawn = [(grid, _cells(text, grid)) for grid in find_ruled_grids(rules)]
     found = [(grid, _without_empty(rows)) for grid, rows in drawn if _is_table(rows)]
     boxes = [Box(*text.get_rect(number)) for number in range(min(count, 5000))]
     others = [box for box in boxes if not any(grid.bottom < (box.top + box.bottom) / 2 < grid.top for grid, _ in found)]
-    found += [(grid, _cells(text, grid)) for grid in find_grids(others, page.get_width())]
+    found += [(grid, _cells(text, grid)) for grid in find_grids(others, page.get_width(), rules.level)]
     return sorted(found, key=lambda each: -each[0].top)
 
 

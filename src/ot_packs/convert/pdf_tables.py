@@ -50,16 +50,20 @@ class Grid:
     right: float
 
 
-def find_grids(boxes: Sequence[Box], page_width: float) -> list[Grid]:
-    """Find the tables among the texts of a page, from its top to its bottom."""
+Stroke = tuple[float, float, float]
+"""A level line: how high it is, where it begins and where it ends."""
+
+
+def find_grids(boxes: Sequence[Box], page_width: float, strokes: Sequence[Stroke] = ()) -> list[Grid]:
+    """Find the tables among the texts of a page, from its top to its bottom; lines may separate their rows."""
     if len(boxes) > MAX_BOXES:
         return []
     lines = _lines([box for box in boxes if box.right > box.left and box.top > box.bottom])
     grids = []
     start = 0
     while start < len(lines):
-        end = _run(lines, start)
-        grid = _grid(lines[start:end], page_width) if end - start >= _ROWS else None
+        end = _run(lines, start, strokes)
+        grid = _grid(lines[start:end], page_width, strokes) if end - start >= _ROWS else None
         if grid is not None:
             grids.append(grid)
         start = end
@@ -94,7 +98,7 @@ def _joined(line: list[Box]) -> TextLine:
     return pieces
 
 
-def _run(lines: Sequence[TextLine], start: int) -> int:
+def _run(lines: Sequence[TextLine], start: int, strokes: Sequence[Stroke]) -> int:
     """Return the end of the lines from `start` on that have their gaps in the same places."""
     columns = _columns(lines[start])
     if len(columns) < _COLUMNS:
@@ -106,10 +110,23 @@ def _run(lines: Sequence[TextLine], start: int) -> int:
             break
         columns = merged
         end += 1
-    # A line of one piece at the end belongs to what comes after.
-    while end > start + 1 and len(lines[end - 1]) < _COLUMNS:
+    # A line of one piece at the end belongs to what comes after, unless a stroke ends the table below it.
+    while end > start + 1 and len(lines[end - 1]) < _COLUMNS and not _is_closed(lines[end - 1], columns, strokes):
         end -= 1
     return end
+
+
+def _is_closed(line: TextLine, columns: Sequence[Interval], strokes: Sequence[Stroke]) -> bool:
+    """True if a stroke as wide as the table is right below a line."""
+    low, height = min(box.bottom for box in line), max(box.height for box in line)
+    across = _across(columns, strokes)
+    return any(low - 1.5 * height <= at <= low for at in across)
+
+
+def _across(columns: Sequence[Interval], strokes: Sequence[Stroke]) -> list[float]:
+    """Return how high the strokes are that go through all columns."""
+    left, right = columns[0][1], columns[-1][0]
+    return [at for at, start, end in strokes if start <= left and right <= end]
 
 
 def _follows(line: TextLine, after: TextLine) -> bool:
@@ -133,7 +150,7 @@ def _merge(intervals: list[Interval]) -> list[Interval]:
     return merged
 
 
-def _grid(lines: Sequence[TextLine], page_width: float) -> Grid | None:
+def _grid(lines: Sequence[TextLine], page_width: float, strokes: Sequence[Stroke]) -> Grid | None:
     columns = _merge([interval for line in lines for interval in _columns(line)])
     full = sum(len(line) >= _COLUMNS for line in lines)
     if full < _ROWS or len(columns) < _COLUMNS or full + len(columns) < _ROWS + _COLUMNS + 1:
@@ -141,7 +158,7 @@ def _grid(lines: Sequence[TextLine], page_width: float) -> Grid | None:
     if _is_prose(lines, columns, page_width):
         return None
     boxes = [box for line in lines for box in line]
-    rows = _rows(lines, columns)
+    rows = _rows(lines, columns, _across(columns, strokes))
     left, right = min(box.left for box in boxes), max(box.right for box in boxes)
     return Grid(max(box.top for box in boxes), min(box.bottom for box in boxes), rows, left, right)
 
@@ -158,23 +175,43 @@ def _is_prose(lines: Sequence[TextLine], columns: Sequence[Interval], page_width
     return True
 
 
-def _rows(lines: Sequence[TextLine], columns: Sequence[Interval]) -> list[list[Box | None]]:
-    """Put each piece into its column; a line close below that has no first cell goes on in the cells above."""
-    rows: list[list[Box | None]] = []
+Row = list[Box | None]
+
+
+def _rows(lines: Sequence[TextLine], columns: Sequence[Interval], cuts: Sequence[float]) -> list[Row]:
+    """Put each piece into its column; what is wrapped goes on in the cells above.
+
+    Where strokes separate all rows, all lines between two of them are one row. Otherwise a line is wrapped that is
+    close below another one and has no first cell.
+    """
+    placed = [_placed(line, columns) for line in lines]
     tops = [max(box.top for box in line) for line in lines]
+    bands = [sum(cut > top - 1 for cut in cuts) for top in tops]
     pitch = median([above - below for above, below in pairwise(tops)])
-    for number, line in enumerate(lines):
-        row: list[Box | None] = [None] * len(columns)
-        for box in line:
-            column = next(index for index, (_, right) in enumerate(columns) if box.left <= right)
-            known = row[column]
-            row[column] = box if known is None else known.joined(box)
-        close = number > 0 and tops[number - 1] - tops[number] < 0.8 * pitch
-        if close and row[0] is None and rows:
+    separated = _separate_all(placed, bands)
+    rows: list[Row] = []
+    for number, row in enumerate(placed):
+        close = number > 0 and tops[number - 1] - tops[number] < 0.8 * pitch and row[0] is None
+        same = number > 0 and bands[number] == bands[number - 1]
+        if rows and (same if separated else close):
             rows[-1] = [_both(above, below) for above, below in zip(rows[-1], row, strict=True)]
         else:
             rows.append(row)
     return rows
+
+
+def _placed(line: TextLine, columns: Sequence[Interval]) -> Row:
+    row: Row = [None] * len(columns)
+    for box in line:
+        column = next(index for index, (_, right) in enumerate(columns) if box.left <= right)
+        row[column] = _both(row[column], box)
+    return row
+
+
+def _separate_all(placed: Sequence[Row], bands: Sequence[int]) -> bool:
+    """True if strokes make three bands or more, and none has two first cells: those would be rows of their own."""
+    firsts = [band for row, band in zip(placed, bands, strict=True) if row[0] is not None]
+    return len(set(bands)) >= 3 and len(set(firsts)) == len(firsts)
 
 
 def _both(above: Box | None, below: Box | None) -> Box | None:

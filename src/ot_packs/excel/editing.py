@@ -15,7 +15,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 from ot.errors import ToolError
 from ot_packs.documents.archives import check_archive
 from ot_packs.documents.kinds import Kind, reading, recognise
-from ot_packs.excel.cells import Cell, Form, cell_for, cell_name, format_of, parse_area, parse_cell
+from ot_packs.excel.cells import Area, Cell, Form, cell_for, cell_name, format_of, parse_area, parse_cell
 from ot_packs.excel.inventory import lost_between, take_inventory
 from ot_packs.excel.plans import check_name
 from ot_packs.excel.references import all_series, change_series, growing
@@ -165,8 +165,11 @@ def _placed(sheet: Worksheet, edit: Edit) -> dict[tuple[int, int], Cell]:
         row, column = parse_cell(name)
         placed[row, column] = cell_for(value, f"{sheet.title}!{name}", formulas=edit.formulas)
     if edit.rows:
-        top, left = parse_cell(edit.start) if edit.start else (_next_row(sheet), 0)
-        for row, values in enumerate(_lists(sheet, edit.rows), start=top):
+        top, left = parse_cell(edit.start) if edit.start else (_next_row(sheet), None)
+        table = _table_above(sheet, top, left)
+        titles = list(sheet[table.top + 1][table.left : table.right + 1] if table else sheet[1])
+        left = left if left is not None else table.left if table else 0
+        for row, values in enumerate(_lists(sheet, edit.rows, [cell.value for cell in titles]), start=top):
             for column, value in enumerate(values, start=left):
                 where = f"{sheet.title}!{cell_name(row, column)}"
                 parse_cell(cell_name(row, column))
@@ -180,18 +183,22 @@ def _next_row(sheet: Worksheet) -> int:
     return next(used, 0)
 
 
-def _lists(sheet: Worksheet, rows: Sequence[object]) -> list[list[object]]:
-    """Take rows that are lists, or dicts by the titles in the sheet's first row."""
-    titles = [str(cell.value) if cell.value is not None else None for cell in sheet[1]]
+def _table_above(sheet: Worksheet, row: int, column: int | None) -> Area | None:
+    """Return the table that rows at a place would follow; without a column, any table that ends above."""
+    areas = (parse_area(table.ref) for table in sheet.tables.values() if not table.totalsRowCount)
+    return next((area for area in areas if area.bottom + 1 == row and column in (None, area.left)), None)
+
+
+def _lists(sheet: Worksheet, rows: Sequence[object], header: Sequence[object]) -> list[list[object]]:
+    """Take rows that are lists, or dicts by the titles of the table above, or of the sheet's first row."""
+    titles = [str(title) if title is not None else None for title in header]
     lists = []
     for row in rows:
         if isinstance(row, Mapping):
             unknown = [key for key in row if key not in titles]
             if unknown:
                 known = ", ".join(title for title in titles if title)
-                raise ToolError(
-                    f"sheet {sheet.title}: there is no column {unknown[0]!r} in its first row; the columns are {known}"
-                )
+                raise ToolError(f"sheet {sheet.title}: there is no column {unknown[0]!r}; the columns are {known}")
             lists.append([row.get(title) if title is not None else None for title in titles])
         elif isinstance(row, Sequence) and not isinstance(row, str):
             lists.append(list(row))

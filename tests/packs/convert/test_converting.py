@@ -85,6 +85,44 @@ def test_a_table_with_lines_has_wrapped_and_spanned_cells(tmp_path: Path, draw: 
     assert text.count("Quarter") == text.count("wrapped") == text.count("Beside") == 1
 
 
+def test_lines_between_rows_alone_tell_what_is_wrapped(tmp_path: Path) -> None:
+    texts = [
+        *(Text(75, 700, "Item"), Text(200, 700, "What it is"), Text(400, 700, "Price")),
+        *(
+            Text(75, 680, "A1"),
+            Text(200, 680, "a chair that is"),
+            Text(400, 680, "12.50"),
+            Text(200, 668, "made of oak"),
+        ),
+        *(
+            Text(75, 648, "B2"),
+            Text(200, 648, "a table of stone"),
+            Text(400, 648, "99.00"),
+            Text(200, 636, "from Wales"),
+        ),
+    ]
+    ends = [(70, y, 450, y) for y in (714, 694, 662, 630)]
+    path = tmp_path / "x.pdf"
+    path.write_bytes(make_pdf([[*texts, Text(72, 600, "Below.")]], extra=lines(*ends)))
+
+    assert [table["rows"] for table in convert.tables(path=str(path))["tables"]] == [
+        [
+            ["Item", "What it is", "Price"],
+            ["A1", "a chair that is made of oak", "12.50"],
+            ["B2", "a table of stone from Wales", "99.00"],
+        ]
+    ]
+    assert text_of(path).endswith("| 99.00 |\n\nBelow.")
+
+
+def test_lines_around_many_rows_leave_them_rows(tmp_path: Path) -> None:
+    path = tmp_path / "x.pdf"
+    ends = [(70, y, 450, y) for y in (716, 695, 663, 640)]
+    path.write_bytes(make_pdf([table(FRUIT, top=700)], extra=lines(*ends)))
+
+    assert convert.tables(path=str(path))["tables"][0]["rows"] == FRUIT
+
+
 def test_a_frame_and_the_lines_of_a_chart_are_no_table(tmp_path: Path) -> None:
     path = tmp_path / "x.pdf"
     frame = lines((50, 400, 500, 400), (50, 800, 500, 800), (50, 400, 50, 800), (500, 400, 500, 800))

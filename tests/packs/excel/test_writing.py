@@ -278,7 +278,7 @@ def test_macros_survive(tmp_path: Path) -> None:
         ({"cells": {"A1": {"x": 1}}}, "a dict in a cell is a formula"),
         ({"cells": {"A1": "x" * 40_000}}, "up to 32767 characters"),
         ({"rows": ["text"]}, "rows are lists or dicts"),
-        ({"rows": [{"c": 1}]}, "no column 'c' in its first row; the columns are a, b"),
+        ({"rows": [{"c": 1}]}, "no column 'c'; the columns are a, b"),
         ({"rows": [[1, 2]], "start": "XFD1"}, "outside of what a sheet can have"),
         ({"cells": {"E5": 1}}, "inside of the merged cells D4:E5"),
     ],
@@ -376,3 +376,23 @@ async def test_cells_are_formatted(tmp_path: Path) -> None:
     assert (second.alignment.wrap_text, sheet.column_dimensions["B"].width, second.value) == (True, 30, 150)
     assert "a format is a dict of number, bold" in wrong
     assert 'a color is written like "FF0000"' in colour
+
+
+def test_rows_below_a_table_go_into_its_columns(tmp_path: Path) -> None:
+    source = tmp_path / "x.xlsx"
+    book = xlsxwriter.Workbook(str(source))
+    sheet = book.add_worksheet()
+    sheet.write("A1", "A report")
+    sheet.add_table("C3:D4", {"data": [["pear", 2]], "columns": [{"header": "fruit"}, {"header": "count"}]})
+    book.close()
+
+    _, target = edit(source, rows=[{"count": 5, "fruit": "apple"}, ["fig", 7]])
+
+    written = openpyxl.load_workbook(target).worksheets[0]
+    assert [[cell.value for cell in row] for row in written["C3:D6"]] == [
+        ["fruit", "count"],
+        ["pear", 2],
+        ["apple", 5],
+        ["fig", 7],
+    ]
+    assert [table.ref for table in written.tables.values()] == ["C3:D6"]
