@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from mcp_core.distribution import with_extra
 from ot.effects import Effect
 from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition
 from ot.registry.from_source import read_pack
@@ -79,7 +78,7 @@ def _words_of_libraries(pack: PackDefinition) -> str:
     if pack.libraries is None:
         return "It needs no further libraries."
     needed = ", ".join(f"`{requirement}`" for requirement in pack.libraries.requirements)
-    how = f"`onetool fetch {pack.libraries.pack}` or `pip install '{with_extra(pack.libraries.pack)}'`"
+    how = f"`onetool fetch {pack.libraries.pack}`"
     return f"It needs {needed}, which its first call installs; {how} does that before."
 
 

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from mcp_core.distribution import with_extra
+from mcp_core.distribution import install_command, with_extra
 from ot.config.loader import LoadedConfig
 from ot.logs import write_log
 from ot.telemetry.meters import Meters, add_process_figures
@@ -46,7 +46,7 @@ def sending_telemetry(telemetry: Telemetry, loaded: LoadedConfig, environ: Mappi
     try:
         from ot.telemetry.otlp import open_sending  # noqa: PLC0415 - an extra that takes a fifth of a second to load
     except ModuleNotFoundError as error:
-        write_log(logging.WARNING, "telemetry.off", missing=error.name, fix=f"pip install '{with_extra(EXTRA)}'")
+        write_log(logging.WARNING, "telemetry.off", missing=error.name, fix=install_command(with_extra(EXTRA)))
         yield
         return
     with open_sending(telemetry, loaded.config.telemetry.otlp, redact=loaded.redactor.text):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
+from importlib.util import find_spec
 
 import zwave_mcp  # which loads the SDK with the server, and not for --help
+from mcp_core.distribution import install_command, with_extra
 from mcp_official import LOG_LEVELS, complain, serve_program
 from zwave_mcp.address import BadAddressError, parse_address
 
@@ -15,6 +17,7 @@ URL_VARIABLE = "ZWAVE_URL"
 LEVEL_VARIABLE = "ZWAVE_LOG_LEVEL"
 CONFIRM_VARIABLE = "ZWAVE_CONFIRM_SECONDS"
 
+_LIBRARIES = {"websocket": "websockets", "mqtt": "aiomqtt"}
 _DEFAULT_URL = "ws://localhost:3000"
 _DEFAULT_CONFIRM = 8.0
 _LONGEST_CONFIRM = 60.0
@@ -29,6 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         address = parse_address(options.url)
     except BadAddressError as error:
         return complain(PROGRAM, f"the address of the Z-Wave server cannot be used: {error.reason}")
+    library = _LIBRARIES[address.kind]
+    if find_spec(library) is None:
+        return complain(PROGRAM, f"{library} is not installed: {install_command(with_extra('zwave'))}")
     if options.log_level not in LOG_LEVELS:
         return complain(PROGRAM, f"{LEVEL_VARIABLE} must be one of {', '.join(LOG_LEVELS)}")
     if not 0 < options.confirm_seconds <= _LONGEST_CONFIRM:

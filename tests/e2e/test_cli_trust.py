@@ -284,3 +284,14 @@ def _wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + WAIT
     while not condition():
         assert time.monotonic() < deadline
+
+
+def test_a_name_that_was_added_to_a_trusted_file_says_that_the_project_has_changed(place: Place) -> None:
+    place.write("snippets: {one: {body: '1'}}")
+    assert place.onetool("trust", "--yes").returncode == 0
+    place.write("snippets: {one: {body: '1'}, two: {body: '2'}}\nservers: {later: {command: 'true'}}")
+
+    found = [place.onetool("run", code) for code in ("$one", "$two", "later.anything()")]
+
+    assert found[0].stdout == "1\n"
+    assert all("is not trusted in its current state" in each.stdout + each.stderr for each in found[1:])

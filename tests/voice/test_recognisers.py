@@ -10,6 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from mcp_core.distribution import install_command
 from ot.errors import MissingVoiceError, VoiceError
 from ot.execution.wording import word_error
 from ot.isolate import IsolateHost
@@ -242,4 +243,4 @@ async def test_a_missing_library_is_one_error_with_the_command_that_installs_it(
     with pytest.raises(MissingVoiceError) as missing:
         await FasterWhisperRecogniser(host, "base.en").transcribe(bytes(32_000))
 
-    assert word_error(missing.value).endswith("pip install 'faster-whisper'")
+    assert word_error(missing.value).endswith(install_command("faster-whisper"))

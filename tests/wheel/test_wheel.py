@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -106,6 +107,26 @@ def test_each_program_tells_how_it_is_used(programs: Path, program: str) -> None
     )
 
     assert finished.stdout.startswith(f"usage: {program}"), finished.stderr
+
+
+def test_a_program_without_its_extra_prints_the_command_that_brings_it(programs: Path, tmp_path: Path) -> None:
+    """Started, it names what is missing; the printed command, run as it is, mends that."""
+    refused = _start_zwave(programs, tmp_path)
+    command = shlex.split(refused.stderr.partition(" is not installed: ")[2])
+
+    assert (refused.returncode, "Traceback" in refused.stderr) == (2, False), refused.stderr
+    assert command[:3] == ["uv", "pip", "install"]
+    assert command[-1] == f"{ROOT}[zwave]"
+    if not _uv_succeeds(*command[1:], "--offline") and not _uv_succeeds(*command[1:]):
+        report_missing("the libraries of zwave-mcp", remedy="uv needs a network, or a cache that holds them.")
+    assert _start_zwave(programs, tmp_path).returncode == 0
+
+
+def _start_zwave(programs: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [programs / "zwave-mcp", "--url", "ws://127.0.0.1:1"], input="", cwd=folder,
+        env={"HOME": str(folder), "PATH": ""}, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
 
 
 def _onetool(programs: Path, folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:

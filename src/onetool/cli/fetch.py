@@ -34,7 +34,7 @@ from ot.workers.uv_program import PreparationError
 
 EPILOG = (
     "Without PACK, lists the packs that need libraries. Each has its own environment in "
-    "~/.onetool/state/pack_environments, created from a pinned list; `pip install onetool-run[PACK]`, or [all], "
+    "~/.onetool/state/pack_environments, created from a pinned list; `uv tool install '.[PACK]'`, or [all], "
     "installs the libraries beside OneTool instead. Exit status: 0 if all are ready, 1 if one could not be installed, "
     "2 if a PACK is unknown."
 )

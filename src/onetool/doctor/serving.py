@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import anyio
 import httpx2
 
-from mcp_core.distribution import DISTRIBUTION, with_extra
+from mcp_core.distribution import DISTRIBUTION, install_command, with_extra
 from onetool.console.clean_text import count_of
 from onetool.doctor import Finding, green, red, yellow
 from onetool.http.connections import bounds_within, count_open_files_allowed
@@ -94,7 +94,7 @@ def look_at_store(loaded: LoadedConfig) -> Iterator[Finding]:
     yield green("store", f"{seen.place} answers, version {seen.version}")
     if seen.newer:
         text = f"its tables belong to a newer OneTool (migration {seen.newer[-1]:03}), so this one refuses all runs"
-        yield red("store", text, "pip install --upgrade " + DISTRIBUTION)
+        yield red("store", text, install_command(DISTRIBUTION, "--upgrade"))
     elif seen.missing and not seen.may_create:
         text = "its tables are missing or old, and this user may not create any"
         yield red("store", text, "GRANT CREATE ON DATABASE ... TO ...")
@@ -155,4 +155,4 @@ def look_at_telemetry(loaded: LoadedConfig, environ: Mapping[str, str]) -> Itera
 
 
 def _install(extra: str) -> str:
-    return f"pip install '{with_extra(extra)}'"
+    return install_command(with_extra(extra))

@@ -97,13 +97,17 @@ def read_project(
     for name in documents.untrusted:
         if name not in (PROMPTS_FILE, SECRETS_FILE):
             names.read(name)
+    since = _UntrustedNames(folder, home, taken)  # what was added to trusted files; what they were is in force
+    for name in documents.changed:
+        if name not in (PROMPTS_FILE, SECRETS_FILE):
+            since.read(name)
     untrusted = Untrusted(
         folder.parent,
         files=tuple(documents.untrusted),
         changed=tuple(documents.changed),
         broken=tuple(names.broken),
-        servers=tuple(names.servers),
-        snippets=tuple(names.snippets),
+        servers=(*names.servers, *since.servers),
+        snippets=(*names.snippets, *since.snippets),
         aliases=frozenset(names.aliases),
     )
     return NearLayer([*layers, *names.layer()], secrets, frozenset(filling.substituted), untrusted)

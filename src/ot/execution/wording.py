@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from mcp_core.distribution import with_extra
+from mcp_core.distribution import install_command, with_extra
 from mcp_core.nearest_names import nearest
 from ot import errors
 from ot.config.mistakes import EntryPath, Mistake
@@ -424,13 +424,13 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.ToolFailedError: _word_failed,
     errors.ToolError: lambda error: f"{error.tool}: {error.message}" if error.tool else error.message,
     errors.MissingExtraError: lambda error: (
-        f"{error.provider} needs a library that is not installed: pip install '{with_extra(error.extra)}'"
+        f"{error.provider} needs a library that is not installed: {install_command(with_extra(error.extra))}"
     ),
     errors.ModelRefusedError: _word_model_refused,
     errors.ModelUnavailableError: _word_model_unavailable,
     errors.VoiceError: lambda error: f"{error.part}: {error.reason}.",
     errors.MissingVoiceError: lambda error: (
-        f"Voice needs {error.part}, which cannot be loaded ({error.reason}): pip install '{error.package}'"
+        f"Voice needs {error.part}, which cannot be loaded ({error.reason}): {install_command(error.package)}"
     ),
     errors.SandboxError: lambda error: (
         f"Runs are refused: the sandbox is not in force ({', '.join(error.layers)}). "

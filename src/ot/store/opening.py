@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import ot.store
-from mcp_core.distribution import with_extra
+from mcp_core.distribution import install_command, with_extra
 from ot.errors import ConfigError
 from ot.store.api_keys import ApiKeys, EmbeddedApiKeys
 from ot.store.credentials import FileCredentials, LoginSeal
@@ -147,5 +147,5 @@ def build_backend(address: str) -> Backend:
         return EmbeddedBackend()
     if find_spec("asyncpg") is None:
         missing = "PostgreSQL needs a library that is not installed"
-        raise ConfigError(missing, key="store", fix=f"pip install '{with_extra('team')}'")
+        raise ConfigError(missing, key="store", fix=install_command(with_extra("team")))
     return ot.store.PostgresBackend(ot.store.PostgresLink(address))

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_core.distribution import install_command, with_extra
 from ot.ai.failover import Backoff, cost_of
 from ot.ai.messages import Spent
 from ot.ai.opening import LazyModel
@@ -73,7 +74,7 @@ def test_a_library_that_is_not_installed_is_told_before_anybody_asks() -> None:
 
 def test_a_missing_extra_names_the_command_that_brings_it() -> None:
     assert word_error(MissingExtraError("anthropic", "anthropic")) == (
-        "anthropic needs a library that is not installed: pip install 'onetool-run[anthropic]'"
+        f"anthropic needs a library that is not installed: {install_command(with_extra('anthropic'))}"
     )
 
 

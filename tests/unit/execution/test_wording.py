@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mcp_core.distribution import install_command, with_extra
 from ot import errors
 from ot.execution.wording import builtin_kind, list_names, word_error
 
@@ -162,7 +163,7 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     ),
     (
         errors.MissingExtraError("anthropic", "anthropic"),
-        "anthropic needs a library that is not installed: pip install 'onetool-run[anthropic]'",
+        f"anthropic needs a library that is not installed: {install_command(with_extra('anthropic'))}",
     ),
     (
         errors.ModelRefusedError("anthropic", "invalid x-api-key", status=401),
@@ -172,7 +173,7 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (errors.VoiceError("a.wav", "it has no sound"), "a.wav: it has no sound."),
     (
         errors.MissingVoiceError("moonshine", "it is not installed"),
-        "Voice needs moonshine, which cannot be loaded (it is not installed): pip install 'onetool-run[voice]'",
+        f"Voice needs moonshine, which cannot be loaded (it is not installed): {install_command(with_extra('voice'))}",
     ),
     (errors.UnknownPackError("demos", ["proj", "demo"]), "There is no pack 'demos'. Packs: demo, proj."),
     (

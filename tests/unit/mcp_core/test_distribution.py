@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from mcp_core.distribution import DISTRIBUTION, with_extra
+from mcp_core.distribution import DISTRIBUTION, install_command, with_extra
 
 ROOT = Path(__file__).parents[3]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -33,3 +34,18 @@ def test_the_pages_install_nothing_else(page: str) -> None:
     assert {extra for _, extras in installed for extra in extras.split(",") if extra} <= set(
         PROJECT["optional-dependencies"]
     )
+
+
+def test_every_extra_that_a_remedy_names_is_there() -> None:
+    sources = [file.read_text() for file in (ROOT / "src").rglob("*.py")]
+    named = {extra for text in sources for extra in re.findall(r"""with_extra\(["'](\w+)["']\)""", text)}
+
+    assert named
+    assert named <= set(PROJECT["optional-dependencies"])
+    assert not [text for text in sources if "pip install 'onetool" in text]
+
+
+def test_the_command_installs_what_is_installed_here() -> None:
+    """Here that is this checkout, which no index has."""
+    assert shlex.split(install_command(with_extra("voice")))[-2:] == ["--editable", f"{ROOT}[voice]"]
+    assert shlex.split(install_command("faster-whisper"))[-1] == "faster-whisper"
