@@ -72,7 +72,7 @@ def _word_server(server: Row) -> Iterator[tuple[str, Style | None]]:
     parts = ((part, mapping_of(each)) for part, each in mapping_of(server.get("changes")).items())
     changes = ", ".join(part for part, each in parts if each.get("changed") or each.get("added"))
     yield name, "bold"
-    yield state, _OF_SERVERS.get(state)
+    yield state, _OF_SERVERS.get(state) if error or state != "disconnected" else "dim"
     yield f"{server['tool_count']} tools" if server["tool_count"] else "", None
     refused = [f"{tool} against the protocol: {reason}" for tool, reason in mapping_of(server.get("refused")).items()]
     notes = [error, *refused, f"changed: {changes}; see onetool accept {name}" if changes else ""]

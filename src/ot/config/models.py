@@ -221,6 +221,8 @@ class PromptSettings(Section):
     )
 
 
+DOCS_URL = "https://onetool.beycom.online/reference/tools/"
+
 OFF_UNLESS_ASKED = frozenset({"demo", "shell"})
 """Built-in packs that are there only for those who switch them on."""
 
@@ -357,6 +359,4 @@ class Config(Section):
     telemetry: TelemetrySettings = subsection(TelemetrySettings, when=NEXT_START)
     ai: AiSettings = subsection(AiSettings, when=NEXT_START)
     voice: VoiceSettings = subsection(VoiceSettings, when=NEXT_START)
-    docs_url: Url = setting(
-        "https://onetool.beycom.online/reference/tools/", "where the tools are documented", when=AT_ONCE
-    )
+    docs_url: Url = setting(DOCS_URL, "where the tools are documented", when=AT_ONCE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote
 
-from ot.config.models import Config
+from ot.config.models import DOCS_URL, Config
 from ot.errors import CallError
 from ot.introspect.listings import Expand, Info, SignatureOf, describe_snippet, example_invocation, whole_description
 from ot.introspect.signatures import read_signature
@@ -21,6 +21,10 @@ _DOCUMENTED_AS = {
     "llm": "transform",
     "web": "web-fetch",
 }
+_DOCUMENTED_HERE = frozenset({
+    "chart", "convert", "demo", "diagram", "file", "git", "notes", "package", "proj", "ripgrep", "scaffold", "shell",
+})  # fmt: skip
+"""Built-in packs that the default `docs_url` has no pages for; what is known of them is installed with them."""
 
 
 def describe_tool(tool: ToolDefinition, info: Info, *, docs_url: str, signature: str) -> str:
@@ -119,6 +123,8 @@ def _docs(tool: ToolDefinition, base: str) -> str:
     """Name the page of a tool's pack below `docs_url`: most have the pack's name; extensions and servers have none."""
     if tool.cancellation in (Cancellation.WORKER, Cancellation.PROXY, Cancellation.SKILL):
         return ""
+    if base == DOCS_URL and tool.pack in _DOCUMENTED_HERE:
+        return f"Docs: onetool help {tool.pack}"  # for a person, at the command line
     return f"Docs: {base.rstrip('/')}/{quote(_DOCUMENTED_AS.get(tool.pack, tool.pack))}/"
 
 
