@@ -22,6 +22,7 @@ from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import word_error, word_mistakes
 from ot.kernel.supply import KernelSupply
 from ot.proxy import Servers
+from ot.registry.names import shown_name
 from ot.registry.registry import ToolRegistry
 from ot.registry.tool_threads import ToolThreads
 from ot.trust.project_trust import Comparison
@@ -162,9 +163,11 @@ def _describe_server_problems(servers: Sequence[ServerStatus]) -> list[Json]:
     """List what a person should know: servers that cannot be reached, and what differs from what was accepted."""
     found: list[JsonObject] = []
     for each in servers:
-        facts: JsonObject = {"server": each.name, "error": each.error, "refused_tools": {**each.refused}}
+        facts: JsonObject = {"server": each.name, "error": each.error, "refused_tools": {}}
+        facts["refused_tools"] = {shown_name(name): reason for name, reason in each.refused.items()}
         for part, changes in each.changes.items():
-            facts |= {f"changed_{part}": [*changes.changed], f"new_{part}": [*changes.added]}
+            added: Json = len(changes.added) if each.pinned else list(map(shown_name, changes.added))
+            facts |= {f"changed_{part}": list(map(shown_name, changes.changed)), f"new_{part}": added}
         found.append({key: value for key, value in facts.items() if value})
     return [fact for fact in found if len(fact) > 1]
 

@@ -10,6 +10,7 @@ from ot.errors import CallError
 from ot.introspect.listings import Expand, Info, SignatureOf, describe_snippet, example_invocation, whole_description
 from ot.introspect.signatures import read_signature
 from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition
+from ot.registry.names import shown_name
 from ot.registry.registry import ToolRegistry
 
 _LEAST = 200  # characters of the first entry, however little room there is
@@ -133,7 +134,7 @@ def _origin(tool: ToolDefinition) -> str:
     if tool.file is not None:
         facts.append(f"File: {tool.file}")
     if tool.original:
-        facts.append(f"Name at its server: {tool.original}")
+        facts.append(f"Name at its server: {shown_name(tool.original)}")
     if tool.timeout is not None:
         facts.append(f"Time limit: {tool.timeout:g} s")
     return "\n".join(facts)

@@ -38,7 +38,7 @@ def build_pack(server: ProxiedServer, placed: PackDefinition, wanted: str) -> Bu
         server.name,
         placed.name,
         tools,
-        description=describe(server.name, *server.memory.shown_words()),
+        description=describe(server.name, *server.memory.shown_words(), hidden=len(server.memory.hidden("tools"))),
         timeout=server.settings.timeout,
         problems=problems,
     )
@@ -61,10 +61,18 @@ def build_pack(server: ProxiedServer, placed: PackDefinition, wanted: str) -> Bu
     return pack, functions, problems
 
 
-def describe(name: str, title: str, instructions: str) -> str:
-    """Describe a pack by its server's title and instructions."""
+def describe(name: str, title: str, instructions: str, *, hidden: int = 0) -> str:
+    """Describe a pack by its server's title and instructions, and the number of tools that nobody has accepted."""
     head = f"The MCP server {name}{f' ({title})' if title and title != name else ''}."
+    if hidden:
+        head += f" {word_hidden(hidden, 'tool', name)}"
     return f"{head}\n\n{instructions}" if instructions.strip() else head
+
+
+def word_hidden(count: int, kind: str, server: str) -> str:
+    """Say how many tools or prompts a model cannot see, and how a person changes that."""
+    are = f"1 new {kind} is" if count == 1 else f"{count:,} new {kind}s are"
+    return f"{are} not shown until a person has accepted what changed: `onetool accept {server}`."
 
 
 def passes(name: str, filters: ToolFilter) -> bool:

@@ -16,8 +16,10 @@ from ot.context import current_or_none
 from ot.errors import CallError, ServerUnavailableError, ToolDeniedError, ToolError
 from ot.logs import write_log
 from ot.proxy.calls import read_result
+from ot.proxy.packs import word_hidden
 from ot.proxy.server import ProxiedServer
 from ot.proxy.servers import Servers
+from ot.registry.names import shown_name
 from ot.values import Arguments, ToolValue
 from ot_kernel.values import Image, Resource
 
@@ -167,6 +169,8 @@ async def list_prompts(servers: Servers, server: str = "") -> list[JsonObject]:
     """List the prompts of all servers, or of one; raises CallError if that one cannot be asked."""
     asked = await _list_all(servers.choose(server), server)
     found = [_describe_prompt(name, item) for name, items in asked.listed.items() for item in items]
+    hidden = {each.name: len(each.memory.hidden("prompts")) for each in servers.choose(server)}
+    found += [{"server": name, "hidden": n, "note": word_hidden(n, "prompt", name)} for name, n in hidden.items() if n]
     return found + asked.failures_as_items()
 
 
@@ -190,16 +194,20 @@ async def fill_prompt(
     chosen = servers.choose(server)
     if not server or chosen[0].memory.pinned:
         asked = await _list_all(chosen, server)
-        having = [each for each in chosen if any(item.get("name") == name for item in asked.listed.get(each.name, []))]
+        own_names = {each: _own_name(name, asked.listed.get(each.name, [])) for each in chosen}
+        having = [each for each, own in own_names.items() if own is not None]
         if len(having) > 1:
             names = ", ".join(each.name for each in having)
             raise ToolError(f"several servers have a prompt {name!r}: {names}. Say which one with server=")
         if not having:
-            known = sorted({str(item["name"]) for items in asked.listed.values() for item in items})
+            for each in chosen:
+                each.refuse_unaccepted("prompts", name)
+            known = sorted({shown_name(str(item["name"])) for items in asked.listed.values() for item in items})
             failed = ", ".join(sorted(asked.failures))
             silent = f" These servers could not be asked: {failed}." if failed else ""
             raise ToolError(f"no server has a prompt {name!r}. Prompts: {', '.join(known) or 'none'}.{silent}")
         chosen = having
+        name = own_names[chosen[0]] or name
         chosen[0].refuse_unaccepted("prompts", name)
     texts = {key: value if isinstance(value, str) else str(value) for key, value in arguments.items()}
     await admit(servers, chosen[0], f"prompt:{name}", texts)
@@ -210,10 +218,16 @@ async def fill_prompt(
     ]
 
 
+def _own_name(name: str, listed: Iterable[JsonObject]) -> str | None:
+    """Return the name that a server has for a prompt, given that or the one that a model sees."""
+    own = [str(item["name"]) for item in listed]
+    return name if name in own else next((each for each in own if shown_name(each) == name), None)
+
+
 def _describe_prompt(server: str, item: Mapping[str, Json]) -> JsonObject:
     arguments: list[Json] = [
         {
-            "name": argument.get("name"),
+            "name": shown_name(str(argument.get("name"))),
             **({"description": argument["description"]} if argument.get("description") else {}),
             "required": argument.get("required") is True,
         }
@@ -221,7 +235,7 @@ def _describe_prompt(server: str, item: Mapping[str, Json]) -> JsonObject:
     ]
     facts: JsonObject = {
         "server": server,
-        "name": item.get("name"),
+        "name": shown_name(str(item.get("name"))),
         "description": item.get("description") or item.get("title"),
     }
     return {**{key: value for key, value in facts.items() if value}, "arguments": arguments}

@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup
 
 from mcp_core.quick_dataclass import dataclass
 from ot.config.server_settings import ServerSettings
-from ot.errors import PackLoadError, ToolError
+from ot.errors import PackLoadError, ToolChangedError, ToolError
 from ot.proxy import late_parts
 from ot.registry.definitions import PROXY, PackDefinition
 from ot.registry.from_schema import REFUSED
@@ -169,6 +169,12 @@ class Servers:
         self._forget_problems(server.name)
         self._problems[server.name] = problems
         self._registry.problems.extend(problems)
+        hidden = (identifier(name, fallback="tool") for name in server.memory.hidden("tools"))
+        refusals = {
+            name: partial(ToolChangedError, name, server=server.name, new=True)
+            for name in (f"{placed.name}.{short}" for short in hidden)
+        }
+        self._registry.explain_unusable(f"{PROXY}{server.name}", refusals)
         return pack, functions
 
     def _forget_problems(self, name: str) -> None:
@@ -260,7 +266,15 @@ class Servers:
         refused = {str(tool["name"]): str(tool[REFUSED]) for tool in tools if REFUSED in tool}
         pack, confined = self.pack_name(server.name), server.settings.confine is not None
         return late_parts.ServerStatus(
-            server.name, pack, server.state, server.error, len(tools) - len(refused), changes, confined, refused
+            server.name,
+            pack,
+            server.state,
+            server.error,
+            len(tools) - len(refused),
+            changes,
+            confined,
+            refused,
+            server.memory.pinned,
         )
 
     async def close(self) -> None:

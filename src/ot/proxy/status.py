@@ -30,6 +30,7 @@ class ServerStatus:
     changes: Mapping[Part, Changes] = field(default_factory=dict)
     confined: bool = False
     refused: Mapping[str, str] = field(default_factory=dict)  # tools that it describes against the protocol, and how
+    pinned: bool = False  # nothing that is new is shown to a model or used
 
 
 class ConnectFailedError(FactsError):

@@ -16,9 +16,10 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 from mcp_core.quick_dataclass import dataclass, replace
+from mcp_core.visible_text import visible
 from ot.registry.definitions import PackDefinition, ToolDefinition
 
-MAX_LENGTH = 80
+MAX_LENGTH = 64
 
 
 def identifier(name: str, *, fallback: str) -> str:
@@ -27,9 +28,9 @@ def identifier(name: str, *, fallback: str) -> str:
         return f"{name}_" if keyword.iskeyword(name) else name
     # Python reads identifiers in this form, so only a name in this form is found again.
     plain = unicodedata.normalize("NFKC", name[: 4 * MAX_LENGTH])
-    kept = "".join(character if ("a" + character).isidentifier() else "\0" for character in plain)
+    kept = "".join(character if _is_plain(character) else "\0" for character in plain)
     words = [word for word in kept.split("\0") if word]
-    found = "_".join(words)[:MAX_LENGTH]
+    found = "_".join(words)[: MAX_LENGTH - 1]
     if found.startswith("__"):
         found = found.strip("_")  # code inside a class, and Python itself, mean something else by it
     if not found:
@@ -37,6 +38,16 @@ def identifier(name: str, *, fallback: str) -> str:
     if not found.isidentifier():
         found = f"_{found}"  # a digit, or a mark that cannot stand first
     return f"{found}_" if keyword.iskeyword(found) else found
+
+
+def _is_plain(character: str) -> bool:
+    """True for what a name in code may hold, if it shows something; variation selectors do not."""
+    return f"a{character}".isidentifier() and visible(f"a{character}") == f"a{character}"
+
+
+def shown_name(name: str) -> str:
+    """Return a name that others gave to something, as a model may see it: short, on one line, and all of it visible."""
+    return name if len(name) <= MAX_LENGTH and visible(name) == name else identifier(name, fallback="unnamed")
 
 
 def assign_identifiers(names: Iterable[str], *, fallback: str) -> dict[str, str]:
@@ -51,7 +62,7 @@ def assign_identifiers(names: Iterable[str], *, fallback: str) -> dict[str, str]
         free, number = wanted[name], 1
         while free in taken:
             number += 1
-            free = f"{wanted[name]}_{number}"
+            free = f"{wanted[name][: MAX_LENGTH - len(str(number)) - 1]}_{number}"
         taken.add(free)
         assigned[name] = free
     return {name: assigned[name] for name in names}

@@ -53,7 +53,7 @@ class ToolRegistry:
         self._packs: dict[str, PackDefinition] = {}
         self._late: dict[str, LoadPack] = {}
         self._absent: dict[str, Mapping[str, AbsentPack]] = {}  # by who explains it
-        self._unusable: Mapping[str, Callable[[], CallError]] = {}  # by the tool's full name
+        self._unusable: dict[str, Mapping[str, Callable[[], CallError]]] = {}  # by origin and the tool's full name
         self._wrong_aliases: Mapping[str, Callable[[], CallError]] = {}
         self._originals: dict[str, str] = {}  # `server.get-env` to `server.get_env`
         self._reads: Mapping[str, Sequence[str]] = {}
@@ -148,10 +148,10 @@ class ToolRegistry:
         self._absent[origin] = packs
         self.on_change()
 
-    def explain_unusable(self, tools: Mapping[str, Callable[[], CallError]]) -> None:
-        """Replace what is said, to whoever looks for one of them, about tools that are there and cannot be used."""
+    def explain_unusable(self, origin: str, tools: Mapping[str, Callable[[], CallError]]) -> None:
+        """Replace what one origin says, to whoever looks for one of them, about tools that are there but unusable."""
         self.version += 1
-        self._unusable = tools
+        self._unusable[origin] = tools
 
     def explain_aliases(self, aliases: Mapping[str, Callable[[], CallError]]) -> None:
         """Replace what is said, to whoever uses one of them, about aliases that are off."""
@@ -208,7 +208,7 @@ class ToolRegistry:
 
     def pack_names(self) -> list[str]:
         """The name of every pack, also of those that are absent; none is loaded for it."""
-        unusable = (name.partition(".")[0] for name in self._unusable)
+        unusable = (name.partition(".")[0] for name in chain.from_iterable(self._unusable.values()))
         return sorted({*self._packs, *self._late, *chain.from_iterable(self._absent.values()), *unusable})
 
     def word_packs(self) -> str:
@@ -219,8 +219,10 @@ class ToolRegistry:
 
     def absence(self, name: str) -> CallError | None:
         """Return why a pack, `pack.tool` or an alias is missing that should be here; None for any other name."""
-        if name in self._unusable and name not in self._tools:
-            return self._unusable[name]()
+        if name not in self._tools:
+            for unusable in self._unusable.values():
+                if name in unusable:
+                    return unusable[name]()
         pack = name.partition(".")[0]
         if pack in self._packs or pack in self._late:
             return None

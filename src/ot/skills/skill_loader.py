@@ -120,7 +120,7 @@ class SkillLoader:
             tools = {skill.name: skill.definition for skill in self.skills()}
             pack = PackDefinition(PACK, _DESCRIPTION, SOURCE, tools=tools)
             layers = [[OfferedPack(pack, self._register)]] if tools else []
-            self._registry.explain_unusable(self._explanations(look))
+            self._registry.explain_unusable("skills", self._explanations(look))
             misplaced = [
                 PackLoadError(each.file, each.reason) for content in look.contents for each in content.misplaced
             ]

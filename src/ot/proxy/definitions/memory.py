@@ -117,6 +117,10 @@ class ServerMemory:
         self._hidden[part] = accepted
         return list(hide_unaccepted(items, changes, self._pins.read(self.place, part) or {}))
 
+    def hidden(self, part: Part) -> tuple[str, ...]:
+        """Return the names of what a model may not see, since nobody has accepted it; it is told their number."""
+        return self.changes(part).added if self.pinned else ()
+
     def accepted_since(self) -> bool:
         """True, once, if a person has accepted something since part of it was kept back from a model."""
         if all(self._pins.state(self.place, part) == state for part, state in self._hidden.items()):
@@ -127,4 +131,4 @@ class ServerMemory:
     def shown_words(self) -> tuple[str, str]:
         """Return its title and its instructions as a model may see them."""
         words = {item["name"]: item.get("text", "") for item in self.shown("words")}
-        return str(words["title"]), str(words["instructions"])
+        return str(words.get("title", "")), str(words.get("instructions", ""))

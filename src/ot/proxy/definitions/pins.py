@@ -203,15 +203,13 @@ def definitions_of(part: Part, items: Items) -> dict[str, JsonObject]:
 def hide_unaccepted(items: Items, changes: Changes, accepted: Definitions) -> Items:
     """Yield definitions as a model may see them before a person has accepted the changes.
 
-    What has changed is shown as it was; of what is new only the name is shown.
+    What has changed is shown as it was, and what is new not at all: a name can be as long as an instruction.
     """
     for item in items:
         name = str(item["name"])
         if name in changes.changed and name in accepted:
             yield accepted[name]
-        elif name in changes:
-            yield {"name": name, "description": "(New, and not yet accepted by a person, so it cannot be used.)"}
-        else:
+        elif name not in changes:
             yield item
 
 
