@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ot_kernel.large_results import KEEP, find_value, put_aside
 from ot_kernel.parts import Parts, count_items, find_parts
 from ot_kernel.stored_form import read_form
-from ot_kernel.values import UnsupportedValueError, Value, decode, encode
-from ot_kernel.wire import Channel, Message
+from ot_kernel.values import UnsupportedValueError, Value, by_column, decode, encode
+from ot_kernel.wire import Channel, Message, TooLargeError
 
 if TYPE_CHECKING:
     import inspect
 
     from ot_kernel.message_types import Description, SkillSource
+    from ot_kernel.values import Encoded
 
 MAX_PARALLEL = 16
 
@@ -152,9 +153,9 @@ class Tools:
         message: Message = {"op": "call", "tool": name, "args": positional, "kwargs": keywords}
         try:
             for value in args:
-                positional.append(encode(value))  # noqa: PERF401 - counts how far
+                positional.append(_encode_argument(value))  # noqa: PERF401 - counts how far
             for key, value in kwargs.items():
-                keywords[key] = encode(value)
+                keywords[key] = _encode_argument(value)
         except UnsupportedValueError as error:
             done = len(positional)
             which = done + 1 if done < len(args) else list(kwargs)[len(keywords)]
@@ -194,7 +195,11 @@ class Tools:
         return self._read(self._ask(message))
 
     def _ask(self, message: Message) -> Message:
-        answer = self._channel.ask(message)
+        try:
+            answer = self._channel.ask(message)
+        except TooLargeError as found:
+            reason = f"the arguments of {message.get('tool')} have {found}; call it once for each part of them"
+            raise build_error("ValueError", reason) from None
         error = answer.get("error")
         if error is not None:
             raise build_error(error["kind"], error["message"])
@@ -207,6 +212,14 @@ class Tools:
             return read_form(self._channel.read_file(answer["file"]), answer["kind"])
         except (OSError, ValueError) as error:
             raise build_error("ValueError", f"the stored result cannot be read: {error}") from None
+
+
+def _encode_argument(value: object) -> Encoded:
+    packed = by_column(value)
+    try:
+        return encode(packed)
+    except UnsupportedValueError:
+        return encode(value)  # which says where it is
 
 
 class ToolProxy:

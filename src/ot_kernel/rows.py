@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 INTEGERS, FLOATS, TEXTS, VALUES = "q", "d", "s", "v"
+MANY = 5_000  # values, from which on rows travel by column
 _BREAK = "\n"  # between texts; a column with such a text is kept as values
 
 Column = tuple[str, bytes | str | list[object]]  # its kind; numbers as bytes, texts as one text, other values as a list
@@ -52,6 +53,19 @@ class Rows:
         finally:
             if collecting:
                 gc.enable()
+
+
+def pack_rows(value: Any) -> Rows | None:
+    """Keep a long list of dicts with the same names by column; None for anything else."""
+    if type(value) is not list or not value or type(value[0]) is not dict:
+        return None
+    names = list(value[0])
+    if len(value) * len(names) < MANY or "$" in value[0] or set(map(type, names)) != {str}:
+        return None
+    if set(map(type, value)) != {dict} or any(list(row) != names for row in value):
+        return None
+    columns = zip(*[row.values() for row in value])  # noqa: B905 - all have the same names
+    return Rows(names, [pack_column(column) for column in columns], len(value))
 
 
 def pack_column(values: Sequence[Any]) -> Column:

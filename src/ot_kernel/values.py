@@ -485,16 +485,36 @@ def accept_names(kind: type[str]) -> None:
     _NAMES.add(kind)
 
 
+def by_column(value: object) -> object:
+    """Return a long list of similar dicts as rows by column, which travel faster, and anything else as it is."""
+    if type(value) is not list or not value or type(value[0]) is not dict:
+        return value
+    return importlib.import_module("ot_kernel.rows").pack_rows(value) or value
+
+
 def accept_rows() -> None:
-    """Decode rows that were kept by column from now on. Only kernels do: a few bytes become many values."""
-    _DECODERS["rows"] = _decode_rows
+    """Decode rows that were kept by column from now on. The sender must be trusted: few bytes become many values."""
+    _DECODERS["rows"] = decode_rows
 
 
-def _decode_rows(content: tuple[list[str], list[tuple[str, Any]], int]) -> list[Value]:
+def decode_rows(content: tuple[list[str], list[tuple[str, Any]], int], most: int | None = None) -> list[Value]:
+    """Decode rows that were kept by column; raises ValueError for more than `most` values, where the sender may lie."""
     names, columns, count = content
+    if most is not None:
+        _check_rows(names, columns, count, most)
     decoded: list[Column] = [(kind, _decode_column(kind, column)) for kind, column in columns]
     rows: list[Value] = importlib.import_module("ot_kernel.rows").Rows(names, decoded, count).to_list()
     return rows
+
+
+def _check_rows(names: list[str], columns: list[tuple[str, Any]], count: int, most: int) -> None:
+    """Raise ValueError before what would become many more values than it says: a line break in a text is one."""
+    if type(count) is not int or len({*map(_text, names)}) != len(columns) or not 0 <= count * len(names) <= most:
+        raise ValueError(f"rows of more than {most:,} values, or without a name for each")
+    for kind, content in columns:
+        size = len(content) if kind == "v" else content.count("\n") + 1 if kind == "s" else len(content) // 11
+        if size > count:
+            raise ValueError("columns of different lengths")
 
 
 def _decode_column(kind: str, content: Any) -> bytes | str | list[object]:

@@ -23,6 +23,8 @@ else:
     Message = dict
 
 MAX_FRAME = 1024 * 1024
+MAX_MESSAGE = 16 * 1024 * 1024  # bytes, of one that goes through a file
+MAX_ITEMS = 500_000  # reading more would keep the server's interpreter, and so every other client, for a second
 HEADER = struct.Struct("!I")
 SPILL_PREFIX = ".message-"
 _READ_AHEAD = 65536
@@ -84,6 +86,31 @@ def unpack(payload: bytes, from_json: Callable[[str], Any] = read_json) -> Messa
     return message
 
 
+class TooLargeError(Exception):
+    """A message that the server would not read; the text says how large it is."""
+
+
+def count_items(payload: bytes) -> int:
+    """Return how many values a text of JSON may hold at most, without reading it."""
+    marks = _count_marks(payload)
+    if marks <= MAX_ITEMS:
+        return marks
+    unescaped = payload.replace(b"\\\\", b"").replace(b'\\"', b"")
+    strings = unescaped.count(b'"') // 2
+    return strings if strings > MAX_ITEMS else _count_marks(b"".join(unescaped.split(b'"')[::2]))
+
+
+def _count_marks(text: bytes) -> int:
+    return text.count(b",") + text.count(b"[") + text.count(b"{")
+
+
+def _check_size(payload: bytes) -> None:
+    if len(payload) > MAX_MESSAGE:
+        raise TooLargeError(f"{len(payload) / 1e6:.1f} MB; one call takes up to {MAX_MESSAGE >> 20} MB")
+    if count_items(payload) > MAX_ITEMS:
+        raise TooLargeError(f"more than {MAX_ITEMS:,} values, which is what one call takes")
+
+
 class Channel:
     """The kernel's end: blocking, and shared by all threads of the code.
 
@@ -107,9 +134,14 @@ class Channel:
         self._next_skipped = 0
         self._file_numbers = itertools.count(1)
 
-    def send(self, message: Mapping[str, object]) -> None:
-        """Send one message; one that is too large for a frame goes through a file."""
+    def send(self, message: Mapping[str, object], *, bounded: bool = False) -> None:
+        """Send one message; one that is too large for a frame goes through a file.
+
+        A `bounded` one that is too large for the server raises TooLargeError: otherwise the server would end the run.
+        """
         payload = pack(message)
+        if bounded and len(payload) > MAX_FRAME:
+            _check_size(payload)
         with self._sending:
             if len(payload) > MAX_FRAME:
                 payload = pack({"op": "file", "name": self.write_file([payload])})
@@ -172,7 +204,7 @@ class Channel:
         """Send a question and wait for its answer; any number of threads may do so at once."""
         with self._state:
             message["id"] = number = self._next_id = self._next_id + 1
-        self.send(message)
+        self.send(message, bounded=True)
         while True:
             with self._state:
                 if number in self._answers:

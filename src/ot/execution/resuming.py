@@ -39,6 +39,7 @@ UNJOURNALLED = frozenset({RESUME, "ot.runs", "ot.stop", "ot.wait"})
 """Tools that are about runs themselves: what they said of one is no answer later."""
 
 _NOTHING = b"null"
+_ROWS = b'{"$":"rows"'  # as a kernel sends them; a journal has them as they are
 
 _to_json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
@@ -228,7 +229,9 @@ class JournalStep(RunStep):
         """Return the arguments as fields of a line, without secrets: as they came where that will do."""
         fields, sent = self._source.fields, call.sent
         # The kernel's message, which may be any JSON, where it has these arguments in one line.
-        other = call.positional or self._tool.definition.spellings or b"\n" in sent or len(sent) > INLINE
+        other = (
+            call.positional or self._tool.definition.spellings or b"\n" in sent or len(sent) > INLINE or _ROWS in sent
+        )
         if sent and not other and all(map(operator.is_, bound.values(), call.arguments.values())):
             text = sent.decode("utf-8", "surrogateescape") if self._redactor.active else ""
             if not text or self._redactor.text(text) == text:

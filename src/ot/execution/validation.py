@@ -39,9 +39,16 @@ def _fit_items(value: Sequence[ToolValue] | AbstractSet[ToolValue], schema: Sche
     if branch is None:
         return value
     items = mapping_of(branch.get("items"))
-    if items and not all(type(item) in PLAIN for item in value):
+    left_alone = PLAIN | {dict} if _takes_any_fields(items) else PLAIN
+    if items and not set(map(type, value)) <= left_alone:
         return [fit(item, items) for item in value]
     return value if isinstance(value, list) else list(value)
+
+
+def _takes_any_fields(schema: Schema) -> bool:
+    """True for objects of whose fields nothing is said, so that nothing in them is made to fit."""
+    rest = schema.get("additionalProperties")
+    return schema.get("type") == "object" and not schema.get("properties") and not (isinstance(rest, dict) and rest)
 
 
 def _fit_fields(value: Mapping[str, ToolValue], schema: Schema) -> Arguments:

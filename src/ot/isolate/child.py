@@ -24,7 +24,7 @@ from ot.isolate.frames import CONNECTION_VARIABLE, mark, read_frame, write_frame
 from ot.registry.pack_module import import_module
 from ot.values import Arguments, ToolValue
 from ot_guardian import Ledger, adopt_orphans, divide, end_with_parent
-from ot_kernel.values import UnsupportedValueError
+from ot_kernel.values import UnsupportedValueError, accept_rows
 from ot_sdk.failures import builtin_name, innermost, is_network_failure, message_of
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ class ChildDoor:
 def main(memory: int, ledger: Ledger, guarded: int) -> None:
     """Carry out calls; `memory` is the bytes of data it may hold, `guarded` ends when the guardian is there."""
     requests, replies = _take_streams()
+    accept_rows()
     os.read(guarded, 1)
     os.close(guarded)
     adopt_orphans()

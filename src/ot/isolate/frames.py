@@ -51,6 +51,9 @@ class Frame(NamedTuple):
 
 def write_frame(message: Mapping[str, object]) -> bytes:
     """Write a message as bytes; raises UnsupportedValueError if a value cannot cross, ValueError if it is too large."""
+    given = message.get("arguments")
+    if type(given) is dict:
+        message = {**message, "arguments": {name: values.by_column(value) for name, value in given.items()}}
     payload = values.dumps(message).encode("ascii")
     if len(payload) > MAX_FRAME:
         raise ValueError(f"{len(payload)} bytes are more than a helper process may exchange ({MAX_FRAME})")

@@ -27,6 +27,7 @@ from ot.isolate.frames import CONNECTION_VARIABLE, CallRequest, Frame, FrameBuff
 from ot.processes.guarded_process import GuardedProcess, start_guarded
 from ot.processes.standby import CannotForkError, Standby
 from ot.registry.definitions import Libraries
+from ot.tasks.large_values import aside_if_large
 from ot_confinement.confine import Confine
 from ot_guardian.bounds import new_folder_name
 from ot_guardian.guardian import STANDBY
@@ -90,7 +91,8 @@ class Helper:
     async def call(self, request: CallRequest) -> dict[Any, object]:
         """Send one call and wait for its answer; raises HelperEndedError. Cancelled, it leaves the process unusable."""
         self._number = next(self._numbers)
-        frame = write_frame({**request, "number": self._number})
+        message = {**request, "number": self._number}
+        frame = await aside_if_large(request["arguments"], write_frame, message)
         self._answer = asyncio.get_running_loop().create_future()
         self._process.forget_tail()
         self._process.write(frame)

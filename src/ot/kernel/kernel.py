@@ -19,11 +19,10 @@ from ot.errors import RunRefusedError
 from ot.kernel.messages import read_large
 from ot.kernel.scratch import Scratch
 from ot.tasks.large_values import LARGE_MESSAGE
-from ot_kernel.wire import HEADER, MAX_FRAME, SPILL_PREFIX, Message, WireError, frame, pack, unpack
+from ot_kernel.wire import HEADER, MAX_FRAME, MAX_MESSAGE, SPILL_PREFIX, Message, WireError, frame, pack, unpack
 
 INTERRUPT, DUMP, WHERE = signal.SIGUSR1, signal.SIGUSR2, signal.SIGURG
 PRINTED_HEAD, PRINTED_TAIL = 400_000, 100_000
-MAX_SPILL = 16 * 1024 * 1024
 MAX_OUTGOING = 32 * 1024 * 1024  # bytes that may wait for it to read
 _TURN = 0.005  # seconds: whoever sends one message after the other is heard for so long before others are
 _RUN_LINE = re.compile(r'File "<run>", line (\d{1,9})\b')  # code can write there too
@@ -228,8 +227,8 @@ class Kernel:
         """Read a message that came as a file: unpacked, and as it came. Blocks. Raises RunRefusedError."""
         name = message.get("name")
         with open(self.open_file(name), "rb") as file:
-            if os.fstat(file.fileno()).st_size > MAX_SPILL:
-                raise RunRefusedError(f"the kernel sent a message of more than {MAX_SPILL} bytes")
+            if os.fstat(file.fileno()).st_size > MAX_MESSAGE:
+                raise RunRefusedError(f"the kernel sent a message of more than {MAX_MESSAGE} bytes")
             payload = file.read()
         try:
             self.scratch.remove(str(name))

@@ -26,7 +26,7 @@ from ot.errors import (
 from ot.execution.tool_executor import ToolExecutor
 from ot.kernel import limits
 from ot.kernel.kernel import DUMP, INTERRUPT, Kernel
-from ot.kernel.messages import read_large, weigh
+from ot.kernel.messages import decode_argument, read_large, weigh
 from ot.run.kernel_calls import KernelCalls
 from ot.run.kernel_questions import KernelQuestions
 from ot.run.made_calls import MadeCalls
@@ -285,7 +285,7 @@ class KernelSession:
 
         def read_and_weigh() -> tuple[Message, bytes, int]:
             message, payload = read()
-            return _decoded(message), payload, weigh(payload)
+            return _decoded(message), payload, weigh(message, payload)
 
         try:
             async with self._reading:
@@ -326,8 +326,8 @@ def _decoded(message: Message) -> Message:
     """Decode the values in a message; this takes time by their size, so a large one is decoded on a thread."""
     match message["op"]:
         case "call":
-            message["args"] = [decode(item) for item in message["args"]]
-            message["kwargs"] = {key: decode(item) for key, item in message["kwargs"].items()}
+            message["args"] = [decode_argument(item) for item in message["args"]]
+            message["kwargs"] = {key: decode_argument(item) for key, item in message["kwargs"].items()}
         case "value":
             message["value"] = decode(message["value"])
         case "large":

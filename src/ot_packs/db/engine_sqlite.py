@@ -23,6 +23,7 @@ from ot_packs.db.session import (
     StatementRows,
     Table,
     collected,
+    converted,
     group_columns,
     group_keys,
     number_for,
@@ -130,7 +131,8 @@ class SqliteSession(Session):
     def insert(self, target: str, columns: list[str], rows: Sequence[Row], *, create: str) -> None:
         names = ", ".join(map(self.quote, columns))
         places = ", ".join("?" * len(columns))
-        lines = ([_storable(value) for value in row] for row in rows)
+        odd = [place for place, column in enumerate(zip(*rows, strict=True)) if not _is_plain(column)]
+        lines = converted(rows, odd, _storable)
         with self._transaction():
             if create:
                 self._connection.execute(create)
@@ -147,6 +149,11 @@ class SqliteSession(Session):
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             raise
+
+
+def _is_plain(column: Sequence[object]) -> bool:
+    """True if SQLite stores all values of a column as they are; most columns need no look at each value."""
+    return set(map(type, column)) <= {type(None), str, bytes}
 
 
 def _storable(value: object) -> object:

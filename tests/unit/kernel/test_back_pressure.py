@@ -13,10 +13,10 @@ import pytest
 from ot.errors import RunRefusedError
 from ot.kernel import messages
 from ot.kernel.kernel import MAX_OUTGOING
-from ot.kernel.messages import MAX_ITEMS, count_items, read_large
+from ot.kernel.messages import read_large
 from ot.kernel.supply import KernelSupply
 from ot.run.kernel_calls import MAX_STANDING, MAX_WAITING, Backlog
-from ot_kernel.wire import Message, WireError
+from ot_kernel.wire import MAX_ITEMS, Message, WireError, count_items
 from tests.unit.kernel.kernels import LIMIT, run, until
 
 FLOOD = """

@@ -12,9 +12,8 @@ import anyio
 import pytest
 
 from ot.errors import RunRefusedError
-from ot.kernel.kernel import MAX_SPILL
 from ot.kernel.supply import KernelSupply
-from ot_kernel.wire import MAX_FRAME, Message
+from ot_kernel.wire import MAX_FRAME, MAX_MESSAGE, Message
 from tests.unit.kernel.kernels import LIMIT, run, run_in, scratch_of, until
 
 FORGE = "import os, struct\ndef forge(data):\n    os.write(4, struct.pack('!I', len(data)) + data)\n"
@@ -134,7 +133,7 @@ def _as_pipe(file: Path) -> None:
 
 def _too_large(file: Path) -> None:
     with file.open("wb") as opened:
-        opened.truncate(MAX_SPILL + 1)
+        opened.truncate(MAX_MESSAGE + 1)
 
 
 def _no_json(file: Path) -> None:

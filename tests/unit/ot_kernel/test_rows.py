@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import subprocess
 import sys
@@ -10,10 +11,12 @@ from typing import Any
 
 import pytest
 
+from ot.kernel.messages import decode_argument
 from ot.tasks.large_values import is_large
 from ot.text.redaction import Redactor
 from ot.values import Rows, expanded, pack_column
-from ot_kernel.values import dumps, loads
+from ot_kernel.rows import MANY
+from ot_kernel.values import by_column, dumps, loads
 
 COLUMNS: dict[str, list[object]] = {
     "whole": [1, -(2**63), 2**63 - 1],
@@ -85,3 +88,40 @@ def test_secrets_in_them_are_masked() -> None:
 def test_columns_that_do_not_fit_together_are_refused() -> None:
     with pytest.raises(ValueError, match="different lengths"):
         Rows(["a", "b"], [("s", "x\ny"), ("s", "x")], 2).to_list()
+
+
+def test_long_lists_of_similar_dicts_are_packed_and_come_back_as_they_were() -> None:
+    rows = [{name: column[number % 3] for name, column in COLUMNS.items()} for number in range(MANY)]
+
+    packed = by_column(rows)
+
+    assert isinstance(packed, Rows)
+    assert ascii(decode_argument(json.loads(dumps(packed)))) == ascii(rows)
+    for other in (
+        rows[:9],
+        [*rows, {}],
+        [*rows, 1],
+        [*rows, dict(reversed(rows[0].items()))],
+        [{"$": 1}] * MANY,
+        tuple(rows),
+    ):
+        assert by_column(other) is other
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [["a"], [["s", "\n" * 2_000_000]], 2_000_001],
+        [["a"], [["s", "\n" * 2_000_000]], 3],
+        [["a"], [["q", "A" * 4_000_000]], 3],
+        [[], [["s", ""]], 1],
+        [["a", "a"], [["s", "x"], ["s", "x"]], 1],
+        [["a"], [["s", "x"]], True],
+        [["a"], [["x", "x"]], 1],
+        [["a"], [["v", [{"$": "rows", "v": [["a"], [["s", "x"]], 1]}]]], 1],
+        None,
+    ],
+)  # fmt: skip
+def test_a_kernel_that_lies_about_its_rows_is_refused(content: object) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - whatever is wrong with it
+        decode_argument({"$": "rows", "v": content})
