@@ -18,6 +18,7 @@ MASK = "***"
 SHORTEST = 6  # shorter values would blank out ordinary words
 _WIDEST = 12  # characters that one byte of a secret takes: %25255Cu0061
 _PIECE = 65536  # characters in which places are worked out together
+_NEVER = 1 << 62  # characters that no text has
 _ROUNDS = 8  # escapes inside escapes
 _TO_URLSAFE = str.maketrans("+/", "-_")
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
@@ -33,7 +34,7 @@ _ODD_PERCENT = re.compile(rf"%(?:25)*(?:{_ODD}|5[cC]|0[aAdD])")
 _ODD_ENTITY = re.compile(rf"&#(?:0*(?:4[89]|5[0-7]|6[5-9]|[78][0-9]|90|9[7-9]|1[01][0-9]|12[0-2])|[xX]0*(?:{_ODD}));")
 _ALNUM = re.compile(r"[0-9A-Za-z]+")
 _PADDING = re.compile(rb"[0-9A-Za-z+/]?={1,2}")
-_BACKSLASH = re.compile(r"\\")
+_BACKSLASH = re.compile(r"\\+(.?)", re.DOTALL)
 _NO_BASE64 = re.compile(r"\\+r\\+n|\\+n?|[ \t\r\n]+")
 _ONE_ALPHABET = bytes.maketrans(b"-_", b"+/")
 
@@ -60,9 +61,12 @@ class KnownSecrets:
                 self.active = True
 
     def text(self, text: str) -> str:
-        if len(text) < SHORTEST or not self.active:
+        known, search = self._search
+        if known is not self.known:
+            search = self._prepare()
+        if len(text) < search.shortest:
             return text
-        search, plain = self._current(), text.isascii()
+        plain = text.isascii()
         raw = text if plain else _raw(text)
         if not search.holds(raw):
             return text
@@ -74,10 +78,10 @@ class KnownSecrets:
         if not self.active:
             yield from pieces
             return
-        for piece in self._current().mask(piece.decode("latin-1") for piece in pieces):
+        for piece in self._prepare().mask(piece.decode("latin-1") for piece in pieces):
             yield piece.encode("latin-1")
 
-    def _current(self) -> _Search:
+    def _prepare(self) -> _Search:
         known, search = self._search
         if known is not self.known:
             known = self.known
@@ -93,8 +97,12 @@ class _Search:
         raw = sorted({_raw(secret) for secret in secrets})
         self._changes = _changes("".join(raw))
         self._slashes = any("\\" in text for text in raw)  # no text tells which of them belong to an escape
-        undone = {text for text in map(self._undone, raw) if len(text) >= SHORTEST}
+        undone = {text for text in (self._bare(self._undone(text)) for text in raw) if len(text) >= SHORTEST}
         self._plain = sorted(undone.union(raw))
+        # No form has fewer characters: most cells of a table are shorter, and need no search.
+        self.shortest = min(
+            (len(text.encode("latin-1").decode("utf-8", "ignore")) for text in self._plain), default=_NEVER
+        )
         # Forms write a space as a plus: such secrets are looked for in a copy in which every plus is a space, too.
         self._spaced = [text.replace("+", " ") for text in self._plain if " " in text]
         encoded = {form for text in raw for form in _base64_forms(text.encode("latin-1"))}
@@ -108,17 +116,19 @@ class _Search:
         self._overlap = max(map(len, raw), default=0) * _WIDEST
 
     def holds(self, text: str) -> bool:
-        if "\\" not in text and "%" not in text and "&" not in text and "\n" not in text:
-            short_enough = self._in_a_line[: bisect_right(self._lengths, len(text))]
-            return any(map(text.__contains__, short_enough)) or self._holds_spaced(text)
+        if "\n" not in text and "\\" not in text and "%" not in text and "&" not in text:
+            fitting = bisect_right(self._lengths, len(text))
+            forms = self._in_a_line if fitting == len(self._lengths) else self._in_a_line[:fitting]
+            return any(map(text.__contains__, forms)) or (bool(self._spaced) and self._holds_spaced(text))
         if not self._suspicious(text):
             return False
         undone = self._undone(text)
+        bare = self._bare(undone)
         return (
-            any(map(undone.__contains__, self._plain))
-            or self._holds_spaced(undone)
+            any(map(bare.__contains__, self._plain))
+            or self._holds_spaced(bare)
             or any(map(_joined(undone).__contains__, self._encoded))
-            or (undone is not text and any(map(text.__contains__, self._plain)))
+            or (bare is not text and any(map(text.__contains__, self._plain)))
         )
 
     def _suspicious(self, text: str) -> bool:
@@ -163,10 +173,11 @@ class _Search:
             changed = [copy.change(pattern, put) for _, pattern, put in self._changes]
             if not any(changed):
                 break
+        bare = copy.fork()
         if self._slashes:
-            copy.change(_BACKSLASH, lambda _: "")
-        yield from map(copy.origin, _places(copy.text, self._plain))
-        yield from map(copy.origin, _places(copy.text.replace("+", " "), self._spaced))
+            bare.change(_BACKSLASH, lambda found: found[1])
+        yield from map(bare.origin, _places(bare.text, self._plain))
+        yield from map(bare.origin, _places(bare.text.replace("+", " "), self._spaced))
         if not any(map(_joined(copy.text).__contains__, self._encoded)):
             return
         copy.change(_NO_BASE64, lambda _: "")
@@ -184,6 +195,9 @@ class _Search:
                     made += count
             if not made:
                 break
+        return text
+
+    def _bare(self, text: str) -> str:
         return text.replace("\\", "") if self._slashes else text
 
 
@@ -193,6 +207,11 @@ class _Copy:
     def __init__(self, text: str) -> None:
         self.text = text
         self._rounds: list[tuple[list[int], list[int], list[int], list[int]]] = []
+
+    def fork(self) -> _Copy:
+        other = _Copy(self.text)
+        other._rounds = [*self._rounds]
+        return other
 
     def change(self, pattern: re.Pattern[str], put: Callable[[re.Match[str]], str]) -> bool:
         """Replace what a pattern finds; False if there is nothing."""
