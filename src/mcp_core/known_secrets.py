@@ -91,7 +91,7 @@ class KnownSecrets:
 
 
 class _Search:
-    """What is looked for in the bytes of a text, and how the escapes in it are undone."""
+    """The bytes that are looked for in a text, and how the escapes in it are undone."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         raw = sorted({_raw(secret) for secret in secrets})

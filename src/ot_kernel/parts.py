@@ -26,7 +26,7 @@ Report = tuple[str, str, int, int, bool, bool, int]
 
 
 class Part:
-    """What one call gave, and what became of it."""
+    """A part that one call gave, and the use that the code made of it."""
 
     __slots__ = ("count", "inner", "looked", "other", "taken", "tool", "total", "what")
 
@@ -106,7 +106,7 @@ class Parts:
         if "offset" in asked:
             self._paged.add(tool)
             return
-        limit = asked.get("limit")
+        limit = asked.get("limit", asked.get("count"))
         for each in found[: _MOST_PARTS - len(self._given)]:
             if type(limit) is int and not _is_cut_below(limit, each):
                 continue

@@ -1,4 +1,4 @@
-"""What a page of a PDF has beside its text: the size of lines, which tells headings, links, and values of a form."""
+"""The marks of a PDF page beside its text: the size of lines, which tells headings, links, and values of a form."""
 
 from __future__ import annotations
 
