@@ -100,5 +100,7 @@ def test_a_prompt_that_is_not_installed_is_named_with_the_command_that_brings_it
     with in_terminal([sys.executable, "-c", code], cwd=tmp_path, env=environment) as terminal:
         status = terminal.wait_for_exit()
 
-    assert "onetool chat: ollama needs a library that is not installed: pip install" in terminal.screen.text
+    assert "onetool chat: ollama needs a library that is not installed: " in terminal.screen.text
+    assert "pip install" in terminal.screen.text
+    assert "[ollama]" in terminal.screen.text
     assert status == 1

@@ -12,7 +12,6 @@ from onetool.cli import FAILED, OK
 from onetool.cli.definitions import find_unseen_servers, mention_unseen_servers, name_in_code, read_registry
 from onetool.cli.printing import add_json_argument, complain, paint, say, say_json
 from onetool.cli.start import load
-from onetool.cli.trials import show_starts
 from onetool.console.clean_text import count_of
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
@@ -69,7 +68,11 @@ def _connect_named(loaded: LoadedConfig, pattern: str) -> None:
     if pack.strip("*?"):
         unseen = find_unseen_servers(loaded)
         named = [each for each in unseen if fnmatchcase(each, pack) or fnmatchcase(absent_name(each), pack)]
-        for trial in show_starts(loaded, named, extensions=False, quiet=True) if named else ():
+        if not named:
+            return
+        from onetool.cli.trials import show_starts  # what a listing without a start does not need
+
+        for trial in show_starts(loaded, named, extensions=False, quiet=True):
             if trial.failure:
                 complain(f"onetool: {trial.start.label}: {visible(' '.join((trial.failure, *trial.last_words)))}")
 

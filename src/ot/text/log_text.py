@@ -104,7 +104,7 @@ def _outline(value: object) -> str:
         return f"<{len(value)} bytes>"
     if isinstance(value, (Mapping, list, tuple, set, frozenset)):
         return f"<{len(value)} items>"
-    return f"<{type(value).__name__}>"
+    return "None" if value is None else f"<{type(value).__name__}>"
 
 
 def _brief_text(text: str, redact: Callable[[str], str] | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -35,7 +36,9 @@ def show(arguments: Mapping[str, Any], folder: Path | None = None) -> str:
         asked.append(question)
 
     subject = Subject("db.query", REASON, arguments, "Execute this statement on the database?")
-    anyio.run(partial(Consent(Redactor(), folder).decide, subject, Caller(ask=ask)))
+    decide = partial(Consent(Redactor(), folder).decide, subject, Caller(ask=ask))
+    with ThreadPoolExecutor(1) as thread:  # in this one, another test's loop may still be there
+        thread.submit(anyio.run, decide).result()
     return asked[0]
 
 

@@ -504,7 +504,7 @@ def test_a_call_is_one_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None
         RecordStep(None).end(call)
 
     [line] = caplog.records
-    assert line.getMessage() == "x.tool status=ok ms=500.0 arguments={'a': 1} positional=['b'] result=[2]"
+    assert line.getMessage() == "x.tool status=ok ms=500.0 arguments={'a': 1} positional=['b'] result=<1 items>"
     assert line.levelno == logging.INFO
 
 
