@@ -155,8 +155,10 @@ def _become_kernel(start: KernelStart, *, probe: bool = False) -> Channel:
 
 
 def _introduce(control: socket.socket, told: ZygoteReport, handed: list[int]) -> None:
-    """Tell the server that there is a kernel. A user may have only so many descriptors on their way to others at a
-    time, as many as a process may have open: as long as the server is too busy to take them, it waits."""
+    """Tell the server that there is a kernel; as long as the server is too busy to take its descriptors, wait.
+
+    A user may have only as many on their way to others as a process may have open.
+    """
     rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, _DESCRIPTORS.pack(*handed))
     while True:
         try:
