@@ -30,14 +30,17 @@ class _Gathered:
 
     def __init__(self) -> None:
         self.messages: list[str] = []
+        self._size = 0  # characters, with the margin of each
         self.settled = anyio.Event()
         self.answer: JsonObject | None = None
         self.refusal = FrontError("the call that asked first has ended")
 
     def add(self, message: str) -> None:
         """Add a question; raises FrontError where a person would not be shown all of them."""
-        if sum(map(len, self.messages)) + len(message) > _MOST:
+        size = self._size + len(MARGIN) + len(message)
+        if size > _MOST:
             raise FrontError(f"its questions are longer than {_MOST:,} characters")
+        self._size = size
         self.messages.append(message)
 
 
