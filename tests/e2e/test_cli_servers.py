@@ -132,6 +132,24 @@ def test_accept_shows_changed_words_and_prompts_too(tmp_path: Path) -> None:
     assert "Nothing has changed" in again.stdout
 
 
+def test_accept_shows_what_is_not_offered_now_and_forgets_it_only_when_told_to(tmp_path: Path) -> None:
+    said = tmp_path / "said.json"
+    servers = {"tells": program("tells", said)}
+    for prompts in (["greet", "leave"], ["greet", "stay"], ["greet"]):
+        said.write_text(json.dumps({"prompts": [{"name": name} for name in prompts]}))
+        onetool(tmp_path, "run", "ot.prompts(server='tells')", servers=servers)
+
+    noted = onetool(tmp_path, "check", "--offline", servers=servers)
+    accepted = onetool(tmp_path, "accept", "tells", "--yes", servers=servers)
+    again = onetool(tmp_path, "accept", "tells", servers=servers)
+    forgotten = onetool(tmp_path, "accept", "tells", "--forget", servers=servers)
+
+    assert "differs from what you accepted" not in noted.stdout
+    assert "prompt stay (new, not offered now)" in accepted.stdout
+    assert "Accepted, but not offered now: leave, stay. --forget forgets them." in again.stdout
+    assert "Forgot 2 definitions that it does not offer now." in forgotten.stdout
+
+
 @pytest.mark.parametrize(("answer", "status"), [("y\n", 0), ("\n", 1), ("\x04", 1)], ids=["yes", "Enter", "Ctrl-D"])
 def test_accept_asks_a_person_and_takes_only_a_yes(tmp_path: Path, answer: str, status: int) -> None:
     servers = {"changing": program("changing", tmp_path / "counter")}

@@ -30,7 +30,7 @@ from ot.registry.registry import ToolRegistry
 
 EPILOG_ACCEPT = (
     "What a server offers when it is first connected is accepted automatically. This command is for later changes to "
-    "its title, instructions, tools and prompts."
+    "its title, instructions, tools and prompts. What you accepted stays accepted while something else is offered."
 )
 EPILOG_LOGIN = "Tokens are kept in ~/.onetool/state, readable only by you."
 _KINDS: dict[Part, str] = {"words": "its ", "tools": "", "prompts": "prompt "}
@@ -54,6 +54,7 @@ def _find_server(loaded: LoadedConfig, name: str, *, with_url: bool = False) -> 
 def add_arguments_accept(parser: ArgumentParser) -> None:
     _add_server_argument(parser)
     parser.add_argument("--yes", action="store_true", help="accept without asking")
+    parser.add_argument("--forget", action="store_true", help="forget what you accepted that it does not offer now")
 
 
 def main_accept(options: Namespace) -> int:
@@ -66,22 +67,33 @@ def main_accept(options: Namespace) -> int:
     if not acceptance.seen:
         say(f"{options.server} has not been connected yet; what it offers at first is accepted automatically.")
         return OK
-    differences = acceptance.differences()
+    differences = [each for each in acceptance.differences() if each.offered or not options.forget]
     if not differences:
-        say(f"Nothing has changed since {options.server} was accepted.")
+        _finish_unchanged(options.server, acceptance, forget=options.forget)
         return OK
     for difference in differences:
         name = f"{_KINDS[difference.part]}{ascii(difference.name)[1:-1]}"
-        say(f"{name} ({'new' if difference.new else 'changed'})")
+        now = "" if difference.offered else ", not offered now"
+        say(f"{name} ({'new' if difference.new else 'changed'}{now})")
         say_visibly(*(f"  {line}" for line in difference.lines))
     counted = count_differences(differences)
     if not options.yes and not confirm(f"Accept {counted} as shown?"):
         hint = "" if sys.stdin.isatty() else ": there is no terminal to ask on; --yes accepts the changes above"
         complain(f"onetool: nothing was accepted{hint}")
         return FAILED
-    acceptance.accept()
+    acceptance.accept(forget=options.forget)
     say(f"Accepted {counted} of {options.server}.")
     return OK
+
+
+def _finish_unchanged(server: str, acceptance: Acceptance, *, forget: bool) -> None:
+    absent = acceptance.absent()
+    say(f"Nothing has changed since {server} was accepted.")
+    if forget:
+        acceptance.accept(forget=True)
+        say(f"Forgot {count_of(len(absent), 'definition')} that it does not offer now.")
+    elif absent:
+        say_visibly(f"Accepted, but not offered now: {', '.join(absent)}. --forget forgets them.")
 
 
 def count_differences(differences: Sequence[Difference]) -> str:

@@ -83,7 +83,8 @@ def find_changed_servers(loaded: LoadedConfig) -> dict[str, Sequence[Difference]
     records = proxy_host(loaded, os.environ).records
     servers = ((name, settings) for name, settings in loaded.config.servers.items() if settings.enabled)
     found = {name: Acceptance(name, settings, records).differences() for name, settings in servers}
-    return {name: differences for name, differences in found.items() if differences}
+    now = {name: [each for each in differences if each.offered] for name, differences in found.items()}
+    return {name: differences for name, differences in now.items() if differences}
 
 
 def find_missing_libraries(loaded: LoadedConfig, registry: ToolRegistry) -> list[str]:

@@ -1,4 +1,7 @@
-"""It says of itself what a JSON file says: title, instructions, tools and prompts, read again for each request."""
+"""It says of itself what a JSON file says: title, instructions, tools and prompts, read again for each request.
+
+To a client that can be asked, it says what `asking` says instead.
+"""
 
 import json
 import sys
@@ -12,8 +15,14 @@ FILE = Path(sys.argv[-1])
 class Tells(Server):
     capabilities = {"tools": {}, "prompts": {}}
 
+    asking = False
+
     def answer(self, request):
         said = json.loads(FILE.read_text())
+        if request["method"] == "initialize":
+            self.asking = "elicitation" in request["params"]["capabilities"]
+        if self.asking:
+            said |= said.get("asking", {})
         if request["method"] == "initialize":
             info = {"name": "tells", "title": said.get("title", "Tells"), "version": "1"}
             instructions = said.get("instructions", "Ask politely.")

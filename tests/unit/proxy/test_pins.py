@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ot.clients.caller import Caller
+from ot.clients.front import Abilities, Front, nobody_to_ask
 from ot.config.server_settings import ServerSettings
 from ot.errors import ToolChangedError, ToolError
 from ot.parts.known_tools import proxy_host
@@ -207,6 +212,104 @@ async def test_a_second_definition_of_the_same_name_does_not_cover_a_changed_one
 
         assert proxied.registry.get("tells.ask").description == "Asks."
         assert [each["description"] for each in prompts] == ["Greets."]
+
+
+# -- a server that offers other things to other clients
+
+ASK, COUNT, SHOW = ({"name": name, "inputSchema": {"type": "object"}} for name in ("ask", "count", "show"))
+ASKING = {**ASK, "description": "Asks you."}
+BY_CLIENT = {"tools": [ASK, COUNT], "asking": {"tools": [ASKING, SHOW], "instructions": "Answer politely."}}
+
+
+@asynccontextmanager
+async def met_by(told: Told, *abilities: str) -> AsyncIterator[Callable[[str], Awaitable[Any]]]:
+    """What a client with these abilities can call, of a server that is pinned."""
+    caller = Caller(front=Front(None, Abilities(**{f"can_{name}": True for name in abilities}), nobody_to_ask))
+    async with open_proxied(told.folder, told.own_file, **PINNED) as proxied:
+        yield partial(proxied.call_as, caller)
+
+
+async def test_what_a_server_offers_to_other_clients_stays_accepted(told: Told) -> None:
+    told.say(**BY_CLIENT)
+    async with met_by(told) as call:
+        await call("tells.ask")
+    async with met_by(told, "elicit") as call:
+        for tool in ("ask", "show"):
+            with pytest.raises(ToolChangedError):
+                await call(f"tells.{tool}")
+        told.acceptance(told.own_file).accept()
+
+    for _ in range(2):
+        async with met_by(told) as call:
+            assert [await call("tells.ask"), await call("tells.count")] == ["ask was called", "count was called"]
+        assert not told.acceptance(told.own_file).differences()
+        async with met_by(told, "elicit") as call:
+            assert [await call("tells.ask"), await call("tells.show")] == ["ask was called", "show was called"]
+        assert not told.acceptance(told.own_file).differences()
+
+
+async def test_what_another_client_was_refused_is_accepted_whoever_came_last(told: Told) -> None:
+    told.say(**BY_CLIENT)
+    async with met_by(told) as call:
+        await call("tells.ask")
+    async with met_by(told, "elicit") as call:
+        with pytest.raises(ToolChangedError):
+            await call("tells.ask")
+    async with met_by(told) as call:
+        await call("tells.ask")
+
+    found = told.acceptance(told.own_file)
+    assert {each.name: (each.new, each.offered) for each in found.differences()} == {
+        "instructions": (False, False),
+        "ask": (False, False),
+        "show": (True, False),
+    }
+    found.accept()
+
+    async with met_by(told, "elicit") as call:
+        assert [await call("tells.ask"), await call("tells.show")] == ["ask was called", "show was called"]
+
+
+async def test_a_person_is_shown_the_last_definition_of_each_name_that_nobody_accepted(told: Told) -> None:
+    await told.meet(told.own_file, **PINNED)
+    for n in range(3):
+        told.say(tools=[{**ASK, "description": f"Asks {n}."}])
+        await told.meet(told.own_file, **UNPINNED)
+
+    [difference] = told.acceptance(told.own_file).differences()
+
+    assert '+  "description": "Asks 2.",' in difference.lines
+
+
+async def test_a_third_definition_is_refused_though_two_are_accepted(told: Told) -> None:
+    await told.meet(told.own_file, **PINNED)
+    told.say(tools=[ASKING])
+    await told.meet(told.own_file, **UNPINNED)
+    told.acceptance(told.own_file).accept()
+    told.say(tools=[OTHER_TOOL])
+
+    async with open_proxied(told.folder, told.own_file, **PINNED) as proxied:
+        with pytest.raises(ToolChangedError):
+            await proxied.call("tells.ask")
+
+        assert proxied.registry.get("tells.ask").description == "Asks you.", "as it was accepted last"
+
+
+async def test_what_is_not_offered_now_is_forgotten_if_a_person_says_so(told: Told) -> None:
+    told.say(tools=[ASK, COUNT])
+    await told.meet(told.own_file, **PINNED)
+    told.say(tools=[ASK])
+    await told.meet(told.own_file, **PINNED)
+    assert told.acceptance(told.own_file).absent() == ["count"]
+
+    told.acceptance(told.own_file).accept(forget=True)
+
+    assert told.acceptance(told.own_file).absent() == []
+    told.say(tools=[ASK, COUNT])
+    async with open_proxied(told.folder, told.own_file, **PINNED) as proxied:
+        await proxied.call("tells.ask")
+        with pytest.raises(ToolChangedError):
+            await proxied.call("tells.count")
 
 
 # -- which servers are pinned

@@ -135,12 +135,13 @@ def test_a_file_of_a_newer_form_or_without_sense_counts_as_absent(
 @pytest.mark.parametrize(
     ("kind", "old", "meant"),
     [
-        (pins, b'{"a":{"name":"a"},"form":{"name":"form"}}', {"a": {"name": "a"}, "form": {"name": "form"}}),
+        (pins, b'{"a":{"name":"a"},"form":{"name":"form"}}', {"a": [{"name": "a"}], "form": [{"name": "form"}]}),
+        (pins, b'{"form":2,"accepted":{"a":{"name":"a"}}}', {"a": [{"name": "a"}]}),
         (kept_name, b'{"handle": "k7w2m9x4qd", "expires": 2000000000.0}', KeptEntry("k7w2m9x4qd", 2e9)),
         (tokens, b'{"tokens": {"access_token": "abcdef"}, "expires_at": 2000000001}', 2000000001.0),
         (stamp, b'{"asked": "0", "python": "/usr/bin/python3", "state": [1]}', None),
     ],
-    ids=["pins", "kept name", "tokens", "stamp: uv is asked again"],
+    ids=["pins", "pins of one definition each", "kept name", "tokens", "stamp: uv is asked again"],
 )
 def test_a_file_from_before_forms_were_named_is_read_as_it_was_meant(
     kind: Callable[[Path], StateFile], old: bytes, meant: object, tmp_path: Path
@@ -158,8 +159,8 @@ def test_accepting_writes_what_was_accepted_before_forms_in_the_form_of_today(tm
     Pins(FolderShelf(tmp_path)).accept("d", "tools", [{"name": "b"}])
 
     assert json.loads((tmp_path / "d.json").read_bytes()) == {
-        "form": 2,
-        "accepted": {"a": {"name": "a"}, "b": {"name": "b"}},
+        "form": 3,
+        "accepted": {"a": [{"name": "a"}], "b": [{"name": "b"}]},
     }
 
 

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Sequence
 
-from mcp_core.json_types import Json
 from mcp_core.quick_dataclass import dataclass
 from ot.config.server_settings import ServerSettings
 from ot.proxy.definitions.identity import digest_of_configuration, digest_of_place
 from ot.proxy.definitions.memory import Records
-from ot.proxy.definitions.pins import Items, Part, definitions_of, parts_of
+from ot.proxy.definitions.pins import Definition, Items, Part, definitions_of, parts_of
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One definition that differs; `lines` are a diff in plain ASCII, which cannot control a terminal."""
+    """One definition that nobody has accepted; `lines` are a diff in plain ASCII, which cannot control a terminal."""
 
     part: Part
-    name: str
+    definition: Definition
     new: bool
+    offered: bool  # when the server last listed what it offers; if not, it did so before, perhaps to another client
     lines: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return str(self.definition["name"])
 
 
 class Acceptance:
-    """One server as last seen, compared with what was accepted; used only by a person's command."""
+    """One server as it was seen, compared with what was accepted; used only by a person's command."""
 
     def __init__(self, name: str, settings: ServerSettings, records: Records) -> None:
         digest = digest_of_configuration(name, settings, project=records.project)
@@ -33,6 +37,7 @@ class Acceptance:
         self._place = digest_of_place(name, settings, project=records.project)
         offer = records.cache.read(name, digest)
         self._parts: dict[Part, Items] = parts_of(offer) if offer is not None else {}
+        self._differences = {part: self._compare(part, items) for part, items in self._parts.items()}
 
     @property
     def seen(self) -> bool:
@@ -41,28 +46,44 @@ class Acceptance:
 
     def differences(self) -> list[Difference]:
         """List what would be accepted: words, then tools and prompts by name."""
-        return [each for part, items in self._parts.items() for each in self._differences(part, items)]
+        return [each for part in self._parts for each in self._differences[part]]
 
-    def _differences(self, part: Part, items: Items) -> list[Difference]:
+    def _compare(self, part: Part, items: Items) -> list[Difference]:
         changes = self._pins.compare(self._place, part, items)
         accepted = self._pins.read(self._place, part) or {}
         offered = definitions_of(part, items)
-        names = sorted({*changes.changed, *changes.added})
-        return [_compare(part, name, accepted.get(name), offered[name]) for name in names]
+        waiting = self._pins.waiting(self._place, part)
+        found: list[tuple[Definition, bool]] = [(offered[name], True) for name in (*changes.changed, *changes.added)]
+        found += [
+            (each, False)
+            for name, each in waiting.items()
+            if each != offered.get(name) and each not in accepted.get(name, ())
+        ]
+        ordered = sorted(found, key=lambda pair: str(pair[0]["name"]))
+        return [_differ(part, accepted.get(str(each["name"]), ()), each, offered=now) for each, now in ordered]
 
-    def accept(self) -> None:
-        """Accept exactly what `differences` lists; raises OSError."""
+    def absent(self) -> list[str]:
+        """List the tools and prompts that are accepted, but were not offered when the server last listed them."""
+        accepted = {part: self._pins.read(self._place, part) or {} for part in self._parts}
+        offered = {part: definitions_of(part, items) for part, items in self._parts.items()}
+        return sorted(name for part, names in accepted.items() for name in names if name not in offered[part])
+
+    def accept(self, *, forget: bool = False) -> None:
+        """Accept exactly what `differences` lists; or, to `forget` the rest, all that is offered. Raises OSError."""
         for part, items in self._parts.items():
-            self._pins.accept(self._place, part, items)
+            listed = [each.definition for each in self._differences[part]]
+            if listed or forget:
+                chosen = definitions_of(part, items).values() if forget else listed
+                self._pins.accept(self._place, part, chosen, forget=forget)
 
 
-def _compare(part: Part, name: str, accepted: Mapping[str, Json] | None, offered: Mapping[str, Json]) -> Difference:
-    before = _lines(accepted) if accepted is not None else []
-    diff = difflib.unified_diff(before, _lines(offered), "accepted", "offered", lineterm="")
-    return Difference(part, name, accepted is None, tuple(diff))
+def _differ(part: Part, accepted: Sequence[Definition], definition: Definition, *, offered: bool) -> Difference:
+    before = _lines(accepted[-1]) if accepted else []
+    diff = difflib.unified_diff(before, _lines(definition), "accepted", "offered", lineterm="")
+    return Difference(part, definition, not accepted, offered, tuple(diff))
 
 
-def _lines(definition: Mapping[str, Json]) -> list[str]:
+def _lines(definition: Definition) -> list[str]:
     """Write a definition as lines, with the lines of its description apart."""
     text = json.dumps(definition, indent=2, sort_keys=True, ensure_ascii=True)
     return [part for line in text.splitlines() for part in line.replace("\\n", "\\n\n").splitlines()]

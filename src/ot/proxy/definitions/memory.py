@@ -78,6 +78,9 @@ class ServerMemory:
         self._offer, self._changes = offer, {}
         for part, changes in self.all_changes().items():
             if changes:
+                self._pins.remember(
+                    self.place, part, (each for each in parts_of(offer)[part] if str(each["name"]) in changes)
+                )
                 write_log(
                     logging.WARNING, "proxy.changed", server=self._name, part=part, changed=changes.changed,
                     added=changes.added,

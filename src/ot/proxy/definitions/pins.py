@@ -3,7 +3,8 @@
 The cache lets the tools of a server be known while it is not running.
 
 What a server says is read by a model, so words that change later can mislead it. What is seen first is accepted; what
-has changed since is reported, and of a server that is pinned it is refused until a person accepts it.
+has changed since is reported, and of a server that is pinned it is refused until a person accepts it. Some servers
+offer other things to other clients, so a definition stays accepted while another one of its name, or none, is offered.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Literal
 
 from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import dataclass
 from ot.logs import write_log
-from ot.store.forms import FORM, check_form
+from ot.store.forms import FORM, check_form, read_mapping
 from ot.store.shelf import Shelf
 
 Era = Literal["handshake", "sessionless"]
@@ -100,7 +101,9 @@ def _read_items(found: object, what: str) -> tuple[JsonObject, ...]:
 Part = Literal["tools", "words", "prompts"]
 """A part of an offer that is accepted by itself; `words` are the server's title and instructions."""
 
-_FORM = 2
+_FORM = 3
+_MOST_OF_A_NAME = 8  # definitions that are accepted at the same time; the oldest is forgotten first
+_MOST_WAITING = 500  # names
 _PINNED: dict[Part, tuple[str, ...]] = {
     "tools": ("name", "title", "description", "inputSchema", "outputSchema", "annotations"),
     "words": ("name", "text"),
@@ -110,8 +113,11 @@ _PINNED: dict[Part, tuple[str, ...]] = {
 Items = Iterable[Mapping[str, Json]]
 """The definitions of one part as the server gave them, each with a name."""
 
-Definitions = Mapping[str, Mapping[str, Json]]
-"""The pinned part of each definition, by its own name."""
+Definition = Mapping[str, Json]
+"""The pinned part of a definition."""
+
+Accepted = Mapping[str, Sequence[Definition]]
+"""The definitions that are accepted, by their own names; of one name the one that was accepted last is the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,21 +150,53 @@ class Pins:
         if accepted is None:
             accepted = self._accept_first(digest, part, offered)
         return Changes(
-            tuple(name for name, found in offered.items() if name in accepted and accepted[name] != found),
+            tuple(name for name, found in offered.items() if name in accepted and found not in accepted[name]),
             tuple(name for name in offered if name not in accepted),
         )
 
-    def accept(self, digest: str, part: Part, items: Items) -> None:
-        """Accept these definitions as they are, and leave others as they were accepted; raises OSError. Blocking."""
-        name, offered = _name(digest, part), definitions_of(part, items)
-        self.shelf.update(name, lambda before: _as_bytes({**_understand(name, before), **offered}))
+    def accept(self, digest: str, part: Part, items: Items, *, forget: bool = False) -> None:
+        """Accept these definitions beside those that are accepted, or, to `forget`, alone; raises OSError. Blocking."""
+        name = _name(digest, part)
 
-    def read(self, digest: str, part: Part) -> Definitions | None:
+        def change(before: bytes | None) -> bytes:
+            accepted = {} if forget else {each: list(known) for each, known in _understand(name, before).items()}
+            for item in items:
+                known, new = accepted.setdefault(str(item["name"]), []), _pinned_part(part, item)
+                known[:] = [*(each for each in known if each != new), new][-_MOST_OF_A_NAME:]
+            return _as_bytes(accepted)
+
+        self.shelf.update(name, change)
+        if forget:
+            self.shelf.remove(_waiting(name))
+
+    def remember(self, digest: str, part: Part, items: Items) -> None:
+        """Remember the last definition of each name that nobody has accepted: it may not be offered to the next client.
+
+        Blocking.
+        """
+        name, found = _waiting(_name(digest, part)), definitions_of(part, items)
+
+        def change(before: bytes | None) -> bytes:
+            known = {each: known[-1] for each, known in _understand(name, before).items() if each not in found}
+            return _as_bytes({each: [one] for each, one in [*known.items(), *found.items()][-_MOST_WAITING:]})
+
+        try:
+            self.shelf.update(name, change)
+        except OSError as error:
+            write_log(logging.ERROR, "proxy.pins", not_written=name, reason=str(error))
+
+    def waiting(self, digest: str, part: Part) -> dict[str, Definition]:
+        """Return what was remembered; some of it may have been accepted since."""
+        return {name: known[-1] for name, known in (self._read(_waiting(_name(digest, part))) or {}).items()}
+
+    def read(self, digest: str, part: Part) -> Accepted | None:
         """Read what was accepted; None if nothing ever was.
 
         What cannot be read counts as accepting nothing: damage must not open the door.
         """
-        name = _name(digest, part)
+        return self._read(_name(digest, part))
+
+    def _read(self, name: str) -> Accepted | None:
         try:
             return _understand(name, self.shelf.read(name))
         except FileNotFoundError:
@@ -171,16 +209,16 @@ class Pins:
         """Return a state that changes with what was accepted; at the cost of a `stat`."""
         return self.shelf.state(_name(digest, part))
 
-    def _accept_first(self, digest: str, part: Part, offered: Definitions) -> Definitions:
+    def _accept_first(self, digest: str, part: Part, offered: Mapping[str, Definition]) -> Accepted:
         """Accept what is offered, unless another process was first; returns what holds."""
-        name = _name(digest, part)
+        name, first = _name(digest, part), {each: [found] for each, found in offered.items()}
         try:
-            self.shelf.write(name, _as_bytes(offered), replace=False)
+            self.shelf.write(name, _as_bytes(first), replace=False)
         except FileExistsError:
             return self.read(digest, part) or {}
         except OSError as error:
             write_log(logging.ERROR, "proxy.pins", not_written=name, reason=str(error))
-        return offered
+        return first
 
 
 def parts_of(offer: Offer) -> dict[Part, Items]:
@@ -196,19 +234,24 @@ def definitions_of(part: Part, items: Items) -> dict[str, JsonObject]:
     """Return what is pinned of these definitions; of two with one name the first counts, as everywhere."""
     found: dict[str, JsonObject] = {}
     for item in items:
-        found.setdefault(str(item["name"]), {key: item[key] for key in _PINNED[part] if key in item})
+        found.setdefault(str(item["name"]), _pinned_part(part, item))
     return found
 
 
-def hide_unaccepted(items: Items, changes: Changes, accepted: Definitions) -> Items:
+def _pinned_part(part: Part, item: Definition) -> JsonObject:
+    return {key: item[key] for key in _PINNED[part] if key in item}
+
+
+def hide_unaccepted(items: Items, changes: Changes, accepted: Accepted) -> Items:
     """Yield definitions as a model may see them before a person has accepted the changes.
 
-    What has changed is shown as it was, and what is new not at all: a name can be as long as an instruction.
+    What has changed is shown as it was last accepted, and what is new not at all: a name can be as long as an
+    instruction.
     """
     for item in items:
         name = str(item["name"])
         if name in changes.changed and name in accepted:
-            yield accepted[name]
+            yield accepted[name][-1]
         elif name not in changes:
             yield item
 
@@ -217,11 +260,15 @@ def _name(digest: str, part: Part) -> str:
     return f"{digest}.json" if part == "tools" else f"{digest}.{part}.json"
 
 
-def _as_bytes(definitions: Definitions) -> bytes:
+def _waiting(name: str) -> str:
+    return f"waiting/{name}"
+
+
+def _as_bytes(definitions: Accepted) -> bytes:
     return json.dumps({FORM: _FORM, "accepted": definitions}, separators=(",", ":")).encode()
 
 
-def _understand(name: str, document: bytes | None) -> Definitions:
+def _understand(name: str, document: bytes | None) -> Accepted:
     """Read a document; one that makes no sense, and is logged, accepts nothing."""
     try:
         return {} if document is None else _read_definitions(json.loads(document))
@@ -230,13 +277,17 @@ def _understand(name: str, document: bytes | None) -> Definitions:
         return {}
 
 
-def _read_definitions(found: Json) -> Definitions:
-    """Read either form: the older one was the definitions themselves, of which one may be called `form`."""
+def _read_definitions(found: Json) -> Accepted:
+    """Read any form: the second had one definition of each name; the first was these alone, and one may be `form`."""
     named = isinstance(found, dict) and not isinstance(found.get(FORM, {}), dict)
-    accepted = check_form(found, _FORM)["accepted"] if named else found
+    single = not named or (isinstance(found, dict) and found[FORM] == 2)
+    accepted = check_form(found, 2 if single else _FORM)["accepted"] if named else found
     if not isinstance(accepted, dict):
         raise TypeError("it is not a mapping of definitions")
-    definitions = {name: item for name, item in accepted.items() if isinstance(item, dict)}
-    if len(definitions) < len(accepted):
-        raise TypeError("it is not a mapping of definitions")
+    definitions: dict[str, list[JsonObject]] = {}
+    for name, each in accepted.items():
+        known = [each] if single else each
+        if not isinstance(known, list) or not known:
+            raise TypeError("it is not a mapping of definitions")
+        definitions[name] = list(map(read_mapping, known))
     return definitions
