@@ -104,8 +104,13 @@ def become(command: list[str]) -> None:
     try:
         os.execvp(command[0], command)
     except OSError as error:
-        os.write(2, f"{command[0]} cannot be started: {error.strerror}\n".encode())
-        os._exit(127)
+        missing = isinstance(error, FileNotFoundError)
+        if missing and not ("/" in command[0] and os.path.exists(command[0])):
+            os.write(2, f"not found: {command[0]}\n".encode())
+            os._exit(127)
+        reason = "its interpreter was not found" if missing else error.strerror
+        os.write(2, f"{command[0]} cannot be started: {reason}\n".encode())
+        os._exit(126)
 
 
 class _Guard:

@@ -114,7 +114,7 @@ async def test_a_server_that_is_not_there_is_an_error_at_its_line_that_code_can_
 
     assert plain.is_error
     assert "line 2: gone: the server gone" in plain.text
-    assert "no-such-program-anywhere cannot be started" in plain.text
+    assert "not found: no-such-program-anywhere" in plain.text
     assert "the server gone" in told
 
 

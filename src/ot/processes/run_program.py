@@ -51,7 +51,7 @@ async def run_program(  # noqa: PLR0913 - what a program is given, and who liste
 ) -> Finished:
     """Run a program to its end; raises OSError if its guardian cannot be started, and what `on_output` raises.
 
-    One that cannot be started itself ends with status 127, one that cannot be confined with 126. One that prints more
+    One that is not there ends with status 127, one that cannot be started or confined with 126. One that prints more
     bytes than it may is killed (status 137), and so is one whose output `on_output` wants no more of; what it takes is
     not kept. With a standby, its guardian is forked instead of started, which is sooner done.
     """

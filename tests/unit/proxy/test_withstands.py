@@ -179,13 +179,45 @@ async def test_a_server_that_does_not_read_holds_up_only_its_own_calls(tmp_path:
             assert await proxied.call("plain.echo", text="here") == "here"
 
 
-async def test_a_command_that_is_not_there_is_an_error_that_says_so(tmp_path: Path) -> None:
-    async with open_proxied(tmp_path, {"gone": {"command": "no-such-program-anywhere"}}) as proxied:
+@pytest.mark.parametrize(
+    "command",
+    [
+        "no-such-program",
+        ["sh", "-c", "exec no-such-program --fast"],
+        ["bash", "-c", "echo starting >&2; no-such-program --fast"],
+        ["env", "no-such-program"],
+    ],
+    ids=["itself", "by sh", "by bash", "by env"],
+)
+async def test_a_program_that_is_not_there_is_named_with_the_way_out(tmp_path: Path, command: list[str] | str) -> None:
+    program, *args = [command] if isinstance(command, str) else command
+
+    async with open_proxied(tmp_path, {"gone": {"command": program, "args": args}}) as proxied:
         with pytest.raises(ServerUnavailableError) as caught:
             await proxied.call("gone.tool")
 
         assert proxied.status("gone").state == "disconnected"
-    assert "no-such-program-anywhere cannot be started" in caught.value.tail
+    way_out = "install it, or give its full path under servers.gone"
+    assert caught.value.reason == f"cannot be started: not found: no-such-program; {way_out}"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [("#!/no/such/interpreter", "its interpreter was not found"), ("no program", "Exec format error")],
+)
+async def test_a_program_that_cannot_be_started_is_not_taken_for_one_that_is_not_there(
+    tmp_path: Path, content: str, reason: str
+) -> None:
+    file = tmp_path / "server"
+    file.write_text(content)
+    file.chmod(0o700)
+
+    async with open_proxied(tmp_path, {"broken": {"command": str(file)}}) as proxied:
+        with pytest.raises(ServerUnavailableError) as caught:
+            await proxied.call("broken.tool")
+
+    assert caught.value.reason == "exited with status 126 before it was ready"
+    assert f"{file} cannot be started: {reason}" in caught.value.tail
 
 
 async def test_an_answer_with_is_error_and_a_refusal_are_errors_for_the_caller(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import signal
 from collections import deque
 from collections.abc import Callable
@@ -32,6 +33,11 @@ _MOST_UNREAD = 64 * 1024 * 1024  # bytes of whole lines that wait for us; past t
 _LARGE = 1024 * 1024  # bytes of a line that is parsed on a thread, so that others are answered meanwhile
 _SHOWN = 500  # characters of a line that is no message
 _MOST_LOGGED = 100  # such lines; the rest of them is only counted
+_NOT_FOUND = 127 << 8  # the status of waitpid, by which shells, env and our guardians say that they found no program
+_ABSENT = re.compile(
+    r"""not found: (\S+)$|([^\s:'"‘’`]+)['"’`]?: (?:(?:command )?not found|No such file or directory)$""", re.MULTILINE
+)
+"""The last words of those, which name the program."""
 
 
 class StdioTransport:
@@ -112,6 +118,14 @@ class StdioTransport:
             return f"was ended by {signal.Signals(number).name if known else f'signal {number}'}"
         return f"exited with status {os.WEXITSTATUS(status)}"
 
+    def _describe_absence(self) -> str:
+        """Name a program that was not found, the command itself or one that a shell looked for; empty if none was."""
+        found = _ABSENT.findall(self.tail) if self._status == _NOT_FOUND else ()
+        if not found:
+            return ""
+        way_out = f"install it, or give its full path under servers.{self._server}"
+        return f"cannot be started: not found: {''.join(found[-1])}; {way_out}"
+
     def describe_silence(self) -> str:
         """Say what is known about a server that was not ready in time, to be appended to a sentence."""
         return f"; it wrote this, which is not a message: {self.stray!r}" if self.stray else ""
@@ -123,7 +137,7 @@ class StdioTransport:
         stray = "" if connected else self.describe_silence()
         when = "" if connected else " before it was ready"
         if self.ended.is_set():
-            return self._explanation or f"{self.describe_end()}{when}{stray}"
+            return self._explanation or self._describe_absence() or f"{self.describe_end()}{when}{stray}"
         return f"did not answer as expected: {message}{stray}"
 
 
