@@ -90,6 +90,15 @@ def test_a_run_that_fails_prints_its_answer_and_has_status_1(onetool: OneTool) -
     assert finished.stderr == ""
 
 
+def test_what_is_said_about_an_answer_is_not_on_stdout_which_a_pipe_reads(onetool: OneTool, tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text("line\n" * 2100)
+
+    done = onetool("run", 'len(file.read(path="long.txt")["lines"])')
+
+    assert (done.returncode, done.stdout) == (0, "2000\n")
+    assert "[file.read gave lines 1 to 2,000 of 2,100, and the code did not look at `more`." in done.stderr
+
+
 def test_code_that_begins_with_a_dash_stands_behind_two(onetool: OneTool) -> None:
     assert onetool("run", "--", "-1+2").stdout == "1\n"
 

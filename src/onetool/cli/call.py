@@ -30,16 +30,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def main(options: Namespace) -> int:
-    answer = anyio.run(_call, load(options, tolerant=True), options.tool, options.arguments)
+    notes = Notes()
+    answer = anyio.run(_call, load(options, tolerant=True), options.tool, options.arguments, notes)
     if answer.is_error:
         complain(answer.text)
         return FAILED
-    print_answer(answer)
+    print_answer(answer, notes)
     return OK
 
 
-async def _call(loaded: LoadedConfig, name: str, texts: list[tuple[str, str]]) -> Answer:
-    notes = Notes()
+async def _call(loaded: LoadedConfig, name: str, texts: list[tuple[str, str]], notes: Notes) -> Answer:
     async with open_app(loaded, connect_ahead=False) as app:
         try:
             await app.servers.catch_up(name)
@@ -51,7 +51,7 @@ async def _call(loaded: LoadedConfig, name: str, texts: list[tuple[str, str]]) -
             rendered = render(await app.executor.call(name, arguments, caller=caller))
         except CallError as error:
             return Answer(word_error(error), is_error=True)
-        return Answer(notes.below(rendered.text), attachments=tuple(rendered.attachments))
+        return Answer(rendered.text, attachments=tuple(rendered.attachments))
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from onetool.console.clean_text import clean, escape, one_line, write_encodable
 from ot.errors import ConfigError
 
 if TYPE_CHECKING:  # a command that calls nothing loads nothing of a call
-    from ot.clients.caller import Progress
+    from ot.clients.caller import Notes, Progress
     from ot.run.answer import Answer
 
 Style = Literal["bold", "dim", "red", "green", "yellow"]
@@ -104,9 +104,9 @@ def progress_for_person() -> Progress | None:
     return tell
 
 
-def print_answer(answer: Answer) -> None:
-    """Write an answer to stdout, cleaned if that is a terminal; attachments are only named, on stderr."""
+def print_answer(answer: Answer, notes: Notes) -> None:
+    """Write an answer to stdout, cleaned if that is a terminal; notes, and the names of attachments, go to stderr."""
     text = answer.text.removesuffix("\n")
     say(clean(text) if sys.stdout.isatty() else text)
-    for item in answer.attachments:
-        complain(f"(not shown: {item!r})")
+    for line in (*(f"(not shown: {item!r})" for item in answer.attachments), *notes.lines):
+        complain(line)

@@ -33,8 +33,8 @@ def main(options: Namespace) -> int:
 
             from onetool.cli.single_run import run_once
 
-        answer = anyio.run(run_once, command, loaded, launched)
+        answer, notes = anyio.run(run_once, command, loaded, launched)
     finally:
         end_zygote(launched)  # in case the engine, which would own it, could not be opened
-    print_answer(answer)
+    print_answer(answer, notes)
     return FAILED if answer.is_error else OK

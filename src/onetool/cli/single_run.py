@@ -6,16 +6,17 @@ from onetool.cli.printing import progress_for_person
 from onetool.console.caller import make_caller
 from onetool.console.choosing import ask_at_terminal
 from ot.app import open_app
+from ot.clients.caller import Notes
 from ot.config.loader import LoadedConfig
 from ot.kernel.zygote_process import ZygoteProcess
 from ot.run.answer import Answer
 
 
-async def run_once(command: str, loaded: LoadedConfig, launched: ZygoteProcess) -> Answer:
+async def run_once(command: str, loaded: LoadedConfig, launched: ZygoteProcess) -> tuple[Answer, Notes]:
     """Open an engine, run a command, and close the engine."""
+    notes = Notes(apart=True)
     async with open_app(loaded, launched=launched, connect_ahead=False) as app:
-        answer = await app.runner.run(
-            command, caller=make_caller(ask=ask_at_terminal(), progress=progress_for_person())
-        )
+        caller = make_caller(ask=ask_at_terminal(), progress=progress_for_person(), notes=notes)
+        answer = await app.runner.run(command, caller=caller)
         app.supply.retire()  # the kernels' process ends while the rest is closed
-        return answer
+        return answer, notes

@@ -71,9 +71,10 @@ Ask = Callable[[str, Sequence[Choice]], Awaitable[Choice | None]]
 
 @dataclass(eq=False, slots=True)
 class Notes:
-    """Lines for whoever reads an answer: they follow its text, and are no part of its value."""
+    """Lines for whoever reads an answer: they are no part of its value, and follow its text unless they are `apart`."""
 
     lines: dict[str, None] = field(default_factory=dict)
+    apart: bool = False
 
     def add(self, line: str) -> None:
         """Add a line; one that is there already is not repeated."""
@@ -81,7 +82,7 @@ class Notes:
 
     def below(self, text: str) -> str:
         """Return the text with the lines below it."""
-        return "\n".join([text, *self.lines]) if self.lines else text
+        return "\n".join([text, *self.lines]) if self.lines and not self.apart else text
 
 
 @dataclass(frozen=True, slots=True)
