@@ -344,6 +344,13 @@ class UntrustedPackError(CallError, names=("pack",), caught_as="PermissionError"
     project: str
 
 
+class ChangedFilesError(CallError, caught_as="PermissionError"):
+    """Files of a project that have changed since they were trusted: what they define now is missing."""
+
+    project: str
+    files: Sequence[str]
+
+
 class WrongSettingsError(CallError, names=("pack",), caught_as="LookupError"):
     """A pack or server that is off, because its settings are wrong."""
 

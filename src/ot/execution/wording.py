@@ -188,11 +188,15 @@ def _may_be_a_variable(problem: errors.CallError) -> bool:
 
 def _word_absent(error: errors.UnknownPackError) -> str:
     """A line about packs that are not here and should be; ot.health() has the whole of each reason."""
-    if not error.absent:
-        return ""
-    reasons = [_shortly(each) for each in error.absent[:_MOST_PROBLEMS]]
-    more = len(error.absent) - len(reasons)
-    return f"\nUnavailable: {'; '.join(reasons)}{f'; {more} more' if more else ''}. ot.health() has the details."
+    changed = [each for each in error.absent if isinstance(each, errors.ChangedFilesError)]
+    absent = [each for each in error.absent if each not in changed]
+    lines = [word_error(each) for each in changed]
+    if absent:
+        reasons = [_shortly(each) for each in absent[:_MOST_PROBLEMS]]
+        more = len(absent) - len(reasons)
+        all_of_them = f"{'; '.join(reasons)}{f'; {more} more' if more else ''}"
+        lines.append(f"Unavailable: {all_of_them}. ot.health() has the details.")
+    return "".join(f"\n{line}" for line in lines)
 
 
 def _absent_name(absence: errors.CallError) -> str:
@@ -295,6 +299,12 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.WrongAliasError: lambda error: _word_wrong(f"The alias {error.alias}", error.mistake),
     errors.WrongSettingsError: lambda error: _word_wrong(f"The pack {error.pack}", error.mistake),
     errors.UntrustedPackError: lambda error: _word_untrusted(f"The pack {error.pack}", error.project),
+    errors.ChangedFilesError: lambda error: (
+        f"Files of the project in {error.project} have changed since they were trusted: "
+        f"{', '.join(error.files[:_MOST_PROBLEMS])}{', ...' if len(error.files) > _MOST_PROBLEMS else ''}. What they "
+        f"define now is missing. A person can review and trust them with `{trust_command(Path(error.project))}`; "
+        f"code cannot."
+    ),
     errors.UntrustedSkillError: lambda error: _word_untrusted(f"The skill {error.skill}", error.project),
     errors.BrokenSkillError: lambda error: (
         f"{error.tool} is broken: {error.file}{f', line {error.line}' if error.line else ''}: {error.reason}."

@@ -16,7 +16,7 @@ from mcp_core.loading import LOADING_PROTOCOL
 from ot.clients.front import KnownClients
 from ot.config.loader import LoadedConfig
 from ot.config.models import Config
-from ot.config.paths import SKILLS, skill_folders, state_folder, tool_folders
+from ot.config.paths import PROMPTS_FILE, SECRETS_FILE, SKILLS, skill_folders, state_folder, tool_folders
 from ot.config.project_trust import project_trust
 from ot.errors import UntrustedPackError, WrongAliasError, WrongSettingsError
 from ot.execution.wording import word_error
@@ -79,6 +79,8 @@ def note_absent(registry: ToolRegistry, loaded: LoadedConfig) -> None:
     servers = [server for server in loaded.untrusted.servers if server not in loaded.config.servers]
     names = [modest_name(identifier(server, fallback="server")) for server in servers]
     explain = partial(UntrustedPackError, project=str(loaded.untrusted.project))
+    changed = (name for name in loaded.untrusted.changed if name not in (PROMPTS_FILE, SECRETS_FILE))
+    registry.explain_changed("configuration", loaded.untrusted.project, changed)
     registry.explain_absent("untrusted", {each: AbsentPack(partial(explain, each), expected=False) for each in names})
 
 

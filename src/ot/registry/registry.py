@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
 
 from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import dataclass, replace
-from ot.errors import CallError, PackLoadError, UnknownPackError, UnknownToolError
+from ot.errors import CallError, ChangedFilesError, PackLoadError, UnknownPackError, UnknownToolError
 from ot.logs import write_log
 from ot.registry.definitions import PackDefinition, ToolDefinition
 from ot.registry.names import NameCollision
@@ -55,6 +55,7 @@ class ToolRegistry:
         self._absent: dict[str, Mapping[str, AbsentPack]] = {}  # by who explains it
         self._unusable: dict[str, Mapping[str, Callable[[], CallError]]] = {}  # by origin and the tool's full name
         self._wrong_aliases: Mapping[str, Callable[[], CallError]] = {}
+        self._changed: dict[str, tuple[str, tuple[str, ...]]] = {}  # by origin
         self._originals: dict[str, str] = {}  # `server.get-env` to `server.get_env`
         self._reads: Mapping[str, Sequence[str]] = {}
         self.problems: list[PackLoadError] = []
@@ -152,6 +153,16 @@ class ToolRegistry:
         """Replace what one origin says, to whoever looks for one of them, about tools that are there but unusable."""
         self.version += 1
         self._unusable[origin] = tools
+
+    def explain_changed(self, origin: str, project: Path, files: Iterable[str]) -> None:
+        """Replace what one origin knows of files that have changed since they were trusted."""
+        self._changed[origin] = (str(project), tuple(files))
+
+    def changed_files(self) -> ChangedFilesError | None:
+        """Return why a name may be missing that a project defines; None if its files are as they were trusted."""
+        project = next((project for project, files in self._changed.values() if files), None)
+        files = sorted({name for _, files in self._changed.values() for name in files})
+        return ChangedFilesError(project, files) if project is not None else None
 
     def explain_aliases(self, aliases: Mapping[str, Callable[[], CallError]]) -> None:
         """Replace what is said, to whoever uses one of them, about aliases that are off."""
@@ -281,7 +292,8 @@ class ToolRegistry:
             here = {*self._packs, *self._late}
             absent = {name: each for packs in self._absent.values() for name, each in packs.items() if each.expected}
             reasons = [absent[name].explain() for name in sorted(absent.keys() - here)]
-            return UnknownPackError(wanted, sorted(here), reasons)
+            changed = self.changed_files()
+            return UnknownPackError(wanted, sorted(here), [*reasons, *([changed] if changed else [])])
         # A pack of that name which is held back may have the tool that this one lacks.
         return self._held_back(wanted) or UnknownToolError(name, pack=pack.name, available=sorted(pack.tools))
 

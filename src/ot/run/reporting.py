@@ -31,11 +31,13 @@ def suggest(name: str, registry: ToolRegistry) -> str:
     same = [definition for definition in registry.definitions() if definition.tool == name]
     if same:
         return f"A tool is called with its pack: {' or '.join(tool.signature for tool in same[:_MOST])}"
+    changed = registry.changed_files()
+    below = f"\n{word_error(changed)}" if changed is not None else ""
     near = _near_names(name, registry)
     if near:
-        return f"Did you mean {' or '.join(near)}?"
+        return f"Did you mean {' or '.join(near)}?{below}"
     packs = list_names(name, (pack.name for pack in registry.packs()))
-    return f"{STARTS_FRESH} Packs: {packs}; ot.tools() lists their tools."
+    return f"{STARTS_FRESH} Packs: {packs}; ot.tools() lists their tools.{below}"
 
 
 def suggest_narrower(value: object, registry: ToolRegistry) -> str:

@@ -162,6 +162,11 @@ class TrustedFiles:
             return None
         return self._record.place(name) if self._record.copy(name) == content else None
 
+    def changed_name(self, file: Path) -> str:
+        """Return the path in the folder of a file that was trusted before it changed; empty if it never was."""
+        name = file.relative_to(self._folder).as_posix()
+        return name if name in self._record.digests else ""
+
 
 def compare(files: FolderFiles, record: TrustRecord) -> Comparison:
     known = record.digests

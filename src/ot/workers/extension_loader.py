@@ -39,6 +39,7 @@ class Reading:
     problems: tuple[PackLoadError, ...]
     source: Path | None = None  # what a worker runs; None if nobody has trusted the file
     untrusted: str = ""  # the name under which it is then refused
+    changed: str = ""  # its path in the project's folder, if it was trusted before it changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,8 @@ class ExtensionLoader:
             return self._read_from(found.file, found)
         copy = trusted.copy_of(found.file)
         if copy is None:
-            return Reading(None, None, (), untrusted=_untrusted_name(found, trusted))
+            name, changed = _untrusted_name(found, trusted), trusted.changed_name(found.file)
+            return Reading(None, None, (), untrusted=name, changed=changed)
         return self._read_from(copy, found)
 
     def _read_from(self, source: Path, found: FoundFile) -> Reading:
@@ -138,6 +140,9 @@ class ExtensionLoader:
             problems = [*look.problems(), *self._places.offer("extensions", layers)]
             self._problems = self._registry.replace_problems(self._problems, problems, "extensions")
             self._registry.explain_absent("extensions", {**_broken(look), **self._untrusted(look)})
+            for trust in filter(None, (folder.trust for folder in self._folders)):
+                changed = (reading.changed for reading in look.readings.values() if reading.changed)
+                self._registry.explain_changed("extensions", trust.project, changed)
             for file in self._last.files() - look.files():
                 self._forget(file)
             self._last = look

@@ -65,6 +65,13 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         ),
     ),
     (
+        errors.ChangedFilesError("/shop", ["onetool.yaml", "tools/desk.py"]),
+        (
+            "Files of the project in /shop have changed since they were trusted: onetool.yaml, tools/desk.py. What they "
+            "define now is missing. A person can review and trust them with `onetool trust /shop`; code cannot."
+        ),
+    ),
+    (
         errors.UntrustedSkillError("skills", "/shop", "weekly"),
         (
             "The skill weekly belongs to the project in /shop, which is not trusted in its current state. A "

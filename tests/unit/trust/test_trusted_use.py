@@ -103,6 +103,28 @@ async def test_a_file_that_nobody_has_trusted_is_refused_by_the_name_of_its_pack
     assert f"onetool trust {project}" in answer.text
 
 
+@pytest.mark.parametrize("code", ["letter", "letter()", "desk.f()", "deks.f()"])
+async def test_a_name_that_is_not_there_says_which_files_changed_since_they_were_trusted(
+    tmp_path: Path, home: Path, code: str
+) -> None:
+    project = tmp_path / "project"
+    async with open_engine(project, extensions={"desk": TRUSTED}, home=home, config="aliases: {a: desk.f}") as app:
+        before = await app.runner.run(code.replace("desk", "des"))
+        write_extension(project, "desk", "pack = 'papers'\n" + TRUSTED)
+        (project / ".onetool" / "onetool.yaml").write_text("aliases: {letter: desk.f}")
+        await app.runner.run("ot.reload()")
+        after = await app.runner.run(code)
+        trust_project(project, home)
+        await app.runner.run("ot.reload()")
+        trusted = await app.runner.run("nothing_here")
+
+    changed = f"Files of the project in {project} have changed since they were trusted: "
+    assert changed not in before.text
+    assert f"{changed}onetool.yaml, tools/desk/desk_tools.py." in after.text
+    assert f"`onetool trust {project}`" in after.text
+    assert changed not in trusted.text
+
+
 async def test_what_is_revoked_is_refused_by_a_server_that_runs(tmp_path: Path, home: Path) -> None:
     project = tmp_path / "project"
     async with open_engine(project, extensions={"notes": TRUSTED}, home=home, config="aliases: {a: notes.f}") as app:
