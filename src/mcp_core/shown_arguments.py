@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from hashlib import sha256
-from typing import NamedTuple
+from json.encoder import encode_basestring
+from typing import NamedTuple, cast
 
 from mcp_core.visible_text import OPENING, visible
 
@@ -51,7 +53,12 @@ class _Shown:
     """One value: its visible text, in JSON unless it is a text of several lines."""
 
     def __init__(self, value: object, describe: Describe) -> None:
-        self._value = value
+        self._count = len(value) if isinstance(value, list | tuple | dict | AbstractSet) else None
+        self._is_block = False
+        if isinstance(value, ShownRows):
+            self._count = len(value.columns[0])
+            self._sent, self.text = value.write(describe)
+            return
         lines = visible(value, lines=True) if isinstance(value, str) else ""
         self._is_block = "\n" in lines
         self._sent = value if isinstance(value, str) and self._is_block else _as_json(value, describe)
@@ -67,7 +74,7 @@ class _Shown:
         """Return its beginning and its end, with the size and the digest of all of it."""
         if len(self.text) <= room:
             return self.framed(self.text)
-        items = f"{len(self._value):,} items, " if isinstance(self._value, list | tuple | dict | AbstractSet) else ""
+        items = "" if self._count is None else f"{self._count:,} items, "
         digest = sha256(self._sent.encode("utf-8", "surrogatepass")).hexdigest()
         size = f"({items}{len(self._sent):,} characters, sha256 {digest})"
         return f"{self.framed(_shorten(self.text, room))}\n  {size}"
@@ -95,14 +102,55 @@ def _as_json(value: object, describe: Describe) -> str:
 def _visible_json(value: object, plain: str, describe: Describe) -> str:
     """Return the JSON of a value with every text in it made visible; a long list has one item a line."""
     if isinstance(value, list | tuple) and value and len(plain) > _LONG_LINE:
-        items = ",\n  ".join(_visible_line(item, _as_json(item, describe), describe) for item in value)
-        return f"[\n  {items}\n]"
+        return _by_line(_visible_line(item, _as_json(item, describe), describe) for item in value)
     return _visible_line(value, plain, describe)
 
 
+def _by_line(items: Iterable[str]) -> str:
+    return "[\n  " + ",\n  ".join(items) + "\n]"
+
+
+class ShownRows(NamedTuple):
+    """Many rows, which are written by column: dicts with these names or, without names, lists."""
+
+    names: Sequence[str] | None
+    columns: Sequence[Sequence[object]]
+
+    def write(self, describe: Describe) -> tuple[str, str]:
+        """Return what JSON has for a list of them, and their visible text."""
+        places = ", ".join(["%s"] * len(self.columns) if self.names is None else map(_place, self.names))
+        line = f"[{places}]" if self.names is None else f"{{{places}}}"
+        lines = [line % row for row in zip(*[_write_column(column, describe) for column in self.columns], strict=True)]
+        plain = f"[{', '.join(lines)}]"
+        if not _is_visible(plain):
+            rows = (
+                list(row) if self.names is None else dict(zip(self.names, row, strict=True))
+                for row in zip(*self.columns, strict=True)
+            )
+            lines = [_visible_line(row, line, describe) for row, line in zip(rows, lines, strict=True)]
+        return plain, _by_line(lines)
+
+
+def _place(name: str) -> str:
+    return f"{encode_basestring(name)}: ".replace("%", "%%") + "%s"
+
+
+def _write_column(values: Sequence[object], describe: Describe) -> Iterable[str]:
+    kinds = set(map(type, values))
+    if kinds == {str}:
+        return map(encode_basestring, cast("Sequence[str]", values))
+    if kinds <= {int, float, bool, type(None)}:
+        with suppress(ValueError):  # a number without end
+            return json.dumps(values)[1:-1].split(", ")
+    return [_as_json(value, describe) for value in values]
+
+
+def _is_visible(plain: str) -> bool:
+    return plain.isascii() and "\\" not in plain and visible(plain) == plain
+
+
 def _visible_line(value: object, plain: str, describe: Describe) -> str:
-    is_plain = plain.isascii() and "\\" not in plain and visible(plain) == plain
-    if is_plain or (plain.startswith(f'"{OPENING}') and not isinstance(value, str)):
+    if _is_visible(plain) or (plain.startswith(f'"{OPENING}') and not isinstance(value, str)):
         return plain
     try:
         return _as_json(with_visible_texts(value), describe)

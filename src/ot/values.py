@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from ot_kernel.project_path import ProjectPath
 from ot_kernel.rows import Rows, pack_column
-from ot_kernel.values import Attachment, Audio, Image, Record, Resource, Scalar
+from ot_kernel.values import MANY, Attachment, Audio, Image, Record, Resource, Scalar, by_column
 
 __all__ = [
+    "MANY",
     "PLAIN",
+    "TAKES_ROWS",
     "Arguments",
     "Audio",
     "Image",
@@ -21,9 +23,13 @@ __all__ = [
     "Resource",
     "Rows",
     "ToolValue",
+    "by_column",
     "expanded",
     "pack_column",
+    "takes_rows",
 ]
+
+Function = TypeVar("Function", bound=Callable[..., object])
 
 PLAIN = frozenset({str, int, bool, type(None)})
 """Types whose values are JSON as they are, and need neither fitting nor converting."""
@@ -45,8 +51,17 @@ Arguments: TypeAlias = Mapping[str, ToolValue]
 """Arguments of a call by name, passed on unread."""
 
 
-def expanded(value: ToolValue) -> ToolValue:
-    """Return a result whose fields have no rows kept by column any more, for whoever is not a run."""
+TAKES_ROWS = "takes_rows"
+
+
+def takes_rows(function: Function) -> Function:
+    """Let a function have rows as they travel, by column, where they come so; a tool's is read from its source."""
+    setattr(function, TAKES_ROWS, True)
+    return function
+
+
+def expanded(value: Any) -> Any:
+    """Return arguments, or a result, whose fields have no rows by column any more."""
     if type(value) is not dict or not any(type(field) is Rows for field in value.values()):
         return value
     return {name: field.to_list() if type(field) is Rows else field for name, field in value.items()}

@@ -13,7 +13,8 @@ and only on a file system of its own in which code cannot set times; so never wi
 
 `values` defines the closed set of values that cross, as tagged JSON. A result that it cannot express is shown by its
 `repr`. One too long for an answer is written to the scratch folder in its stored form (`stored_form`), and only its
-head crosses. Rows of a table travel by column (`rows`), and only a kernel unpacks them: few bytes become many values.
+head crosses. Rows of a table travel by column (`rows`), in and out, and only who uses them unpacks them: few bytes
+become many values.
 
 The engine shares with this package the values, the frames they cross in, and the stored form.
 """

@@ -1,71 +1,92 @@
-"""Many rows of the same columns, kept column by column: code gets a list of dicts.
+"""Many rows of the same columns, kept column by column: code gets a list of dicts, or of lists.
 
-A hundred thousand rows are half a million values, and each would be looked at by everyone on its way to the code. Here
-a column of numbers is bytes and a column of texts is one text, which others pass on whole.
+A hundred thousand rows are half a million values, and each would be looked at by everyone on its way. Here a column of
+numbers is bytes and a column of texts is one text, which others pass on whole.
 """
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
 INTEGERS, FLOATS, TEXTS, VALUES = "q", "d", "s", "v"
-MANY = 5_000  # values, from which on rows travel by column
 _BREAK = "\n"  # between texts; a column with such a text is kept as values
+_NUMBER = 8  # bytes
 
 Column = tuple[str, bytes | str | list[object]]  # its kind; numbers as bytes, texts as one text, other values as a list
 
 
 class Rows:
-    """Rows by column; only a kernel makes rows of it."""
+    """Rows by column: dicts with these names or, without names, lists."""
 
     __slots__ = ("columns", "count", "names")
 
-    def __init__(self, names: Sequence[str], columns: Sequence[Column], count: int) -> None:
-        self.names = list(names)
+    def __init__(self, names: Sequence[str] | None, columns: Sequence[Column], count: int) -> None:
+        self.names = None if names is None else list(names)
         self.columns = list(columns)
         self.count = count
 
+    def __len__(self) -> int:
+        return self.count
+
     def __repr__(self) -> str:
-        return f"<{self.count:,} rows of {', '.join(self.names)}>"
+        return f"<{self.count:,} rows of {', '.join(self.names or [f'{len(self.columns)} values'])}>"
+
+    def check(self) -> None:
+        """Raise ValueError where names, columns and their lengths do not fit together."""
+        width = len(self.columns)
+        if not width or (self.names is not None and len(set(self.names)) != width):
+            raise ValueError("rows without a name for each column")
+        if type(self.count) is not int or any(_length(kind, content) != self.count for kind, content in self.columns):
+            raise ValueError("columns of different lengths")
 
     def changed(self, change: Callable[[Any], Any]) -> Rows:
         """Return them with every text passed through a function, several at once; itself if nothing changes."""
-        names = [change(name) for name in self.names]
+        names = None if self.names is None else [change(name) for name in self.names]
         columns = [(kind, content if kind in (INTEGERS, FLOATS) else change(content)) for kind, content in self.columns]
         if names == self.names and all(new is old for (_, new), (_, old) in zip(columns, self.columns, strict=True)):
             return self
         return Rows(names, columns, self.count)
 
-    def to_list(self) -> list[dict[str, Any]]:
+    def unpacked(self) -> list[list[Any]]:
+        """Return the values of each column."""
+        return [_unpacked(kind, content) for kind, content in self.columns]
+
+    def to_list(self) -> list[Any]:
         """Return the rows; raises ValueError where the columns do not fit together."""
+        self.check()
         names = self.names
-        if not names:
-            return []
         collecting = gc.isenabled()
         gc.disable()  # it would look through the rows again and again while they are made
         try:
-            columns = [_unpacked(kind, content) for kind, content in self.columns]
-            if any(len(column) != self.count for column in columns):
-                raise ValueError("columns of different lengths")
-            return [dict(zip(names, row)) for row in zip(*columns, strict=True)]  # noqa: B905 - as many, once and for all
+            rows = zip(*self.unpacked(), strict=True)
+            if names is None:
+                return list(map(list, rows))
+            return [dict(zip(names, row)) for row in rows]  # noqa: B905 - as many, once and for all
         finally:
             if collecting:
                 gc.enable()
 
 
-def pack_rows(value: Any) -> Rows | None:
-    """Keep a long list of dicts with the same names by column; None for anything else."""
-    if type(value) is not list or not value or type(value[0]) is not dict:
+def pack_rows(value: list[Any]) -> Rows | None:
+    """Keep a list of dicts with the same names, or of lists of the same length, by column; None for anything else.
+
+    The names are in the order of the first dict.
+    """
+    first = value[0]
+    kind = type(first)
+    if kind not in (dict, list) or set(map(type, value)) != {kind} or set(map(len, value)) != {len(first)}:
         return None
-    names = list(value[0])
-    if len(value) * len(names) < MANY or "$" in value[0] or set(map(type, names)) != {str}:
+    if kind is list:
+        return Rows(None, [pack_column(column) for column in zip(*value)], len(value))  # noqa: B905 - of one length
+    if "$" in first or set(map(type, first)) != {str}:
         return None
-    if set(map(type, value)) != {dict} or any(list(row) != names for row in value):
+    try:
+        return Rows(first, [pack_column(list(map(itemgetter(name), value))) for name in first], len(value))
+    except KeyError:
         return None
-    columns = zip(*[row.values() for row in value])  # noqa: B905 - all have the same names
-    return Rows(names, [pack_column(column) for column in columns], len(value))
 
 
 def pack_column(values: Sequence[Any]) -> Column:
@@ -78,12 +99,18 @@ def pack_column(values: Sequence[Any]) -> Column:
         try:
             return kind, array(kind, values).tobytes()
         except OverflowError:
-            return VALUES, list(values)
+            pass
     if kinds == {str}:
         text = _BREAK.join(values)
         if text.count(_BREAK) == len(values) - 1:
             return TEXTS, text
     return VALUES, list(values)
+
+
+def _length(kind: str, content: Any) -> int:
+    if kind == TEXTS:
+        return int(content.count(_BREAK)) + 1
+    return len(content) if kind == VALUES else len(content) // _NUMBER if len(content) % _NUMBER == 0 else -1
 
 
 def _unpacked(kind: str, content: Any) -> list[Any]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ot_kernel.rows import Column, Rows
 
 MAX_DEPTH = 100
+MANY = 5_000  # values, from which on rows travel by column
 MAX_DRAINED = 10_000
 MAX_NUMBER = 2**15  # hexadecimal or decimal digits: what is done with more takes time by the square of that
 MAX_COLLISIONS = 1_000  # of small numbers: the powers of two share 61 hashes
@@ -485,39 +486,48 @@ def accept_names(kind: type[str]) -> None:
     _NAMES.add(kind)
 
 
-def by_column(value: object) -> object:
-    """Return a long list of similar dicts as rows by column, which travel faster, and anything else as it is."""
-    if type(value) is not list or not value or type(value[0]) is not dict:
+def by_column(value: Any) -> Any:
+    """Return a long list of similar dicts or lists as rows by column, which travel faster, anything else as it is."""
+    if type(value) is not list or not value or type(value[0]) not in (dict, list):
         return value
-    return importlib.import_module("ot_kernel.rows").pack_rows(value) or value
+    many = len(value) * len(value[0]) >= MANY
+    return (many and importlib.import_module("ot_kernel.rows").pack_rows(value)) or value
 
 
 def accept_rows() -> None:
-    """Decode rows that were kept by column from now on. The sender must be trusted: few bytes become many values."""
-    _DECODERS["rows"] = decode_rows
+    """Make lists of rows by column from now on. The sender must be trusted: few bytes become many values."""
+    _DECODERS["rows"] = lambda content: _decode_rows(content).to_list()
 
 
-def decode_rows(content: tuple[list[str], list[tuple[str, Any]], int], most: int | None = None) -> list[Value]:
-    """Decode rows that were kept by column; raises ValueError for more than `most` values, where the sender may lie."""
+def decode_fields(value: object) -> Value:
+    """Build a value as `decode` does, but leave the fields of it, or arguments, that are rows by column as such."""
+    if type(value) is not dict or "$" in value:
+        return decode(value)
+    return {name: decode_field(item) for name, item in value.items()}
+
+
+def decode_field(item: object) -> Value:
+    """Build a value, or leave it as rows by column if it is that; raises ValueError."""
+    if type(item) is not dict or item.get("$") != "rows":
+        return decode(item)
+    try:
+        return _decode_rows(item["v"])
+    except (KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise ValueError(f"not a tagged value: {error}") from error
+
+
+def _decode_rows(content: tuple[list[str] | None, list[tuple[str, Any]], int]) -> Rows:
     names, columns, count = content
-    if most is not None:
-        _check_rows(names, columns, count, most)
-    decoded: list[Column] = [(kind, _decode_column(kind, column)) for kind, column in columns]
-    rows: list[Value] = importlib.import_module("ot_kernel.rows").Rows(names, decoded, count).to_list()
+    checked = None if names is None else [*map(_text, names)]
+    decoded: list[Column] = [(kind, _COLUMNS[kind](column)) for kind, column in columns]
+    rows: Rows = importlib.import_module("ot_kernel.rows").Rows(checked, decoded, count)
+    rows.check()
     return rows
 
 
-def _check_rows(names: list[str], columns: list[tuple[str, Any]], count: int, most: int) -> None:
-    """Raise ValueError before what would become many more values than it says: a line break in a text is one."""
-    if type(count) is not int or len({*map(_text, names)}) != len(columns) or not 0 <= count * len(names) <= most:
-        raise ValueError(f"rows of more than {most:,} values, or without a name for each")
-    for kind, content in columns:
-        size = len(content) if kind == "v" else content.count("\n") + 1 if kind == "s" else len(content) // 11
-        if size > count:
-            raise ValueError("columns of different lengths")
-
-
-def _decode_column(kind: str, content: Any) -> bytes | str | list[object]:
-    if kind == "v":
-        return [_decode(item) for item in content]
-    return content if kind == "s" else base64.b64decode(content)
+_COLUMNS: dict[str, Callable[[Any], bytes | str | list[object]]] = {
+    "q": base64.b64decode,
+    "d": base64.b64decode,
+    "s": _text,
+    "v": lambda content: [_decode(item) for item in content],
+}

@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 from ot.context import current
 from ot.effects import best_first, reads
 from ot.errors import ToolError
-from ot.values import Arguments
+from ot.values import Arguments, takes_rows
 from ot_packs.db.database import MOST_ROWS, Database, find_database, most_bytes
 from ot_packs.db.session import CsvReading
 from ot_packs.limits import as_number
@@ -199,7 +199,7 @@ async def query(  # noqa: PLR0913 - the last two are for files that do not say w
     database = replace(await find_database(connection, path, write=write), reading=reading)
     if write:
         await _ask(database, "Execute this statement on the database?", {"sql": sql, "params": params})
-    return await database.rows("query", QueryRows, sql=sql, params=params, limit=limit, offset=offset, size=size)
+    return await database.call("query", QueryRows, sql=sql, params=params, limit=limit, offset=offset, size=size)
 
 
 @reads
@@ -224,7 +224,7 @@ async def sample(
     limit = _checked(limit)
     size = most_bytes()
     database = await find_database(connection, path)
-    return await database.rows("sample", QueryRows, table=table, limit=limit, size=size)
+    return await database.call("sample", QueryRows, table=table, limit=limit, size=size)
 
 
 @reads
@@ -253,6 +253,7 @@ async def explain(
     return {"engine": database.engine, "plan": await database.call("explain", str, sql=sql, params=params)}
 
 
+@takes_rows
 async def load(
     *, table: str, rows: list[dict[str, Any]], connection: str | None = None, path: str | None = None
 ) -> Loaded:

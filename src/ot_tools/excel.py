@@ -12,6 +12,7 @@ from typing import Any, TypedDict
 from ot.context import current
 from ot.effects import idempotent, reads
 from ot.isolate import isolated
+from ot.values import Rows, by_column
 from ot_packs import excel as workbooks
 from ot_packs.limits import as_number
 
@@ -193,9 +194,12 @@ def read(
     window = workbooks.read_window(
         workbooks.Workbook(Path(path)).sheet(sheet), range, header=header, limit=limit, offset=offset
     )
-    if not header:
-        return window
-    return {**window, "rows": [dict(zip(window["columns"], row, strict=True)) for row in window["rows"]]}
+    rows = by_column(window["rows"])
+    if isinstance(rows, Rows):
+        rows.names = window["columns"] if header else None
+    elif header:
+        rows = [dict(zip(window["columns"], row, strict=True)) for row in rows]
+    return {**window, "rows": rows}
 
 
 @isolated(reads=["{path}"])

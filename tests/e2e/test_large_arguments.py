@@ -13,7 +13,7 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.parametrize(
-    ("value", "said"), [('"x" * 17_000_000', "have 17.0 MB"), ("[[1, 2]] * 300_000", "more than 500,000 values")]
+    ("value", "said"), [('"x" * 17_000_000', "have 17.0 MB"), ("[(1, 2)] * 300_000", "more than 500,000 values")]
 )
 async def test_arguments_that_are_too_large_are_an_error_of_their_call(tmp_path: Path, value: str, said: str) -> None:
     async with open_engine(tmp_path) as app:
@@ -33,16 +33,28 @@ except ValueError as error:
     assert "true" in text
 
 
-async def test_many_rows_go_into_a_table_as_they_are(tmp_path: Path) -> None:
+async def test_many_rows_go_into_tables_and_sheets_and_come_back_as_they_are(tmp_path: Path) -> None:
     async with open_engine(tmp_path) as app:
         answer = await app.runner.run(
             """
-rows = [{"id": i, "name": f"näme {i}", "price": i / 7, "gap": None if i % 2 else "a\\nb", "doc": {"n": i}} for i in range(5_000)]
-loaded = db.load(path="many.db", table="many", rows=rows)
-kept = db.query(path="many.db", sql="SELECT * FROM many ORDER BY id", limit=None)["rows"]
-(loaded["rows"], kept == rows)
+rows = [{"id": i, "name": f"näme {i}", "price": i / 8, "gap": None if i % 2 else "a\\nb"} for i in range(1_500)]
+odd = [{**row, "doc": {"n": row["id"]}} for row in rows]
+mixed = [{**row, "mix": [True, 1, "x"][row["id"] % 3]} for row in rows]
+kept = []
+for path in ("many.db", "many.duckdb"):
+    assert db.load(path=path, table="many", rows=odd)["rows"] == 1_500
+    kept.append(db.query(path=path, sql="SELECT * FROM many ORDER BY id", limit=None)["rows"] == odd)
+    db.load(path=path, table="mixed", rows=mixed)
+    found = db.query(path=path, sql="SELECT mix FROM mixed ORDER BY id LIMIT 3")["rows"]
+    kept.append([row["mix"] for row in found])
+excel.create(path="many.xlsx", sheets=[{"name": "many", "rows": [list(rows[0])]}])
+kept.append(excel.write(path="many.xlsx", rows=[list(row.values()) for row in rows])["cells"])
+kept.append(excel.read(path="many.xlsx", limit=None, header=True)["rows"] == rows)
+kept.append(excel.read(path="many.xlsx", limit=None, offset=1)["rows"] == [list(row.values()) for row in rows])
+kept
 """,
             caller=Person().caller,
         )
 
-    assert answer.text == "[5000, true]"
+    assert not answer.is_error, answer.text
+    assert answer.text.replace("\n", " ") == "[true, ['1', '1', x], true, ['true', '1', x], 6000, true, true]"

@@ -22,7 +22,7 @@ from mcp_core.shown_arguments import MOST_SHOWN, WHOLE, show_arguments
 from mcp_core.visible_text import visible
 from ot.clients.caller import YES_OR_NO, Caller, Choice, ClientMemory
 from ot.errors import ConsentError
-from ot.execution.shown_values import describing
+from ot.execution.shown_values import as_shown, describing
 from ot.files.marked_files import MarkedFiles, named_files
 from ot.text.redaction import Redactor
 from ot.values import Arguments
@@ -176,9 +176,8 @@ class Consent:
 
     def _word(self, subject: Subject, beside: _FilesBeside, room: int) -> list[str]:
         """Word one call as lines, of which the first is the tool, or the question of a tool that asks by itself."""
-        shown = show_arguments(
-            self._redactor.value(subject.arguments), describing(beside.keep), room=max(room, subject.room)
-        )
+        arguments = {name: as_shown(value) for name, value in self._redactor.value(subject.arguments).items()}
+        shown = show_arguments(arguments, describing(beside.keep), room=max(room, subject.room))
         head = subject.question or subject.tool
         lines = [visible(head)[:WHOLE], *(f"  {line}" for line in shown.text.split("\n") if line)]
         if shown.whole:

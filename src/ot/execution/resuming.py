@@ -26,6 +26,7 @@ from ot.errors import (
 )
 from ot.execution.call import Call, PreparedTool, Step
 from ot.execution.wording import builtin_kind, word_error
+from ot.journal.equality import canonical_of
 from ot.journal.journal import RESUME, Journal, word_arguments, word_call
 from ot.journal.recorded import CallOutcome, RecordedCall
 from ot.journal.reuse import JournalledValue, Replay, Reuse, Unknown
@@ -39,7 +40,6 @@ UNJOURNALLED = frozenset({RESUME, "ot.runs", "ot.stop", "ot.wait"})
 """Tools that are about runs themselves: what they said of one is no answer later."""
 
 _NOTHING = b"null"
-_ROWS = b'{"$":"rows"'  # as a kernel sends them; a journal has them as they are
 
 _to_json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
@@ -60,7 +60,7 @@ class RunStep(Step):
         """Return what equal calls have in common; one that was given a file is equal to no other."""
         if any(isinstance(value, FileValue) for value in bound.values()):
             return secrets.token_hex(16)
-        return self._journal.equality.digest(self._tool.definition.name, self._source.digest, encode(bound))
+        return self._journal.equality.digest(self._tool.definition.name, self._source.digest, canonical_of(bound))
 
     def encoded(self, bound: Arguments) -> Encoded:
         """Return arguments as the journal has them: without secrets, and each file by its name."""
@@ -229,9 +229,7 @@ class JournalStep(RunStep):
         """Return the arguments as fields of a line, without secrets: as they came where that will do."""
         fields, sent = self._source.fields, call.sent
         # The kernel's message, which may be any JSON, where it has these arguments in one line.
-        other = (
-            call.positional or self._tool.definition.spellings or b"\n" in sent or len(sent) > INLINE or _ROWS in sent
-        )
+        other = call.positional or self._tool.definition.spellings or b"\n" in sent or len(sent) > INLINE
         if sent and not other and all(map(operator.is_, bound.values(), call.arguments.values())):
             text = sent.decode("utf-8", "surrogateescape") if self._redactor.active else ""
             if not text or self._redactor.text(text) == text:

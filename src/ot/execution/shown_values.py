@@ -7,16 +7,22 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 from hashlib import sha256
 
-from mcp_core.shown_arguments import Describe, with_visible_texts
+from mcp_core.shown_arguments import Describe, ShownRows, with_visible_texts
 from mcp_core.visible_text import visible
 from ot.tasks.large_values import FileValue
-from ot.values import OpaqueValue, Resource, Rows
+from ot.values import MANY, OpaqueValue, Resource, Rows, by_column
 from ot_kernel import values
 
 _MOST_BYTES = 100  # that are shown as they are
 
 Keep = Callable[[bytes], str]
 """Puts bytes into a file while the question is open, and returns its place."""
+
+
+def as_shown(value: object) -> object:
+    """Return many rows as they are shown by column, few of them as a list, and any other argument as it is."""
+    rows = by_column(value.to_list() if isinstance(value, Rows) and len(value) < MANY else value)
+    return ShownRows(rows.names, rows.unpacked()) if isinstance(rows, Rows) else rows
 
 
 def describing(keep: Keep) -> Describe:

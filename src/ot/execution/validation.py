@@ -15,7 +15,7 @@ from ot.execution.problems import word_problems
 from ot.registry.definitions import ToolDefinition
 from ot.registry.schema_copy import names_in
 from ot.tasks.large_values import MOST, aside_if_large
-from ot.values import PLAIN, Arguments, ToolValue
+from ot.values import PLAIN, Arguments, Rows, ToolValue
 
 
 def fit(value: ToolValue, schema: Schema) -> ToolValue:
@@ -51,6 +51,13 @@ def _takes_any_fields(schema: Schema) -> bool:
     return schema.get("type") == "object" and not schema.get("properties") and not (isinstance(rest, dict) and rest)
 
 
+def _takes_any_rows(schema: Schema, row: str) -> bool:
+    """True if a schema that is checked says no more about rows than what they are, so that one stands for all."""
+    if schema.get("type") == "array" or not schema:
+        return schema.keys() <= {"type", "items"} and schema.get("items", {}) in ({}, {"type": row})
+    return any(_takes_any_rows(mapping_of(branch), row) for branch in list_of(schema.get("anyOf")))
+
+
 def _fit_fields(value: Mapping[str, ToolValue], schema: Schema) -> Arguments:
     branch = _branch(schema, "object")
     if branch is None or all(type(item) in PLAIN for item in value.values()):
@@ -73,6 +80,7 @@ def _branch(schema: Schema, kind: str) -> Schema | None:
 
 
 _PROBLEM_LIMIT = 20
+_MOST_EXPLAINED = 1_000  # items of a list: to word what is wrong with many takes long, and few are told
 
 
 class ArgumentStep(Step):
@@ -107,14 +115,26 @@ class ArgumentStep(Step):
         if self._definition.spellings:
             keywords = self._by_own_names(keywords)
         arguments = self._bind_positional(positional, keywords) if positional else dict(keywords)
+        by_column: dict[str, ToolValue] = {}
         for name, value in arguments.items():
             if type(value) not in PLAIN:
-                arguments[name] = fit(value, mapping_of(self._fields.get(name)))
+                arguments[name] = self._fit(name, value, by_column)
         try:
             self._accept(arguments)
         except (ValueError, TypeError) as error:
             self._refuse(self._problems(arguments) or [f"the arguments{str(error).removeprefix('data')}"])
-        return arguments
+        return arguments | by_column if by_column else arguments
+
+    def _fit(self, name: str, value: ToolValue, by_column: dict[str, ToolValue]) -> ToolValue:
+        """Make a value fit; rows that the tool takes `by_column` are put there, and one row stands for all of them."""
+        schema = mapping_of(self._fields.get(name))
+        if type(value) is not Rows:
+            return fit(value, schema)
+        row: ToolValue = [] if value.names is None else {}
+        if not (self._definition.takes_rows and _takes_any_rows(schema, "array" if row == [] else "object")):
+            return fit(value.to_list(), schema)
+        by_column[name] = value
+        return [row]
 
     def _by_own_names(self, keywords: Arguments) -> dict[str, ToolValue]:
         """Keywords as the server knows them, whichever of its two spellings each was given in."""
@@ -129,7 +149,7 @@ class ArgumentStep(Step):
         names = self._names
         variadic = self._definition.variadic
         if variadic is not None:
-            return {variadic: list(positional), **keywords}
+            return {variadic: [each.to_list() if type(each) is Rows else each for each in positional], **keywords}
         if len(positional) > len(names):
             self._refuse([f"{len(positional)} positional arguments given, it takes at most {len(names)}"])
         arguments = dict(zip(names, positional, strict=False))
@@ -143,7 +163,11 @@ class ArgumentStep(Step):
         problems = [f"{self._definition.shown_name(name)} is missing" for name in required if name not in arguments]
         if self._schema.get("additionalProperties") is False:
             problems += [f"{name!s} is not a parameter" for name in arguments if name not in self._fields]
-        known = {name: value for name, value in arguments.items() if name in self._fields}
+        known = {
+            name: value[:_MOST_EXPLAINED] if type(value) is list else value
+            for name, value in arguments.items()
+            if name in self._fields
+        }
         if self._explain is None:
             self._explain = compile_check({"type": "object", "properties": {**self._fields}}, fast_fail=False)
         try:

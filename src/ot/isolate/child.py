@@ -22,9 +22,9 @@ from ot.context import CallContext, OwnQuestion, Part, set_current
 from ot.errors import ToolError
 from ot.isolate.frames import CONNECTION_VARIABLE, mark, read_frame, write_frame
 from ot.registry.pack_module import import_module
-from ot.values import Arguments, ToolValue
+from ot.values import TAKES_ROWS, Arguments, ToolValue, expanded
 from ot_guardian import Ledger, adopt_orphans, divide, end_with_parent
-from ot_kernel.values import UnsupportedValueError, accept_rows
+from ot_kernel.values import UnsupportedValueError
 from ot_sdk.failures import builtin_name, innermost, is_network_failure, message_of
 
 if TYPE_CHECKING:
@@ -98,7 +98,6 @@ class ChildDoor:
 def main(memory: int, ledger: Ledger, guarded: int) -> None:
     """Carry out calls; `memory` is the bytes of data it may hold, `guarded` ends when the guardian is there."""
     requests, replies = _take_streams()
-    accept_rows()
     os.read(guarded, 1)
     os.close(guarded)
     adopt_orphans()
@@ -164,7 +163,8 @@ def _carry_out(call: HelperCall) -> object:
     if call["context"] is not None:
         set_current(CallContext(call["context"]["tool"], ChildDoor(call["context"])))
     function = getattr(import_module(call["module"]), call["function"])
-    value = function(**call["arguments"])
+    given = call["arguments"]
+    value = function(**given if getattr(function, TAKES_ROWS, False) else expanded(given))
     if not inspect.iscoroutine(value):
         return value
     import asyncio  # noqa: PLC0415 - most helpers have no need of it

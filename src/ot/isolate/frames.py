@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Mapping
 from typing import Any, BinaryIO, NamedTuple, TypedDict
@@ -70,7 +71,16 @@ def read_frame(stream: BinaryIO) -> Any:
     header = stream.read(_HEADER.size)
     if len(header) < _HEADER.size:
         return None
-    return values.loads(stream.read(_HEADER.unpack(header)[1]))
+    return read_message(stream.read(_HEADER.unpack(header)[1]))
+
+
+def read_message(payload: bytes) -> Any:
+    """Read a message; rows by column among arguments, or in fields of a value, stay as they are. Raises ValueError."""
+    try:
+        message = json.loads(payload)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    return {name: values.decode_fields(item) for name, item in message.items()} if type(message) is dict else None
 
 
 class FrameBuffer:

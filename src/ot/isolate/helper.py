@@ -23,7 +23,15 @@ from anyio import to_thread
 
 from mcp_core.quick_dataclass import dataclass
 from ot.isolate.connection import ConnectionTarget, open_connection
-from ot.isolate.frames import CONNECTION_VARIABLE, CallRequest, Frame, FrameBuffer, FrameError, write_frame
+from ot.isolate.frames import (
+    CONNECTION_VARIABLE,
+    CallRequest,
+    Frame,
+    FrameBuffer,
+    FrameError,
+    read_message,
+    write_frame,
+)
 from ot.processes.guarded_process import GuardedProcess, start_guarded
 from ot.processes.standby import CannotForkError, Standby
 from ot.registry.definitions import Libraries
@@ -32,7 +40,6 @@ from ot_confinement.confine import Confine
 from ot_guardian.bounds import new_folder_name
 from ot_guardian.guardian import STANDBY
 from ot_guardian.processes import plain_environment
-from ot_kernel import values
 
 _MAIN = str(Path(__file__).with_name("__main__.py"))
 _PACKAGES = str(Path(__file__).parent.parent.parent)
@@ -98,7 +105,7 @@ class Helper:
         self._process.write(frame)
         self.has_children, payload = await self._answer
         large = len(payload) > _DECODE_ON_THREAD
-        answer = await to_thread.run_sync(values.loads, payload) if large else values.loads(payload)
+        answer = await to_thread.run_sync(read_message, payload) if large else read_message(payload)
         if not isinstance(answer, dict):
             raise HelperEndedError("its answer was not an object")
         return answer

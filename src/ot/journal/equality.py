@@ -12,10 +12,13 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
+from operator import itemgetter
 from typing import NamedTuple
 
+from mcp_core.json_types import list_of
 from ot.registry.definitions import PROXY, ToolDefinition
-from ot_kernel.values import Encoded, decode, encode
+from ot.values import Arguments, Rows
+from ot_kernel.values import Encoded, decode_fields, encode
 
 _UNORDERED = frozenset({"set", "frozenset", "dict"})
 _TAG = '"$":'
@@ -29,9 +32,9 @@ class Equality:
     def __init__(self, load_key: Callable[[], bytes]) -> None:
         self._load_key = load_key
 
-    def digest(self, tool: str, source: str, arguments: Encoded) -> str:
-        """Return the digest of a call with these encoded arguments; raises OSError where there is no key."""
-        call = f"{tool}\n{source}\n{canonical(arguments)}".encode("ascii", "backslashreplace")
+    def digest(self, tool: str, source: str, arguments: str) -> str:
+        """Return the digest of a call with these arguments in canonical form; raises OSError where there is no key."""
+        call = f"{tool}\n{source}\n{arguments}".encode("ascii", "backslashreplace")
         return hmac.digest(self._key, call, "sha256").hex()[:32]
 
     @cached_property
@@ -65,18 +68,31 @@ class Sources:
 
 
 def canonical(arguments: Encoded) -> str:
-    """Return encoded arguments as text that is the same for equal ones."""
+    """Return encoded arguments, from wherever they come, as text that is the same for equal ones."""
     text = _to_json(arguments)
-    return _to_json(_ordered(encode(decode(arguments)))) if _TAG in text else text
+    return _to_json(_ordered(encode(decode_fields(arguments)))) if _TAG in text else text
+
+
+def canonical_of(arguments: Arguments) -> str:
+    """Return the same for arguments that are not encoded."""
+    encoded = encode(arguments)
+    if any(type(value) is Rows for value in arguments.values()):  # too long to be written twice
+        return _to_json(_ordered(encoded))
+    text = _to_json(encoded)
+    return _to_json(_ordered(encoded)) if _TAG in text else text
 
 
 def _ordered(encoded: Encoded) -> Encoded:
-    """Put members of sets, and keys that are not text, into one order; what JSON calls an object is sorted anyway."""
+    """Put members of sets, and names that are not keys of JSON, into one order; keys of JSON are sorted anyway."""
     if isinstance(encoded, list):
         return [_ordered(item) for item in encoded]
     if not isinstance(encoded, dict):
         return encoded
     members = encoded.get("v")
+    if encoded.get("$") == "rows" and isinstance(members, list) and isinstance(members[0], list):
+        names, columns, count = members
+        pairs = sorted(zip(list_of(names), list_of(columns), strict=True), key=itemgetter(0))
+        return {"$": "rows", "v": [[[name, *map(_ordered, list_of(column))] for name, column in pairs], count]}
     if encoded.get("$") in _UNORDERED and isinstance(members, list):
         return {"$": encoded["$"], "v": sorted(map(_ordered, members), key=_to_json)}
     return {key: _ordered(item) for key, item in encoded.items()}

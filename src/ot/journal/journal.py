@@ -37,7 +37,7 @@ from ot.store.owner import Owner
 from ot.store.parts import JournalStore, begin_line
 from ot.tasks.owned_tasks import soon
 from ot.text.redaction import Redactor
-from ot_kernel.values import Encoded
+from ot_kernel.values import Encoded, decode_field
 
 RESUME = "ot.resume"
 _RUNS = 4  # that the journal has room for, however large they are
@@ -212,6 +212,8 @@ def word_arguments(arguments: Encoded) -> str:
 
 
 def _brief(value: object) -> str:
+    if isinstance(value, dict) and value.get("$") == "rows":
+        value = repr(decode_field(value))
     text = json.dumps(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 from mcp_core.json_types import Json, JsonObject, list_of, mapping_of
 from mcp_core.quick_dataclass import dataclass
 from ot.effects import Effect
-from ot.journal.equality import Equality
+from ot.journal.equality import Equality, canonical
 from ot.store.forms import UnknownFormError, check_form
 from ot.store.parts import Place
 from ot_kernel.values import Encoded
@@ -196,7 +196,7 @@ def _take(line: JsonObject, reading: _Reading, equality: Equality) -> None:
 
 def _call_of(line: JsonObject, equality: Equality) -> RecordedCall:
     arguments = mapping_of(line["sent"])["kwargs"] if "sent" in line else line.get("arguments")
-    digest = line.get("digest") or equality.digest(_text(line["tool"]), _text(line["source"]), arguments)
+    digest = line.get("digest") or equality.digest(_text(line["tool"]), _text(line["source"]), canonical(arguments))
     return _begun(line, _text(digest), arguments)
 
 

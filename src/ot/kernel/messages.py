@@ -12,10 +12,11 @@ import json
 import json.decoder
 import json.scanner
 
-from ot_kernel.values import Value, decode, decode_rows
+from ot_kernel.rows import Rows
+from ot_kernel.values import Value, decode_field
 from ot_kernel.wire import MAX_ITEMS, Message, WireError, count_items, unpack
 
-MAX_ROW_VALUES = 1_000_000  # of rows that came by column: these take a tenth of the time
+MAX_ROW_VALUES = 1_000_000  # of rows by column, which a tool may want as a list: that takes a tenth of the time
 MAX_DIGITS = 64  # of an integer; the vocabulary of values writes large ones in another way
 MANY_NAMES = 250_000
 _ITEM = 64  # bytes that the smallest of values takes, once it is read
@@ -24,20 +25,16 @@ _ITEM = 64  # bytes that the smallest of values takes, once it is read
 def weigh(message: Message, payload: bytes) -> int:
     """Return about how many bytes a large message takes, as it came and as it was read."""
     given = (*message.get("args", ()), *message.get("kwargs", {}).values())
-    rows = sum(
-        len(value) * len(value[0]) for value in given if type(value) is list and value and type(value[0]) is dict
-    )
+    rows = sum(value.count * len(value.columns) for value in given if type(value) is Rows)
     return len(payload) + _ITEM * max(count_items(payload), rows)
 
 
 def decode_argument(item: object) -> Value:
-    """Decode an argument of a call, which may be rows by column; raises ValueError for what is no value."""
-    if type(item) is not dict or item.get("$") != "rows":
-        return decode(item)
-    try:
-        return decode_rows(item["v"], MAX_ROW_VALUES)
-    except (KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise ValueError(f"not a tagged value: {error}") from error
+    """Decode an argument of a call, and leave rows by column as they are; raises ValueError for what is no value."""
+    value = decode_field(item)
+    if type(value) is Rows and value.count * len(value.columns) > MAX_ROW_VALUES:
+        raise ValueError(f"rows of more than {MAX_ROW_VALUES:,} values")
+    return value
 
 
 def read_large(payload: bytes) -> Message:

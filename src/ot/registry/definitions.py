@@ -95,6 +95,7 @@ class ToolDefinition:
     declared: Effect = Effect.UNKNOWN  # by its pack's file, or by its server: of that one it is a hint
     known_to_read: bool = False  # the person says so
     best_first: bool = False  # what it gives is ordered by how well it fits: the first few are what is asked for
+    takes_rows: bool = False  # by column, as they travel
     touches: Touches = Touches()  # an isolated tool
     plain_signature: str = ""  # the signature as Python writes it, where the one that is shown says more
     open_result: str | None = None  # the result in its signature, where that leaves open what comes back

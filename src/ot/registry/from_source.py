@@ -39,6 +39,7 @@ _EFFECTS = {
 """The decorators that declare an effect, by their full names."""
 
 _BEST_FIRST = frozenset({"ot.effects.best_first", "ot_sdk.best_first"})
+_TAKES_ROWS = "ot.values.takes_rows"
 
 
 def read_pack(file: Path, *, name: str | None = None, cancellation: Cancellation | None = None) -> PackDefinition:
@@ -154,6 +155,8 @@ class _PackReader:
         if node.args.vararg and node.args.args:
             raise PackLoadError(self._file, f"{node.name} has parameters before *{node.args.vararg.arg}", node.lineno)
         docs = parse_docstring(ast.get_docstring(node))
+        decorators = set(map(self._full_name, node.decorator_list))
+        cancellation = self._cancellation or _cancellation(node)
         parameters = list(list_parameters(node.args))
         name = f"{self.pack}.{node.name}"
         signature = _signature(name, parameters, node.returns, self._annotate)
@@ -163,14 +166,16 @@ class _PackReader:
             description=docs.summary or signature,
             parameters=self._object_schema(parameters, docs),
             signature=signature,
-            cancellation=self._cancellation or _cancellation(node),
+            cancellation=cancellation,
             file=self._file,
             docs=docs,
             timeout=self._timeout,
             secrets=self._secrets,
             variadic=next((p.node.arg for p in parameters if p.kind == "*"), None),
             declared=self._effect(node),
-            best_first=any(self._full_name(decorator) in _BEST_FIRST for decorator in node.decorator_list),
+            best_first=not decorators.isdisjoint(_BEST_FIRST),
+            # A helper process makes lists of them itself.
+            takes_rows=_TAKES_ROWS in decorators or cancellation is Cancellation.ISOLATED,
             touches=self._touches(node, [parameter.node.arg for parameter in parameters]),
             plain_signature=plain if plain != signature else "",
             open_result=self._open_result(node.returns),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import PurePath
 
 from mcp_core.json_types import Json
+from ot.values import Rows
 
 TEXT_LIMIT = 200
 _SHORT_TEXT = 60
@@ -102,7 +103,7 @@ def _outline(value: object) -> str:
         return f"<{len(value)} characters>"
     if isinstance(value, (bytes, bytearray)):
         return f"<{len(value)} bytes>"
-    if isinstance(value, (Mapping, list, tuple, set, frozenset)):
+    if isinstance(value, (Mapping, list, tuple, set, frozenset, Rows)):
         return f"<{len(value)} items>"
     return "None" if value is None else f"<{type(value).__name__}>"
 

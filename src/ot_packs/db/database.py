@@ -23,9 +23,8 @@ from ot.files.allowed_files import AllowedFiles, allowed_files
 from ot.isolate.connection import ConnectionLostError, ConnectionTarget
 from ot.isolate.host import IsolateHost
 from ot.registry.definitions import Libraries, Touches
-from ot.values import Rows
 from ot_packs.db.addresses import FileAddress, OtherAddress, ServerAddress, dialect_of, find_connection
-from ot_packs.db.session import AS_GUESSED, CsvReading, GivenRows
+from ot_packs.db.session import AS_GUESSED, CsvReading
 from ot_packs.db.written_file import READ_BY_DUCKDB, WrittenFile
 from ot_packs.helper_results import Result, as_declared
 
@@ -68,14 +67,6 @@ class Database:
         except anyio.get_cancelled_exc_class():
             await self._stop(token)
             raise
-
-    async def rows(self, function: str, result: type[Result], **arguments: object) -> Result:
-        """Call a function that returns rows; many of them stay by column until they are in a run, as a list."""
-        given = await self.call(function, GivenRows, **arguments)
-        found = {name: value for name, value in given.items() if name not in ("packed", "count")}
-        if given["packed"]:
-            found["rows"] = Rows(given["columns"], given["packed"], given["count"])
-        return as_declared(found, result)
 
     async def _run(self, function: str, token: str, arguments: Mapping[str, object]) -> object:
         target = self.describe(token, min(current().remaining(), 1e6))

@@ -9,7 +9,11 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 import duckdb
 
@@ -17,6 +21,7 @@ from ot.errors import ToolError
 from ot_packs.db.session import (
     AS_GUESSED,
     Column,
+    Columns,
     CsvReading,
     ForeignKey,
     Limits,
@@ -26,6 +31,7 @@ from ot_packs.db.session import (
     Table,
     collected,
     converted,
+    in_64_bits,
     read_json,
     unique,
     write_json,
@@ -48,8 +54,9 @@ _READERS = {
     ".csv": _CSV, ".tsv": _CSV, ".parquet": "read_parquet", ".json": "read_json", ".jsonl": "read_json",
     ".ndjson": "read_json",
 }  # fmt: skip
-_COMPRESSED = (".gz", ".zst")
 _ROWS_AT_ONCE = 200
+_PLAIN = frozenset({bool, str, bytes, date, timedelta, UUID})
+_COMPRESSED = (".gz", ".zst")
 
 
 @contextmanager
@@ -217,23 +224,52 @@ class DuckdbSession(Session):
             foreign_keys=foreign,
         )
 
-    def insert(self, target: str, columns: list[str], rows: Sequence[Row], *, create: str) -> None:
-        names = ", ".join(map(self.quote, columns))
-        line = f"({', '.join('?' * len(columns))})"
+    def insert(self, target: str, columns: Columns, *, create: str) -> None:
+        names = [self.quote(column) for column in columns]
+        insert = f"INSERT INTO {target} ({', '.join(names)})"
+        stored = [_storable(values) for values in columns.values()]
         self._connection.begin()
         if create:
             self._connection.execute(create)
+        if all(_are_alike(values, new=bool(create)) for values in stored):
+            # A column as one parameter: a parameter for each value takes twenty times as long. Errors name it.
+            columns_as_rows = ", ".join(f"unnest(?) AS {name}" for name in names)
+            self._connection.execute(f"{insert} SELECT * FROM (SELECT {columns_as_rows})", stored)
+        else:
+            self._insert_rows(insert, list(zip(*stored, strict=True)))
+        self._commit()
+
+    def _insert_rows(self, insert: str, rows: list[Row]) -> None:
+        line = f"({', '.join('?' * len(rows[0]))})"
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             chunk = rows[start : start + _ROWS_AT_ONCE]
-            lines = ", ".join([line] * len(chunk))
-            values = [write_json(value) if isinstance(value, dict | list) else value for row in chunk for value in row]
-            self._connection.execute(f"INSERT INTO {target} ({names}) VALUES {lines}", values)
-        self._commit()
+            values = [value for row in chunk for value in row]
+            self._connection.execute(f"{insert} VALUES {', '.join([line] * len(chunk))}", values)
 
     def _commit(self) -> None:
         """Put what was changed into the file now: there is no log, and closing would not say what went wrong."""
         self._connection.commit()
         self._connection.execute("FORCE CHECKPOINT")
+
+
+def _storable(values: Sequence[object]) -> list[Any]:
+    kinds = set(map(type, values)) - {type(None)}
+    if not kinds.isdisjoint((dict, list)):
+        return [write_json(value) if isinstance(value, dict | list) else value for value in values]
+    numbers: list[Any] = list(values)
+    if kinds == {Decimal} and all(number is None or number.is_finite() for number in numbers):
+        return [None if number is None else format(number, "f") for number in numbers]  # else all get one scale
+    return numbers
+
+
+def _are_alike(values: list[Any], *, new: bool) -> bool:
+    """True if DuckDB takes all values of a column for the same type; in one list it changes others to fit together."""
+    kinds = set(map(type, values)) - {type(None)}
+    if kinds == {int}:
+        return in_64_bits([value for value in values if value is not None])
+    if kinds == {datetime}:
+        return len({value.tzinfo is None for value in values if value is not None}) == 1
+    return kinds <= ({int, float} if new else {float}) or (len(kinds) == 1 and kinds <= _PLAIN)
 
 
 def _collected(cursor: duckdb.DuckDBPyConnection, limits: Limits) -> StatementRows:

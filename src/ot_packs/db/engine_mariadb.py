@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, time
@@ -20,8 +20,8 @@ from ot.errors import ToolError
 from ot_packs.db.addresses import OFF, ServerAddress, trusting
 from ot_packs.db.session import (
     Column,
+    Columns,
     Limits,
-    Row,
     ServerSession,
     StatementRows,
     Table,
@@ -168,8 +168,9 @@ class MariadbSession(ServerSession):
     def quote(self, name: str) -> str:
         return "`" + name.replace("`", "``") + "`"
 
-    def insert(self, target: str, columns: list[str], rows: Sequence[Row], *, create: str) -> None:
+    def insert(self, target: str, columns: Columns, *, create: str) -> None:
         names = ", ".join(map(self.quote, columns))
+        rows = list(zip(*columns.values(), strict=True))
         with _worded():
             if create:
                 self.execute(create)  # which commits by itself

@@ -23,7 +23,7 @@ from sqlalchemy.pool import StaticPool
 from ot.errors import ToolError
 from ot.isolate.connection import take_connection
 from ot.isolate.frames import CONNECTION_VARIABLE
-from ot_packs.db.session import Column, ForeignKey, Limits, Row, ServerSession, StatementRows, Table, collect
+from ot_packs.db.session import Column, Columns, ForeignKey, Limits, Row, ServerSession, StatementRows, Table, collect
 from ot_packs.db.statements import Params, Statement
 
 
@@ -153,13 +153,13 @@ class OtherSession(ServerSession):
     def quote(self, name: str) -> str:
         return str(self._connection.dialect.identifier_preparer.quote_identifier(name))
 
-    def insert(self, target: str, columns: list[str], rows: Sequence[Row], *, create: str) -> None:
+    def insert(self, target: str, columns: Columns, *, create: str) -> None:
         if create:
             raise ToolError(f"a table of {self._name} is not made here; make it with db.query(..., write=True) first")
         names = [f"ot_{number}" for number in range(len(columns))]
         quoted = _escaped(f"{target} ({', '.join(map(self.quote, columns))})")
         text = sqlalchemy.text(f"INSERT INTO {quoted} VALUES ({', '.join(f':{name}' for name in names)})")
-        lines = [dict(zip(names, row, strict=True)) for row in rows]
+        lines = [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         with self._transaction(readonly=False):
             self._connection.execute(text, lines)
 

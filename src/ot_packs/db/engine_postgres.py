@@ -22,6 +22,7 @@ from ot_packs.db.known_names import FUNCTIONS
 from ot_packs.db.reading import attribute_names
 from ot_packs.db.session import (
     Column,
+    Columns,
     ForeignKey,
     Limits,
     Row,
@@ -189,12 +190,13 @@ class PostgresSession(ServerSession):
             indexes=[list(names) for (names,) in indexes],
         )
 
-    def insert(self, target: str, columns: list[str], rows: Sequence[Row], *, create: str) -> None:
+    def insert(self, target: str, columns: Columns, *, create: str) -> None:
         names = ", ".join(map(self.quote, columns))
         places = ", ".join(f"${number}" for number in range(1, len(columns) + 1))
         with self._transaction(readonly=False):
             if create:
                 self._run(self._connection.execute(create))
+            rows = zip(*columns.values(), strict=True)
             self._run(self._connection.executemany(f"INSERT INTO {target} ({names}) VALUES ({places})", rows))
 
     def fetch(self, text: str, *values: object) -> list[Any]:

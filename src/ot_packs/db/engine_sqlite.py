@@ -11,21 +11,22 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import isnan
 from pathlib import Path
+from typing import cast
 from urllib.parse import quote as url_quote
 from uuid import UUID
 
 from ot.errors import ToolError
 from ot_packs.db.session import (
     Column,
+    Columns,
     Limits,
-    Row,
     Session,
     StatementRows,
     Table,
     collected,
-    converted,
     group_columns,
     group_keys,
+    in_64_bits,
     number_for,
     read_json,
     write_json,
@@ -128,15 +129,14 @@ class SqliteSession(Session):
             indexes=group_columns(indexes),
         )
 
-    def insert(self, target: str, columns: list[str], rows: Sequence[Row], *, create: str) -> None:
+    def insert(self, target: str, columns: Columns, *, create: str) -> None:
         names = ", ".join(map(self.quote, columns))
         places = ", ".join("?" * len(columns))
-        odd = [place for place, column in enumerate(zip(*rows, strict=True)) if not _is_plain(column)]
-        lines = converted(rows, odd, _storable)
+        stored = [values if _is_plain(values) else list(map(_storable, values)) for values in columns.values()]
         with self._transaction():
             if create:
                 self._connection.execute(create)
-            self._connection.executemany(f"INSERT INTO {target} ({names}) VALUES ({places})", lines)
+            self._connection.executemany(f"INSERT INTO {target} ({names}) VALUES ({places})", zip(*stored, strict=True))
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -153,7 +153,12 @@ class SqliteSession(Session):
 
 def _is_plain(column: Sequence[object]) -> bool:
     """True if SQLite stores all values of a column as they are; most columns need no look at each value."""
-    return set(map(type, column)) <= {type(None), str, bytes}
+    kinds = set(map(type, column))
+    if kinds == {int}:
+        return in_64_bits(cast("Sequence[int]", column))
+    if kinds == {float}:
+        return not any(map(isnan, cast("Sequence[float]", column)))
+    return kinds <= {type(None), str, bytes}
 
 
 def _storable(value: object) -> object:

@@ -17,15 +17,24 @@ from uuid import UUID
 
 from ot.errors import ToolError
 from ot.isolate.connection import take_connection
-from ot.values import pack_column
+from ot.values import MANY, Rows, pack_column, takes_rows
 from ot_packs.db.addresses import server_from
 from ot_packs.db.reading import refuse_denied_functions, require_reading
-from ot_packs.db.session import CsvReading, GivenRows, Limits, ServerSession, Session, StatementRows, Table
+from ot_packs.db.session import (
+    Columns,
+    CsvReading,
+    Limits,
+    ServerSession,
+    Session,
+    StatementRows,
+    Table,
+    in_64_bits,
+)
 from ot_packs.db.statements import Engine, NotReadableError, Params, Statement, read_statement
 
 _MOST_TABLES = 500
-_FEW = 5000  # values
 _NEVER = frozenset({"COPY", "LOAD", "ATTACH", "DETACH", "INSTALL", "EXPORT", "IMPORT", "SET", "PRAGMA", "VACUUM"})
+Given = dict[str, object]
 _SESSIONS: list[ServerSession] = []  # the one on this process's connection, once it is open
 
 
@@ -86,7 +95,7 @@ def _connect(target: Target) -> ServerSession:
     return connect_mariadb(address, take_connection())
 
 
-def query(target: Target, files: list[str], sql: str, params: Params, limit: int, offset: int, size: int) -> GivenRows:
+def query(target: Target, files: list[str], sql: str, params: Params, limit: int, offset: int, size: int) -> Given:
     """Carry out a statement: one that only reads, unless the target is open for writing."""
     statement = read_statement(sql, target["engine"])
     write = target["write"]
@@ -107,7 +116,7 @@ def explain(target: Target, files: list[str], sql: str, params: Params) -> str:
         return session.explain(statement, params)
 
 
-def sample(target: Target, files: list[str], table: str, limit: int, size: int) -> GivenRows:
+def sample(target: Target, files: list[str], table: str, limit: int, size: int) -> Given:
     with open_target(target, files) as session:
         found = _find(session, table)
         cut = f" LIMIT {int(limit) + 1}" if session.dialect in set(Engine) else ""  # others have other words for it
@@ -127,18 +136,25 @@ def schema(target: Target, files: list[str], table: str | None, limit: int) -> d
         return {"tables": [_shown(each) for each in described], "total": len(found)}
 
 
-def load(target: Target, files: list[str], table: str, rows: Sequence[Mapping[str, object]]) -> dict[str, object]:
+@takes_rows
+def load(target: Target, files: list[str], table: str, rows: Sequence[Mapping[str, object]] | Rows) -> Given:
     """Insert rows into a table, which is made if there is none."""
-    columns = list(dict.fromkeys(chain.from_iterable(rows)))
+    columns = _by_column(rows)
     if not columns:
         raise ToolError("there are no rows, or they have no columns; rows are a list of dicts")
     with open_target(target, files) as session:
         found = _find_or_none(session, table)
         new = found or Table(table)
-        create = "" if found else _creation(session, new, columns, rows)
-        lines = [[row.get(column) for column in columns] for row in rows]
-        session.insert(_quoted(session, new), columns, lines, create=create)
-    return {"table": new.full_name, "rows": len(lines), "created": found is None}
+        create = "" if found else _creation(session, new, columns)
+        session.insert(_quoted(session, new), columns, create=create)
+    return {"table": new.full_name, "rows": len(rows), "created": found is None}
+
+
+def _by_column(rows: Sequence[Mapping[str, object]] | Rows) -> Columns:
+    if isinstance(rows, Rows):
+        return dict(zip(rows.names or (), rows.unpacked(), strict=True))
+    names = dict.fromkeys(chain.from_iterable(rows))
+    return {name: [row.get(name) for row in rows] for name in names}
 
 
 def blank(files: list[str]) -> bytes:
@@ -172,18 +188,17 @@ def _require_one_change(statement: Statement) -> None:
 # -- tables and values
 
 
-def _given(rows: StatementRows) -> GivenRows:
+def _given(found: StatementRows) -> Given:
     """Return few rows as they are; of many, looking at every value on its way would take longer than the database."""
-    names = rows.columns
-    many = len(rows.rows) * len(names) > _FEW
+    names, rows = found.columns, found.rows
+    many = len(rows) * len(names) >= MANY
+    packed = Rows(names, [pack_column(column) for column in zip(*rows, strict=True)], len(rows)) if many else None
     return {
         "columns": names,
-        "rows": [] if many else [dict(zip(names, row, strict=True)) for row in rows.rows],
-        "packed": [pack_column(column) for column in zip(*rows.rows, strict=True)] if many else [],
-        "count": len(rows.rows),
-        "more": rows.more,
-        "cut_by": rows.cut_by,
-        "changed": rows.changed,
+        "rows": packed or [dict(zip(names, row, strict=True)) for row in rows],
+        "more": found.more,
+        "cut_by": found.cut_by,
+        "changed": found.changed,
     }
 
 
@@ -215,10 +230,8 @@ def _shown(table: Table) -> dict[str, object]:
     return {**shown, "name": table.full_name}
 
 
-def _creation(session: Session, table: Table, columns: list[str], rows: Sequence[Mapping[str, object]]) -> str:
-    definitions = [
-        f"{session.quote(column)} {_type_of([row.get(column) for row in rows], session.dialect)}" for column in columns
-    ]
+def _creation(session: Session, table: Table, columns: Columns) -> str:
+    definitions = [f"{session.quote(name)} {_type_of(values, session.dialect)}" for name, values in columns.items()]
     return f"CREATE TABLE {_quoted(session, table)} ({', '.join(definitions)})"
 
 
@@ -258,7 +271,7 @@ def _decimal_type(values: list[Decimal], dialect: str) -> str:
 
 def _type_of(values: Sequence[object], dialect: str) -> str:
     """Choose the type of a new column; text where its values differ."""
-    kinds = {type(value) for value in values if value is not None}
+    kinds = set(map(type, values)) - {type(None)}
     if kinds == {int, float}:
         kinds = {float}
     if kinds == {dict, list}:
@@ -267,7 +280,7 @@ def _type_of(values: Sequence[object], dialect: str) -> str:
     zoned = {"postgres": "timestamptz", "duckdb": "TIMESTAMPTZ"}.get(dialect)
     if kind is datetime and zoned and any(isinstance(value, datetime) and value.tzinfo for value in values):
         return zoned
-    if kind is int and any(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in values):
+    if kind is int and not in_64_bits([value for value in values if isinstance(value, int)]):
         kind = Decimal
     if kind is Decimal and dialect in _MOST_DIGITS:
         return _decimal_type([Decimal(str(value)) for value in values if value is not None], dialect)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, runtime_checkable
@@ -23,6 +23,9 @@ _SMALL = frozenset({int, float, bool, type(None)})
 
 Row = Sequence[Any]
 """The values of one row, which pass through unread."""
+
+Columns = Mapping[str, Sequence[Any]]
+"""Values by column, as many in each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +58,6 @@ class CsvReading(TypedDict):
 AS_GUESSED: CsvReading = {"encoding": None, "types": None}
 
 
-class GivenRows(TypedDict):
-    """The rows of a statement on their way out of the helper process: few as dicts, many `packed` by column."""
-
-    columns: list[str]
-    rows: list[dict[str, object]]
-    packed: list[tuple[str, bytes | str | list[object]]]
-    count: int
-    more: bool
-    cut_by: str
-    changed: int | None
-
-
 def collect(columns: Iterable[str], fetch: Callable[[int], Sequence[Row]], limits: Limits) -> StatementRows:
     """Fetch rows in chunks, `fetch(n)` gives at most n of them, until they end or a limit is reached."""
     names = unique(columns)
@@ -96,6 +87,11 @@ def collected(cursor: Any, limits: Limits) -> StatementRows:
     if not cursor.description:
         return StatementRows()
     return collect([column[0] for column in cursor.description], cursor.fetchmany, limits)
+
+
+def in_64_bits(numbers: Sequence[int]) -> bool:
+    """True if all of them are such as databases store."""
+    return not numbers or (min(numbers) >= -(2**63) and max(numbers) < 2**63)
 
 
 def converted(rows: Sequence[Row], places: Sequence[int], convert: Callable[[Any], object]) -> Sequence[Row]:
@@ -269,8 +265,8 @@ class Session(Protocol):
         """Write a name so that it is nothing but a name, as standard SQL does."""
         return '"' + name.replace('"', '""') + '"'
 
-    def insert(self, target: str, columns: list[str], rows: Sequence[Row], *, create: str) -> None:
-        """Insert rows, after the statement `create` if there is one, as one transaction."""
+    def insert(self, target: str, columns: Columns, *, create: str) -> None:
+        """Insert the values of columns, after the statement `create` if there is one, as one transaction."""
 
 
 @runtime_checkable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,8 +21,9 @@ from mcp_core.shown_arguments import WHOLE, show_arguments
 from ot.clients.caller import YES_OR_NO, Caller, Choice, ClientMemory
 from ot.errors import ConsentError
 from ot.execution.consent import Consent, Subject
+from ot.execution.shown_values import as_shown, describing
 from ot.text.redaction import Redactor
-from ot.values import Image, Resource, Rows, pack_column
+from ot.values import MANY, Image, Resource, Rows, pack_column
 from tests.properties import unhurried
 from tests.unit.mcp_core.test_visible_text import HOSTILE, read_visible
 
@@ -131,6 +133,23 @@ def test_rows_are_shown_with_their_number(tmp_path: Path) -> None:
 
     assert '{"name": "row 0", "amount": 0}' in (question := show({"table": "t", "rows": rows}, tmp_path))
     assert "(2,000 items, " in question
+
+
+@pytest.mark.parametrize("odd", ["", "100 %s", "a\\b", "zwölf", "\u202e", "a\nb", "x" * 10 + " " * 10, "⟨U+202E⟩"])
+def test_many_rows_are_shown_by_column_as_they_would_be_one_by_one(odd: str) -> None:
+    values = [odd, 1, 0.5, True, None, math.nan, b"\0", {odd: [odd]}, {odd}]
+    dicts = [{f"{odd}a": n, "b": values[n % 9], "c": n / 7, "d": f"{n} {odd * (n % 2)}"} for n in range(MANY // 4)]
+    describe = describing(lambda data: "a file")
+
+    for rows in (dicts, [list(row.values()) for row in dicts]):
+        assert show_arguments({"rows": as_shown(rows)}, describe) == show_arguments({"rows": rows}, describe)
+
+
+def test_few_rows_and_endless_numbers_are_shown_too() -> None:
+    endless = show_arguments({"rows": as_shown([{"n": n} for n in (10**5000, *range(MANY))])}, describing(str)).text
+    rows = [{"name": f"row {n}"} for n in range(3)]
+
+    assert "⟨value " in endless
     columns = Rows(["name"], [pack_column([row["name"] for row in rows[:3]])], 3)
     assert show({"rows": columns}).endswith('rows = [{"name": "row 0"}, {"name": "row 1"}, {"name": "row 2"}]')
 

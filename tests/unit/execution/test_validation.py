@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
@@ -15,7 +16,7 @@ from ot.execution.validation import ArgumentStep, load_compiler
 from ot.registry.definitions import ToolDefinition
 from ot.registry.from_source import read_pack
 from ot_kernel.project_path import ProjectPath
-from ot_kernel.values import Record
+from ot_kernel.values import MANY, Record, by_column
 from tests.opened_executor import define, write_pack
 
 
@@ -281,3 +282,35 @@ def test_a_schema_is_compiled_without_anything_being_fetched() -> None:
     assert "https" in _NoHandlers()
     with pytest.raises(ValueError, match=r"may not refer to https://example\.org"):
         _NoHandlers()["https"]("https://example.org")
+
+
+@pytest.mark.parametrize(
+    "annotation", ["list[dict[str, Any]]", "list[Any] | None", "list", "Any", "list[list[int]] | list[dict]"]
+)
+def test_rows_stay_by_column_where_nothing_is_said_of_what_is_in_them(tmp_path: Path, annotation: str) -> None:
+    rows: Any = by_column([{"a": 1, "b": "x"}] * MANY)
+    check = check_of(tmp_path, f"*, rows: {annotation}")
+    taking = ArgumentStep(replace(definition_of(tmp_path, f"*, rows: {annotation}"), takes_rows=True))
+
+    assert taking.bind((), {"rows": rows}) == {"rows": rows}
+    assert taking.bind((rows,), {}) == {"rows": rows}
+    assert check.bind((), {"rows": rows}) == {"rows": rows.to_list()}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "problem"),
+    [
+        ("list[int]", "rows[0] must be int, not dict"),
+        ("list[list[int]]", "rows[0] must be list, not dict"),
+        ("list[dict[str, int]]", "rows[0].b must be int, not str"),
+        ("str", "rows must be str, not list"),
+    ],
+)
+def test_rows_by_column_are_checked_as_others(tmp_path: Path, annotation: str, problem: str) -> None:
+    rows = by_column([{"a": 1, "b": "x"}] * MANY)
+    taking = ArgumentStep(replace(definition_of(tmp_path, f"*, rows: {annotation}"), takes_rows=True))
+
+    assert problems_of(taking, rows=rows)[0] == problem
+    assert list(problems_of(taking, rows=rows)) == list(
+        problems_of(check_of(tmp_path, f"*, rows: {annotation}"), rows=rows.to_list())
+    )

@@ -34,8 +34,9 @@ class World:
             ("world.block", self.block, Effect.UNKNOWN),
             ("world.give", self.give, Effect.READS),
             ("world.make", self.make, Effect.UNKNOWN),
+            ("world.load", self.do, Effect.UNKNOWN),
         ):
-            app.registry.register(define(name, declared=effect), function)
+            app.registry.register(define(name, declared=effect, takes_rows=name == "world.load"), function)
 
     async def do(self, arguments: dict[str, Any]) -> str:
         if self.fail:

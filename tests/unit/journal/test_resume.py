@@ -39,6 +39,18 @@ async def test_the_corrected_code_repeats_no_effect(app: App, world: World) -> N
     assert world.reads == 2
 
 
+@pytest.mark.parametrize("tool", ["world.do", "world.load"])
+async def test_many_rows_are_equal_in_whatever_order_their_names_are_given(app: App, world: World, tool: str) -> None:
+    rows = "[{'id': n, 'tags': {'a', n}} for n in range(3_000)]"
+    run = await fail_in(app, f"{tool}(what='a', rows={rows})\n1 / 0")
+
+    turned = "[{'tags': {n, 'a'}, 'id': n} for n in range(3_000)]"
+    other = "[{'id': n, 'tags': {'b', n}} for n in range(3_000)]"
+    await answer_of(app, f'ot.resume(run="{run}")\n{tool}(what="a", rows={turned})\n{tool}(what="a", rows={other})')
+
+    assert world.done == ["a", "a"]
+
+
 async def test_a_failing_run_says_how_to_go_on(app: App, world: World) -> None:
     failed = await app.runner.run("world.do(what='a')\n1 / 0")
 

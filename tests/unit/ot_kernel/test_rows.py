@@ -1,4 +1,4 @@
-"""Rows that are kept by column: what code gets is what went in, and nobody but a kernel unpacks them."""
+"""Rows that are kept by column: what code gets is what went in, and only who uses them unpacks them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from ot.kernel.messages import decode_argument
 from ot.tasks.large_values import is_large
 from ot.text.redaction import Redactor
 from ot.values import Rows, expanded, pack_column
-from ot_kernel.rows import MANY
-from ot_kernel.values import by_column, dumps, loads
+from ot_kernel.values import MANY, by_column, dumps, loads
 
 COLUMNS: dict[str, list[object]] = {
     "whole": [1, -(2**63), 2**63 - 1],
@@ -90,22 +89,26 @@ def test_columns_that_do_not_fit_together_are_refused() -> None:
         Rows(["a", "b"], [("s", "x\ny"), ("s", "x")], 2).to_list()
 
 
-def test_long_lists_of_similar_dicts_are_packed_and_come_back_as_they_were() -> None:
-    rows = [{name: column[number % 3] for name, column in COLUMNS.items()} for number in range(MANY)]
+def test_long_lists_of_similar_rows_are_packed_and_come_back_as_they_were() -> None:
+    dicts = [{name: column[number % 3] for name, column in COLUMNS.items()} for number in range(MANY)]
+    lists = [list(row.values()) for row in dicts]
 
-    packed = by_column(rows)
-
-    assert isinstance(packed, Rows)
-    assert ascii(decode_argument(json.loads(dumps(packed)))) == ascii(rows)
-    for other in (
-        rows[:9],
-        [*rows, {}],
-        [*rows, 1],
-        [*rows, dict(reversed(rows[0].items()))],
-        [{"$": 1}] * MANY,
-        tuple(rows),
-    ):
+    for rows in (dicts, lists):
+        packed = by_column(rows)
+        assert isinstance(packed, Rows)
+        arrived = decode_argument(json.loads(dumps(packed)))
+        assert isinstance(arrived, Rows)
+        assert ascii(arrived.to_list()) == ascii(rows)
+        for other in (rows[:9], [*rows, type(rows[0])()], [*rows, 1], tuple(rows)):
+            assert by_column(other) is other
+    for other in ([{"$": 1}] * MANY, [*dicts, {**dicts[0], "other": 1}], [*dicts, dict.fromkeys(range(len(COLUMNS)))]):
         assert by_column(other) is other
+
+
+def test_names_in_another_order_make_no_other_rows() -> None:
+    rows = [{"a": number, "b": number} for number in range(MANY)] + [{"b": 1, "a": 2}]
+
+    assert by_column(rows).to_list() == rows
 
 
 @pytest.mark.parametrize(
@@ -119,6 +122,10 @@ def test_long_lists_of_similar_dicts_are_packed_and_come_back_as_they_were() -> 
         [["a"], [["s", "x"]], True],
         [["a"], [["x", "x"]], 1],
         [["a"], [["v", [{"$": "rows", "v": [["a"], [["s", "x"]], 1]}]]], 1],
+        [None, [["s", "x"], ["s", "x\ny"]], 1],
+        [None, [], 3],
+        [["a"], [["q", "AAAA"]], 0],
+        [["a"], [["s", ["x"]]], 1],
         None,
     ],
 )  # fmt: skip
