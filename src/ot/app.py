@@ -148,7 +148,7 @@ async def _open_parts(
         namespace=namespace,
         runner=runner,
         runs=await stack.enter_async_context(open_runs(runner, answers, elsewhere=shared.elsewhere)),
-        finder=Finder(tools.registry),
+        finder=Finder(tools.registry, state_folder(loaded.home)),
         shapes=shapes,
         journal=journal,
         rate_limits=shared.rate_limits,

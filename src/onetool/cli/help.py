@@ -41,10 +41,11 @@ def main(options: Namespace) -> int:
     loaded = load(options, tolerant=True)
     config, registry = loaded.config, read_registry(loaded)
     query = name_in_code(query, loaded, registry)
-    signature_of = Shapes(FolderShelf(state_folder(loaded.home) / SHAPES_FOLDER)).signature
+    state = state_folder(loaded.home)
+    signature_of = Shapes(FolderShelf(state / SHAPES_FOLDER)).signature
 
     async def answer() -> str:
-        catalogue = await Finder(registry).catalogue(config)
+        catalogue = await Finder(registry, state).catalogue(config)
         found = Help(registry, config, catalogue, expand_with(config.snippets), signature_of)
         return await found.answer([query], options.info)
 

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ot import introspect
 from ot.config.models import Config
 from ot.registry.registry import ToolRegistry
+from ot.store.shelf import FolderShelf
 from ot.tasks.large_values import make_many
 
 if TYPE_CHECKING:  # Only a search needs the words and the ranking: `introspect` loads them.
     from ot.introspect.help import Catalogue
 
 
-class Finder:
-    """A catalogue, kept for as long as it is true."""
+WORDS_FOLDER = "words"  # in the state folder
 
-    def __init__(self, registry: ToolRegistry) -> None:
+
+class Finder:
+    """A catalogue, kept for as long as it is true; what takes long to read of many tools is kept in a state folder."""
+
+    def __init__(self, registry: ToolRegistry, state: Path | None = None) -> None:
         self._registry = registry
+        self._shelf = FolderShelf(state / WORDS_FOLDER) if state is not None else None
         self._version = -1  # of the registry, and the configuration, that the catalogue was made of
         self._config: Config | None = None
         self._catalogue: Catalogue | None = None
@@ -28,6 +34,6 @@ class Finder:
         if known is None or self._version != self._registry.version or self._config is not config:
             tools, packs = self._registry.definitions(), self._registry.packs()  # reads packs that came late, too
             version, off = self._registry.version, self._registry.switched_off_packs()
-            known = await make_many(introspect.Catalogue, tools, packs, config, off)
+            known = await make_many(introspect.Catalogue, tools, packs, config, off, self._shelf)
             self._catalogue, self._version, self._config = known, version, config
         return known

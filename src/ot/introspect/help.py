@@ -25,6 +25,7 @@ from ot.registry.ranking.index import MOST_NEAR, Hit, ToolIndex
 from ot.registry.ranking.postings import Searchable, read_parameters
 from ot.registry.ranking.words import read_keywords
 from ot.registry.registry import ToolRegistry
+from ot.store.shelf import Shelf
 
 _FITS = 0.15
 _FEW_LETTERS = 3
@@ -55,10 +56,11 @@ class Catalogue:
         packs: Sequence[PackDefinition],
         config: Config,
         off: Sequence[PackDefinition] = (),
+        shelf: Shelf | None = None,
     ) -> None:
         switched_off = [each for each in _tools(chain(*(pack.tools.values() for pack in off))) if each.keywords]
         things = (_tools(tools), switched_off, _packs(packs, config), _snippets(config), _aliases(tools, config))
-        self._index = ToolIndex([*chain.from_iterable(things)])
+        self._index = ToolIndex([*chain.from_iterable(things)], shelf)
         self.off = {tool.name: mark_off(tool) for pack in off for tool in pack.tools.values()}
 
     def find(self, query: str) -> Matches:
@@ -95,14 +97,16 @@ def _tools(tools: Iterable[ToolDefinition]) -> Iterator[Searchable]:
         folder = _folder_of(tool)
         if folder is not None and folder not in keywords:
             keywords[folder] = read_keywords(folder)
+        late = tool.late
+        pack, _, name = tool.name.partition(".")
         yield Searchable(
             f"tools:{tool.name}",
-            tool.pack,
-            tool.tool,
-            f"{tool.description} {tool.docs.body}",
-            read_parameters(tool.parameters),
+            pack,
+            name,
+            f"{tool.description} {tool.docs.body if late is None else late.body}",
+            read_parameters(tool.parameters if late is None else late.schema),
             tool.effect is Effect.READS,
-            keywords[folder].get(f"{tool.file.stem}.{tool.tool}", "") if folder and tool.file else "",
+            keywords[folder].get(f"{tool.file.stem}.{name}", "") if folder and tool.file else "",
         )
 
 
@@ -126,7 +130,7 @@ def _snippets(config: Config) -> Iterator[Searchable]:
 
 def _aliases(tools: Sequence[ToolDefinition], config: Config) -> Iterator[Searchable]:
     """Index aliases, each described by the tool it stands for."""
-    descriptions = {tool.name: tool.description for tool in tools}
+    descriptions = {tool.name: tool.description for tool in tools if tool.name in config.aliases.values()}
     for name, target in config.aliases.items():
         text = f"{target} {descriptions.get(target, '')}"
         yield Searchable(f"aliases:{name}", target.partition(".")[0], name, text)

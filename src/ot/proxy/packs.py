@@ -15,7 +15,7 @@ from ot.proxy.definitions.pins import definitions_of
 from ot.proxy.server import ProxiedServer
 from ot.registry.definitions import PackDefinition, ToolDefinition
 from ot.registry.from_schema import define_pack
-from ot.registry.open_results import digest_of, learn_results
+from ot.registry.open_results import digest_of, learn_result
 from ot.registry.registry import ToolFunction
 from ot.tasks.large_values import aside, is_large
 from ot.values import PLAIN, Arguments, ToolValue
@@ -34,6 +34,18 @@ def build_pack(server: ProxiedServer, placed: PackDefinition, wanted: str) -> Bu
     problems: list[PackLoadError] = []
     offer = server.offer()  # connects it, if nothing is known of it
     tools = [tool for tool in server.memory.shown("tools") if passes(str(tool["name"]), server.settings.tools)]
+    by_name = {str(tool["name"]): tool for tool in reversed(tools)}  # the first one of a name counts
+
+    def version_of(tool: ToolDefinition) -> str:
+        """Return a digest of what may change a tool's values: its definition, its program, the way they are read."""
+        definition = definitions_of("tools", [by_name[tool.original or tool.tool]])
+        return digest_of(definition, offer.version, server.settings.json_text)
+
+    def finish(tool: ToolDefinition) -> ToolDefinition:
+        if placed.name != wanted:
+            tool = replace(tool, moved_from=f"{wanted}.{tool.tool}")
+        return learn_result(tool, server.memory.place, version_of)
+
     pack = define_pack(
         server.name,
         placed.name,
@@ -41,18 +53,8 @@ def build_pack(server: ProxiedServer, placed: PackDefinition, wanted: str) -> Bu
         description=describe(server.name, *server.memory.shown_words(), hidden=len(server.memory.hidden("tools"))),
         timeout=server.settings.timeout,
         problems=problems,
+        finish=finish,
     )
-    by_name = {str(tool["name"]): tool for tool in reversed(tools)}  # the first one of a name counts
-    if placed.name != wanted:
-        moved = {short: replace(tool, moved_from=f"{wanted}.{short}") for short, tool in pack.tools.items()}
-        pack = replace(pack, tools=moved)
-
-    def version_of(tool: ToolDefinition) -> str:
-        """Return a digest of what may change a tool's values: its definition, its program, the way they are read."""
-        definition = definitions_of("tools", [by_name[tool.original or tool.tool]])
-        return digest_of(definition, offer.version, server.settings.json_text)
-
-    pack = learn_results(pack, server.memory.place, version_of)
     functions: dict[str, ToolFunction] = {}
     for short, tool in pack.tools.items():
         own_name = tool.original or tool.tool
@@ -76,9 +78,8 @@ def word_hidden(count: int, kind: str, server: str) -> str:
 
 
 def passes(name: str, filters: ToolFilter) -> bool:
-    return any(fnmatchcase(name, rule) for rule in filters.allow) and not any(
-        fnmatchcase(name, rule) for rule in filters.deny
-    )
+    allowed = "*" in filters.allow or any(fnmatchcase(name, rule) for rule in filters.allow)
+    return allowed and not any(fnmatchcase(name, rule) for rule in filters.deny)
 
 
 async def _call(server: ProxiedServer, tool: str, form: ResultForm, arguments: Arguments) -> ToolValue:

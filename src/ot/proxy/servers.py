@@ -243,7 +243,7 @@ class Servers:
             pack = self._packs.get(server.name)
             name = self._places.name_of(pack) if pack is not None else None
             if pack is not None and name is not None and self._registry.is_late(name) and server.memory.known:
-                await anyio.to_thread.run_sync(server.memory.recall)
+                await make_many(server.memory.recall)
                 server.offer()  # connects it, if what is remembered could not be read
                 if not server.memory.unreadable:
                     placed = rename_pack(pack, name)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import JsonObject, Schema
 from mcp_core.quick_dataclass import dataclass, field
 from ot.effects import Effect
 
@@ -75,6 +75,16 @@ class LearntFrom:
 
 
 @dataclass(frozen=True, slots=True)
+class Late:
+    """The parts of a definition that are made when somebody first reads them, and what a search reads instead."""
+
+    make: Callable[[], ToolDefinition]
+    make_parameters: Callable[[Schema], JsonObject]  # by itself it takes a third of the time
+    schema: Schema  # names and describes the same parameters
+    body: str  # of its docs
+
+
+@dataclass(frozen=True, slots=True)
 class ToolDefinition:
     """One tool: enough to show it to a model, to check a call, and to know how it ends."""
 
@@ -101,6 +111,21 @@ class ToolDefinition:
     open_result: str | None = None  # the result in its signature, where that leaves open what comes back
     lacks: str = ""  # what its server does, if that keeps us from calling it
     learns: LearntFrom | None = None  # where the shape of its values is kept
+    late: Late | None = None  # until all fields are there
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Make the fields that a late definition lacks; Python asks here for no others."""
+            if name not in self.__dataclass_fields__:
+                raise AttributeError(name)
+            if name == "parameters":
+                _set(self, name, self.late.make_parameters(self.late.schema))
+            else:
+                made = self.late.make()
+                for each in self.__dataclass_fields__:
+                    _set(self, each, getattr(made, each))
+            return getattr(self, name)
 
     @property
     def pack(self) -> str:
@@ -134,6 +159,26 @@ class ToolDefinition:
 
     def shown_name(self, parameter: str) -> str:
         return next((shown for shown, name in self.spellings.items() if name == parameter), parameter)
+
+
+def define_late(
+    name: str, description: str, late: Late, *, source: str, original: str, declared: Effect
+) -> ToolDefinition:
+    """Define a tool of another server by what is read of every tool; the rest follows for those that are looked at."""
+    made = object.__new__(ToolDefinition)
+    _set(made, "name", name)
+    _set(made, "description", description)
+    _set(made, "source", source)
+    _set(made, "original", original)
+    _set(made, "declared", declared)
+    _set(made, "late", late)
+    _set(made, "cancellation", Cancellation.PROXY)
+    _set(made, "file", None)
+    _set(made, "known_to_read", False)
+    return made
+
+
+_set = object.__setattr__
 
 
 @dataclass(frozen=True, slots=True)

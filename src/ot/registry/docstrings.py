@@ -24,7 +24,7 @@ _ARGUMENT = re.compile(r"\*{0,2}([A-Za-z_]\w*)\s*(?:\([^)]*\))?\s*:\s*(.*)")
 
 def parse_docstring(text: str | None) -> ToolDocs:
     """Read a docstring; a section that is not there stays empty, unknown text stays in the body."""
-    if text and "\n" not in text and not _SECTION.fullmatch(text.strip()):
+    if text and is_one_line(text):
         return ToolDocs(summary=" ".join(text.split()))
     sections = _split(inspect.cleandoc(text or "").splitlines())
     first, _, rest = "\n".join(sections[""]).strip().partition("\n\n")
@@ -35,6 +35,11 @@ def parse_docstring(text: str | None) -> ToolDocs:
         example=_block(sections.get("example", [])),
         body=rest.strip(),
     )
+
+
+def is_one_line(text: str) -> bool:
+    """True if a docstring is its summary and nothing else."""
+    return "\n" not in text and not _SECTION.fullmatch(text.strip())
 
 
 def drop_arguments(text: str) -> str:

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
-from mcp_core.json_types import Json
+from mcp_core.json_types import Json, JsonObject, Schema
 from mcp_core.quick_dataclass import replace
 from ot.effects import Effect
 from ot.errors import PackLoadError
-from ot.registry.definitions import PROXY, Cancellation, PackDefinition, ToolDefinition, ToolDocs
-from ot.registry.docstrings import drop_arguments, parse_docstring
+from ot.registry.definitions import PROXY, Cancellation, Late, PackDefinition, ToolDefinition, ToolDocs, define_late
+from ot.registry.docstrings import drop_arguments, is_one_line, parse_docstring
 from ot.registry.names import assign_identifiers
 from ot.registry.open_results import leaves_open, result_schema
-from ot.registry.schema_parameters import Parameters, read_parameters
+from ot.registry.schema_copy import names_in
+from ot.registry.schema_parameters import MAX_LEVELS, MAX_TEXT, Parameters, read_parameters
 from ot.registry.schema_text import ANY, annotation_of, default_text, detailed_annotation, fields_of, plain_type
 
 MAX_TOOLS = 5_000
@@ -28,6 +30,8 @@ MAX_SHOWN = 100  # parameters
 _MAX_ARGUMENT = 500
 REFUSED = "refused"
 """Why a tool of a list was left out: in its place stands its name, with the reason under this key."""
+_UNUSUAL = frozenset({REFUSED, "execution"})  # in a tool: it may be impossible to call
+_NAMING = frozenset({"$ref", "allOf", "anyOf", "oneOf"})  # in a schema: they may name parameters
 
 Tool = Mapping[str, Json]  # one item of a server's tools/list
 Annotate = Callable[[object, object], str]
@@ -42,10 +46,12 @@ def define_pack(
     description: str = "",
     timeout: float | None = None,
     problems: list[PackLoadError] | None = None,
+    finish: Callable[[ToolDefinition], ToolDefinition] = lambda tool: tool,
 ) -> PackDefinition:
     """Every tool of a server under the pack's name; what is wrong with one is added to `problems`.
 
-    Which tool gets which identifier depends on all their names, so all tools are defined together.
+    Which tool gets which identifier depends on all their names, so all tools are defined together. Most of a plain
+    one is made when somebody looks at it, and by `finish`: a server may have thousands.
     """
     notes = problems if problems is not None else []
     source = f"{PROXY}{server}"
@@ -53,15 +59,53 @@ def define_pack(
     identifiers = assign_identifiers(usable, fallback="tool")
     defined: dict[str, ToolDefinition] = {}
     for name, tool in usable.items():
+        short = identifiers[name]
+        define = partial(_define, f"{pack}.{short}", tool, source=source, timeout=timeout, finish=finish)
+        if (plain := _read_plain(tool)) is not None:
+            schema, summary, body = plain
+            defined[short] = define_late(
+                f"{pack}.{short}",
+                summary,
+                Late(define, _make_parameters, schema, body),
+                source=source,
+                original="" if name == short else name,
+                declared=_hinted_effect(tool.get("annotations")),
+            )
+            continue
         parameters = read_parameters(tool.get("inputSchema"))
         if parameters.problem:
             notes.append(PackLoadError(Path(source), f"{_clean(name, 100)}: {parameters.problem}"))
         if REFUSED in tool:
             reason = f"{_clean(name, 100)} is described against the protocol ({_clean(tool[REFUSED], MAX_SUMMARY)})"
             notes.append(PackLoadError(Path(source), f"{reason}, so it cannot be called"))
-        short = identifiers[name]
-        defined[short] = _define(f"{pack}.{short}", tool, parameters, source=source, timeout=timeout)
+        defined[short] = define(parameters)
     return PackDefinition(pack, _clean(description, MAX_DESCRIPTION), source, None, defined)
+
+
+def _read_plain(tool: Tool) -> tuple[Schema, str, str] | None:
+    """Its schema and its texts, if a search finds the same words there as in the whole definition; else None."""
+    schema = tool.get("inputSchema")
+    if not isinstance(schema, dict) or not _UNUSUAL.isdisjoint(tool) or not _NAMING.isdisjoint(schema):
+        return None
+    properties, required = schema.get("properties", {}), names_in(schema.get("required"))
+    if not isinstance(properties, dict) or schema.get("type", "object") != "object" or not _is_small(schema):
+        return None
+    written, summary, body = _read_text(tool)
+    plain = summary and not written and properties.keys() >= set(required)
+    return (schema, summary, body) if plain else None
+
+
+def _is_small(schema: Schema) -> bool:
+    """True if nothing of a schema can be cut."""
+    try:
+        shown = repr(schema)
+    except RecursionError:
+        return False
+    return len(shown) <= MAX_TEXT and shown.count("{") + shown.count("[") <= MAX_LEVELS
+
+
+def _make_parameters(schema: Schema) -> JsonObject:
+    return read_parameters(dict(schema)).schema
 
 
 def _usable(tools: Iterable[object], source: str, notes: list[PackLoadError]) -> dict[str, Tool]:
@@ -83,7 +127,16 @@ def _usable(tools: Iterable[object], source: str, notes: list[PackLoadError]) ->
     return found
 
 
-def _define(name: str, tool: Tool, parameters: Parameters, *, source: str, timeout: float | None) -> ToolDefinition:
+def _define(
+    name: str,
+    tool: Tool,
+    parameters: Parameters | None = None,
+    *,
+    source: str,
+    timeout: float | None,
+    finish: Callable[[ToolDefinition], ToolDefinition],
+) -> ToolDefinition:
+    parameters = parameters or read_parameters(tool.get("inputSchema"))
     returned = result_schema(tool.get("outputSchema"))
     signature = _signature(name, parameters, returned, detailed_annotation)
     alike = returned is None and all(plain_type(each.schema) is not None for each in parameters.listed)
@@ -98,7 +151,7 @@ def _define(name: str, tool: Tool, parameters: Parameters, *, source: str, timeo
         )
     if lacks:
         docs = replace(docs, summary=f"(Cannot be called: its server {lacks}.) {docs.summary}".strip())
-    return ToolDefinition(
+    made = ToolDefinition(
         name=name,
         description=docs.summary or signature,
         parameters=parameters.schema,
@@ -115,6 +168,7 @@ def _define(name: str, tool: Tool, parameters: Parameters, *, source: str, timeo
         open_result=result if result == "str" or leaves_open(returned, returned) else None,
         lacks=lacks,
     )
+    return finish(made)
 
 
 def _hinted_effect(annotations: object) -> Effect:
@@ -145,20 +199,29 @@ def _result_text(returned: object, annotate: Annotate) -> str:
     return "" if result == ANY else result
 
 
-def _read_docs(tool: Tool, parameters: Parameters, returned: object) -> ToolDocs:
+def _read_text(tool: Tool) -> tuple[Mapping[str, str], str, str]:
+    """Read a description as a docstring: its arguments, its summary, and the rest."""
     text = _clean(tool.get("description"), MAX_DESCRIPTION)
+    if text and len(text) <= MAX_SUMMARY and is_one_line(text):  # most are
+        return {}, " ".join(text.split()), ""
     written = parse_docstring(text)
-    annotations = tool.get("annotations")
-    titles = (tool.get("title"), annotations.get("title") if isinstance(annotations, Mapping) else None)
-    summary = written.summary or next((_one_line(title) for title in titles if _one_line(title)), "")
+    summary = written.summary
+    if not summary:
+        annotations = tool.get("annotations")
+        titles = (tool.get("title"), annotations.get("title") if isinstance(annotations, Mapping) else None)
+        summary = next((_one_line(title) for title in titles if _one_line(title)), "")
     first, _, rest = text.partition("\n\n")
     if len(summary) > MAX_SUMMARY:
         summary, rest = f"{summary[:MAX_SUMMARY]}…", text
     elif written.summary != " ".join(first.split()):
         rest = text  # a heading stands in the first paragraph already
-    arguments = dict(_describe_arguments(parameters, written.arguments))
-    body = rest.strip()
-    if written.arguments and set(arguments.values()).issuperset(written.arguments.values()):
+    return written.arguments, summary, rest.strip()
+
+
+def _read_docs(tool: Tool, parameters: Parameters, returned: object) -> ToolDocs:
+    written, summary, body = _read_text(tool)
+    arguments = dict(_describe_arguments(parameters, written))
+    if written and set(arguments.values()).issuperset(written.values()):
         body = drop_arguments(body)  # each of them is told of anyway
     return ToolDocs(summary=summary, arguments=arguments, returns=_describe_result(returned), body=body)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from mcp_core.json_types import Json, resolve
 from mcp_core.quick_dataclass import replace
-from ot.registry.definitions import LearntFrom, PackDefinition, ToolDefinition
+from ot.registry.definitions import LearntFrom, ToolDefinition
 
 _MOST_LEVELS = 8
 
@@ -37,15 +37,11 @@ def leaves_open(schema: object, root: object, level: int = 0) -> bool:
     return not all(kind in ("string", "integer", "number", "boolean", "null") for kind in kinds)
 
 
-def learn_results(pack: PackDefinition, place: str, version_of: Callable[[ToolDefinition], str]) -> PackDefinition:
-    """Let the shape of what comes back be kept for the tools of a pack that leave it open."""
-    tools = {
-        name: tool
-        if tool.open_result is None
-        else replace(tool, learns=LearntFrom(place, tool.original or tool.tool, version_of(tool)))
-        for name, tool in pack.tools.items()
-    }
-    return replace(pack, tools=tools)
+def learn_result(tool: ToolDefinition, place: str, version_of: Callable[[ToolDefinition], str]) -> ToolDefinition:
+    """Let the shape of what comes back be kept for a tool that leaves it open."""
+    if tool.open_result is None:
+        return tool
+    return replace(tool, learns=LearntFrom(place, tool.original or tool.tool, version_of(tool)))
 
 
 def digest_of(*parts: object) -> str:

@@ -66,7 +66,8 @@ class ToolRegistry:
 
     def register(self, definition: ToolDefinition, executor: ToolFunction) -> None:
         """Add a tool; one that already has this name is replaced, with a warning in the log."""
-        _check(definition)
+        pack_name, _, tool = definition.name.partition(".")
+        _check(definition, pack_name, tool)
         previous = self._tools.get(definition.name)
         if previous is not None:
             write_log(
@@ -79,14 +80,12 @@ class ToolRegistry:
         self.version += 1
         definition = self._with_effect(definition)
         self._tools[definition.name] = RegisteredTool(definition, executor)
-        pack = self._packs.get(definition.pack)
+        pack = self._packs.get(pack_name)
         if pack is None:
-            pack = self._packs[definition.pack] = PackDefinition(
-                definition.pack, "", definition.source, definition.file
-            )
-        pack.tools[definition.tool] = definition
+            pack = self._packs[pack_name] = PackDefinition(pack_name, "", definition.source, definition.file)
+        pack.tools[tool] = definition
         if definition.original:
-            self._originals[f"{definition.pack}.{definition.original}"] = definition.name
+            self._originals[f"{pack_name}.{definition.original}"] = definition.name
 
     def trust_reads(self, rules: Mapping[str, Sequence[str]]) -> None:
         """Take the person's word for it that tools only read: patterns of their names, by pack."""
@@ -101,8 +100,8 @@ class ToolRegistry:
                 self._packs[definition.pack].tools[definition.tool] = definition
 
     def _with_effect(self, definition: ToolDefinition) -> ToolDefinition:
-        names = (definition.tool, definition.original)
-        rules = self._reads.get(definition.pack, ())
+        rules = self._reads.get(definition.pack, ()) if self._reads else ()
+        names = (definition.tool, definition.original) if rules else ()
         known = any(fnmatchcase(name, rule) for rule in rules for name in names if name)
         return definition if definition.known_to_read == known else replace(definition, known_to_read=known)
 
@@ -298,14 +297,14 @@ class ToolRegistry:
         return self._held_back(wanted) or UnknownToolError(name, pack=pack.name, available=sorted(pack.tools))
 
 
-def _check(definition: ToolDefinition) -> None:
+def _check(definition: ToolDefinition, pack: str, tool: str) -> None:
     """Refuse a definition that no client could use."""
     reason = ""
-    if not (definition.pack.isidentifier() and definition.tool.isidentifier()):
+    if not (pack.isidentifier() and tool.isidentifier()):
         reason = f"{definition.name!r} is not a tool name of the form pack.tool"
     elif not definition.description.strip():
         reason = f"{definition.name} has no description"
-    elif definition.parameters.get("type") != "object":
+    elif definition.late is None and definition.parameters.get("type") != "object":
         reason = f"the parameters of {definition.name} are not a JSON Schema of an object"
     if reason:
         raise PackLoadError(definition.file or Path(definition.source), reason)

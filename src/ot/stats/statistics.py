@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import anyio.to_thread
 
 import ot.stats
 from mcp_core.json_types import JsonObject
@@ -25,6 +22,7 @@ from ot.stats.recorder import Recorder
 from ot.stats.scope import PERIODS
 from ot.store.opening import Backend
 from ot.store.parts import STATS_FILE, TeamSums
+from ot.tasks.large_values import make_many
 
 if TYPE_CHECKING:
     from ot.stats.figures import Summary
@@ -48,7 +46,7 @@ class Statistics:
 
     async def report(self, *, period: str = "all", tool: str = "", output: str = "") -> JsonObject:
         """The figures as plain values; with `output`, a page that shows them is written there too."""
-        return await anyio.to_thread.run_sync(functools.partial(self._report, period, tool.strip(), output))
+        return await make_many(self._report, period, tool.strip(), output)  # it looks at every definition
 
     def _report(self, period: str, tool: str, output: str) -> JsonObject:
         summary = self.summarize(period, tool)

@@ -14,7 +14,7 @@ from ot.logs import LogSpan
 from ot.registry.definitions import Cancellation, PackDefinition
 from ot.registry.from_source import parse_name, read_pack
 from ot.registry.names import modest_name
-from ot.registry.open_results import digest_of, learn_results
+from ot.registry.open_results import digest_of, learn_result
 from ot.registry.places import OfferedPack, PackPlaces
 from ot.registry.registry import AbsentPack, ToolFunction, ToolRegistry
 from ot.trust.project_trust import ProjectTrust, TrustedFiles
@@ -124,10 +124,9 @@ class ExtensionLoader:
                 raise PackLoadError(source, mistake)
         except PackLoadError as problem:
             return Reading(None, None, (PackLoadError(found.file, problem.reason, problem.line),), source)
-        version = _version_of(source)
-        pack = learn_results(pack, digest_of(str(found.file)), lambda _: version)
-        file = found.file  # `source` may be a copy of it
-        tools = {name: replace(tool, file=file, timeout=self._timeout) for name, tool in pack.tools.items()}
+        file, version = found.file, _version_of(source)  # `source` may be a copy of the file
+        learning = (learn_result(tool, digest_of(str(file)), lambda _: version) for tool in pack.tools.values())
+        tools = {tool.tool: replace(tool, file=file, timeout=self._timeout) for tool in learning}
         return Reading(replace(pack, file=file, tools=tools), header, (), source)
 
     def _apply(self, look: Look) -> None:

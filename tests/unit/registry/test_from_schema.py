@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 
 from ot.errors import PackLoadError, ToolArgumentError
 from ot.execution.validation import ArgumentStep
-from ot.registry.definitions import Cancellation, ToolDefinition
+from ot.registry.definitions import Cancellation, Late, ToolDefinition
 from ot.registry.from_schema import MAX_DESCRIPTION, MAX_TOOLS, define_pack
+from ot.registry.ranking.postings import read_parameters
+from ot.registry.ranking.words import read_words
 from ot.registry.registry import ToolRegistry
 
 SEARCH = {
@@ -347,8 +350,54 @@ def test_anything_at_all_gives_a_tool_that_can_be_registered(
     registry = ToolRegistry()
     for definition in pack.tools.values():
         registry.register(definition, _never_called)
+        if definition.late is not None:
+            assert_alike(definition, definition.late)
         parameters_of(definition)
         ArgumentStep(definition)
+
+
+def assert_alike(definition: ToolDefinition, late: Late) -> None:
+    """What a search reads of a definition is what it would read of the whole one."""
+    whole = late.make()
+    words = Counter(read_words(read_parameters(late.schema)))
+    assert (definition.name, definition.description, late.body) == (whole.name, whole.description, whole.docs.body)
+    assert (definition.parameters, definition.effect) == (whole.parameters, whole.effect)
+    assert words == Counter(read_words(read_parameters(whole.parameters)))
+
+
+PLAIN = [
+    SEARCH,
+    {**SEARCH, "description": "Search.\n\nArgs:\n    query: words\n    repo: where"},
+    {**SEARCH, "description": "Returns: what is there"},
+    {**SEARCH, "description": "word " * 200, "annotations": {"readOnlyHint": True}},
+    {**SEARCH, "inputSchema": {"type": "object", "properties": {"class": {}, "get-env": {"description": "d"}}}},
+    {**SEARCH, "inputSchema": {"required": ["unlisted"]}},
+    {**SEARCH, "inputSchema": {"properties": {"q": {"description": "much " * 1_000}}}},
+]
+
+
+@pytest.mark.parametrize("tool", PLAIN)
+def test_the_rest_of_a_plain_definition_is_made_when_it_is_read(tool: dict[str, Any]) -> None:
+    definition = define_alone("github", tool)
+
+    late = definition.late
+    if late is not None:
+        assert_alike(definition, late)
+    assert definition.signature.startswith("github.search(")
+    assert definition.late is None, "it is whole now"
+    assert late is None or definition == late.make()
+
+
+def test_most_of_a_plain_definition_is_made_late() -> None:
+    assert [define_alone("github", tool).late is None for tool in PLAIN] == [
+        False,
+        True,
+        True,
+        False,
+        False,
+        True,
+        True,
+    ]
 
 
 async def _never_called(_: dict[str, Any]) -> None:

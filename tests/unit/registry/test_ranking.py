@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ot.registry.ranking.index import LONGEST, MOST, ToolIndex, split_needs
+from ot.registry.ranking.index import LONGEST, MOST, Hit, ToolIndex, split_needs
 from ot.registry.ranking.postings import Searchable, read_parameters
 from ot.registry.ranking.words import read_words, stem
+from ot.store.shelf import FolderShelf
 from tests.properties import unhurried
 
 TOOLS = [
-    Searchable("files.read_text", "files", "read_text", "Read a text file whole.", {"path": "Where the file is."}),
+    Searchable("files.read_text", "files", "read_text", "Read a text file whole.", "path Where the file is."),
     Searchable("files.write_text", "files", "write_text", "Write text to a file, replacing what was there."),
     Searchable("files.list_directory", "files", "list_directory", "List what a directory holds."),
     Searchable("files.delete", "files", "delete", "Remove a file for good."),
     Searchable("HackerNews.get_top", "HackerNews", "get_top", "The stories most people voted for."),
     Searchable("HackerNews.get_user", "HackerNews", "get_user", "One person's profile."),
     Searchable("tracker.get_user", "tracker", "get_user", "One person's profile."),
-    Searchable("tracker.createIssue", "tracker", "createIssue", "Open an issue.", {"assignee": "Who works on it."}),
+    Searchable("tracker.createIssue", "tracker", "createIssue", "Open an issue.", "assignee Who works on it."),
     Searchable("search.web", "search", "web", "Search the web for pages."),
-    Searchable("mail.send", "mail", "send", "Send a mail.", {"recipient": "Address of whoever gets it."}),
+    Searchable("mail.send", "mail", "send", "Send a mail.", "recipient Address of whoever gets it."),
     Searchable("天气.query", "天气", "query", "查询天气预报"),
 ]
 
@@ -129,9 +132,7 @@ def test_any_request_is_answered_within_bounds(request_: str, limit: int) -> Non
 
 
 @unhurried
-@given(
-    st.lists(st.builds(Searchable, st.text(), st.text(), st.text(), st.text(), st.dictionaries(st.text(), st.text())))
-)
+@given(st.lists(st.builds(Searchable, st.text(), st.text(), st.text(), st.text(), st.text())))
 def test_any_tools_can_be_indexed(things: list[Searchable]) -> None:
     index = ToolIndex(things)
 
@@ -181,4 +182,59 @@ def test_a_name_counts_whole_and_in_parts() -> None:
 
 @pytest.mark.parametrize("schema", [{}, {"properties": None}, {"properties": {"a": 1, "b": {"description": 2}}}])
 def test_a_schema_that_makes_no_sense_has_few_words(schema: Any) -> None:
-    assert set(read_parameters(schema).values()) <= {""}
+    assert set(read_parameters(schema).split()) <= {"a", "b"}
+
+
+MANY = [thing._replace(key=f"{number}", reads=number % 7 == 0) for number in range(200) for thing in TOOLS]
+QUERIES = ("read a text file", "erase this document", "who is the assignee", "天气预报", "serach teh web")
+
+
+def rank_kept(things: list[Searchable], folder: Path) -> list[list[Hit]]:
+    index = ToolIndex(things, FolderShelf(folder))
+    return [index.rank(query) for query in QUERIES]
+
+
+def test_many_tools_are_ranked_alike_by_what_was_kept_of_them(tmp_path: Path) -> None:
+    read = [ToolIndex(MANY).rank(query) for query in QUERIES]
+
+    assert rank_kept(MANY, tmp_path) == read
+    [kept] = tmp_path.iterdir()
+    written = kept.stat()
+    assert rank_kept(MANY, tmp_path) == read
+    assert kept.stat().st_mtime_ns == written.st_mtime_ns, "it was read, and not made again"
+    assert written.st_mode & 0o777 == 0o600
+
+
+def test_words_are_kept_for_many_tools_only(tmp_path: Path) -> None:
+    assert rank_kept(TOOLS, tmp_path)
+
+    assert not [*tmp_path.iterdir()]
+
+
+def test_what_was_kept_of_other_texts_is_not_used(tmp_path: Path) -> None:
+    rank_kept(MANY, tmp_path)
+    changed = [thing._replace(description="Erase the text.") if thing.key == "3" else thing for thing in MANY]
+
+    assert rank_kept(changed, tmp_path) == [ToolIndex(changed).rank(query) for query in QUERIES]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: b"",
+        lambda data: data[:-1],
+        lambda data: data[:200],
+        lambda data: data.replace(b"\n", b"", 1),
+        lambda data: data[:-9] + bytes([data[-9] ^ 1]) + data[-8:],
+        lambda data: b"{}" + data[data.index(b"\n") :],
+        lambda data: b"[" * 100_000 + data,
+    ],
+)
+def test_damaged_words_are_read_again(damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    found = rank_kept(MANY, tmp_path)
+    [kept] = tmp_path.iterdir()
+    whole = kept.read_bytes()
+    kept.write_bytes(damage(whole))
+
+    assert rank_kept(MANY, tmp_path) == found
+    assert kept.read_bytes() == whole

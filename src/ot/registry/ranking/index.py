@@ -17,8 +17,17 @@ from operator import mul
 
 from mcp_core.json_types import Json
 from mcp_core.quick_dataclass import dataclass
-from ot.registry.ranking.postings import NOWHERE, Occurrences, Postings, Searchable, list_places, rarity, read_packs
-from ot.registry.ranking.words import ACTIONS, CHANGING, READING, SYNONYMS, WEAK, Stems, read_words
+from ot.registry.ranking.postings import (
+    NOWHERE,
+    Postings,
+    Searchable,
+    find_occurrences,
+    list_places,
+    rarity,
+    read_packs,
+)
+from ot.registry.ranking.words import ACTIONS, CHANGING, READING, SYNONYMS, WEAK, read_words
+from ot.store.shelf import Shelf
 
 LONGEST = 4000  # characters of a request that are looked at
 MOST = 8  # needs
@@ -147,10 +156,9 @@ class _Ranked:
 class ToolIndex:
     """Built once for a set of tools; ranking changes nothing but what it remembers about words."""
 
-    def __init__(self, things: Sequence[Searchable]) -> None:
-        stems = Stems()
+    def __init__(self, things: Sequence[Searchable], shelf: Shelf | None = None) -> None:
         self._things = things
-        self._postings = Occurrences(things, stems)
+        self._postings = find_occurrences(things, shelf)
         self._packs = read_packs(things)
         self._changing = self._postings.changing
         self._meanings: dict[str, Postings] = {}
