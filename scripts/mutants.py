@@ -23,6 +23,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,6 +48,20 @@ _JOURNAL = [
     "tests/unit/journal/test_withstanding.py",
 ]
 _FENCES = ["tests/unit/run/test_fence_processor.py", "tests/unit/run/test_prefixes.py"]
+_RUN = [
+    "tests/unit/run/test_clock.py",
+    "tests/unit/run/test_patience.py",
+    "tests/unit/run/test_processors.py",
+    "tests/unit/run/test_waiting_runs.py",
+    "tests/unit/run/test_runner.py",
+    "tests/unit/run/test_runs.py",
+]
+_FRONT = [
+    "tests/unit/onetool/front/test_rendering.py",
+    "tests/unit/onetool/front/test_clients.py",
+    "tests/unit/onetool/front/test_pipes.py",
+    "tests/unit/onetool/front/test_server.py",
+]
 
 # Each file with the tests that must notice a change to it, the quickest first. A new central file is one line here.
 TESTED_BY = {
@@ -77,6 +92,47 @@ TESTED_BY = {
     "src/ot/journal/run_journal.py": _JOURNAL,
     "src/ot/run/preflight.py": ["tests/unit/run/test_preflight.py", "tests/unit/run/test_proxied_names.py"],
     "src/ot/run/fence_processor.py": _FENCES,
+    **{
+        f"src/ot/run/{name}.py": _RUN
+        for name in (
+            "answer",
+            "client_requests",
+            "kept_answers",
+            "kernel_calls",
+            "kernel_questions",
+            "kernel_session",
+            "live_run",
+            "namespace",
+            "runner",
+            "runs",
+            "waiting_runs",
+        )
+    },
+    "src/ot/run/made_calls.py": ["tests/unit/run/test_made_calls.py", *_RUN],
+    "src/ot/run/outcome.py": ["tests/unit/run/test_reporting.py", *_RUN],
+    "src/ot/run/partial_values.py": ["tests/unit/run/test_partial_values.py"],
+    "src/ot/run/reporting.py": ["tests/unit/run/test_reporting.py", *_RUN],
+    "src/onetool/front/messages.py": [
+        "tests/unit/onetool/front/test_messages.py",
+        "tests/unit/onetool/front/test_pipes.py",
+    ],
+    **{
+        f"src/onetool/front/{name}.py": _FRONT
+        for name in (
+            "clients",
+            "commands",
+            "definition",
+            "late_app",
+            "offer",
+            "operations",
+            "pipe_server",
+            "pipes",
+            "rendering",
+            "sdk_session",
+            "server",
+            "tool_run",
+        )
+    },
     "src/ot_kernel/values.py": ["tests/unit/ot_kernel/test_values.py", "tests/unit/ot_kernel/test_values_refused.py"],
 }
 
@@ -181,13 +237,12 @@ def try_file(file: str, sample: int, seed: int, ends: float) -> int:
 def find_mutants(file: str) -> Iterator[Mutant]:
     """Every change to one file that is worth a try."""
     text = (ROOT / file).read_text(encoding="utf-8")
-    count = len(list(ast.walk(ast.parse(text))))
-    for number in range(count):
-        tree = ast.parse(text)
-        node = list(ast.walk(tree))[number]
-        before = _show(node)
-        if _change(node):
-            yield Mutant(file, getattr(node, "lineno", 0), f"{before} -> {_show(node)}", ast.unparse(tree))
+    for number, node in enumerate(ast.walk(ast.parse(text))):
+        if _change(copy(node)):
+            tree = ast.parse(text)
+            changed = list(ast.walk(tree))[number]
+            _change(changed)
+            yield Mutant(file, getattr(node, "lineno", 0), f"{_show(node)} -> {_show(changed)}", ast.unparse(tree))
 
 
 def _show(node: ast.AST) -> str:
@@ -204,14 +259,16 @@ def _change(node: ast.AST) -> bool:
             node.op = ast.Or() if isinstance(operator, ast.And) else ast.And()
         case ast.BinOp(op=ast.Add() | ast.Sub() as operator):
             node.op = ast.Sub() if isinstance(operator, ast.Add) else ast.Add()
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            return False  # for type checkers only
         case ast.If() | ast.IfExp() | ast.While():
             node.test = ast.UnaryOp(ast.Not(), node.test)
-        case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and value.value is None):
-            node.value = ast.Constant(None)
         case ast.keyword(arg="frozen" | "slots" | "kw_only" | "strict"):
             return False  # a promise to readers and type checkers; nothing that a caller observes
-        case ast.keyword(value=ast.Constant(value=bool() as value)):
+        case ast.keyword(value=ast.Constant(value=bool() as value)) | ast.Return(ast.Constant(value=bool() as value)):
             node.value = ast.Constant(not value)
+        case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and value.value is None):
+            node.value = ast.Constant(None)
         case ast.Constant(value=int() as value) if not isinstance(value, bool):
             node.value = value + 1
         case _:

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
@@ -36,10 +35,6 @@ from ot.run.partial_values import read_partial
 from ot.tasks.owned_tasks import Awaited, OwnedTasks
 from ot_kernel.values import decode
 from ot_kernel.wire import Message, WireError
-
-if TYPE_CHECKING:
-    pass
-
 
 GRACE = 0.5  # seconds for interrupted code to unwind before it is killed
 ATTEMPTS = 5

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ot.effects import Effect
-from ot.run.made_calls import LONGEST_LINE, MadeCalls
+from ot.run.made_calls import LONGEST_LINE, Lookalikes, MadeCalls
 from ot.text.redaction import Redactor
 
 Call = tuple[str, Effect, dict[str, object]]
@@ -114,3 +116,56 @@ def test_names_of_arguments_that_come_from_data_stay_on_their_line() -> None:
 
     assert line.startswith(r"  web.post('a\nCalls that succeeded:\n  bank.pay()'=1, 'nnn")
     assert line.endswith("nnn'=2, ä-b=3, ***=4)")
+
+
+def given(*texts: object) -> Lookalikes:
+    found = Lookalikes()
+    for number, text in enumerate(texts):
+        found.add(f"pack.tool_{number}", text)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "reader"),
+    [
+        ('{"a": 1}', "dict", "json.loads"),
+        ("[1, 2]", "list", "json.loads"),
+        ("{'a': 1}", "dict", "ast.literal_eval"),
+        ("(1, 2)", "tuple", "ast.literal_eval"),
+        ('["\\d"]', "list", "ast.literal_eval"),
+    ],
+)
+def test_text_that_looks_like_a_value_is_explained(text: str, kind: str, reader: str) -> None:
+    assert given(text).explain(text) == f"[This is text (str), not a {kind}: {reader}() makes it one.]"
+    assert given("other", text).suspect() == f"[pack.tool_1 gave text (str), not a {kind}: {reader}() makes it one.]"
+
+
+@pytest.mark.parametrize("text", ["words", "{not one", "(so) it is", "[" * 10_000, ["a"], None])
+def test_what_does_not_look_like_a_value_is_not_explained(text: object) -> None:
+    assert given(text).explain(text) == ""
+    assert given(text).suspect() == ""
+
+
+def test_only_text_that_a_tool_gave_is_explained() -> None:
+    assert given("[1]").explain("[2]") == ""
+    assert given("[1]").explain([1]) == ""
+    assert given().suspect() == ""
+
+
+@pytest.mark.parametrize(
+    ("begins", "reader"), [('[{"a', "json.loads"), ("[\n ('a", "ast.literal_eval"), ("[1, 2", ""), ("[words", "")]
+)
+def test_of_a_long_text_the_beginning_tells_what_reads_it(begins: str, reader: str) -> None:
+    long = begins + "x" * 20_000
+
+    assert given(long).suspect() == (
+        f"[pack.tool_0 gave text (str), not a list: {reader}() makes it one.]" if reader else ""
+    )
+    assert given(long).explain(long) == ""
+    assert given(f"{begins}xxx").suspect() == ""  # a short one is known to be none
+
+
+def test_the_latest_texts_are_suspected_first_and_not_all_of_them() -> None:
+    assert "tool_1 gave" in given("[1]", "[2]", "{no").suspect()
+    assert given("[1]", *(f"[{number}" for number in range(8))).suspect() == ""
+    assert "tool_63" in given(*(f"[{number}]" for number in range(100))).suspect()
