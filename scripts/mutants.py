@@ -78,7 +78,7 @@ TESTED_BY = {
     "src/ot/execution/auditing.py": [*_STEPS, *_AUDITED],
     "src/ot/execution/policy.py": [*_STEPS, *_POLICY],
     "src/ot/execution/rules.py": [*_STEPS, *_POLICY],
-    "src/ot/execution/consent.py": _POLICY,
+    "src/ot/execution/consent.py": [*_STEPS, *_POLICY],
     "src/ot/execution/validation.py": _ARGUMENTS,
     "src/ot/execution/problems.py": _ARGUMENTS,
     "src/ot/execution/checkable.py": _ARGUMENTS,
@@ -160,6 +160,14 @@ EXPLAINED: dict[tuple[str, str], str] = {
         ("self._keep is not None and len(call.packed) > INLINE -> self._keep is not None or len(call.packed) > INLINE"),
     ): "in `begin` a short cut: the longer way sends the same",
     ("src/ot/execution/records.py", "len(call.packed) > INLINE -> len(call.packed) >= INLINE"): "as in the journal",
+    (
+        "src/ot/execution/records.py",
+        "type(call.value) is not str and is_large(call.value) -> type(call.value) is not str or is_large(call.value)",
+    ): "a short cut: the longer way sends the same",
+    ("src/ot/execution/call.py", "0 -> 1"): "the depth is always given, but for calls that tests make",
+    ("src/ot/execution/call.py", "eq=False -> eq=True"): "nobody compares calls",
+    ("src/onetool/front/clients.py", "1 -> 2"): "numbers tell connections apart, wherever they begin",
+    ("src/onetool/front/definition.py", "60 -> 61"): "a limit without meaning of its own",
     ("src/ot/execution/validation.py", "fast_fail=True -> fast_fail=False"): "refuses the same, more slowly",
     ("src/ot/execution/checkable.py", "use_default=False -> use_default=True"): "the copied schema has no defaults",
     ("src/ot/execution/checkable.py", "use_formats=False -> use_formats=True"): "the copied schema has no formats",
@@ -265,9 +273,11 @@ def _change(node: ast.AST) -> bool:
             node.test = ast.UnaryOp(ast.Not(), node.test)
         case ast.keyword(arg="frozen" | "slots" | "kw_only" | "strict"):
             return False  # a promise to readers and type checkers; nothing that a caller observes
-        case ast.keyword(value=ast.Constant(value=bool() as value)) | ast.Return(ast.Constant(value=bool() as value)):
+        case ast.keyword(value=ast.Constant(value=bool() as value)) | ast.Return(
+            ast.Constant(value=bool() | int() | str() as value)
+        ):
             node.value = ast.Constant(not value)
-        case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and value.value is None):
+        case ast.Return(value=ast.expr() as value) if not isinstance(value, ast.Constant):
             node.value = ast.Constant(None)
         case ast.Constant(value=int() as value) if not isinstance(value, bool):
             node.value = value + 1

@@ -342,9 +342,7 @@ def _code_error(message: Message) -> CodeError:
 
 def _frames(message: Message) -> list[Frame]:
     frames = message["frames"]
-    return [
-        Frame(int(line), str(function), str(source), *map(str, file[:1])) for line, function, source, *file in frames
-    ]
+    return [Frame(int(line), str(function), str(source), *map(str, file)) for line, function, source, *file in frames]
 
 
 @dataclass(eq=False, slots=True)

@@ -38,11 +38,6 @@ class CodeError:
     names: tuple[str, ...] = ()  # for a NameError: the name that nobody defined
     notes: tuple[str, ...] = ()
 
-    @property
-    def line(self) -> int | None:
-        """The line that the author should look at first: the innermost of their own."""
-        return next((frame.line for frame in reversed(self.frames) if not frame.file), None)
-
 
 @dataclass(frozen=True, slots=True)
 class Printed:

@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from ot.clients.caller import EVERYTHING, MOST_NAMES, Caller, Choice, ClientMemory
-from ot.config.models import PolicySettings
+from ot.config.models import GrantedPolicy, PolicySettings
 from ot.errors import ConsentError, FlowDeniedError, ToolDeniedError
 from ot.execution.consent import Consent, Subject
 from ot.execution.rules import build_guard, find_idle_rules
@@ -426,3 +426,21 @@ async def test_a_rule_that_names_nothing_is_told_with_the_nearest_name() -> None
         'policy.flows.0.to: "wbe.*" matches no tool',
     ]
     assert [sentence.rpartition(" ")[2] for sentence in found[:3]] == ['"demo.upper"', '"github.*"', '"demo.*"']
+
+
+@pytest.mark.parametrize(
+    ("names", "withheld"),
+    [
+        (("mail.send",), True),
+        (("mail.read",), False),
+        (("web.fetch",), False),
+        (("db.query",), True),
+        (("db.tables",), False),
+        (("files.read", "mail.old"), False),
+    ],
+)
+def test_what_only_groups_have_is_withheld_from_others(names: tuple[str, ...], *, withheld: bool) -> None:
+    policy = GrantedPolicy(only_granted=("mail", "db.query"), granted=("mail.read",))
+
+    assert build_guard(names, policy).withheld is build_guard(names, policy).refused is withheld
+    assert not build_guard(names, PolicySettings()).withheld

@@ -50,3 +50,13 @@ async def test_after_it_was_held_it_goes_on() -> None:
 
     with anyio.fail_after(60):
         await over.wait()
+
+
+async def test_what_passed_before_it_was_held_counts() -> None:
+    clock = RunClock(60)
+    await anyio.sleep(0.01)
+    left = clock.remaining()
+
+    with clock.held():
+        assert clock.remaining() <= left
+    assert clock.remaining() <= left

@@ -5,22 +5,29 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
+from mcp_core.json_types import Json, JsonObject
+from mcp_core.quick_dataclass import replace
 from ot.app import App
 from ot.clients.caller import Caller, Choice, ClientMemory
+from ot.clients.front import Abilities, Front, FrontError
+from ot.errors import NoDetachedRunError, ToolError
 from ot.results.reader import ResultReader
 from ot.results.store import ResultStore
-from ot.run.answer import Answer
+from ot.run.answer import Answer, RunAnswer
 from ot.run.kept_answers import KeptAnswers
 from ot.run.live_run import Delivered
 from ot.run.runs import Runs, open_runs
 from ot.store.results import EmbeddedKeptNames, EmbeddedResults
 from ot.values import Arguments, ToolValue
+from ot_kernel.values import Image
 from tests.e2e.processes import wait_until_gone
 from tests.engine import open_engine
 
@@ -507,3 +514,251 @@ async def test_a_run_that_is_cancelled_has_no_answer_for_a_client_that_does_not_
 
     assert await told.wait() is None
     assert not app.runs.has(told.run.id)
+
+
+# -- a runner that needs no kernel
+
+
+class Scripted:
+    """A runner whose runs do what a test says: `work` gives the answer, and is given what the runner is."""
+
+    def __init__(self, app: App, work: Callable[[Caller], Awaitable[Answer]], patience: float = 0.01) -> None:
+        self.settings = replace(app.runner.settings, patience=patience)
+        self._work = work
+
+    async def run(self, command: str, *, caller: Caller, **_: object) -> Answer:
+        return await self._work(caller)
+
+
+class Replicas:
+    """Other servers with a run, which cannot be reached while they are `gone`."""
+
+    def __init__(self, *runs: str) -> None:
+        self.gone = False
+        self.known: list[str] = []
+        self.dropped: list[str] = []
+        self._runs = runs
+
+    def _reach(self) -> None:
+        if self.gone:
+            raise OSError(5, "nobody answers")
+
+    async def add(self, run: str, principal: str) -> None:
+        self._reach()
+        self.known.append(run)
+
+    async def drop(self, run: str, principal: str) -> None:
+        self._reach()
+        self.dropped.append(run)
+
+    async def names(self, principal: str) -> list[str]:
+        return [*self.known, *self._runs] if principal == "local" else []
+
+    async def is_lost(self, run: str, principal: str) -> bool:
+        return run == "rlost"
+
+    async def wait(self, run: str, *, seconds: float, caller: Caller) -> RunAnswer | None:
+        return RunAnswer(run, running=False, is_error=False, text=f"{seconds:g} s") if run in self._runs else None
+
+    async def stop(self, run: str, *, caller: Caller) -> str | None:
+        return "stopped there" if run in self._runs else None
+
+
+class Paused:
+    """Work that goes on when it may, and then fails with `error` if there is one."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.may_end = anyio.Event()
+        self._error = error
+
+    async def __call__(self, caller: Caller) -> Answer:
+        await self.may_end.wait()
+        if self._error is not None:
+            raise self._error
+        return Answer("whole")
+
+
+def scripted_runs(
+    app: App, work: Callable[[Caller], Awaitable[Answer]], *, patience: float = 0.01, **more: Any
+) -> AbstractAsyncContextManager[Runs]:
+    return open_runs(Scripted(app, work, patience), answers_of(app), **more)  # type: ignore[arg-type]
+
+
+async def test_other_servers_know_of_a_run_for_as_long_as_it_goes_on(app: App) -> None:
+    replicas, work = Replicas("rthere"), Paused()
+    async with scripted_runs(app, work, elsewhere=replicas) as runs:
+        run, _ = await detach(runs, "")
+        names = await runs.detached_of(Caller())
+        of_others = await runs.detached_of(Caller(principal="somebody else"))
+        work.may_end.set()
+        answer = await runs.wait(run, seconds=45, caller=Caller())
+
+    assert answer.text == "whole"
+    assert names == [run, "rthere"]
+    assert of_others == []
+    assert replicas.known == replicas.dropped == [run]
+
+
+async def test_a_run_goes_on_where_other_servers_cannot_hear_of_it(app: App) -> None:
+    replicas, work = Replicas(), Paused()
+    replicas.gone = True
+    async with scripted_runs(app, work, elsewhere=replicas) as runs:
+        run, _ = await detach(runs, "")
+        work.may_end.set()
+
+        assert (await runs.wait(run, seconds=45, caller=Caller())).text == "whole"
+
+
+async def test_a_run_of_another_server_is_waited_for_and_stopped_there(app: App) -> None:
+    async with scripted_runs(app, Paused(), elsewhere=Replicas("rthere")) as runs:
+        assert (await runs.wait("rthere", seconds=5, caller=Caller())).text == "5 s"
+        assert (await runs.wait("rthere", seconds=500, caller=Caller())).text == "60 s"
+        assert (await runs.wait("rthere", seconds=500, caller=Caller(remaining=lambda: 11.0))).text == "10 s"
+        assert await runs.stop("rthere", caller=Caller()) == "stopped there"
+        with pytest.raises(ToolError, match="rlost was lost with the server"):
+            await runs.wait("rlost", seconds=5, caller=Caller())
+        with pytest.raises(NoDetachedRunError):
+            await runs.wait("rnowhere", seconds=5, caller=Caller())
+
+
+async def test_what_goes_wrong_in_a_run_is_for_whoever_follows_it(app: App) -> None:
+    work = Paused(RuntimeError("a mistake of ours"))
+    async with scripted_runs(app, work) as runs:
+        run, _ = await detach(runs, "")
+        work.may_end.set()
+        answer = await runs.wait(run, seconds=45, caller=Caller())
+        with pytest.raises(RuntimeError, match="a mistake of ours"):
+            await runs.run("", caller=Caller())
+
+    assert answer.is_error
+    assert answer.text == "The run was lost to a mistake in OneTool; the log has it."
+
+
+async def test_a_client_that_cannot_be_told_of_its_run_is_told_why(app: App) -> None:
+    work = Paused()
+
+    class Broken(Replicas):
+        async def add(self, run: str, principal: str) -> None:
+            raise RuntimeError("a mistake of ours")
+
+    async with scripted_runs(app, work, elsewhere=Broken()) as runs:
+        with pytest.raises(RuntimeError, match="a mistake of ours"), anyio.fail_after(WAIT):
+            await runs.run("", caller=Caller())
+        with anyio.fail_after(WAIT):
+            while runs.busy:
+                await anyio.sleep(0.001)
+
+
+async def test_runs_are_counted_while_they_go_on(app: App) -> None:
+    work = Paused()
+    async with scripted_runs(app, work) as runs:
+        assert (runs.busy, runs.count, runs.going_on) == (False, 0, False)
+        run, _ = await detach(runs, "")
+        assert (runs.busy, runs.count, runs.going_on, runs.has(run)) == (True, 1, True, True)
+        work.may_end.set()
+        await runs.wait(run, seconds=45, caller=Caller())
+
+    assert not runs.has(run)
+
+
+async def test_a_run_that_waits_for_a_client_does_not_keep_a_server(app: App) -> None:
+    asks = anyio.Event()
+
+    async def work(caller: Caller) -> Answer:
+        await asks.wait()
+        assert caller.ask is not None
+        return Answer(str(await caller.ask("May I?", [Choice.ONCE])))
+
+    async with scripted_runs(app, work, hold=60) as runs:
+        run, _ = await detach(runs, "", Caller(ask=Person()))
+        asks.set()
+        await until(runs, run, "waits for an answer")
+        assert (runs.busy, runs.going_on) == (True, False)
+        waited = await runs.wait(run, seconds=45, caller=Caller(ask=Person()))
+
+    assert waited.text == "once"
+
+
+async def test_after_the_end_no_run_begins(app: App) -> None:
+    async with scripted_runs(app, Paused()) as runs:
+        pass
+
+    assert await runs.run("", caller=Caller()) == Answer("The run ended with its server.", is_error=True)
+    assert not runs.busy
+
+
+async def test_whoever_waits_for_a_run_at_its_servers_end_is_told_how_to_go_on(app: App) -> None:
+    answers: list[RunAnswer] = []
+    async with anyio.create_task_group() as tasks, scripted_runs(app, Paused()) as runs:
+        run, _ = await detach(runs, "")
+
+        async def wait() -> None:
+            answers.append(await runs.wait(run, seconds=45, caller=Caller()))
+
+        tasks.start_soon(wait)
+        await anyio.wait_all_tasks_blocked()
+
+    assert answers[0].is_error
+    assert f'ot.resume(run="{run}")' in answers[0].text
+
+
+async def test_a_client_that_is_asked_has_no_less_patience_for_it(app: App) -> None:
+    person, asked = Person(), []
+    person.may_answer = anyio.Event()
+
+    async def work(caller: Caller) -> Answer:
+        assert caller.ask is not None
+        asked.append(await caller.ask("May I?", [Choice.ONCE]))
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    async with scripted_runs(app, work, patience=0.05) as runs, anyio.create_task_group() as tasks:
+        tasks.start_soon(detach, runs, "", Caller(ask=person))
+        await person.asked.wait()
+        await anyio.sleep(0.1)
+        assert not runs.going_on
+        person.may_answer.set()
+    assert asked == [Choice.ONCE]
+
+
+async def test_a_run_turns_to_its_client_while_that_is_there(app: App) -> None:
+    said: list[object] = []
+
+    async def request(method: str, params: Mapping[str, Json], key: str) -> JsonObject:
+        said.append((method, dict(params), key))
+        return {"roots": []}
+
+    async def log(level: str, logger: str, data: Json) -> None:
+        said.append((level, logger, data))
+
+    work = Paused()
+
+    async def turn(caller: Caller) -> Answer:
+        assert caller.front is not None
+        said.append(await caller.front.request("roots/list", {}, "k"))
+        await caller.front.log("info", "here", 1)
+        await work(caller)
+        await caller.front.log("info", "nobody hears it", 2)
+        try:
+            await caller.front.request("roots/list", {}, "k")
+        except FrontError as error:
+            return Answer(str(error))
+        raise AssertionError
+
+    front = Front(object(), Abilities(can_list_roots=True), request, log)
+    async with scripted_runs(app, turn, hold=0.01) as runs:
+        run, _ = await detach(runs, "", Caller(front=front))
+        work.may_end.set()
+        with anyio.fail_after(WAIT):
+            while (answer := await runs.wait(run, seconds=0.01, caller=Caller())).running:
+                pass
+
+    assert said == [("roots/list", {}, "k"), {"roots": []}, ("info", "here", 1)]
+    assert answer.text == "no client came to answer it in time"
+
+
+@pytest.mark.parametrize("answer", [Answer("a"), Answer("b", is_error=True, attachments=(Image(b"x"),))])
+def test_an_answer_crosses_to_another_server(answer: Answer) -> None:
+    assert Answer.decoded(answer.encoded()) == answer
+    with pytest.raises(ValueError, match="not an answer"):
+        Answer.decoded(["a"])

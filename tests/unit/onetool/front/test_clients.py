@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from onetool.front.clients import Clients
 from onetool.front.commands import Client, Commands
-from onetool.front.definition import INSTRUCTIONS, final_name, instruct
+from onetool.front.definition import INSTRUCTIONS, final_name, instruct, own_definition
 from onetool.front.late_app import LateApp, LateApps, open_late_app, open_late_apps
 from ot.apps import Apps
 from ot.clients.caller import IDLE, ClientMemory
@@ -18,6 +19,7 @@ from ot.config.loader import load_config
 from ot.config.mistakes import Mistake
 from ot.errors import ConfigError
 from ot.run.answer import Answer
+from ot.run.waiting_runs import RunState, UnknownStateError, WaitingRuns
 from ot.store.replicas import RememberedClient
 from ot.store.unavailable import StoreUnavailableError
 from tests.engine import open_engine
@@ -165,6 +167,28 @@ def test_a_client_is_told_what_mistakes_keep_off() -> None:
     assert some.endswith(": packs.db, packs.web.")
     assert ten.endswith("packs.p9.")
     assert more.endswith("packs.p9 and 2 more.")
+
+
+def test_a_client_puts_our_instructions_and_the_tool_into_its_context() -> None:
+    instructions, _, tool = own_definition().partition("\n")
+
+    assert instructions == INSTRUCTIONS
+    assert json.loads(tool)["name"] == "run"
+
+
+async def test_an_answer_goes_to_the_replica_where_its_run_waits() -> None:
+    class There:
+        async def resume(self, state: RunState, answers: object, **_: object) -> Answer:
+            return Answer(f"{state.run} goes on there")
+
+    commands = Commands(LateApp(), waiting=WaitingRuns("here"), elsewhere=There())  # type: ignore[arg-type]
+
+    assert await commands.resume("there.r2222222.secret", {}, LOCAL_PERSON, _unheard) == Answer(
+        "r2222222 goes on there"
+    )
+    for alone in (commands, Commands(LateApp(), waiting=WaitingRuns("here"))):
+        with pytest.raises(UnknownStateError):
+            await alone.resume("here.r2222222.secret", {}, LOCAL_PERSON, _unheard)
 
 
 def test_the_environment_may_ask_for_a_prefix(monkeypatch: pytest.MonkeyPatch) -> None:

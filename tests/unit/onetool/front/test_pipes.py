@@ -20,6 +20,7 @@ from onetool.front.pipe_server import serve_pipes
 from onetool.front.pipes import PipeFront
 from onetool.front.rendering import PlainResults
 from onetool.front.sdk_session import SdkSession
+from ot.app import App
 from ot.telemetry.meters import Meters
 from ot.telemetry.telemetry import Telemetry
 from tests.engine import open_engine
@@ -295,7 +296,10 @@ async def test_a_client_without_a_session_is_told_with_each_result_who_answers(
     talk = opened(app)
     ran = await talk.asks("tools/call", {"_meta": META, "name": "run", "arguments": {"command": "1"}})
     listed = await talk.asks("tools/list", {"_meta": META})
+    discovered = await talk.asks("server/discover", {"_meta": META})
 
+    assert discovered["result"]["supportedVersions"] == ["2026-07-28"]
+    assert discovered["result"]["ttlMs"] == 0
     assert ran["result"]["resultType"] == "complete"
     assert "ttlMs" not in ran["result"]
     assert listed["result"]["ttlMs"] == 0
@@ -303,13 +307,23 @@ async def test_a_client_without_a_session_is_told_with_each_result_who_answers(
 
 
 async def test_a_run_waits_for_the_engine(tmp_path: Path, opened: Callable[..., Talk]) -> None:
-    async with open_late_app(lambda: open_engine(tmp_path / "home")) as late:
+    may_open = anyio.Event()
+
+    @asynccontextmanager
+    async def open_late() -> AsyncIterator[App]:
+        await may_open.wait()
+        async with open_engine(tmp_path / "home") as app:
+            yield app
+
+    async with open_late_app(open_late) as late:
         talk = opened(late)
         await talk.introduces_itself()
-        talk.begins("1", "never")
+        assert talk.begins("1", "never")
         talk.says("notifications/cancelled", {"requestId": "never"})
+        assert talk.begins("2")
+        may_open.set()
 
-        assert await talk.runs("2") == "2"
+        assert (await talk.hears(id=9))["result"]["content"][0]["text"] == "2"
         assert "never" not in [message.get("id") for message in talk.heard]
 
 
@@ -339,10 +353,12 @@ async def test_two_runs_of_one_id_are_left_to_the_sdk(talk: Talk) -> None:
     assert not talk.begins("1", 9)
 
 
-async def test_what_still_goes_when_the_client_leaves_is_cancelled_and_said_so(talk: Talk) -> None:
+async def test_what_still_goes_when_the_client_leaves_is_cancelled_and_said_so(app: LateApp, talk: Talk) -> None:
     assert talk.begins("demo.sleep(seconds=600)", 9)
     await talk.front.close()
 
+    assert app.at_hand is not None
+    assert not app.at_hand.runs.busy
     assert (await talk.hears(id=9))["error"] == {"code": -32000, "message": "Connection closed"}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,12 +30,14 @@ from mcp_types import (
 )
 from opentelemetry.trace import format_trace_id, get_current_span
 
+from mcp_core.quick_dataclass import replace
 from onetool.front.late_app import LateApp, open_late_app
 from onetool.front.offer import Offer, open_offer
 from onetool.front.operations import watching_operations
 from onetool.front.server import OneToolServer
 from onetool.replicas.draining import NO_NEW_RUNS, Draining
 from ot.clients.caller import Caller, Choice, ClientMemory
+from ot.clients.person import LOCAL_PERSON
 from ot.telemetry.meters import OTHER, Meters
 from ot.telemetry.telemetry import Telemetry
 from tests.engine import open_engine
@@ -96,6 +99,7 @@ async def test_every_server_of_a_process_has_the_tool(app: LateApp, mode: str) -
 
         assert tool.name == "run"
         assert "- `command` (string, required): Python code" in (tool.description or "")
+        assert "you get its id, and its answer from `ot.wait`" in (tool.description or "")
         assert text_of(result) == "42"
 
 
@@ -341,3 +345,47 @@ async def test_a_request_is_part_of_the_trace_that_its_header_names(headers: dic
 
     assert await watching_operations(Telemetry())(context, show) == {"trace": trace}
     assert await show(None) == {"trace": "0" * 32}
+
+
+async def test_of_too_many_clients_those_who_came_last_hear_of_changes(app: LateApp) -> None:
+    engine, heard, all_heard = await app.get(), list[int](), anyio.Event()
+    usual = engine.runner.settings
+
+    async def hear(number: int) -> None:
+        heard.append(number)
+        if number == 257:
+            all_heard.set()
+
+    async with open_offer(app) as offer:
+        for number in range(258):
+            forget = offer.watch(LOCAL_PERSON, partial(hear, number))
+            if number == 100:
+                forget()
+        await offer.describe(LOCAL_PERSON)
+        try:
+            engine.runner.apply(replace(usual, timeout=7))  # which the description names
+            engine.registry.on_change()
+            with anyio.fail_after(60):
+                await all_heard.wait()
+        finally:
+            engine.runner.apply(usual)
+
+    assert heard == [number for number in range(1, 258) if number != 100]
+
+
+async def test_nobody_hears_of_a_change_that_leaves_the_description_as_it_was(
+    app: LateApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("onetool.front.offer.SETTLE", 0)
+    engine, heard = await app.get(), anyio.Event()
+
+    async def hear() -> None:
+        heard.set()
+
+    async with open_offer(app) as offer:
+        offer.watch(LOCAL_PERSON, hear)
+        for _ in range(2):
+            engine.registry.on_change()
+            await anyio.sleep(0.02)
+            assert not heard.is_set()
+            await offer.describe(LOCAL_PERSON)
