@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
+from mcp_core.json_types import JsonObject
 from mcp_core.line_pipes import LinePipes, LineTooLongError
 from onetool.front.late_app import LateApp, open_late_app
 from onetool.front.messages import envelope_of
@@ -44,8 +45,8 @@ async def tell(*, level: str) -> str:
     await current().caller.front.log(level, "telling", "told")
     return level
 '''
-META = {**envelope_of("2026-07-28"), "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "1"}}
-ABLE = {**META, "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
+META: JsonObject = {**envelope_of("2026-07-28"), "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "1"}}
+ABLE: JsonObject = {**META, "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
 INITIALIZE = {
     "protocolVersion": "2025-11-25",
     "capabilities": {"elicitation": {}},
