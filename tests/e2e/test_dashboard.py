@@ -32,6 +32,10 @@ servers:
   changing: {{command: {sys.executable}, args: [{PROGRAMS / "changing.py"}, starts]}}
 """
 
+HIDDEN_CELLS = """[...document.querySelectorAll("table.left th, table.left td")].filter(
+    (cell) => cell.getBoundingClientRect().right > document.documentElement.clientWidth).map((cell) => cell.innerText)"""
+"""The cells of tables of words that can be seen only by scrolling."""
+
 
 class Dashboard:
     """A server, what its person has done, and one browser that is logged in."""
@@ -122,6 +126,7 @@ def test_every_page_fits_and_runs_nothing_that_came_from_outside(
     assert page.locator("h1").count() == 1
     assert page.locator("img").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.evaluate(HIDDEN_CELLS) == []
     assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == (
         "rgb(21, 23, 26)" if scheme == "dark" else "rgb(244, 241, 234)"
     )
