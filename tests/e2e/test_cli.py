@@ -386,7 +386,9 @@ def test_the_demo_shows_a_session(started_onetool: OneTool) -> None:
     assert "[ONE, TOOL, TO, CALL, THEM, ALL]" in finished.stdout
     assert "has no tool 'uper'" in finished.stdout
     assert re.search(r"1 \+ 1, 20 times", finished.stdout)
-    assert re.search(r"uv tool install \. or pipx install \.|onetool import brings", finished.stdout.splitlines()[-1])
+    assert re.search(
+        r"uv tool install \. or pipx install --force \.|onetool import imports", finished.stdout.splitlines()[-1]
+    )
 
 
 @pytest.mark.parametrize("words", [["run", "code.search(query='tea')['total']"], ["call", "code.search", "query=tea"]])

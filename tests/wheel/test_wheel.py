@@ -1,4 +1,4 @@
-"""The wheel, and what README's line installs from this checkout, with the pinned dependencies and nothing else."""
+"""The wheel, and what README's lines install from this checkout, with the pinned dependencies and nothing else."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import shlex
 import subprocess
 import sys
 import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ pytestmark = pytest.mark.xdist_group("wheel")
 
 ROOT = Path(__file__).parent.parent.parent
 SOURCE = ROOT / "src"
+_UV = Path(sys.executable).with_name("uv")
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +78,7 @@ def test_a_report_is_drawn_from_its_template(programs: Path, tmp_path: Path) -> 
 
 def test_the_libraries_of_a_pack_are_fetched_by_the_list_in_the_wheel(programs: Path, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("milk\nbread\n")
-    uv = Path(sys.executable).with_name("uv")
-    cache = subprocess.run([uv, "cache", "dir"], check=True, capture_output=True, text=True).stdout.strip()
+    cache = subprocess.run([_UV, "cache", "dir"], check=True, capture_output=True, text=True).stdout.strip()
 
     fetched = _onetool(programs, tmp_path, "fetch", "ripgrep", UV_CACHE_DIR=cache)
     if fetched.returncode != 0:
@@ -122,6 +124,107 @@ def test_a_program_without_its_extra_prints_the_command_that_brings_it(programs:
     assert _start_zwave(programs, tmp_path).returncode == 0
 
 
+# -- every way of installing it
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """OneTool in one of the ways that people install it."""
+
+    programs: Path
+    environ: Mapping[str, str]  # of the person who has installed it
+    line: str  # that installs it, in a checkout
+
+    def type(self, line: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+        """Do what somebody does who types a line that was printed."""
+        return subprocess.run(
+            ["sh", "-c", line], cwd=folder, env=self.environ, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=900, check=False,
+        )  # fmt: skip
+
+
+HARMLESS = (
+    "onetool --version", "onetool check --offline", "onetool doctor --offline", "onetool tools proj", "onetool packs",
+    "onetool help excel", "onetool fetch", "onetool lock", "onetool servers", "onetool workers", "onetool stats",
+    "onetool runs", "onetool results", "onetool audit --verify", "onetool skills", "onetool logs", "onetool chat --list",
+    "onetool trust --list", "onetool stubs stubs", "onetool sdk-path", "onetool completion bash", "onetool init --global",
+    "onetool connect", "onetool seal key", "onetool new pack weather", "onetool run 'ot.health()[\"version\"]'",
+    "onetool call ot.tools pattern=proj", "mcp-guide --help", "zwave-mcp --help",
+)  # fmt: skip
+"""What pages and messages print, and changes nothing that matters; tests/docs has all of them parsed."""
+
+
+@pytest.fixture(scope="module", params=["uv", "pipx", "pip"])
+def installed(request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """By README's two lines, and by pip from the wheel; with the pinned dependencies."""
+    folder = tmp_path_factory.mktemp(request.param)
+    (folder / "home").mkdir()
+    pins = re.findall(r"^[\w.-]+==[^\s;]+", (ROOT / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    (folder / "pins").write_text("\n".join(pins))
+    subprocess.run([_UV, "venv", "--quiet", "--seed", "--python", sys.executable, folder / "venv"], check=True)
+    programs = folder / "venv" / "bin" if request.param == "pip" else folder / "bin"
+    environ = {key: value for key, value in os.environ.items() if not key.startswith(("UV_TOOL", "PIPX_"))} | {
+        "HOME": str(folder / "home"),
+        "PATH": f"{programs}:{folder / 'venv' / 'bin'}:{_UV.parent if request.param == 'uv' else ''}:/usr/bin:/bin",
+        "PIP_CONSTRAINT": str(folder / "pins"), "UV_CONSTRAINT": str(folder / "pins"),
+        "UV_TOOL_DIR": str(folder / "tools"), "UV_TOOL_BIN_DIR": str(programs),
+        "PIPX_HOME": str(folder / "pipx"), "PIPX_BIN_DIR": str(programs), "PIPX_MAN_DIR": str(folder / "man"),
+    }  # fmt: skip
+    [lines] = re.findall(r"^uv tool install \.  .*", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    by_uv, by_pipx = re.split(r"\s+# or: ", lines)
+    line = {"uv": by_uv, "pipx": by_pipx, "pip": f"python -m pip install {wheel}"}[request.param]
+    found = Installed(programs, environ, line)
+    if request.param == "pipx" and found.type("python -m pip install pipx").returncode != 0:
+        report_missing("pipx", remedy="pip needs a network.")
+    done = found.type(line)
+    assert done.returncode == 0, done.stderr
+    return found
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("line", HARMLESS)
+def test_what_is_printed_works_in_each_way_of_installing(installed: Installed, line: str, tmp_path: Path) -> None:
+    done = installed.type(line, tmp_path)
+
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stdout + done.stderr
+
+
+@pytest.mark.long
+def test_the_printed_command_brings_an_extra_in_each_way_of_installing(installed: Installed, tmp_path: Path) -> None:
+    start = "zwave-mcp --url ws://127.0.0.1:1"
+    refused = installed.type(start, tmp_path)
+    remedy = refused.stderr.partition(" is not installed: ")[2].strip()
+
+    mended = installed.type(remedy, tmp_path)
+
+    assert mended.returncode == 0, f"{remedy}: {mended.stderr}"
+    assert installed.type(start, tmp_path).returncode == 0
+
+
+@pytest.mark.long
+def test_the_line_that_installs_it_also_adds_an_extra(installed: Installed) -> None:
+    how, _, what = installed.line.rpartition(" ")
+
+    done = installed.type(f"{how} '{what}[repl]'")
+
+    assert done.returncode == 0, done.stderr
+    python = installed.programs.joinpath("onetool").resolve().with_name("python")
+    assert installed.type(f"{python} -c 'import prompt_toolkit'").returncode == 0
+
+
+@pytest.mark.long
+def test_the_doctor_knows_how_each_way_puts_programs_on_the_path(installed: Installed, tmp_path: Path) -> None:
+    ways = {
+        "uv": "uv tool update-shell",
+        "pipx": "pipx ensurepath",
+        "python": f"export PATH={installed.programs}:$PATH",
+    }
+
+    said = installed.type(f"PATH=/usr/bin:/bin {installed.programs}/onetool doctor --offline", tmp_path).stdout
+
+    assert f"try: {ways[installed.line.partition(' ')[0]]}\n" in said
+
+
 def _start_zwave(programs: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [programs / "zwave-mcp", "--url", "ws://127.0.0.1:1"], input="", cwd=folder,
@@ -143,7 +246,7 @@ def _onetool(programs: Path, folder: Path, *arguments: str, **environ: str) -> s
 
 def _uv_succeeds(*arguments: str, **environ: str) -> bool:
     finished = subprocess.run(
-        [Path(sys.executable).parent / "uv", "--quiet", *arguments],
+        [_UV, "--quiet", *arguments],
         cwd=ROOT,
         env={**os.environ, **environ},
         capture_output=True,

@@ -79,7 +79,7 @@ async def _show_session(config: Path | None) -> bool:
             outcomes = [await _show_step(console, client, step) for step in STEPS]
             await _show_timing(console, client)
     if which("onetool") is None:
-        console.print("\nPut onetool on your PATH: [bold]uv tool install .[/] or [bold]pipx install .[/]")
+        console.print("\nPut onetool on your PATH: [bold]uv tool install .[/] or [bold]pipx install --force .[/]")
     else:
         console.print("\nNext: [bold]onetool import[/] imports the servers of your MCP clients")
     return all(outcomes)

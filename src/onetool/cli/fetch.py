@@ -34,8 +34,8 @@ from ot.workers.uv_program import PreparationError
 
 EPILOG = (
     "Without PACK, lists the packs that need libraries. Each has its own environment in "
-    "~/.onetool/state/pack_environments, created from a pinned list; `uv tool install '.[PACK]'`, or [all], "
-    "installs the libraries beside OneTool instead. Exit status: 0 if all are ready, 1 if one could not be installed, "
+    "~/.onetool/state/pack_environments, created from a pinned list; installing OneTool with the extra PACK, "
+    "or `all`, puts the libraries beside it instead. Exit status: 0 if all are ready, 1 if one could not be installed, "
     "2 if a PACK is unknown."
 )
 EPILOG_LOCK = (

@@ -39,11 +39,18 @@ def look_at_python() -> Iterator[Finding]:
     command = Path(sys.executable).with_name("onetool")
     on_path = shutil.which("onetool")
     if on_path is None:
-        folder = shlex.quote(str(command.parent))
-        yield yellow("python", "the shell does not find `onetool`", f"export PATH={folder}:$PATH")
+        yield yellow("python", "the shell does not find `onetool`", _put_on_path(command.parent))
     elif command.exists() and not command.samefile(on_path):
         text = f"the shell finds another onetool first: {on_path}, while this one is {command}"
         yield yellow("python", text, f"{shlex.quote(on_path)} --version")
+
+
+def _put_on_path(folder: Path) -> str:
+    """Return the command for that; pipx and uv have links to our programs elsewhere, this folder has more in it."""
+    for receipt, command in (("pipx_metadata.json", "pipx ensurepath"), ("uv-receipt.toml", "uv tool update-shell")):
+        if (Path(sys.prefix) / receipt).exists():
+            return command
+    return f"export PATH={shlex.quote(str(folder))}:$PATH"
 
 
 def look_at_uv(environ: Mapping[str, str]) -> Iterator[Finding]:
