@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from ot.errors import ToolError
@@ -167,6 +168,7 @@ class Area(NamedTuple):
         return shared if shared.top <= shared.bottom and shared.left <= shared.right else None
 
 
+@lru_cache(maxsize=1024)
 def column_name(column: int) -> str:
     """Return the letters of a column: A for 0, AA for 26."""
     letters = ""

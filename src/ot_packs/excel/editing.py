@@ -170,9 +170,10 @@ def _placed(sheet: Worksheet, edit: Edit) -> dict[tuple[int, int], Cell]:
         titles = list(sheet[table.top + 1][table.left : table.right + 1] if table else sheet[1])
         left = left if left is not None else table.left if table else 0
         for row, values in enumerate(_lists(sheet, edit.rows, [cell.value for cell in titles]), start=top):
+            if values:
+                parse_cell(cell_name(row, left + len(values) - 1))
             for column, value in enumerate(values, start=left):
                 where = f"{sheet.title}!{cell_name(row, column)}"
-                parse_cell(cell_name(row, column))
                 placed[row, column] = cell_for(value, where, formulas=edit.formulas)
     return placed
 

@@ -10,6 +10,7 @@ import posixpath
 import re
 import zipfile
 from collections.abc import Callable, Iterator
+from operator import itemgetter
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -66,9 +67,8 @@ class SheetPart:
         self._cells += count
         self._placed += len(cells) if len(cells) == count else len(cells) + len(self._blank.findall(text))
         if cells:
-            letters, digits = zip(*cells, strict=True)
-            self._columns.update(letters)
-            self._rows.update(digits)
+            self._columns.update(map(itemgetter(0), cells))
+            self._rows.update(map(itemgetter(1), cells))
         self.has_errors = self.has_errors or b't="e"' in text or b"t='e'" in text
         self.has_formulas = self.has_formulas or b"<" + self._prefix + b"f" in text
 
@@ -77,7 +77,7 @@ class SheetPart:
         """The smallest rectangle that its cells fit into; None if there are none."""
         if not self._rows:
             return None
-        rows = [int(digits) - 1 for digits in self._rows]
+        rows = [number - 1 for number in map(int, self._rows)]
         columns = [column_number(letters.decode("ascii")) for letters in self._columns]
         return Area(max(min(rows), 0), min(columns), max(rows), max(columns))
 

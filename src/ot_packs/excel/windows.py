@@ -157,7 +157,7 @@ def _bounded(rows: Iterator[list[Value]], most: int) -> Iterator[list[Value]]:
     for row in rows:
         yield row
         values += len(row)
-        text += sum(len(value) for value in row if isinstance(value, str))
+        text += sum([len(value) for value in row if type(value) is str])
         if values >= most or text >= MAX_TEXT:
             return
 

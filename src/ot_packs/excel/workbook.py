@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import itertools
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias
@@ -175,9 +174,11 @@ def _padded(rows: Iterator[Iterable[object]], within: Area, first_column: int = 
 
 def _plain(value: object) -> Value:
     """A cell's value: whole numbers as such, and nothing for an empty text."""
+    if type(value) is str:
+        return value or None
     if isinstance(value, float):
-        return int(value) if abs(value) < _EXACT and value == math.floor(value) else value
-    if value is None or value == "":
+        return int(value) if value.is_integer() and -_EXACT < value < _EXACT else value
+    if value is None:
         return None
     if isinstance(value, str | int | datetime.datetime | datetime.date | datetime.time | datetime.timedelta):
         return value
