@@ -12,10 +12,11 @@ import pytest
 
 from tests.demo_pack import give_demo
 from tests.e2e.raw_server import Message, RawServer
+from tests.preloaded import preloaded_command
 
 pytestmark = pytest.mark.xdist_group("front")
 
-SDK_SERVER = Path(__file__).parent.parent / "programs" / "sdk_server.py"
+SDK = str(Path(__file__).parent.parent / "programs" / "sdk_server.py")
 REVISION = "2025-11-25"
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -49,8 +50,8 @@ def lines(*messages: Message | bytes) -> bytes:
 @contextmanager
 def server_in(folder: Path, *, front: bool = True) -> Iterator[RawServer]:
     """The server as it is, or one in which the SDK answers every line."""
-    server = (
-        RawServer(folder, preloaded=True) if front else RawServer(folder, program=(sys.executable, str(SDK_SERVER)))
+    server = RawServer(
+        folder, program=tuple(preloaded_command("onetool", "serve") if front else preloaded_command(SDK))
     )
     try:
         yield server
