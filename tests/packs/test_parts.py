@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import subprocess
 from collections.abc import AsyncIterator
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 
 import openpyxl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ot_tools
@@ -29,6 +30,7 @@ WITHOUT_MORE = {
 }  # fmt: skip
 
 FOLDER = Path(ot_tools.__file__).parent
+few = settings(unhurried, max_examples=15)  # of each of some fifty tools
 
 
 def limited_tools() -> list[ToolDefinition]:
@@ -52,6 +54,7 @@ def result_type(tool: ToolDefinition) -> Any:
     return get_type_hints(getattr(module, tool.tool))["return"]
 
 
+@cache
 def values_of(kind: Any, *, more: bool) -> st.SearchStrategy[Any]:
     """Values of a declared type in which every `more` has this value."""
     if is_typeddict(kind):
@@ -67,7 +70,7 @@ def values_of(kind: Any, *, more: bool) -> st.SearchStrategy[Any]:
 
 
 @pytest.mark.parametrize("tool", TELLING, ids=lambda tool: tool.name)
-@unhurried
+@few
 @given(data=st.data())
 def test_whoever_takes_a_part_and_drops_more_is_reported(tool: ToolDefinition, data: st.DataObject) -> None:
     value = data.draw(values_of(result_type(tool), more=True))
@@ -89,7 +92,7 @@ def test_whoever_takes_a_part_and_drops_more_is_reported(tool: ToolDefinition, d
 
 
 @pytest.mark.parametrize("tool", TELLING, ids=lambda tool: tool.name)
-@unhurried
+@few
 @given(data=st.data())
 def test_what_is_all_there_is_reported_by_nobody(tool: ToolDefinition, data: st.DataObject) -> None:
     assert find_parts(data.draw(values_of(result_type(tool), more=False))) == []
