@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.measured import MEASURED
+from tests.read_packs import give_definitions
 
 _PROGRAMS = Path(__file__).parent / "programs"
 _WAIT = 120.0  # seconds: a bound for a machine that is busy
@@ -32,8 +33,12 @@ def run_preloaded(
 ) -> subprocess.CompletedProcess[str]:
     """Run `onetool ...` in a process of its own; `stdin` is what it reads, or an open descriptor.
 
-    `also` are modules that only few tests need: they are loaded beside those of all programs.
+    `also` are modules that only few tests need: they are loaded beside those of all programs. To a home that has a
+    configuration, what packs define is given as well.
     """
+    home = Path(env["HOME"])
+    if (home / ".onetool").is_dir():
+        give_definitions(home)
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         if isinstance(stdin, str):
             given.write(stdin.encode())
