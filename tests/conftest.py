@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 import signal
+from collections import Counter
 from collections.abc import Generator, Iterator
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 from tests.browser import browser, chromium
+from tests.measured import MEASURED
 from tests.postgres import database, postgres, template
 from tests.properties import unhurried
 from tests.unsteady import pytest_addoption, pytest_configure
@@ -22,10 +25,17 @@ __all__ = ["browser", "chromium", "database", "postgres", "pytest_addoption", "p
 SHARED = {"postgres": "databases", "notes_server": "proxy http"}
 """Servers that tests of several modules use, and the groups of these tests."""
 
+TOGETHER = 8
+"""The most tests of a file that go to one worker together, if they share nothing: what one loads, the next ones have."""
+
+alone: Counter[str] = Counter()  # of a file, the tests so far that share nothing
+
 settings.register_profile("unhurried", unhurried)
 settings.load_profile("unhurried")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts what runs in the background like that, and
     signal.signal(signal.SIGINT, signal.default_int_handler)  # the programs that tests interrupt would inherit it
+if "PYTEST_XDIST_WORKER" in os.environ and not MEASURED:
+    atexit.register(os._exit, 0)  # after all that is registered later: to free every test takes seconds
 
 
 @pytest.hookimpl(wrapper=True)
@@ -51,9 +61,13 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     if shared := SHARED.keys() & item.fixturenames:
         item.add_marker(pytest.mark.xdist_group(SHARED[shared.pop()]))
         return
+    file = item.nodeid.partition("::")[0]
     fixtures = item._fixtureinfo.name2fixturedefs.values()
     if any(definitions[-1].scope == "module" for definitions in fixtures if definitions):
-        item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+        item.add_marker(pytest.mark.xdist_group(file))
+    else:
+        item.add_marker(pytest.mark.xdist_group(f"{file} {alone[file] // TOGETHER}"))
+        alone[file] += 1
 
 
 @pytest.hookimpl(trylast=True)
