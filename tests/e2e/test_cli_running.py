@@ -53,7 +53,7 @@ def test_servers_and_workers_of_a_running_server_are_told(server: tuple[Path, Ra
     assert told["project"] == str(folder)
     assert [(each["pack"], each["state"]) for each in working["workers"]] == [("own", "idle")]
     assert shown.startswith(f"server {told['pid']} of {folder} (stdio, since ")
-    assert re.search(r"^  paper  disconnected .*status 127", shown, re.MULTILINE)
+    assert re.search(r"^  paper  disconnected .*not found: no-such-program", shown, re.MULTILINE)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="MISSING: only root can act as another user")

@@ -12,6 +12,8 @@ from tests.proxied import open_proxied, program
 
 pytestmark = pytest.mark.anyio
 
+WAY_OUT = "install it, or give its full path"
+
 
 async def test_resources_of_all_servers_are_listed_with_patterns(notes_server: dict[str, str], tmp_path: Path) -> None:
     servers = {"notes": notes_server, "plain": program("plain_server"), "gone": {"command": "no-such-program-anywhere"}}
@@ -22,7 +24,7 @@ async def test_resources_of_all_servers_are_listed_with_patterns(notes_server: d
     assert [(each["server"], each.get("uri") or each.get("uri_template") or each["error"]) for each in found] == [
         ("notes", "notes://today"),
         ("notes", "notes://{day}/all"),
-        ("gone", "exited with status 127 before it was ready"),
+        ("gone", f"cannot be started: not found: no-such-program-anywhere; {WAY_OUT} under servers.gone"),
     ]
 
 
@@ -38,7 +40,7 @@ async def test_a_list_says_which_servers_could_not_be_asked_and_waits_for_none_o
     errors = {str(item["server"]): item["error"] for item in found if "error" in item}
     assert sorted(errors) == ["gone", "mute"]
     assert errors["mute"] == "it did not answer within 5 s"
-    assert errors["gone"] == "exited with status 127 before it was ready"
+    assert errors["gone"] == "cannot be started: not found: /nowhere/at/all; correct its path under servers.gone"
 
 
 @pytest.mark.parametrize(("uri", "text"), [("notes://today", "buy milk"), ("notes://monday/all", "notes of monday")])

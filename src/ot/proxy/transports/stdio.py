@@ -123,8 +123,9 @@ class StdioTransport:
         found = _ABSENT.findall(self.tail) if self._status == _NOT_FOUND else ()
         if not found:
             return ""
-        way_out = f"install it, or give its full path under servers.{self._server}"
-        return f"cannot be started: not found: {''.join(found[-1])}; {way_out}"
+        program = "".join(found[-1])
+        way_out = "correct its path" if "/" in program else "install it, or give its full path"
+        return f"cannot be started: not found: {program}; {way_out} under servers.{self._server}"
 
     def describe_silence(self) -> str:
         """Say what is known about a server that was not ready in time, to be appended to a sentence."""
