@@ -36,6 +36,9 @@ _ALNUM = re.compile(r"[0-9A-Za-z]+")
 _PADDING = re.compile(rb"[0-9A-Za-z+/]?={1,2}")
 _BACKSLASH = re.compile(r"\\+(.?)", re.DOTALL)
 _NO_BASE64 = re.compile(r"\\+r\\+n|\\+n?|[ \t\r\n]+")
+_PIECE_LETTERS, _FEWEST_LETTERS = 8, 4
+_RARE = "0123456789srtnaioepldcumfghbETSAwyRCNIOLvPDMUFBGHkVWYxjKqzXJQZ"  # letters of base64, the rarest last
+_MOST_TRIES = 1000  # letters in one text
 _ONE_ALPHABET = bytes.maketrans(b"-_", b"+/")
 
 Change = tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]]
@@ -113,6 +116,9 @@ class _Search:
         # Nothing but an odd escape gets into a run of letters and digits, and of base64 a line break.
         self._runs = sorted({_longest_run(text) for text in raw})
         self._encoded_runs = sorted({_longest_run(form).encode() for form in encoded})
+        pieces = {_rare_piece(run.decode()) for run in self._encoded_runs}
+        # One of no letters fits any text.
+        self._pieces = [(piece[:1], re.compile(r"[ \t\r\n\\rn]*".join(piece))) for piece in sorted(pieces)]
         self._overlap = max(map(len, raw), default=0) * _WIDEST
 
     def holds(self, text: str) -> bool:
@@ -135,11 +141,21 @@ class _Search:
         """True if a secret may be in the text: it finds out faster than by undoing the escapes."""
         return (
             any(map(text.__contains__, self._runs))
-            or any(map(_joined(text).__contains__, self._encoded_runs))
+            or self._suspicious_base64(text)
             or ("\\" in text and "\\u00" in text and _ODD_CODE.search(text) is not None)
             or ("%" in text and _ODD_PERCENT.search(text) is not None)
             or ("&" in text and _ODD_ENTITY.search(text) is not None)
         )
+
+    def _suspicious_base64(self, text: str) -> bool:
+        """True if base64 of a secret may be in the text; looking for rare letters is faster than joining its lines."""
+        letters = ((piece, at) for first, piece in self._pieces for at, _ in _places(text, [first]))
+        for tried, (piece, at) in enumerate(letters):
+            if tried == _MOST_TRIES:
+                return any(map(_joined(text).__contains__, self._encoded_runs))
+            if piece.match(text, at):
+                return True
+        return False
 
     def _holds_spaced(self, text: str) -> bool:
         return bool(self._spaced) and "+" in text and any(map(text.replace("+", " ").__contains__, self._spaced))
@@ -310,6 +326,12 @@ def _joined(text: str) -> bytes:
     if "\\" in text:
         text = text.replace("\\r\\n", "").replace("\\n", "")
     return text.encode("latin-1").translate(_ONE_ALPHABET, b" \t\r\n\\")
+
+
+def _rare_piece(run: str) -> str:
+    """Return some letters of a run, the first of them rare; without those that escapes of line breaks have, too."""
+    pieces = [re.split("[rn]", run[at : at + _PIECE_LETTERS])[0] for at in range(len(run))]
+    return max(pieces, key=lambda piece: (len(piece) >= _FEWEST_LETTERS, _RARE.find(piece[:1])), default="")
 
 
 def _longest_run(text: str) -> str:
