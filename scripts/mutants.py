@@ -178,6 +178,10 @@ EXPLAINED: dict[tuple[str, str], str] = {
     ("src/ot/execution/invocation.py", "4 -> 5"): "the length of an incident's number",
     ("src/ot/execution/checkable.py", "1000 -> 1001"): "a limit without meaning of its own",
     ("src/ot/execution/checkable.py", "200 -> 201"): "a limit without meaning of its own",
+    (
+        "src/ot/run/made_calls.py",
+        "len(value) <= _MOST_TEXT -> len(value) < _MOST_TEXT",
+    ): "a limit without meaning of its own",
     ("src/ot/journal/run_journal.py", "1024 -> 1025"): "a limit without meaning of its own",
     ("src/ot/run/fence_processor.py", "1000 -> 1001"): "a limit without meaning of its own",
     ("src/ot/run/fence_processor.py", "1024 -> 1025"): "the figure of a limit, which tests name",

@@ -201,11 +201,11 @@ class KernelCalls:
             self._begin(call)
 
     def _begin(self, call: _Call) -> None:
-        self._running += 1
         if self.closed or not self._tasks.start_scoped(self._call, call):
-            self._running -= 1
             self.backlog.remove(call.weight)
             send_error(self._kernel, call.number, ToolStoppedError(call.tool))
+        else:
+            self._running += 1
 
     def _written_value(self, tool: str, written: WrittenFacts) -> WrittenValue:
         """Stand for a large value that the kernel has written to a file; only `ot.keep` takes one."""

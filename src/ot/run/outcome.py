@@ -104,11 +104,10 @@ class Failure:
 Outcome = Value | Nothing | Failure
 
 
-def error_kind(outcome: Outcome) -> str:
-    """Name what went wrong; empty if nothing did."""
-    if not isinstance(outcome, Failure):
-        return ""
-    return outcome.error.type[:MAX_NAME] if isinstance(outcome.error, CodeError) else type(outcome.error).__name__
+def error_kind(failure: Failure) -> str:
+    """Name what went wrong."""
+    error = failure.error
+    return error.type[:MAX_NAME] if isinstance(error, CodeError) else type(error).__name__
 
 
 PRINTED = "printed"

@@ -14,11 +14,15 @@ import httpx2
 import pytest
 
 from ot.clients.caller import YES_OR_NO, Caller, Choice
+from ot.config.models import Config
+from ot.config.paths import PackFolders
+from ot.config.secrets import Secrets
 from ot.context import current, current_or_none
 from ot.errors import (
     CallError,
     ConfigError,
     ConsentError,
+    FlowDeniedError,
     ServiceUnavailableError,
     ToolArgumentError,
     ToolDeniedError,
@@ -27,6 +31,7 @@ from ot.errors import (
     UnknownToolError,
 )
 from ot.execution.wording import builtin_kind, word_error
+from ot.registry.definitions import Cancellation
 from tests.opened_executor import BUILT_IN, add_tool, open_executor, write_pack
 from tests.unit.results.stores import files_of, open_store
 
@@ -266,6 +271,66 @@ PACK = '''
         context = current()
         return [context.tool, dict(context.config), str(context.project), len(context.secret(name))]
 '''
+
+
+@pytest.mark.parametrize(
+    ("cancellation", "place", "found"),
+    [
+        (Cancellation.ASYNC, ".onetool/tools/x.py", "person, environment"),
+        (Cancellation.WORKER, ".onetool/tools/x.py", "project, none"),
+        (Cancellation.WORKER, "elsewhere/x.py", "person, none"),
+        (Cancellation.WORKER, None, "person, none"),
+    ],
+)
+async def test_an_extension_gets_the_secret_beside_it_and_none_of_the_environment(
+    tmp_path: Path, cancellation: Cancellation, place: str | None, found: str
+) -> None:
+    def letters(name: str) -> str:
+        try:
+            return " ".join(current().secret(name))  # so that it is not taken for the secret
+        except ToolError:
+            return "n o n e"
+
+    async def show(arguments: dict[str, Any]) -> str:
+        return f"{letters('KEY')} ,   {letters('VARIABLE')}"
+
+    secrets = Secrets({"KEY": "person"}, project={"KEY": "project"}, environ={"VARIABLE": "environment"})
+    async with open_executor(tmp_path) as opened:
+        opened.executor.apply(Config(), secrets)
+        file = None if place is None else tmp_path / place
+        add_tool(opened, "x.tool", show, secrets=("KEY", "VARIABLE"), cancellation=cancellation, file=file)
+
+        assert await opened.executor.call("x.tool", {}) == " ".join(found)
+
+
+async def test_what_nobody_in_particular_has_read_counts_in_one_engine_only() -> None:
+    flows = {"policy": {"flows": [{"from": ["demo.bar"], "to": ["demo.echo"], "action": "deny"}]}}
+    async with open_executor(config=flows) as one, open_executor(config=flows) as other:
+        await one.executor.call("demo.bar", {})
+
+        with pytest.raises(FlowDeniedError):
+            await one.executor.call("demo.echo", {"value": 1})
+        assert await other.executor.call("demo.echo", {"value": 1}) == 1
+
+
+async def test_what_is_prepared_before_a_call_has_the_context_of_one(tmp_path: Path) -> None:
+    async with open_executor(tmp_path, config={"packs": {"x": {"colour": "red"}}}) as opened:
+        context = opened.executor.context_for("x.tool")
+
+        assert (context.tool, dict(context.config), context.project) == ("x.tool", {"colour": "red"}, tmp_path)
+
+
+async def test_a_pack_keeps_what_it_needs_in_a_folder_of_its_own(tmp_path: Path) -> None:
+    async def show(arguments: dict[str, Any]) -> str:
+        return str(current().state)
+
+    async with open_executor() as opened:
+        add_tool(opened, "x.tool", show)
+        with pytest.raises(ToolError, match="is not available here"):
+            await opened.executor.call("x.tool", {})
+        opened.executor.lend(PackFolders(tmp_path))
+
+        assert await opened.executor.call("x.tool", {}) == str(tmp_path / "packs" / "x")
 
 
 async def test_a_pack_reads_its_own_configuration_and_place(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from ot.errors import (
 from ot.registry.registry import ToolRegistry
 from ot.run.answer import Answer
 from ot.run.outcome import CodeError, Failure, Frame, Nothing, Outcome, Printed, Value
-from ot.run.reporting import render_answer
+from ot.run.reporting import render_answer, suggest_narrower
 from ot_kernel.values import Image
 from tests.unit.run.registry_of import define, registry_of
 
@@ -190,6 +191,29 @@ def test_of_many_calls_the_outermost_and_the_innermost_are_shown(registry: ToolR
 
 def test_a_huge_message_is_cut(registry: ToolRegistry) -> None:
     assert len(failure(registry, CodeError("KeyError", "x" * 10_000_000))) < 5000
+
+
+def test_of_an_error_too_long_for_its_answer_beginning_and_end_are_shown(registry: ToolRegistry) -> None:
+    text = answer(Failure(CodeError("KeyError", "x" * 3000)), registry, 1000).text
+    left_out = re.search(r"\[([\d,]+) of ([\d,]+) characters of the error left out\]", text)
+
+    assert left_out is not None
+    left, whole = (int(number.replace(",", "")) for number in left_out.groups())
+    assert whole - left == len(text) - len(left_out[0]) - 2  # and the ends of two lines
+
+
+@pytest.mark.parametrize(
+    ("value", "narrower"),
+    [
+        (["demo.upper", "demo.foo"], True),
+        ([{"name": "demo.upper"}, {"name": "other"}], True),
+        (["other", "demo.upper"], False),
+        ({"demo.upper": 1}, False),
+        ([], False),
+    ],
+)
+def test_a_listing_of_tools_can_be_narrowed(registry: ToolRegistry, value: object, *, narrower: bool) -> None:
+    assert bool(suggest_narrower(value, registry)) is narrower
 
 
 @pytest.mark.parametrize(

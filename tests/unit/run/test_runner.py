@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import anyio
 import pytest
@@ -12,10 +13,15 @@ import pytest
 from mcp_core.quick_dataclass import replace
 from ot.app import App
 from ot.clients.caller import Caller
+from ot.config.team import LimitSettings
+from ot.limits import PersonLimits
 from ot.run.answer import Answer
 from ot.run.kernel_calls import MAX_CALLS, MAX_STANDING, MAX_WAITING, Backlog
 from ot.run.kernel_session import RunView
 from ot.run.preflight import MAX_KEYWORDS, MAX_REFERENCES
+from ot.store.quotas import EmbeddedQuotas
+from ot.telemetry.meters import Meters
+from ot.telemetry.telemetry import Telemetry
 from tests.engine import open_engine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("runner")]
@@ -128,14 +134,24 @@ async def test_a_run_that_fails_lists_what_it_did_and_the_next_one_reuses_it(app
     assert len(resumed.splitlines()) == 2
 
 
-async def test_a_value_too_long_for_an_answer_is_stored_and_so_is_what_was_printed(app: App) -> None:
-    short = await text_of(app, "'x' * 100")
-    for code in ("'x' * 30_000", "['x'] * 300_000", "print('x' * 30_000)\n1"):
-        text = await text_of(app, code)
-        handle = re.search(r'ot\.result\(handle="(\w+)"', text)
-        assert handle is not None
-        assert "x" in await text_of(app, f"str(ot.result(handle={handle[1]!r}))")
-    assert short == "x" * 100
+@pytest.mark.parametrize(
+    "code", ["'x' * 30_000", "'x' * 2_000_000", "['x'] * 30_000", "['x'] * 300_000", "1 << 90_000"]
+)
+async def test_a_value_too_long_for_an_answer_is_stored_as_what_it_is(app: App, code: str) -> None:
+    text = await text_of(app, code)
+    handle = re.search(r'ot\.load\(handle="(\w+)"', text)
+    assert handle is not None
+
+    assert await text_of(app, f"ot.load(handle={handle[1]!r}) == {code}") == "True"
+
+
+async def test_what_was_printed_is_stored_where_it_is_too_long(app: App) -> None:
+    text = await text_of(app, "print('x' * 30_000)\n1")
+    handle = re.search(r'ot\.result\(handle="(\w+)"', text)
+    assert handle is not None
+
+    assert await text_of(app, f"'x' * 200 in str(ot.result(handle={handle[1]!r}))") == "True"
+    assert await text_of(app, "print('x' * 100)\n1") == f"{'x' * 100}\n1"
 
 
 async def test_a_long_command_is_read_as_a_short_one_is(app: App) -> None:
@@ -148,6 +164,33 @@ async def test_a_run_is_named_by_whoever_begins_it(app: App) -> None:
     answer = await app.runner.run("odd.send(text='once')\n1 / 0", caller=Caller(run_id="rmine2345"))
 
     assert 'ot.resume(run="rmine2345")' in answer.text
+
+
+async def test_runs_are_counted_with_what_went_wrong(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    meters = Meters()
+    monkeypatch.setattr(app.executor, "telemetry", Telemetry(meters))
+    for command in ("1", "1 / 0", "while", "1"):
+        await app.runner.run(command)
+
+    assert {labels: sum(series.counts) for labels, series in meters.runs.series()} == {
+        ("",): 2,
+        ("ZeroDivisionError",): 1,
+        ("SyntaxError",): 1,
+    }
+
+
+async def test_a_run_beyond_a_persons_limit_does_not_begin(
+    app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = PersonLimits("ada", LimitSettings(runs_per_minute=1), EmbeddedQuotas(tmp_path))
+    monkeypatch.setattr(app.executor, "limits", limits)
+    delivered: list[Answer] = []
+    first, second = [await app.runner.run("6 * 7", deliver=delivered.append) for _ in range(2)]
+
+    assert first == Answer("42")
+    assert second.is_error
+    assert "limit of 1 runs per minute" in second.text
+    assert delivered == [first]  # one that was refused is only returned
 
 
 # -- names
@@ -240,6 +283,8 @@ def test_a_kernel_is_held_while_too_much_of_it_waits() -> None:
             said.append(held)
 
     backlog = Backlog(Held())  # type: ignore[arg-type]
+    backlog.add(MAX_STANDING)
+    backlog.remove(MAX_STANDING)
     for _ in range(MAX_WAITING):
         backlog.add(1)
     assert said == []

@@ -415,27 +415,6 @@ async def test_progress_reaches_whoever_waits(app: App, gate: Gate) -> None:
     assert "demo.sleep" in heard
 
 
-async def test_where_too_many_go_on_a_run_is_followed_until_there_is_room(app: App, tmp_path: Path) -> None:
-    (tmp_path / "other").mkdir()
-    first_gate, second_gate = Gate(tmp_path), Gate(tmp_path / "other")
-    answers = answers_of(app)
-    second: list[str] = []
-    async with open_runs(app.runner, answers, most=1) as runs:
-
-        async def run_second() -> None:
-            second.append((await detach(runs, f"{second_gate.code}2"))[0])
-
-        first, _ = await detach(runs, f"{first_gate.code}1")
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(run_second)
-            first_gate.open()
-        second_gate.open()
-        with anyio.fail_after(WAIT):
-            values = [(await runs.wait(run, seconds=45, caller=Caller())).text for run in (first, *second)]
-
-    assert values == ["1", "2"]
-
-
 async def test_the_end_of_the_engine_ends_what_goes_on(app: App, gate: Gate) -> None:
     answers = answers_of(app)
     async with open_runs(app.runner, answers) as runs:
@@ -526,7 +505,7 @@ class Scripted:
         self.settings = replace(app.runner.settings, patience=patience)
         self._work = work
 
-    async def run(self, command: str, *, caller: Caller, **_: object) -> Answer:
+    async def run(self, command: str, *, caller: Caller, **_: Any) -> Answer:
         return await self._work(caller)
 
 
@@ -647,6 +626,49 @@ async def test_a_client_that_cannot_be_told_of_its_run_is_told_why(app: App) -> 
         with anyio.fail_after(WAIT):
             while runs.busy:
                 await anyio.sleep(0.001)
+
+
+async def test_where_too_many_go_on_a_run_is_followed_until_there_is_room(app: App) -> None:
+    works = [Paused(), Paused()]
+    coming = iter(works)
+    names: list[str] = []
+
+    async def work(caller: Caller) -> Answer:
+        return await next(coming)(caller)
+
+    async with scripted_runs(app, work, most=1) as runs:
+
+        async def run() -> None:
+            names.append((await detach(runs, ""))[0])
+
+        await run()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(run)
+            await anyio.sleep(0.05)  # longer than its patience
+            assert await runs.detached_of(Caller()) == names
+            works[0].may_end.set()
+        works[1].may_end.set()
+        answers = [(await runs.wait(name, seconds=45, caller=Caller())).text for name in names]
+
+    assert len(names) == 2
+    assert answers == ["whole", "whole"]
+
+
+async def test_a_client_has_its_answer_before_its_run_is_recorded(app: App) -> None:
+    recorded = anyio.Event()
+
+    class Recording(Scripted):
+        async def run(self, command: str, *, caller: Caller, **given: Any) -> Answer:
+            given["deliver"](Answer("whole"))
+            await recorded.wait()
+            return Answer("whole")
+
+    runner: Any = Recording(app, Paused(), patience=60)
+    async with open_runs(runner, answers_of(app)) as runs:
+        with anyio.fail_after(WAIT):
+            assert await runs.run("", caller=Caller()) == Answer("whole")
+        assert not runs.busy
+        recorded.set()
 
 
 async def test_runs_are_counted_while_they_go_on(app: App) -> None:

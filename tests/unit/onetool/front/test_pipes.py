@@ -483,8 +483,26 @@ async def test_the_sdk_answers_the_rest_and_ends_with_the_client(app: LateApp) -
         client.says("tools/call", {"name": "run", "arguments": {"command": "1"}}, id=3)
         client.says("tools/call", {"name": "run", "arguments": {"command": "2", "more": 1}}, id=4)
         answers = [await client.hears(id=number) for number in range(1, 5)]
+        client.says("resources/list", id=5)
+        await client.hears(id=5)
 
     assert "error" in answers[1]
     assert answers[2]["result"]["content"][0]["text"] == "1"
     assert "more" in str(answers[3])
-    assert sorted(message["id"] for message in client.heard) == [1, 2, 3, 4]
+    assert sorted(message["id"] for message in client.heard) == [1, 2, 3, 4, 5]
+
+
+async def test_a_client_that_begins_with_something_odd_is_answered_by_the_sdk(app: LateApp) -> None:
+    async with served(app) as client:
+        client.says("initialize", {**INITIALIZE, "capabilities": {"flying": {}}}, id=1)
+        greeting = await client.hears(id=1)
+        client.says("notifications/initialized")
+        client.says("ping", id=2)
+        await client.hears(id=2)
+
+    assert greeting["result"]["protocolVersion"] == "2025-11-25"
+
+
+async def test_a_client_that_leaves_before_the_sdk_is_there_takes_the_server_with_it(app: LateApp) -> None:
+    async with served(app) as client:
+        client.says("resources/list", id=1)

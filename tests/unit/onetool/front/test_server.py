@@ -288,10 +288,12 @@ async def test_a_request_is_answered_without_its_run_when_there_is_no_more_time(
 
 @pytest.mark.parametrize("mode", ERAS)
 async def test_whoever_listed_tools_or_listens_hears_when_there_are_others(tmp_path: Path, mode: str) -> None:
+    told: list[object] = []
     heard = anyio.Event()
 
     async def hear(message: object) -> None:
         if isinstance(message, ToolListChangedNotification):
+            told.append(message)
             heard.set()
 
     home = tmp_path / "home"
@@ -301,7 +303,8 @@ async def test_whoever_listed_tools_or_listens_hears_when_there_are_others(tmp_p
         client = await stack.enter_async_context(Client(OneToolServer(app, offer), mode=mode, message_handler=hear))
         if mode != "legacy":
             changes = await stack.enter_async_context(client.listen(tools_list_changed=True))
-        assert "arrived" not in str(await client.list_tools())
+        for _ in range(2):
+            assert "arrived" not in str(await client.session.list_tools())
         (home / ".onetool" / "tools").mkdir()
         (home / ".onetool" / "tools" / "arrived.py").write_text(
             "pack = 'arrived'\n\n\ndef now() -> int:\n    return 1\n"
@@ -313,6 +316,7 @@ async def test_whoever_listed_tools_or_listens_hears_when_there_are_others(tmp_p
             else:
                 await anext(aiter(changes))
         assert "arrived" in str(await client.list_tools())
+        assert len(told) == 1
 
 
 async def test_requests_are_counted_with_what_went_wrong(app: LateApp) -> None:
