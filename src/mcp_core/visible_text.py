@@ -23,6 +23,8 @@ _BLANK = (  # letters, symbols and marks whose glyph is empty, or that no progra
     "\ufffc", "\U0001107f", "\U00013441\U00013442", "\U00016fe4", "\U0001d159", "\U000e0000\U000e0fff",
 )  # fmt: skip
 _SUSPECT = re.compile("[^\x21-\x7e]+")
+_NOT_PLAIN = re.compile(f"[^\x20-\x7e\n\t{OPENING}]+")
+_OF_SCRIPTS = "\xa0\u200c\u200d\u3000\ufe0f"  # blanks and joiners that letters of some scripts, and emoji, need
 _REPEATED = re.compile(r"(.{1,4}?)\1{3,}", re.DOTALL)
 _BREAKS = re.compile("(\n{4,})")
 
@@ -44,6 +46,15 @@ def visible_line(line: str) -> str:
     """Write out everything in a line that an eye would miss; its indentation and single tabs stay."""
     indent = min(len(line) - len(line.lstrip(" ")), _INDENT)
     return line[:indent] + _write(line[indent:], " \t")
+
+
+def visible_output(text: str) -> str:
+    """Write out what acts on a terminal, turns the text or shows nothing; layout stays, and so do its marks."""
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    return _NOT_PLAIN.sub(
+        lambda found: _write_suspect(found[0], text[max(found.start() - 1, 0) : found.start()], _OF_SCRIPTS), text
+    )
 
 
 def _write(text: str, kept: str = " ") -> str:

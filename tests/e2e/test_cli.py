@@ -434,7 +434,7 @@ def test_an_answer_acts_on_no_terminal_and_reaches_a_program_as_it_is(onetool: O
     os.close(terminal)
     shown = os.read(controller, 65536).decode()
     os.close(controller)
-    assert shown == "\ufffd[2J\ufffd2J\ufffd\r\nx\ty\r\n"
+    assert shown == "⟨U+001B⟩[2J⟨U+009B⟩2J⟨U+202E⟩\r\nx\ty\r\n"
     assert onetool(*command).stdout == "\x1b[2J\x9b2J\u202e\nx\ty\n"
 
 

@@ -98,7 +98,7 @@ def test_an_answer_is_laid_out_once_and_calls_are_shown_with_their_time(chat: Ch
     assert "onetool.run: Nothing was executed. line 1: The pack demo has no tool" in text
     assert "# Title" not in text
     # What a model writes cannot reach the terminal's own controls.
-    assert "Escapes: �[2J� are shown." in text
+    assert "Escapes: ⟨U+001B⟩[2J⟨U+0007⟩ are shown." in text
     assert "\x1b[2J" not in terminal.sent
     assert status == 0
 
@@ -289,7 +289,7 @@ def test_conversations_are_listed_and_one_is_chosen(pipe: Pipe, server: Scripted
     went_on = pipe(b"more", "--continue", older)
 
     assert re.fullmatch(r"c\w{8}  \S+ \S+  ollama \S+ +1 question  beta", listed[0])
-    assert re.fullmatch(r"c\w{8}  \S+ \S+  ollama tiny +1 question  alpha .\[2J question", listed[1])
+    assert re.fullmatch(r"c\w{8}  \S+ \S+  ollama tiny +1 question  alpha ⟨U\+001B⟩\[2J question", listed[1])
     assert (went_on.returncode, went_on.stdout) == (0, b"C.\n"), went_on.stderr
     sent = server.requests()[-1]
     assert (sent["model"], [message["content"] for message in sent["messages"][-2:]]) == ("tiny", ["A.", "more"])

@@ -88,7 +88,7 @@ def test_code_is_run_piece_by_piece_and_the_last_value_stays(tmp_path: Path) -> 
         assert person.run("_ + 1") == "100001"
         assert "NameError: name 'x' is not defined" in person.run("x")
         assert person.run("for n in range(2):\rdemo.upper(text='ab' * n)\r") == "Done: no value returned."
-        assert person.run("chr(27) + '[2J'") == "\N{REPLACEMENT CHARACTER}[2J"
+        assert person.run("chr(27) + '[2J'") == "⟨U+001B⟩[2J"
         person.terminal.type("exit()\r")
         assert person.terminal.wait_for_exit() == 0
 

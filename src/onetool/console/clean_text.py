@@ -5,28 +5,24 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from functools import cache
 from typing import TextIO
 
 from mcp_core.json_types import Json
-
-
-@cache
-def _harmful() -> re.Pattern[str]:
-    """Control characters except tab and newline, and those that change the direction of the text around them."""
-    return re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+from mcp_core.visible_text import visible, visible_output
 
 
 def clean(text: str) -> str:
-    """Replace each character that acts on the terminal with a visible mark."""
-    if text.replace("\n", "").isprintable():
-        return text  # none of these is printable, and compiling the pattern takes longer than printing
-    return _harmful().sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
+    """Write out each character that acts on the terminal or hides; lines, tabs and blanks stay."""
+    return visible_output(text.replace("\r\n", "\n"))
 
 
 def escape(text: str) -> str:
-    """Return the same JSON with each character that acts on the terminal escaped."""
-    return _harmful().sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    """Return the same JSON with each character escaped that is not visible by itself."""
+    return re.sub(r"[^ -~\n\t]", lambda found: found[0] if visible(found[0]) == found[0] else _escaped(found[0]), text)
+
+
+def _escaped(character: str) -> str:
+    return json.dumps(character)[1:-1]
 
 
 def write_encodable(text: str, stream: TextIO) -> None:

@@ -32,6 +32,12 @@ def test_nothing_that_acts_on_the_terminal_is_left(text: str) -> None:
     cleaned.encode()
 
 
+def test_what_hides_is_written_out_and_layout_stays() -> None:
+    assert clean("a\x1b[2J\u202eb\u3164\r\n") == "a⟨U+001B⟩[2J⟨U+202E⟩b⟨U+3164⟩\n"
+    plain = f"| a{' ' * 12}| ⚠️ नमस्ते |\n\n\n\n\n\tb ⟨U+202E⟩"
+    assert clean(plain) == plain
+
+
 @unhurried
 @given(st.text())
 def test_escaped_json_says_the_same_and_is_clean(text: str) -> None:
