@@ -6,16 +6,17 @@ import codecs
 import gzip
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import duckdb
+from duckdb.sqltypes import DuckDBPyType
 
 from ot.errors import ToolError
 from ot_packs.db.session import (
@@ -33,6 +34,7 @@ from ot_packs.db.session import (
     converted,
     in_64_bits,
     read_json,
+    require_zone,
     unique,
     write_json,
 )
@@ -179,15 +181,23 @@ class DuckdbSession(Session):
         pivots = any(word.text.upper() in ("PIVOT", "PIVOT_WIDER") for word in statement.words)
         if kinds not in ([duckdb.StatementType.SELECT], [duckdb.StatementType.MULTI] if pivots else []):
             raise NotReadableError(f"DuckDB takes this for {', '.join(kind.name for kind in kinds)}, not for a SELECT")
-        return _collected(self._connection.execute(text, values), limits)
+        cursor = self._connection.execute(text, values)
+        types = [column[1] for column in cursor.description or ()]
+        if _ALWAYS_ODD.isdisjoint(map(str, types)):
+            rows = _collected(cursor, limits)
+            if _ENDS.isdisjoint(value for column in _moments(rows, types) for value in column):
+                return rows
+        names = [column[0] for column in cursor.description or ()]
+        rows = _collected(self._connection.execute(_kept(text, types), values), limits)
+        return replace(rows, columns=unique(names))
 
     def write(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
         text, values = statement.bind(params, "$")
         self._connection.begin()
         rows = _collected(self._connection.execute(text, values), limits)
         self._commit()
-        if rows.columns == ["Count"]:
-            return StatementRows(changed=int(str(rows.rows[0][0])))
+        if rows.columns == ["Count"]:  # which a CREATE has too, without a row
+            return StatementRows(changed=sum(int(str(row[0])) for row in rows.rows))
         return rows
 
     def explain(self, statement: Statement, params: Params) -> str:
@@ -231,6 +241,9 @@ class DuckdbSession(Session):
         self._connection.begin()
         if create:
             self._connection.execute(create)
+        described = self._connection.execute(f"SELECT {', '.join(names)} FROM {target} LIMIT 0").description or ()
+        for (_, kind, *_), values in zip(described, stored, strict=True):
+            _require_zones(str(kind), values)
         if all(_are_alike(values, new=bool(create)) for values in stored):
             # A column as one parameter: a parameter for each value takes twenty times as long. Errors name it.
             columns_as_rows = ", ".join(f"unnest(?) AS {name}" for name in names)
@@ -272,10 +285,85 @@ def _are_alike(values: list[Any], *, new: bool) -> bool:
     return kinds <= ({int, float} if new else {float}) or (len(kinds) == 1 and kinds <= _PLAIN)
 
 
+# -- values
+
+_ALWAYS_ODD = frozenset({"INTERVAL", "TIMESTAMP_NS", "TIME_NS"})  # kinds of which Python keeps a part only
+_ENDS = frozenset({date.min, date.max, datetime.min, datetime.max})  # noqa: DTZ901 - as the library says infinity
+_UNZONED = frozenset({"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE", "TIME", "TIME_NS"})
+_MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP WITH TIME ZONE"})
+_WHOLE = {
+    **dict.fromkeys(_MOMENTS, "isfinite({0})"),
+    "TIMESTAMP_NS": "isfinite({0}) AND {0} = {0}::TIMESTAMP::TIMESTAMP_NS",
+    "TIME_NS": "{0} = {0}::TIME::TIME_NS",
+    "INTERVAL": "datepart('year', {0}) = 0 AND datepart('month', {0}) = 0 AND abs(datepart('day', {0})) < 500000000",
+}
+"""When a value of a kind has an equal in Python."""
+
+
+def _moments(rows: StatementRows, kinds: Sequence[DuckDBPyType]) -> Iterator[Iterator[object]]:
+    for place, kind in enumerate(kinds):
+        if str(kind) in _MOMENTS:
+            yield (row[place] for row in rows.rows)
+
+
+def _kept(text: str, kinds: Sequence[DuckDBPyType]) -> str:
+    """Return a statement that gives the same rows, with DuckDB's own text for each value that Python would change."""
+    shown = []
+    for number, kind in enumerate(map(str, kinds)):
+        name, both = f"c{number}", f"UNION(v {kind}, t VARCHAR)"
+        whole = _WHOLE[kind].format(name) if kind in _WHOLE else ""
+        shown.append(f"CASE WHEN {whole} THEN {name}::{both} ELSE {name}::VARCHAR::{both} END" if whole else name)
+    names = ", ".join(f"c{number}" for number in range(len(kinds)))
+    return f"SELECT {', '.join(shown)} FROM ({text}) AS kept({names})"
+
+
 def _collected(cursor: duckdb.DuckDBPyConnection, limits: Limits) -> StatementRows:
+    """Collect rows, with JSON as values wherever it is."""
+    readers = {place: _reader(column[1]) for place, column in enumerate(cursor.description or ())}
     rows = collected(cursor, limits)
-    documents = [place for place, column in enumerate(cursor.description or ()) if str(column[1]) == "JSON"]
-    return replace(rows, rows=list(converted(rows.rows, documents, read_json))) if documents else rows
+    for place, read in readers.items():
+        if read is not None:
+            rows = replace(rows, rows=list(converted(rows.rows, [place], read)))
+    return rows
+
+
+Read = Callable[[Any], object]
+
+
+def _reader(kind: DuckDBPyType) -> Read | None:
+    """Return what reads values of a kind that the library does not, None for most."""
+    if str(kind) == "JSON":
+        return read_json
+    if kind.id in ("list", "array"):
+        item = _inner_reader(kind.children[0][1])
+        return item and (lambda value: None if value is None else [*map(item, value)])
+    if kind.id == "struct":
+        fields = {name: read for name, child in kind.children if (read := _inner_reader(child))}
+        if fields:
+            return lambda value: value and {**value, **{name: read(value[name]) for name, read in fields.items()}}
+    return None
+
+
+def _inner_reader(kind: object) -> Read | None:
+    if str(kind) in _MOMENTS or str(kind) == "INTERVAL":
+        return _require_certain
+    return _reader(kind) if isinstance(kind, DuckDBPyType) else None
+
+
+def _require_certain(value: Any) -> object:
+    """Raise ToolError for a value in a list or struct that may stand for another one."""
+    if value in _ENDS or (isinstance(value, timedelta) and abs(value.days) > 27):
+        raise ToolError(f"{value} in a list or struct may also be infinity, or an interval of months; cast it to text")
+    return value
+
+
+def _require_zones(kind: str, values: Sequence[object]) -> None:
+    """Raise ToolError for moments that DuckDB would move to, or from, its own time zone."""
+    wanted = kind.endswith("TIME ZONE")
+    if wanted or kind in _UNZONED:
+        for value in values:
+            if isinstance(value, datetime | time):
+                require_zone(value, wanted=wanted)
 
 
 def _set(connection: duckdb.DuckDBPyConnection, name: str, value: str | bool | list[str]) -> None:  # noqa: FBT001

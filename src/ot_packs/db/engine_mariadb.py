@@ -38,10 +38,11 @@ _TIMEOUT = 10  # seconds to log in
 _LOST = frozenset({CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST, CR.CR_CONN_HOST_ERROR})
 _ROWS_AT_ONCE = 500
 _SYSTEM = "('information_schema', 'mysql', 'performance_schema', 'sys')"
-# How texts and names are quoted must not depend on the server: it decides what a statement means.
+# How texts and names are quoted must not depend on the server: it decides what a statement means. Nor must it depend
+# on the server whether what does not fit a column is shortened silently.
 _SET_UP = (
     "SET SESSION sql_mode = REPLACE(REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), 'ANSI_QUOTES', '')",
-    "SET SESSION sql_mode = REPLACE(REPLACE(@@sql_mode, 'ORACLE', ''), 'MSSQL', '')",
+    "SET SESSION sql_mode = CONCAT(REPLACE(REPLACE(@@sql_mode, 'ORACLE', ''), 'MSSQL', ''), ',STRICT_ALL_TABLES')",
 )
 
 

@@ -32,6 +32,7 @@ from ot_packs.db.session import (
     collect,
     converted,
     read_json,
+    require_zone,
     write_json,
 )
 from ot_packs.db.statements import Engine, NotReadableError, Params, Statement
@@ -196,8 +197,10 @@ class PostgresSession(ServerSession):
         with self._transaction(readonly=False):
             if create:
                 self._run(self._connection.execute(create))
-            rows = zip(*columns.values(), strict=True)
-            self._run(self._connection.executemany(f"INSERT INTO {target} ({names}) VALUES ({places})", rows))
+            prepared = self._run(self._connection.prepare(f"INSERT INTO {target} ({names}) VALUES ({places})"))
+            for kind, values in zip(prepared.get_parameters(), columns.values(), strict=True):
+                _require_fitting(kind.name, values)
+            self._run(prepared.executemany(zip(*columns.values(), strict=True)))
 
     def fetch(self, text: str, *values: object) -> list[Any]:
         """Fetch the rows of a statement of our own."""
@@ -254,6 +257,8 @@ class PostgresSession(ServerSession):
 
     def _collect(self, text: str, values: list[object], limits: Limits) -> StatementRows:
         prepared = self._run(self._connection.prepare(text))
+        for kind, value in zip(prepared.get_parameters(), values, strict=True):
+            _require_fitting(kind.name, (value,))
         columns = prepared.get_attributes()
         if not columns:
             self._run(prepared.fetch(*values))
@@ -315,6 +320,21 @@ def _plain(value: object) -> object:
             return value
         case _:
             return str(value)
+
+
+_INTEGERS = {"int2": "smallint", "int4": "integer", "int8": "bigint"}
+
+
+def _require_fitting(kind: str, values: Sequence[object]) -> None:
+    """Raise ToolError for parameters that the library would cut without a word."""
+    if kind in _INTEGERS and not {float, Decimal}.isdisjoint(map(type, values)):
+        for value in values:
+            if isinstance(value, float | Decimal) and value != value // 1:
+                raise ToolError(f"{_INTEGERS[kind]} would round {value}; round it, or choose another type")
+    elif kind == "time":
+        for value in values:
+            if isinstance(value, datetime | time):
+                require_zone(value, wanted=False)
 
 
 def _to_json(value: object) -> str:
@@ -385,15 +405,7 @@ def _to_moment(zero: datetime) -> Callable[[object], tuple[int]]:
             moment = datetime.combine(moment, time(), zero.tzinfo)
         if not isinstance(moment, datetime):
             raise ToolError(f"a moment is given as a datetime, or as text such as 2026-01-31 12:00, not as {value!r}")
-        if (moment.tzinfo is None) != (zero.tzinfo is None):
-            if zero.tzinfo:
-                raise ToolError(
-                    f"{value} has no time zone, and the column has one: say which, value.replace(tzinfo=...)"
-                )
-            raise ToolError(
-                f"{value} has a time zone, and the column has none: convert it, as in "
-                "value.astimezone(datetime.timezone.utc).replace(tzinfo=None)"
-            )
+        require_zone(moment, wanted=zero.tzinfo is not None)
         return ((moment - zero) // timedelta(microseconds=1),)
 
     return encode

@@ -53,6 +53,15 @@ class Target(TypedDict):
 @contextmanager
 def open_target(target: Target, files: list[str]) -> Iterator[Session]:
     """Open a database for one call."""
+    try:
+        with _opened(target, files) as session:
+            yield session
+    except UnicodeEncodeError as error:
+        raise ToolError(f"a text has half a character, the surrogate {error.object[error.start]!a}") from None
+
+
+@contextmanager
+def _opened(target: Target, files: list[str]) -> Iterator[Session]:
     match "server" if target["other"] else target["engine"]:
         case "sqlite":
             from ot_packs.db.engine_sqlite import open_sqlite
@@ -277,8 +286,8 @@ def _type_of(values: Sequence[object], dialect: str) -> str:
     if kinds == {dict, list}:
         kinds = {dict}
     kind = next(iter(kinds)) if len(kinds) == 1 else str
-    zoned = {"postgres": "timestamptz", "duckdb": "TIMESTAMPTZ"}.get(dialect)
-    if kind is datetime and zoned and any(isinstance(value, datetime) and value.tzinfo for value in values):
+    zoned = {datetime: "TIMESTAMPTZ", time: "TIMETZ"}.get(kind) if dialect in ("postgres", "duckdb") else None
+    if zoned and any(isinstance(value, datetime | time) and value.tzinfo for value in values):
         return zoned
     if kind is int and not in_64_bits([value for value in values if isinstance(value, int)]):
         kind = Decimal

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, runtime_checkable
+from uuid import UUID
 
 from ot.errors import ToolError
 
@@ -119,12 +121,32 @@ def _exact(digits: str) -> float | Decimal:
 
 
 def write_json(value: object) -> str:
-    """Write a value for a JSON column; raises ToolError for a number that it would round."""
-    return json.dumps(value, default=_in_json, ensure_ascii=False)
+    """Write a value for a JSON column; raises ToolError for what it would change."""
+    try:
+        return json.dumps(value, default=_in_json, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        raise ToolError("JSON has no NaN and no infinity; pass None, or a text") from None
 
 
 def _in_json(value: object) -> object:
-    return number_for(value, "JSON") if isinstance(value, Decimal) else str(value)
+    match value:
+        case Decimal():
+            return number_for(value, "JSON")
+        case date() | time() | UUID():
+            return str(value)
+    raise ToolError(f"JSON has no value of type {type(value).__name__}; pass it as text")
+
+
+def require_zone(value: datetime | time, *, wanted: bool) -> None:
+    """Raise ToolError unless a moment has a time zone where the column has one."""
+    if (value.tzinfo is not None) == wanted:
+        return
+    if wanted:
+        raise ToolError(f"{value} has no time zone, and the column has one: say which, value.replace(tzinfo=...)")
+    raise ToolError(
+        f"{value} has a time zone, and the column has none: convert it, as in "
+        "value.astimezone(datetime.timezone.utc).replace(tzinfo=None)"
+    )
 
 
 def number_for(value: Decimal, place: str) -> int | float:

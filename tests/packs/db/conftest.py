@@ -102,6 +102,7 @@ def write_home(home: Path, postgres: RunningServer, mariadb: RunningServer) -> P
               postgres: {{address: "postgresql://admin@127.0.0.1:{postgres.port}/postgres", password: "${{DB_PASSWORD}}"}}
               postgres_socket: postgresql://admin@/postgres?host={postgres.folder}&port={postgres.port}
               mariadb: "mysql://admin:${{DB_PASSWORD}}@127.0.0.1:{mariadb.port}/shop"
+              strict: "mysql://admin:${{DB_PASSWORD}}@localhost:{mariadb.port}/shop"
               mariadb_socket: "mariadb://reader:reads%20only@/shop?unix_socket={mariadb.socket}"
               wrong: "postgresql://admin:hidden-word@127.0.0.1:{postgres.port}/postgres"
               gone: "postgresql://admin:hidden-word@127.0.0.1:1/postgres"

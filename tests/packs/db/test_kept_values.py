@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from zlib import crc32
 
 import pytest
 
 from ot.app import App
 from tests.engine import open_engine
-from tests.packs.db.conftest import write_home
+from tests.packs.db.conftest import mariadb_as_admin, write_home
 from tests.packs.db.person import Person
 from tests.packs.db.servers import RunningServer
 
@@ -103,13 +104,21 @@ async def test_a_float_is_not_lengthened_by_postgres(keeping: App) -> None:
         ('connection="postgres"', "timestamp", "datetime.datetime(2026, 1, 2, 3, tzinfo=datetime.timezone.utc)", "has a time zone, and the column has none"),
         ('connection="postgres"', "timestamptz", "datetime.datetime(2026, 1, 2, 3)", "has no time zone, and the column has one"),
         ('connection="postgres"', "date", "datetime.datetime(2026, 1, 2, 3)", "a date has no time"),
+        ('connection="postgres"', "bigint", "1.5", "bigint would round 1.5"),
+        ('connection="postgres"', "time", "datetime.time(3, tzinfo=datetime.timezone.utc)", "has a time zone, and the column has none"),
+        ('path="kept.duckdb"', "TIMESTAMP", "datetime.datetime(2026, 1, 2, 3, tzinfo=datetime.timezone.utc)", "has a time zone, and the column has none"),
+        ('path="kept.duckdb"', "TIMESTAMPTZ", "datetime.datetime(2026, 1, 2, 3)", "has no time zone, and the column has one"),
+        ('path="kept.duckdb"', "TIME", "datetime.time(3, tzinfo=datetime.timezone.utc)", "has a time zone, and the column has none"),
         ('path="kept.db"', "REAL", "float('nan')", "SQLite would store NaN as NULL"),
+        ('path="kept.db"', "JSON", "{'a': float('nan')}", "JSON has no NaN"),
+        ('path="kept.db"', "JSON", "{'a': b'1'}", "JSON has no value of type bytes"),
+        *((place, "VARCHAR(9)", "'half \\ud800'", "surrogate") for place in PLACES),
     ],
 )  # fmt: skip
 async def test_what_would_be_changed_silently_is_refused(
     keeping: App, place: str, kind: str, value: str, said: str
 ) -> None:
-    name = f"silent_{kind.lower()}"
+    name = f"silent_{crc32(f'{kind}{value}'.encode())}"
     text = await run(
         keeping,
         f"""
@@ -125,6 +134,92 @@ said
     )
 
     assert said in text
+
+
+async def test_moments_and_intervals_that_python_lacks_are_text_in_duckdb(keeping: App) -> None:
+    text = await run(
+        keeping,
+        """
+import datetime
+made = "SELECT id, {} AS v FROM (VALUES (1), (2), (3)) t(id) ORDER BY id DESC"
+came = []
+for sql in (
+    "CASE id WHEN 1 THEN DATE 'infinity' WHEN 2 THEN DATE '9999-12-31' END",
+    "CASE id WHEN 1 THEN TIMESTAMP '-infinity' WHEN 2 THEN TIMESTAMP '0001-01-01' ELSE '9999-12-31 23:59:59.999999' END",
+    "CASE id WHEN 1 THEN TIMESTAMPTZ 'infinity' WHEN 2 THEN TIMESTAMPTZ '2026-01-02 03:00+02' END",
+    "CASE id WHEN 1 THEN TIMESTAMP_NS '2026-01-02 03:04:05.123456789' WHEN 2 THEN TIMESTAMP_NS '2026-01-02' END",
+    "CASE id WHEN 1 THEN INTERVAL '1 month -30 days' WHEN 2 THEN INTERVAL '45 days' ELSE INTERVAL '1000000000 days' END",
+    "['[1]'::JSON]",
+    "{{'d': DATE '2026-01-02', 'j': '{{\\"a\\": 1.50}}'::JSON}}",
+):
+    found = db.query(path="kept.duckdb", sql=made.format(sql.replace("{{", "{").replace("}}", "}")))
+    assert found["columns"] == ["id", "v"] and [row["id"] for row in found["rows"]] == [3, 2, 1], found
+    came.append([row["v"] for row in found["rows"][::-1]])
+utc = datetime.timezone.utc
+assert came == [
+    ["infinity", datetime.date(9999, 12, 31), None],
+    ["-infinity", datetime.datetime(1, 1, 1), datetime.datetime(9999, 12, 31, 23, 59, 59, 999999)],
+    ["infinity", datetime.datetime(2026, 1, 2, 1, tzinfo=utc), None],
+    ["2026-01-02 03:04:05.123456789", datetime.datetime(2026, 1, 2), None],
+    ["1 month -30 days", datetime.timedelta(days=45), "1000000000 days"],
+    [[[1]]] * 3,
+    [{"d": datetime.date(2026, 1, 2), "j": {"a": 1.5}}] * 3,
+], came
+said = []
+for sql in ("SELECT [DATE 'infinity'] AS v", "SELECT {'i': INTERVAL '1 month'} AS v"):
+    try:
+        db.query(path="kept.duckdb", sql=sql)
+    except Exception as error:
+        said.append("cast it to text" in str(error) or str(error))
+said
+""",
+    )
+
+    assert text == "[true, true]"
+
+
+async def test_a_lenient_mariadb_shortens_nothing_silently(keeping: App, mariadb: RunningServer) -> None:
+    with mariadb_as_admin(mariadb) as admin, admin.cursor() as cursor:
+        cursor.execute("SET GLOBAL sql_mode = ''")
+        try:
+            text = await run(
+                keeping,
+                """
+db.query(connection="strict", sql="CREATE TABLE short (v VARCHAR(3))", write=True)
+try:
+    db.load(connection="strict", table="short", rows=[{"v": "long text"}])
+except Exception as error:
+    said = str(error)
+said
+""",
+            )
+        finally:
+            cursor.execute("SET GLOBAL sql_mode = DEFAULT")
+
+    assert "Data too long" in text
+
+
+async def test_tables_of_duckdb_are_made_by_statements_too(keeping: App) -> None:
+    text = await run(
+        keeping, """db.query(path="kept.duckdb", sql="CREATE TABLE made (v INTEGER)", write=True)["changed"]"""
+    )
+
+    assert text == "0"
+
+
+@pytest.mark.parametrize("place", ['path="kept.duckdb"', 'connection="postgres"'])
+async def test_times_with_a_zone_get_a_column_with_one(keeping: App, place: str) -> None:
+    text = await run(
+        keeping,
+        f"""
+import datetime
+value = datetime.time(3, 4, tzinfo=datetime.timezone(datetime.timedelta(hours=2)))
+db.load({place}, table="zoned", rows=[{{"v": value}}])
+db.query({place}, sql="SELECT v FROM zoned")["rows"][0]["v"] == value
+""",
+    )
+
+    assert text == "True"
 
 
 async def test_iso_texts_are_dates_moments_and_intervals_of_postgres(keeping: App) -> None:
