@@ -107,7 +107,7 @@ async def docs(
     Example:
         context7.docs(library="pydantic", topic="validators", version="locked")["text"]
     """
-    limit = as_number(limit)
+    limit = as_number(limit, offset=offset)
     if not topic.strip():
         raise ToolError("topic is empty: say what you want to know")
     async with open_service(_CONTEXT7) as service:

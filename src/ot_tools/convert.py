@@ -12,6 +12,7 @@ from ot.errors import ToolError
 from ot.isolate import isolated
 from ot.values import Image
 from ot_packs import convert as documents
+from ot_packs.limits import as_number
 
 pack = "convert"
 needs = {
@@ -145,6 +146,7 @@ def tables(*, path: str, pages: str | int | None = None, limit: int | None = 100
     Example:
         convert.tables(path="report.pdf")["tables"][0]["rows"]
     """
+    as_number(limit, offset=offset)
     kind, document = documents.open_document(Path(path))
     found: list[DocumentTable] = []
     rows, cells, more = -offset, 0, False
@@ -187,6 +189,7 @@ def images(
     Example:
         convert.images(path="report.pdf", pages=1, render=True)["images"][0]["image"]
     """
+    as_number(limit, offset=offset)
     kind, document = documents.open_document(Path(path))
     draw = getattr(document, "rendered", None) if render else document.pictures
     if draw is None:

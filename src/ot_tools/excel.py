@@ -245,8 +245,7 @@ def formulas(
     Example:
         excel.formulas(path="sales.xlsx", sheet="Sales")
     """
-    limit = as_number(limit)
-    workbooks.check_page(limit, offset)
+    limit = as_number(limit, offset=offset)
     cells = workbooks.find_formulas(workbooks.Workbook(Path(path)), sheet, range)
     found, total = workbooks.page(cells, limit, offset)
     shown: list[Formula] = [

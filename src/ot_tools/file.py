@@ -89,7 +89,6 @@ async def read(*, path: str, offset: int = 1, limit: int | None = 2000, encoding
     """
     limit = as_number(limit)
     _require(offset != 0, "offset must be 1 or more, or negative: lines are counted from 1, or from the end")
-    _require(limit >= 0, "limit must be 0 or more")
     files = allowed_files()
     window = await stoppable(
         lambda check: reading.read_lines(files, path, offset=offset, limit=limit, encoding=encoding, check=check)
@@ -238,7 +237,7 @@ async def tree(*, path: str = ".", depth: int = 3, limit: int | None = 200, igno
     shown, total = await stoppable(
         lambda check: listing.find_tree(files, path, depth=depth, limit=limit, ignored=ignored, check=check)
     )
-    return {"path": path, "tree": shown, "total": total, "more": total > limit}
+    return {"path": path, "tree": shown, "total": total, "more": total > min(limit, listing.MOST_IN_TREE)}
 
 
 @reads
@@ -357,7 +356,6 @@ async def _change(path: str, work: Callable[[], changing.Changed]) -> FileChange
 
 async def _page(path: str, search: listing.Search, offset: int, limit: int) -> Listing:
     _require(offset >= 1, "offset must be 1 or more: entries are counted from 1")
-    _require(limit >= 0, "limit must be 0 or more")
     files = allowed_files()
     page, total = await stoppable(lambda check: search(offset=offset, limit=limit, check=check))
     folder = await stoppable(lambda _: files.locate(path))

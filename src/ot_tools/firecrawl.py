@@ -117,7 +117,7 @@ async def scrape(
     Example:
         firecrawl.scrape(url="https://pages.example/guide", formats=["markdown", "links"])["title"]
     """
-    limit = as_number(limit)
+    limit = as_number(limit, offset=offset)
     body = {
         "url": _checked(url),
         "formats": formats or ["markdown"],

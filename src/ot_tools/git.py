@@ -357,7 +357,13 @@ async def blame(
     at = [await _commit_id(git, revision)] if revision else []  # this command takes no mark for the end of its options
     wanted = sorted(set(lines or ()))[: limit + 1]
     ranges = [f"-L{number},{number}" for number in wanted] or [f"-L{max(offset, 1)},+{limit + 1}"]
-    output = await git.read("blame", "--line-porcelain", "--no-textconv", *ranges, *at, "--", subject.name)
+    words = ("blame", "--line-porcelain", "--no-textconv", *at, "--", subject.name)
+    try:
+        output = await git.read(*words[:3], *ranges, *words[3:])
+    except ToolError:
+        if wanted or (await git.read(*words)).count(b"\n\t") >= max(offset, 1):
+            raise
+        output = b""  # it has fewer lines
     found = [
         BlameLine(line=line, text=text, commit=commit, author=author, email=email, date=date, subject=summary)
         for line, text, commit, author, email, date, summary in read_blame(output, longest=_LONGEST_LINE)

@@ -214,7 +214,7 @@ async def outdated(
     return {
         "packages": behind[:limit],
         "total": len(behind),
-        "more": len(behind) > limit,
+        "more": max(len(behind), len(problems)) > limit or len(used["packages"]) > _MOST_PACKAGES,
         "checked": sum(not verdict.problem for verdict in verdicts),
         "problems": problems[:limit],
     }

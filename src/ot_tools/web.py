@@ -107,7 +107,7 @@ async def fetch(
     Example:
         web.fetch(url="https://docs.example.com/guide", section="Installation")["text"]
     """
-    limit = as_number(limit)
+    limit = as_number(limit, offset=offset)
     async with open_fetcher() as fetcher:
         answer, kept = await fetcher.get(url)
         page = await fetcher.read(answer, format)
@@ -205,7 +205,7 @@ async def feed(*, url: str, offset: int = 0, limit: int | None = 50) -> FeedEntr
     Example:
         [(entry["date"], entry["title"]) for entry in web.feed(url="https://docs.example.com/news.xml")["entries"]]
     """
-    limit = as_number(limit)
+    limit = as_number(limit, offset=offset)
     async with open_fetcher() as fetcher:
         address, found = await fetcher.read_feed(url)
     entries = found["entries"][offset : offset + limit]

@@ -61,7 +61,7 @@ async def ask(
     arguments show. Raises ToolError.
     """
     pack = context.registry.get(context.tool).pack
-    walk = selection.tree.walk(lambda name: selection.language_of(name) is not None)
+    walk = selection.tree.walk(lambda name: selection.language_of(name) is not None, whole=True)
     done, last = 0, False
     try:
         while not last:

@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from ot.config.paths import FOLDER
+from ot.errors import ToolError
 from ot.files.allowed_files import AllowedFiles, is_closed_name
 from ot.files.folder_watch import FolderWatch
 from ot.files.tree import TreeItem, walk_tree
@@ -64,8 +65,13 @@ class SourceTree:
     files: AllowedFiles
     single: bool = False  # it is one file
 
-    def walk(self, wanted: Callable[[str], bool] = lambda _: True, *, watch: FolderWatch | None = None) -> Sources:
-        """Yield the files with wanted names, by folder; of very many the first. The watch sees folders first."""
+    def walk(
+        self, wanted: Callable[[str], bool] = lambda _: True, *, watch: FolderWatch | None = None, whole: bool = False
+    ) -> Sources:
+        """Yield the files with wanted names, by folder; of very many the first, or with `whole` a ToolError at the end.
+
+        The watch sees folders first.
+        """
         place = self.root.joinpath(*self.below)
         if self.single:
             with self.files.reach(place) as reached:
@@ -80,6 +86,8 @@ class SourceTree:
             found_files = (found for found in tree if not found.is_folder and wanted(found.name))
             picked = (source for found in found_files for source in self._pick(found, before + found.path))
             yield from islice(picked, MOST_FILES)
+            if whole and next(picked, None) is not None:
+                raise ToolError(f"{place} has more than {MOST_FILES:,} files to look into; give a narrower path")
 
     def _pick(self, found: TreeItem, path: str) -> Iterator[SourceFile]:
         """Yield what was found if it is a plain file of moderate size that tools may read."""

@@ -35,8 +35,7 @@ class Window(TypedDict):
 def read_window(sheet: Sheet, place: str | None, *, header: bool, limit: int | None, offset: int) -> Window:
     """Read rows of a sheet, or of a range in it; with `header`, the first row names the columns."""
     most = MOST_VALUES if limit is None else MAX_VALUES
-    limit = as_number(limit)
-    check_page(limit, offset)
+    limit = as_number(limit, offset=offset)
     empty: Window = {
         "sheet": sheet.name, "range": "", "columns": [], "rows": [], "total": 0, "more": False, "merged": [],
     }  # fmt: skip
@@ -59,7 +58,7 @@ def read_window(sheet: Sheet, place: str | None, *, header: bool, limit: int | N
     rows = list(_bounded(sheet.rows(wanted), most))
     window = Area(top, area.left, top + len(rows) - 1, area.right)
     _make_days_alike(rows, sheet, Area(used.top, area.left, used.bottom, area.right))
-    merged = [each.name for each in sheet.merged(window)[:1000]]
+    merged = [each.name for each in sheet.merged(window)]
     found: Window = {**empty, "range": window.name, "columns": columns, "rows": rows, "merged": merged}
     return {**found, "total": total, "more": offset + len(rows) < total}
 
@@ -77,12 +76,6 @@ def _make_days_alike(rows: list[list[Value]], sheet: Sheet, columns: Area) -> No
             day = row[place]
             if type(day) is datetime.date:
                 row[place] = datetime.datetime(day.year, day.month, day.day)  # noqa: DTZ001 - cells know no time zones
-
-
-def check_page(limit: int, offset: int) -> None:
-    """Refuse a negative number of rows."""
-    if limit < 0 or offset < 0:
-        raise ToolError("limit and offset must not be negative")
 
 
 def page(cells: Iterable[Found], limit: int, offset: int = 0) -> tuple[list[Found], int]:

@@ -7,7 +7,7 @@ import itertools
 import os
 import stat
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from typing import Literal, Protocol
@@ -18,7 +18,7 @@ from ot.files.globs import Glob, GlobError
 from ot.files.stoppable import Check
 from ot.files.tree import walk_tree
 
-_MOST_IN_TREE = 50_000
+MOST_IN_TREE = 50_000
 
 Kind = Literal["file", "folder", "link", "other"]
 
@@ -95,14 +95,17 @@ def find_tree(
     files: AllowedFiles, path: str, *, depth: int, limit: int, ignored: bool, check: Check
 ) -> tuple[dict[str, object], int]:
     """Return a folder as a tree, of which what is near the top is shown first, and how much there is."""
-    found: list[tuple[str, int | None]] = []
-    for item in walk_tree(files, path, ignored=ignored, depth=depth, check=check):
-        with suppress(FileNotFoundError):
-            found.append((item.path, None if item.is_folder else item.status().st_size))
-        if len(found) >= _MOST_IN_TREE:
-            break
-    shown = sorted(found, key=lambda item: item[0].count("/"))[:limit]
-    return _nest(sorted(shown)), len(found)
+    total = 0
+
+    def count() -> Iterator[tuple[str, int | None]]:
+        nonlocal total
+        for item in walk_tree(files, path, ignored=ignored, depth=depth, check=check):
+            with suppress(FileNotFoundError):
+                yield item.path, None if item.is_folder else item.status().st_size
+                total += 1
+
+    shown = heapq.nsmallest(min(limit, MOST_IN_TREE), count(), key=lambda item: item[0].count("/"))
+    return _nest(sorted(shown)), total
 
 
 def _status(folder: int, name: str) -> os.stat_result | None:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _KINDS = ("application/rss+xml", "application/atom+xml", "application/feed+json")
 _LONGEST = 2000  # characters of a summary
-_MOST = 5000
 
 
 class FeedEntry(TypedDict):
@@ -50,7 +49,7 @@ def read_feed(*, text: str, url: str) -> Feed:
         return {"title": "", "entries": [], "elsewhere": _find_feed(text, url)}
     channel = next((child for child in root if _name(child) == "channel"), root)
     entries = [_entry(each, url) for each in root.iter() if _name(each) in ("item", "entry")]
-    return {"title": _text(channel, "title"), "entries": entries[:_MOST], "elsewhere": ""}
+    return {"title": _text(channel, "title"), "entries": entries, "elsewhere": ""}
 
 
 def _entry(element: _Element, url: str) -> FeedEntry:
@@ -113,7 +112,7 @@ def _read_json(text: str, url: str) -> Feed:
                     str(item.get("summary") or item.get("content_text") or item.get("content_html") or "")
                 ),
             )
-            for item in feed["items"][:_MOST]
+            for item in feed["items"]
         ]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ToolError(f"{url[:200]} is JSON, but not a feed") from error

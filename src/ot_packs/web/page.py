@@ -54,7 +54,6 @@ _MAIN = "//main | //*[@role='main'] | //article"
 _ASIDE = "//script | //style | //noscript | //template | //nav | //header[not(ancestor::article)] | //footer | //aside"
 _DEEPEST = 300  # elements inside each other; lxml leaves out what is deeper than some thousands
 _ENOUGH = 0.3  # of a page's text is in its main part, or that is a decoration
-_MAX_LINKS = 2000
 _METADATA = {
     "description", "author", "keywords", "generator", "date", "og:site_name", "og:type", "og:description",
     "article:published_time", "article:modified_time",
@@ -88,7 +87,7 @@ def read_page(*, html: str, url: str, plain: bool = False) -> Page:
     else:
         main = _main_part(tree, html)
         text = join_lines(main.itertext("*")) if plain else _markdown(main, base)
-    return {"title": title, "text": text, "links": links[:_MAX_LINKS], "metadata": metadata}
+    return {"title": title, "text": text, "links": links, "metadata": metadata}
 
 
 def _links(tree: HtmlElement, base: str) -> Iterator[Link]:

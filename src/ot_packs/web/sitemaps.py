@@ -25,27 +25,34 @@ async def list_site(fetcher: Fetcher, url: str, limit: int) -> tuple[dict[str, s
     """Return the pages in a site's sitemaps with when they changed, and whether there are more; raises ToolError."""
     waiting = [url] if url.partition("?")[0].endswith((".xml", ".xml.gz")) else await _places(fetcher, url)
     found: dict[str, str | None] = {}
+    more = len(waiting) > _MOST_FILES
+    del waiting[_MOST_FILES:]
     for place in waiting:  # which grows while it is gone through
         answer = await _get(fetcher, place)
         if answer is None:
+            more = True
             continue
         for kind, page, changed in _entries(_unpack(answer)):
+            if page in (waiting if kind == "sitemap" else found):
+                continue
             if kind == "sitemap":
-                if len(waiting) < _MOST_FILES and page not in waiting:
+                if len(waiting) == _MOST_FILES:
+                    more = True
+                else:
                     waiting.append(page)
             elif len(found) == limit:
                 return found, True
             else:
-                found.setdefault(page, changed)
+                found[page] = changed
     if not found:
         raise ToolError(f"{url[:200]} has no readable sitemap; tried {', '.join(waiting)[:500]}")
-    return found, False
+    return found, more
 
 
 async def _places(fetcher: Fetcher, url: str) -> list[str]:
     answer = await _get(fetcher, urljoin(url, "/robots.txt"))
     listed = _LISTED.findall(answer.body.decode("utf-8", errors="replace")) if answer is not None else []
-    return listed[:_MOST_FILES] or [urljoin(url, "/sitemap.xml")]
+    return listed or [urljoin(url, "/sitemap.xml")]
 
 
 async def _get(fetcher: Fetcher, url: str) -> Answer | None:

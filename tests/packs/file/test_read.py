@@ -164,7 +164,7 @@ async def test_an_answer_has_whole_lines_up_to_its_limit(call: Caller) -> None:
     ("arguments", "kind", "message"),
     [
         ({"path": "a.txt", "offset": 0}, ToolError, "offset must be 1"),
-        ({"path": "a.txt", "limit": -1}, ToolError, "limit must be 0"),
+        ({"path": "a.txt", "limit": -1}, ToolError, "limit and offset must not be negative"),
         ({"path": "nothing.txt"}, MissingPathError, "No such file"),
         ({"path": "."}, PathError, "it is a folder"),
     ],
