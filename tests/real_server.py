@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mcp import Client, StdioServerParameters
+from mcp.client.session import ElicitationFnT
 
 from tests.demo_pack import with_demo
 from tests.measured import MEASURED
@@ -12,10 +13,13 @@ from tests.preloaded import preloaded_command
 from tests.read_packs import give_definitions
 
 
-def connect_server(folder: Path, *, config: str = "", mode: str = "auto") -> Client:
+def connect_server(
+    folder: Path, *, config: str = "", mode: str = "auto", path: str = "", person: ElicitationFnT | None = None
+) -> Client:
     """A client of a server whose home and project are one folder; use it with `async with`.
 
-    `mode` is the client's way to agree on a protocol: "legacy" for the handshake.
+    `mode` is the client's way to agree on a protocol: "legacy" for the handshake. `path` is where the server finds
+    programs, and `person` answers its questions.
     """
     file = folder / "onetool.yaml"
     file.write_text(with_demo(config))
@@ -25,8 +29,9 @@ def connect_server(folder: Path, *, config: str = "", mode: str = "auto") -> Cli
         StdioServerParameters(
             command=command,
             args=arguments,
-            env={"HOME": str(folder), "PATH": "", **MEASURED},
+            env={"HOME": str(folder), "PATH": path, **MEASURED},
             cwd=folder,
         ),
         mode=mode,
+        elicitation_callback=person,
     )
