@@ -16,6 +16,7 @@ from ot.errors import ToolArgumentError
 from ot.execution.checkable import checkable
 from ot.execution.validation import ArgumentStep
 from tests.opened_executor import define
+from tests.properties import unhurried
 
 BREAKOUTS = [
     '"',
@@ -196,7 +197,7 @@ schemas = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@unhurried
 @given(schemas, st.dictionaries(st.sampled_from(["a", "b", "c"]), json_values, max_size=3))
 def test_what_the_whole_schema_accepts_is_accepted(schema: dict[str, Any], data: dict[str, Any]) -> None:
     schema = {**schema, "type": "object"}

@@ -327,7 +327,8 @@ HOSTILE = {
 @pytest.mark.parametrize("start", ["", "```python\n", '```\n"""', "~~~\n", "`", ">>> "])
 def test_hostile_text_is_read_in_linear_time(piece: str, start: str) -> None:
     """Quadratic time would be a minute or more for each of these."""
-    command = (start + piece * MAX_COMMAND)[: MAX_COMMAND // 8]
+    length = MAX_COMMAND // 8
+    command = (start + piece * length)[:length]
 
     assert len(read_command(command)) <= len(command)
 

@@ -6,10 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onetool.foreign.json_edit import JsoncError, parse_jsonc, put_member, remove_member
+from tests.properties import unhurried
 
 ENTRY: Any = {"command": "onetool"}
 PATH = ("mcpServers", "onetool")
@@ -149,7 +150,7 @@ json_values = st.recursive(
 objects = st.dictionaries(st.text() | st.just("mcpServers"), json_values, max_size=4)
 
 
-@settings(max_examples=200, deadline=None)
+@unhurried
 @given(objects, st.dictionaries(st.text(), json_values, max_size=3), st.sampled_from([None, 1, 2, "\t"]))
 def test_everything_else_keeps_its_value(
     others: dict[str, Any], servers: dict[str, Any], indent: int | str | None
@@ -167,7 +168,7 @@ def test_everything_else_keeps_its_value(
         }
 
 
-@settings(max_examples=200, deadline=None)
+@unhurried
 @given(objects, st.dictionaries(st.text(), json_values, min_size=1, max_size=3), st.sampled_from([None, 1, 2, "\t"]))
 def test_what_was_put_in_is_taken_out_to_the_letter(
     others: dict[str, Any], servers: dict[str, Any], indent: int | str | None
