@@ -70,10 +70,10 @@ run: setup  ## show a short session with the real server
 test: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE) $(OPENID)  ## run all tests
 	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup --repeat-failed
 
-# Without the rooms whose tests make environments and start servers, and without properties, which try many examples.
+# Without the rooms whose tests make environments, start servers and wear kernels out, and without properties, which try many examples.
 test-quick: compiled  ## run the quick tests of single parts, between two edits (a minute)
 	@$(KEEP_BYTECODE) $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup -m 'not long and not ray and not hypothesis' \
-		--ignore tests/unit/workers --ignore tests/unit/proxy $(or $(TESTS),tests/unit)
+		--ignore tests/unit/workers --ignore tests/unit/proxy --ignore tests/unit/kernel $(or $(TESTS),tests/unit)
 
 test-long: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE)  ## run the tests that are too long for `make test`
 	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup --repeat-failed -m long
