@@ -18,6 +18,7 @@ from ot.limits import PersonLimits
 from ot.run.answer import Answer
 from ot.run.kernel_calls import MAX_CALLS, MAX_STANDING, MAX_WAITING, Backlog
 from ot.run.kernel_session import RunView
+from ot.run.namespace import Namespace
 from ot.run.preflight import MAX_KEYWORDS, MAX_REFERENCES
 from ot.store.quotas import EmbeddedQuotas
 from ot.telemetry.meters import Meters
@@ -201,6 +202,18 @@ async def test_names_are_aliases_projects_and_tools(app: App) -> None:
     assert await text_of(app, "[str(proj.site), proj.site.kind]") == "[/srv/site, web]"
     assert "site" in await failure_of(app, "getattr(proj, 'sight')")  # which there is instead
     assert "Tools of odd: text" in await failure_of(app, "getattr(odd, 'texts')()")
+
+
+def test_a_modest_alias_gives_way_to_a_pack(app: App) -> None:
+    aliases, shapes = {"odd": "demo.upper", "loud": "demo.upper"}, app.executor.shapes
+    assert shapes is not None
+
+    def given(*modest: str) -> object:
+        namespace = Namespace(app.registry, aliases, {}, shapes=shapes, modest=modest)
+        return json.loads(namespace.request("1", {}, limit=100))["aliases"]
+
+    assert given() == given("loud") == aliases
+    assert given("odd", "loud") == {"loud": "demo.upper"}
 
 
 async def test_aliases_that_lead_to_each_other_are_named(app: App) -> None:

@@ -22,6 +22,7 @@ from mcp_types import (
     CreateMessageResult,
     ElicitRequestParams,
     ElicitResult,
+    Implementation,
     ListRootsResult,
     LoggingMessageNotificationParams,
     Root,
@@ -58,6 +59,11 @@ async def tell(*, level: str) -> str:
     """Write a line of this level to the client's log."""
     await current().caller.front.log(level, "telling", "told")
     return level
+
+
+async def name() -> str:
+    """Give the name of the client."""
+    return current().caller.client
 
 
 async def ask(*, method: str, params: dict) -> dict:
@@ -238,6 +244,13 @@ async def test_tools_turn_to_the_client_for_what_it_can_do(
         result = await run(client, f"telling.ask(method={asked[0]!r}, params={asked[1]!r})")
 
     assert text in text_of(result)
+    assert "null" not in text_of(result)
+
+
+@pytest.mark.parametrize("mode", ERAS)
+async def test_a_run_knows_the_name_of_its_client(server: OneToolServer, mode: str) -> None:
+    async with Client(server, mode=mode, client_info=Implementation(name="a client", version="1")) as client:
+        assert text_of(await run(client, "telling.name()")) == "a client"
 
 
 async def test_what_clients_can_do_is_noted_as_they_come() -> None:
