@@ -11,6 +11,7 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from unicodedata import combining
 
 import anyio
 import pytest
@@ -18,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_core.shown_arguments import WHOLE, show_arguments
+from mcp_core.visible_text import visible
 from ot.clients.caller import YES_OR_NO, Caller, Choice, ClientMemory
 from ot.errors import ConsentError
 from ot.execution.consent import Consent, Subject
@@ -92,7 +94,9 @@ def test_a_question_shows_every_byte_that_is_sent(arguments: dict[str, Any], sql
     shown = show_arguments(sent, repr)
 
     if not shown.whole:  # all of it fits
-        assert read_question(show(sent)) == sent
+        question = show(sent)
+        assert read_question(question) == sent
+        assert not [sign for sign in {*question} - {*"\n\t⟨⟩"} if not combining(sign) and visible(sign) != sign]
     else:
         whole = "\n".join(["", *(f"  {line}" for line in shown.whole.split("\n"))])
         assert read_question(whole) == sent
