@@ -99,7 +99,6 @@ TESTED_BY = {
             "client_requests",
             "kept_answers",
             "kernel_calls",
-            "kernel_questions",
             "kernel_session",
             "live_run",
             "namespace",
@@ -108,6 +107,7 @@ TESTED_BY = {
             "waiting_runs",
         )
     },
+    "src/ot/run/kernel_questions.py": ["tests/unit/run/test_ordinary_files.py", *_RUN],
     "src/ot/run/made_calls.py": ["tests/unit/run/test_made_calls.py", *_RUN],
     "src/ot/run/outcome.py": ["tests/unit/run/test_reporting.py", *_RUN],
     "src/ot/run/partial_values.py": ["tests/unit/run/test_partial_values.py"],

@@ -170,9 +170,9 @@ async def test_a_run_is_named_by_whoever_begins_it(app: App) -> None:
 async def test_runs_are_counted_with_what_went_wrong(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     meters = Meters()
     monkeypatch.setattr(app.executor, "telemetry", Telemetry(meters))
-    for command in ("1", "1 / 0", "while", "1"):
-        await app.runner.run(command)
+    answers = [await app.runner.run(command) for command in ("1", "1 / 0", "while", "1")]
 
+    assert [answer.is_error for answer in answers] == [False, True, True, False]
     assert {labels: sum(series.counts) for labels, series in meters.runs.series()} == {
         ("",): 2,
         ("ZeroDivisionError",): 1,
