@@ -73,7 +73,8 @@ test: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE)
 # Without the rooms whose tests make environments, start servers and wear kernels out, and without properties, which try many examples.
 test-quick: compiled  ## run the quick tests of single parts, between two edits (a minute)
 	@$(KEEP_BYTECODE) $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup -m 'not long and not ray and not hypothesis' \
-		--ignore tests/unit/workers --ignore tests/unit/proxy --ignore tests/unit/kernel $(or $(TESTS),tests/unit)
+		--ignore tests/unit/workers --ignore tests/unit/proxy --ignore tests/unit/kernel --ignore tests/unit/mcp_guide \
+		$(or $(TESTS),tests/unit)
 
 test-long: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE)  ## run the tests that are too long for `make test`
 	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup --repeat-failed -m long
