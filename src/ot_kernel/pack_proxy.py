@@ -151,11 +151,12 @@ class Tools:
         positional: list[object] = []
         keywords: dict[str, object] = {}
         message: Message = {"op": "call", "tool": name, "args": positional, "kwargs": keywords}
+        written = encode if name == KEEP else _encode_argument  # what is kept is read by its items
         try:
             for value in args:
-                positional.append(_encode_argument(value))  # noqa: PERF401 - counts how far
+                positional.append(written(value))  # noqa: PERF401 - counts how far
             for key, value in kwargs.items():
-                keywords[key] = _encode_argument(value)
+                keywords[key] = written(value)
         except UnsupportedValueError as error:
             done = len(positional)
             which = done + 1 if done < len(args) else list(kwargs)[len(keywords)]
