@@ -159,6 +159,7 @@ class RunJournal:
 
     def succeed_without_value(self, call: OpenCall) -> None:
         """Note that a call ended well, and that its value could not be kept."""
+        self._kept += 1
         self._finish(call, _WENT_WELL, b"{}", went_well=True)
 
     def fail(self, call: OpenCall, reason: str, *, kind: str, unknown: bool) -> None:

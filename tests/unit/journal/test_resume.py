@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -77,6 +78,12 @@ async def test_a_failing_run_lists_the_calls_that_it_has_made_itself(app: App, w
 @pytest.mark.parametrize("code", ["1 / 0", "world.look()\n1 / 0", "world.nothing()"])
 async def test_a_run_without_calls_worth_keeping_says_nothing(app: App, world: World, code: str) -> None:
     assert await fail_in(app, code) == ""
+
+
+async def test_a_run_whose_only_call_failed_has_nothing_to_keep(app: App, world: World) -> None:
+    world.fail = True
+
+    assert await fail_in(app, "world.do(what='a')") == ""
 
 
 async def test_a_successful_run_says_nothing(app: App, world: World) -> None:
@@ -214,7 +221,10 @@ async def test_an_idempotent_call_whose_end_nobody_knows_is_made_again(app: App,
 
 
 async def test_what_cannot_be_given_to_code_is_not_done_twice(app: App, world: World) -> None:
-    run = await fail_in(app, "world.make(kind='odd')")
+    failed = await app.runner.run("world.make(kind='odd')")
+    way_on = re.search(r'To keep what was done \(1 call\), begin .* ot\.resume\(run="(\w+)"\)', failed.text)
+    assert way_on is not None, failed.text
+    run = way_on[1]
 
     told = await app.runner.run(f'ot.resume(run="{run}")\nworld.make(kind="odd")')
 
