@@ -65,7 +65,7 @@ async def open_executor(
             **options,
         )
         files = AllowedFiles([executor.project], project=executor.project, home=executor.project / "home")
-        executor.lend(files, standby)
+        executor.lend(files, standby, isolate)
         yield Opened(executor, registry, isolate, threads)
     threads.close()
 

@@ -13,11 +13,18 @@ Result = TypeVar("Result")
 
 
 async def call_helper(
-    pack: str, module: str, function: str, arguments: dict[str, object], result: type[Result], *, reads: str = ""
+    pack: str,
+    module: str,
+    function: str,
+    arguments: dict[str, object],
+    result: type[Result],
+    *,
+    reads: str = "",
+    outputs: str = "",
 ) -> Result:
-    """Call a function in a helper that has the libraries of a pack, no network, and no file but the one it `reads`."""
+    """Call a function in a helper that has the libraries of a pack, no network, and no file but these two."""
     context = current()
-    touches = Touches(reads=(reads,) if reads else ())
+    touches = Touches(reads=(reads,) if reads else (), outputs=(outputs,) if outputs else ())
     libraries = context.registry.pack(pack).libraries
     answer = await context.part(IsolateHost).run(module, function, arguments, touches=touches, libraries=libraries)
     return as_declared(answer, result)

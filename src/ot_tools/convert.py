@@ -6,7 +6,6 @@ import itertools
 from pathlib import Path
 from typing import TypedDict
 
-from ot.context import current
 from ot.effects import idempotent, reads
 from ot.errors import ToolError
 from ot.isolate import isolated
@@ -24,9 +23,8 @@ needs = {
     "PIL": "pillow>=12",
 }
 
-_MAX_TEXT = 4_000_000  # characters of one answer
-_MOST_TEXT = 32_000_000  # of one that is to have everything
-_MAX_FILE = 256 * 1024 * 1024  # characters of a file
+timeout = 100  # seconds: OCR may take five for a page
+
 _MAX_CELLS = 200_000  # of the tables of one answer
 _MOST_CELLS = 2_000_000  # of one that is to have everything
 _MAX_BYTES = 32 * 1024 * 1024  # of the pictures of one answer
@@ -79,15 +77,15 @@ class Images(TypedDict):
     more: bool
 
 
-@isolated(reads=["{path}"], outputs=["{output}"])
 @idempotent
-def auto(
+async def auto(
     *, path: str, pages: str | int | None = None, output: str | None = None, limit: int | None = 200, offset: int = 0
 ) -> Converted:
     """Convert a document to Markdown; its format is detected from its content.
 
     Args:
-        path: The document: PDF, Word, PowerPoint, Excel, HTML, EPUB, CSV, text or a picture.
+        path: The document: PDF, Word, PowerPoint, Excel, HTML, EPUB, CSV, text or a picture. The words of scanned pages
+            are read by OCR if `tesseract` is installed.
         pages: The pages, slides, sheets or chapters to read, such as "1-3,7" or "5-"; all by default.
         output: A file to write the Markdown to instead of returning it.
         limit: Maximum number of pages, slides, sheets or chapters to read; None for all of them.
@@ -99,33 +97,9 @@ def auto(
     Example:
         convert.auto(path="report.pdf", pages="1-3")["text"]
     """
-    kind, document = documents.open_document(Path(path))
-    numbers, more = documents.choose(pages, document.total, limit, offset)
-    most = _MAX_FILE if output is not None else _MOST_TEXT if limit is None else _MAX_TEXT
-    texts: list[str] = []
-    characters = 0
-    for part in document.parts(numbers) if numbers else ():
-        mark = f"<!-- {document.unit} {part.number} -->\n\n" if document.unit == "page" else ""
-        if texts and characters + len(mark) + len(part.text) > most:
-            break  # the next call begins with it
-        texts.append(mark + part.text)
-        characters += len(texts[-1]) + len(document.between)
-        more = more or part.cut
-    text = document.between.join(texts)
-    more = more or len(texts) < len(numbers) or len(text) > most
-    if output is not None:
-        current().output("output").write_text(text[:most] + "\n", encoding="utf-8")
-    return {
-        "format": kind.value,
-        "title": document.title[:500],
-        "unit": document.unit,
-        "total": document.total,
-        "read": len(texts),
-        "more": more,
-        "text": text[:most] if output is None else "",
-        "characters": min(len(text), most),
-        "output": output or "",
-    }
+    return await documents.convert_document(
+        {"path": path, "pages": pages, "output": output, "limit": limit, "offset": offset}
+    )
 
 
 @isolated(reads=["{path}"])

@@ -13,6 +13,7 @@ from ot.errors import ToolError
 from ot_packs.documents.archives import read_member
 from ot_packs.documents.kinds import reading
 
+OCR_SIDE = 5000  # pixels of the longer side of a picture for OCR
 MAX_PICTURE = 16 * 1024 * 1024  # bytes
 _TYPES = {
     **{f".{name}": f"image/{name}" for name in ("png", "jpeg", "gif", "bmp", "tiff", "webp")},
@@ -30,6 +31,7 @@ class Part(NamedTuple):
     number: int
     text: str
     cut: bool = False  # it has more than anybody would read; the text says how to read that
+    picture: bool = False  # there may be words in it that only OCR can read
 
 
 class Table(NamedTuple):
@@ -68,6 +70,10 @@ class Document:
 
     def pictures(self, numbers: list[int]) -> Iterator[Picture]:
         return iter(())
+
+    def drawn(self, number: int) -> bytes:
+        """Return a part that is a picture as a PNG for OCR."""
+        raise NotImplementedError
 
 
 def choose(pages: str | int | None, total: int, limit: int | None, offset: int = 0) -> tuple[list[int], bool]:

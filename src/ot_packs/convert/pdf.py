@@ -12,7 +12,7 @@ import pypdfium2
 import pypdfium2.raw
 
 from ot.errors import ToolError
-from ot_packs.convert.parts import Document, Part, Picture, Table, markdown_table
+from ot_packs.convert.parts import OCR_SIDE, Document, Part, Picture, Table, markdown_table
 from ot_packs.convert.pdf_marks import find_headings, find_links, mark_headings, mark_links, read_fields
 from ot_packs.convert.pdf_rules import find_ruled_grids, find_rules
 from ot_packs.convert.pdf_tables import Box, Grid, find_grids
@@ -20,6 +20,7 @@ from ot_packs.documents.kinds import locked, reading
 
 _PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
 _LONGER_SIDE = 1600  # pixels of a page as a picture
+_OCR_SCALE = 300 / 72  # to the resolution that OCR is made for
 _MAX_PIXELS = 40_000_000  # of a picture in a page
 _CELL = 512  # characters, which most cells have fewer than
 _HYPHEN = re.compile("[\ufffe\x02]\r?\n?")  # the library's mark for a word that goes on in the next line
@@ -47,8 +48,8 @@ class Pdf(Document):
     def parts(self, numbers: list[int]) -> Iterator[Part]:
         for number in numbers:
             with reading(self.path):
-                text = self._text(number)
-            yield Part(number, text)
+                text, picture = self._text(number)
+            yield Part(number, text, picture=picture)
 
     def tables(self, numbers: list[int]) -> Iterator[Table]:
         for number in numbers:
@@ -70,18 +71,26 @@ class Pdf(Document):
     def rendered(self, numbers: list[int]) -> Iterator[Picture]:
         """Yield pages as pictures, however large a page says it is."""
         for number in numbers:
-            with reading(self.path):
-                page = self._page(number)
-                scale = min(2.0, _LONGER_SIDE / max(*page.get_size(), 1.0))
-                file = io.BytesIO()
-                page.render(scale=scale).to_pil().save(file, "PNG")
-                page.close()
-            yield Picture(number, f"page {number}", "image/png", file.getvalue())
+            data = self._draw(number, 2.0, _LONGER_SIDE)
+            yield Picture(number, f"page {number}", "image/png", data)
+
+    def drawn(self, number: int) -> bytes:
+        return self._draw(number, _OCR_SCALE, OCR_SIDE, grayscale=True)
+
+    def _draw(self, number: int, scale: float, longer_side: int, **options: bool) -> bytes:
+        with reading(self.path):
+            page = self._page(number)
+            scale = min(scale, longer_side / max(*page.get_size(), 1.0))
+            file = io.BytesIO()
+            page.render(scale=scale, **options).to_pil().save(file, "PNG", dpi=(72 * scale, 72 * scale))
+            page.close()
+        return file.getvalue()
 
     def _page(self, number: int) -> pypdfium2.PdfPage:
         return self._document[number - 1]
 
-    def _text(self, number: int) -> str:
+    def _text(self, number: int) -> tuple[str, bool]:
+        """Return the text of a page, and whether the page is a picture without text."""
         page = self._page(number)
         text = page.get_textpage()
         grids = _grids(page, text)
@@ -90,14 +99,15 @@ class Pdf(Document):
         links = [(" ".join(_text_in(text, Box(*place)).split()), address) for place, address in find_links(page)]
         result = mark_links(result, links)
         fields = "\n".join(f"- {name}: {value}" for name, value in read_fields(page))
+        picture = not fields and not result and _is_picture(page)
         if fields:
             result += f"\n\nForm fields:\n\n{fields}"
-        elif not result and _is_picture(page):
+        elif picture:
             result = (
                 f"(This page is a picture without text: convert.images(..., pages={number}, render=True) shows it.)"
             )
         _close(text, page)
-        return result.strip()
+        return result.strip(), picture
 
 
 def _close(text: pypdfium2.PdfTextPage, page: pypdfium2.PdfPage) -> None:

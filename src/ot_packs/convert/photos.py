@@ -1,35 +1,37 @@
-"""Pictures as documents: what they say about themselves, without drawing them."""
+"""Pictures as documents: what they say about themselves; their pixels are for OCR only."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from PIL import ExifTags, Image
+from PIL import ExifTags, Image, ImageOps
 
 from ot.errors import ToolError
-from ot_packs.convert.parts import Document, Part, Picture, Table, markdown_table
+from ot_packs.convert.parts import OCR_SIDE, Document, Part, Picture, Table, markdown_table
 from ot_packs.documents.kinds import reading
 
 MAX_FILE = 16 * 1024 * 1024  # bytes of one that is returned
+_MAX_PIXELS = 40_000_000  # of one that is unpacked
 _LONGEST = 500  # characters of a value
 
 
 class Photo(Document):
-    """A picture; its pixels are not looked at, so it may say that it has any number of them."""
+    """A picture; it may say that it has any number of pixels, which are unpacked for OCR only."""
 
     unit = "picture"
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         with reading(path):
-            Image.MAX_IMAGE_PIXELS = None  # nothing is unpacked here
+            Image.MAX_IMAGE_PIXELS = None  # nothing is unpacked but by `drawn`
             with Image.open(path) as image:
                 self._mime_type = str(Image.MIME.get(image.format or "", "application/octet-stream"))
                 self._facts = list(_facts(image))
 
     def parts(self, numbers: list[int]) -> Iterator[Part]:
-        yield Part(1, markdown_table([["property", "value"], *self._facts]))
+        yield Part(1, markdown_table([["property", "value"], *self._facts]), picture=True)
 
     def tables(self, numbers: list[int]) -> Iterator[Table]:
         yield Table(1, "", [["property", "value"], *map(list, self._facts)])
@@ -38,6 +40,18 @@ class Photo(Document):
         if self.path.stat().st_size > MAX_FILE:
             raise ToolError(f"{self.path.name} is larger than {MAX_FILE >> 20} MB")
         yield Picture(1, self.path.name, self._mime_type, self.path.read_bytes())
+
+    def drawn(self, number: int) -> bytes:
+        with reading(self.path), Image.open(self.path) as image:
+            if image.width * image.height > _MAX_PIXELS:
+                raise ToolError(f"a picture of {image.width} by {image.height} pixels is too large")
+            if getattr(image, "n_frames", 1) > 1:
+                raise ToolError("it has several frames; save them as pictures of their own")
+            grey = ImageOps.exif_transpose(image).convert("L")
+        grey.thumbnail((OCR_SIDE, OCR_SIDE))
+        file = io.BytesIO()
+        grey.save(file, "PNG")
+        return file.getvalue()
 
 
 def _facts(image: Image.Image) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from http import HTTPStatus
-from typing import Literal, TypedDict
+from typing import Literal
 from urllib.parse import urlsplit
 from urllib.robotparser import RobotFileParser
 
@@ -18,6 +18,7 @@ from ot.context import CallContext, current
 from ot.errors import CallError, ToolError
 from ot.services.rate_limits import QueueTooLongError, RateLimit, RateLimits, Turn
 from ot.services.retry_after import read_wait
+from ot_packs.convert.markdown import Markdown
 from ot_packs.helper_results import call_helper
 from ot_packs.net.addresses import Allowed, read_allowed, read_target
 from ot_packs.net.client import AGENT, MAX_REDIRECTS, Answer, GuardedClient, ask
@@ -86,16 +87,6 @@ def _read_size(config: Mapping[str, object], key: str, default: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise ToolError(f"packs.web.{key} is not a number of bytes")
     return value
-
-
-class ConvertedDocument(TypedDict):
-    """The fields of the result of `convert.auto` that are used."""
-
-    format: str
-    title: str
-    unit: str
-    total: int
-    text: str
 
 
 class Fetcher:
@@ -233,7 +224,7 @@ class Fetcher:
             await to_thread.run_sync(write_file, file, answer.body)
             place = str(file)
             document = await call_helper(
-                "convert", "ot_tools.convert", "auto", {"path": place}, ConvertedDocument, reads=place
+                "convert", "ot_packs.convert.markdown", "to_markdown", {"path": place}, Markdown, reads=place
             )
         finally:
             file.unlink(missing_ok=True)

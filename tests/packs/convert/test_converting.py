@@ -14,6 +14,7 @@ from PIL import Image as Pillow
 
 from ot.errors import ToolError
 from ot_packs.convert.html import HtmlReader
+from ot_packs.convert.markdown import to_markdown
 from ot_packs.convert.parts import choose
 from ot_tools import convert
 from tests.packs.convert.documents import make_docx, make_epub, make_pptx, make_zip
@@ -24,14 +25,14 @@ FRUIT = [["name", "price", "left"], ["apple", "1.20", "5"], ["pear", "2", ""], [
 
 
 def text_of(path: Path, **options: Any) -> str:
-    return convert.auto(path=str(path), **options)["text"]
+    return to_markdown(path=str(path), **options)["text"]
 
 
 def test_the_text_of_a_pdf_comes_page_by_page(tmp_path: Path) -> None:
     path = tmp_path / "x.pdf"
     path.write_bytes(make_pdf([prose(3), [Text(72, 700, "Zweite Seite: äöü €")]]))
 
-    found = convert.auto(path=str(path))
+    found = to_markdown(path=str(path))
 
     assert found["text"].startswith("<!-- page 1 -->\n\nLine 0 the quick")
     assert found["text"].endswith("<!-- page 2 -->\n\nZweite Seite: äöü €")
@@ -299,7 +300,7 @@ def test_a_chart_of_an_unknown_kind_does_not_refuse_a_presentation(tmp_path: Pat
 def test_a_presentation_has_its_notes_tables_and_charts(tmp_path: Path) -> None:
     path = make_pptx(tmp_path / "x.pptx")
 
-    found = convert.auto(path=str(path))
+    found = to_markdown(path=str(path))
 
     first, second = found["text"].split("\n\n## Slide 2: Title 2")
     assert first.startswith("## Slide 1: Title 1\n\n- first\n  - second")
@@ -314,7 +315,7 @@ def test_a_presentation_has_its_notes_tables_and_charts(tmp_path: Path) -> None:
 def test_a_workbook_is_a_table_a_sheet(tmp_path: Path) -> None:
     path = make_of_everything(tmp_path / "x.xlsx")
 
-    found = convert.auto(path=str(path))
+    found = to_markdown(path=str(path))
 
     assert found["text"].startswith("## Data\n\n| text | 1 | 1.5 | True | 2024-05-01 |")
     assert "#DIV/0!" in found["text"]
@@ -326,7 +327,7 @@ def test_a_workbook_is_a_table_a_sheet(tmp_path: Path) -> None:
 def test_a_book_is_read_chapter_by_chapter(tmp_path: Path) -> None:
     path = make_epub(tmp_path / "x.epub", chapters=3)
 
-    found = convert.auto(path=str(path), pages="2-3")
+    found = to_markdown(path=str(path), pages="2-3")
 
     assert found["text"] == "# Chapter 2\n\nOnce upon\n\n# Chapter 3\n\nOnce upon"
     assert (found["title"], found["total"], found["read"]) == ("The Book", 3, 2)
@@ -365,7 +366,7 @@ def test_a_page_of_html_has_a_title_and_tables(tmp_path: Path) -> None:
     path = tmp_path / "x.dat"
     path.write_text("<!DOCTYPE html><title>T &amp; U</title><table><tr><td>1</table>")
 
-    assert convert.auto(path=str(path))["title"] == "T & U"
+    assert to_markdown(path=str(path))["title"] == "T & U"
     assert convert.tables(path=str(path))["tables"][0]["rows"] == [["1"]]
 
 
@@ -406,8 +407,8 @@ def test_pages_and_limit_bound_what_is_read(tmp_path: Path) -> None:
     path = tmp_path / "x.pdf"
     path.write_bytes(make_pdf([[Text(72, 700, f"page {number}")] for number in range(1, 31)]))
 
-    limited = convert.auto(path=str(path), limit=3)
-    chosen = convert.auto(path=str(path), pages="2,29-", limit=10)
+    limited = to_markdown(path=str(path), limit=3)
+    chosen = to_markdown(path=str(path), pages="2,29-", limit=10)
 
     assert (limited["read"], limited["total"], limited["more"]) == (3, 30, True)
     assert (chosen["read"], chosen["more"]) == (3, False)
@@ -461,11 +462,11 @@ def test_what_cannot_be_converted_is_told_with_the_way_out(tmp_path: Path) -> No
 
     for path, sentence in [(archive, "unpack it"), (old, "save it as .docx"), (binary, "cannot be converted")]:
         with pytest.raises(ToolError, match=sentence):
-            convert.auto(path=str(path))
+            to_markdown(path=str(path))
     with pytest.raises(ToolError, match="only the pages of a PDF can be rendered"):
         convert.images(path=str(picture), render=True)
     with pytest.raises(ToolError, match="there is no file"):
-        convert.auto(path=str(tmp_path / "nothing.pdf"))
+        to_markdown(path=str(tmp_path / "nothing.pdf"))
 
 
 def test_rows_of_a_long_table_are_all_there_part_by_part(tmp_path: Path) -> None:
@@ -486,15 +487,15 @@ def test_a_long_text_is_all_there_part_by_part(tmp_path: Path) -> None:
     csv.write_text("id,amount\n" + "".join(f"{number},{number}\n" for number in range(25_000)))
     text.write_text("A line of a long text.\n" * 300_000)
 
-    whole, first = convert.auto(path=str(csv)), convert.auto(path=str(csv), limit=1)
+    whole, first = to_markdown(path=str(csv)), to_markdown(path=str(csv), limit=1)
 
     assert (whole["unit"], whole["total"], whole["read"], whole["more"]) == ("part", 3, 3, False)
     assert all(f"| {number} | {number} |" in whole["text"] for number in (0, 10_000, 24_999))
     assert (first["read"], first["more"]) == (1, True)
-    assert convert.auto(path=str(csv), offset=2)["text"].startswith("| id | amount |\n| --- | --- |\n| 19999 | 19999 |")
+    assert to_markdown(path=str(csv), offset=2)["text"].startswith("| id | amount |\n| --- | --- |\n| 19999 | 19999 |")
     parts, offset, more = [], 0, True
     while more:
-        part = convert.auto(path=str(text), offset=offset)
+        part = to_markdown(path=str(text), offset=offset)
         parts.append(part["text"])
         offset, more = offset + part["read"], part["more"]
     assert len(parts) == 2
@@ -510,7 +511,7 @@ def test_a_sheet_has_all_of_its_rows(tmp_path: Path) -> None:
     book.save(path)
 
     assert len(convert.tables(path=str(path))["tables"][0]["rows"]) == 3_000
-    assert "| 2999 |" in convert.auto(path=str(path))["text"]
+    assert "| 2999 |" in to_markdown(path=str(path))["text"]
 
 
 def test_pictures_come_part_by_part(tmp_path: Path) -> None:
