@@ -46,6 +46,7 @@ _SCHEMA = (
         "CREATE TABLE leftovers (count INTEGER NOT NULL)",
         "INSERT INTO leftovers VALUES (0)",
     ),
+    ("INSERT INTO words (words, rank) VALUES ('automerge', 16)",),  # many short parts are merged less often
 )
 _FOUND = """
     FROM words JOIN files ON files.id = words.rowid WHERE words MATCH ? AND files.path >= ? AND files.path < ?
@@ -60,6 +61,7 @@ _ALWAYS_RANKED = 1000  # files
 _AT_ONCE = 0.1  # seconds of indexing in one transaction: others wait for it
 _TICK = 50_000_000  # nanoseconds in which a file can change twice and show one time
 _MOST_LEFTOVERS = 1000
+_CACHE = "PRAGMA cache_size = -65536"  # KiB, while it is open: what is merged is read again soon
 _LAST = "\U0010ffff"  # sorts behind any path
 
 
@@ -174,6 +176,7 @@ def open_index(folder: Path, root: Path) -> Iterator[Index]:
     """Open the index of a root among those that lie in a folder; raises DatabaseUnavailableError."""
     file = _file_of(folder, root)
     with _lock(file, fcntl.LOCK_SH), worded(file), closing(open_database(file, _SCHEMA)) as connection:
+        connection.execute(_CACHE)
         yield Index(connection)
 
 
