@@ -36,6 +36,7 @@ _ALNUM = re.compile(r"[0-9A-Za-z]+")
 _PADDING = re.compile(rb"[0-9A-Za-z+/]?={1,2}")
 _BACKSLASH = re.compile(r"\\+(.?)", re.DOTALL)
 _NO_BASE64 = re.compile(r"\\+r\\+n|\\+n?|[ \t\r\n]+")
+_ESCAPED_BREAK = re.compile(r"\\+(?:r\\+)?n")
 _PIECE_LETTERS, _FEWEST_LETTERS = 8, 4
 _RARE = "0123456789srtnaioepldcumfghbETSAwyRCNIOLvPDMUFBGHkVWYxjKqzXJQZ"  # letters of base64, the rarest last
 _MOST_TRIES = 1000  # letters in one text
@@ -323,7 +324,9 @@ def _base64_forms(raw: bytes) -> Iterator[str]:
 
 def _joined(text: str) -> bytes:
     """Return a text without line breaks, also escaped ones, and without what indents its lines, in one alphabet."""
-    if "\\" in text:
+    if "\\\\" in text:
+        text = _ESCAPED_BREAK.sub("", text)
+    elif "\\" in text:
         text = text.replace("\\r\\n", "").replace("\\n", "")
     return text.encode("latin-1").translate(_ONE_ALPHABET, b" \t\r\n\\")
 

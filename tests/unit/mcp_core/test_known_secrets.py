@@ -120,7 +120,7 @@ def test_base64_in_lines_does_not_give_a_secret_away(
     secret: str, before: bytes, width: int, data: st.DataObject
 ) -> None:
     encode = data.draw(st.sampled_from([base64.b64encode, base64.urlsafe_b64encode]))
-    end = data.draw(st.sampled_from(["\n", "\r\n", "\n    ", "\\n", "\\r\\n", "\\\\n", "%0A", "%0d%0a"]))
+    end = data.draw(st.sampled_from(["\n", "\r\n", "\n    ", "\\n", "\\r\\n", "\\\\n", "\\\\r\\\\n", "%0A", "%0d%0a"]))
     slash = data.draw(st.sampled_from(["/", "\\/", "\\u002f", "%2F"]))
     text = encode(before + secret.encode() + b"\0\0\0").decode()
     lines = [text[at : at + width].replace("/", slash) for at in range(0, len(text), width)]
@@ -133,6 +133,14 @@ def test_base64_in_lines_does_not_give_a_secret_away(
     left = [re.sub(r"\\+r\\+n|\\+n|%0[AaDd]|\s", "", part) for part in left]
     assert len(left[0]) <= -(-len(before) * 8 // 6)
     assert len(left[1].rstrip("=")) <= 5
+
+
+@pytest.mark.parametrize("backslash", ["\\", "\\\\", "\\\\\\\\"], ids=["once", "twice", "three times"])
+def test_base64_is_masked_however_often_its_line_breaks_are_escaped(backslash: str) -> None:
+    text = base64.b64encode(b"before a-value-nobody-should-see, after").decode()
+    lines = [text[at : at + 8] for at in range(0, len(text), 8)]
+
+    assert "***" in KnownSecrets(["a-value-nobody-should-see"]).text(f"{backslash}r{backslash}n".join(lines))
 
 
 PIECES = ["abcdef", "abcdefghij", "efgh-x", "a", "abcde", "ghij", "-x", "\n", "é", "\\u0061", "%62", "\\"]
