@@ -18,6 +18,8 @@ from mcp_core.quick_dataclass import replace
 from ot.app import App
 from ot.clients.caller import Caller, Choice, ClientMemory
 from ot.clients.front import Abilities, Front, FrontError
+from ot.context import current
+from ot.effects import Effect
 from ot.errors import NoDetachedRunError, ToolError
 from ot.results.reader import ResultReader
 from ot.results.store import ResultStore
@@ -30,6 +32,7 @@ from ot.values import Arguments, ToolValue
 from ot_kernel.values import Image
 from tests.e2e.processes import wait_until_gone
 from tests.engine import open_engine
+from tests.opened_executor import define
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("runs")]
 
@@ -495,18 +498,17 @@ async def test_a_run_that_is_cancelled_has_no_answer_for_a_client_that_does_not_
     assert not app.runs.has(told.run.id)
 
 
-# -- a runner that needs no kernel
+# -- runs of one tool, which does what a test says
+
+SCRIPT = "script.work()"
 
 
-class Scripted:
-    """A runner whose runs do what a test says: `work` gives the answer, and is given what the runner is."""
+class Faulty:
+    """A runner with a mistake, or one that takes its time after the answer, which no code can bring about."""
 
-    def __init__(self, app: App, work: Callable[[Caller], Awaitable[Answer]], patience: float = 0.01) -> None:
+    def __init__(self, app: App, run: Callable[..., Awaitable[Answer]], patience: float = 0.01) -> None:
         self.settings = replace(app.runner.settings, patience=patience)
-        self._work = work
-
-    async def run(self, command: str, *, caller: Caller, **_: Any) -> Answer:
-        return await self._work(caller)
+        self.run = run
 
 
 class Replicas:
@@ -544,29 +546,28 @@ class Replicas:
 
 
 class Paused:
-    """Work that goes on when it may, and then fails with `error` if there is one."""
+    """Work that goes on when it may."""
 
-    def __init__(self, error: Exception | None = None) -> None:
+    def __init__(self) -> None:
         self.may_end = anyio.Event()
-        self._error = error
 
-    async def __call__(self, caller: Caller) -> Answer:
+    async def __call__(self, caller: Caller) -> str:
         await self.may_end.wait()
-        if self._error is not None:
-            raise self._error
-        return Answer("whole")
+        return "whole"
 
 
-def scripted_runs(
-    app: App, work: Callable[[Caller], Awaitable[Answer]], *, patience: float = 0.01, **more: Any
-) -> AbstractAsyncContextManager[Runs]:
-    return open_runs(Scripted(app, work, patience), answers_of(app), **more)  # type: ignore[arg-type]
+def scripted_runs(app: App, work: Callable[[Caller], Awaitable[str]], **more: Any) -> AbstractAsyncContextManager[Runs]:
+    async def call(_: dict[str, Any]) -> str:
+        return await work(current().caller)
+
+    app.registry.register(define(SCRIPT.removesuffix("()"), declared=Effect.READS), call)
+    return open_runs(app.runner, answers_of(app), **more)
 
 
 async def test_other_servers_know_of_a_run_for_as_long_as_it_goes_on(app: App) -> None:
     replicas, work = Replicas("rthere"), Paused()
     async with scripted_runs(app, work, elsewhere=replicas) as runs:
-        run, _ = await detach(runs, "")
+        run, _ = await detach(runs, SCRIPT)
         names = await runs.detached_of(Caller())
         of_others = await runs.detached_of(Caller(principal="somebody else"))
         work.may_end.set()
@@ -582,7 +583,7 @@ async def test_a_run_goes_on_where_other_servers_cannot_hear_of_it(app: App) -> 
     replicas, work = Replicas(), Paused()
     replicas.gone = True
     async with scripted_runs(app, work, elsewhere=replicas) as runs:
-        run, _ = await detach(runs, "")
+        run, _ = await detach(runs, SCRIPT)
         work.may_end.set()
 
         assert (await runs.wait(run, seconds=45, caller=Caller())).text == "whole"
@@ -601,13 +602,19 @@ async def test_a_run_of_another_server_is_waited_for_and_stopped_there(app: App)
 
 
 async def test_what_goes_wrong_in_a_run_is_for_whoever_follows_it(app: App) -> None:
-    work = Paused(RuntimeError("a mistake of ours"))
-    async with scripted_runs(app, work) as runs:
-        run, _ = await detach(runs, "")
-        work.may_end.set()
+    may_end = anyio.Event()
+
+    async def fail(*_: object, **__: object) -> Answer:
+        await may_end.wait()
+        raise RuntimeError("a mistake of ours")
+
+    runner: Any = Faulty(app, fail)
+    async with open_runs(runner, answers_of(app)) as runs:
+        run, _ = await detach(runs, SCRIPT)
+        may_end.set()
         answer = await runs.wait(run, seconds=45, caller=Caller())
         with pytest.raises(RuntimeError, match="a mistake of ours"):
-            await runs.run("", caller=Caller())
+            await runs.run(SCRIPT, caller=Caller())
 
     assert answer.is_error
     assert answer.text == "The run was lost to a mistake in OneTool; the log has it."
@@ -622,7 +629,7 @@ async def test_a_client_that_cannot_be_told_of_its_run_is_told_why(app: App) -> 
 
     async with scripted_runs(app, work, elsewhere=Broken()) as runs:
         with pytest.raises(RuntimeError, match="a mistake of ours"), anyio.fail_after(WAIT):
-            await runs.run("", caller=Caller())
+            await runs.run(SCRIPT, caller=Caller())
         with anyio.fail_after(WAIT):
             while runs.busy:
                 await anyio.sleep(0.001)
@@ -633,18 +640,18 @@ async def test_where_too_many_go_on_a_run_is_followed_until_there_is_room(app: A
     coming = iter(works)
     names: list[str] = []
 
-    async def work(caller: Caller) -> Answer:
+    async def work(caller: Caller) -> str:
         return await next(coming)(caller)
 
     async with scripted_runs(app, work, most=1) as runs:
 
         async def run() -> None:
-            names.append((await detach(runs, ""))[0])
+            names.append((await detach(runs, SCRIPT))[0])
 
         await run()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(run)
-            await anyio.sleep(0.05)  # longer than its patience
+            await anyio.sleep(0.2)  # longer than its patience
             assert await runs.detached_of(Caller()) == names
             works[0].may_end.set()
         works[1].may_end.set()
@@ -657,16 +664,15 @@ async def test_where_too_many_go_on_a_run_is_followed_until_there_is_room(app: A
 async def test_a_client_has_its_answer_before_its_run_is_recorded(app: App) -> None:
     recorded = anyio.Event()
 
-    class Recording(Scripted):
-        async def run(self, command: str, *, caller: Caller, **given: Any) -> Answer:
-            given["deliver"](Answer("whole"))
-            await recorded.wait()
-            return Answer("whole")
+    async def record(*_: object, deliver: Callable[[Answer], None], **__: object) -> Answer:
+        deliver(Answer("whole"))
+        await recorded.wait()
+        return Answer("whole")
 
-    runner: Any = Recording(app, Paused(), patience=60)
+    runner: Any = Faulty(app, record, patience=60)
     async with open_runs(runner, answers_of(app)) as runs:
         with anyio.fail_after(WAIT):
-            assert await runs.run("", caller=Caller()) == Answer("whole")
+            assert await runs.run(SCRIPT, caller=Caller()) == Answer("whole")
         assert not runs.busy
         recorded.set()
 
@@ -675,7 +681,7 @@ async def test_runs_are_counted_while_they_go_on(app: App) -> None:
     work = Paused()
     async with scripted_runs(app, work) as runs:
         assert (runs.busy, runs.count, runs.going_on) == (False, 0, False)
-        run, _ = await detach(runs, "")
+        run, _ = await detach(runs, SCRIPT)
         assert (runs.busy, runs.count, runs.going_on, runs.has(run)) == (True, 1, True, True)
         work.may_end.set()
         await runs.wait(run, seconds=45, caller=Caller())
@@ -686,13 +692,13 @@ async def test_runs_are_counted_while_they_go_on(app: App) -> None:
 async def test_a_run_that_waits_for_a_client_does_not_keep_a_server(app: App) -> None:
     asks = anyio.Event()
 
-    async def work(caller: Caller) -> Answer:
+    async def work(caller: Caller) -> str:
         await asks.wait()
         assert caller.ask is not None
-        return Answer(str(await caller.ask("May I?", [Choice.ONCE])))
+        return str(await caller.ask("May I?", [Choice.ONCE]))
 
     async with scripted_runs(app, work, hold=60) as runs:
-        run, _ = await detach(runs, "", Caller(ask=Person()))
+        run, _ = await detach(runs, SCRIPT, Caller(ask=Person()))
         asks.set()
         await until(runs, run, "waits for an answer")
         assert (runs.busy, runs.going_on) == (True, False)
@@ -705,14 +711,14 @@ async def test_after_the_end_no_run_begins(app: App) -> None:
     async with scripted_runs(app, Paused()) as runs:
         pass
 
-    assert await runs.run("", caller=Caller()) == Answer("The run ended with its server.", is_error=True)
+    assert await runs.run(SCRIPT, caller=Caller()) == Answer("The run ended with its server.", is_error=True)
     assert not runs.busy
 
 
 async def test_whoever_waits_for_a_run_at_its_servers_end_is_told_how_to_go_on(app: App) -> None:
     answers: list[RunAnswer] = []
     async with anyio.create_task_group() as tasks, scripted_runs(app, Paused()) as runs:
-        run, _ = await detach(runs, "")
+        run, _ = await detach(runs, SCRIPT)
 
         async def wait() -> None:
             answers.append(await runs.wait(run, seconds=45, caller=Caller()))
@@ -728,16 +734,16 @@ async def test_a_client_that_is_asked_has_no_less_patience_for_it(app: App) -> N
     person, asked = Person(), []
     person.may_answer = anyio.Event()
 
-    async def work(caller: Caller) -> Answer:
+    async def work(caller: Caller) -> str:
         assert caller.ask is not None
         asked.append(await caller.ask("May I?", [Choice.ONCE]))
         await anyio.sleep_forever()
         raise AssertionError
 
-    async with scripted_runs(app, work, patience=0.05) as runs, anyio.create_task_group() as tasks:
-        tasks.start_soon(detach, runs, "", Caller(ask=person))
+    async with scripted_runs(app, work) as runs, anyio.create_task_group() as tasks:
+        tasks.start_soon(detach, runs, SCRIPT, Caller(ask=person))
         await person.asked.wait()
-        await anyio.sleep(0.1)
+        await anyio.sleep(0.2)
         assert not runs.going_on
         person.may_answer.set()
     assert asked == [Choice.ONCE]
@@ -755,7 +761,7 @@ async def test_a_run_turns_to_its_client_while_that_is_there(app: App) -> None:
 
     work = Paused()
 
-    async def turn(caller: Caller) -> Answer:
+    async def turn(caller: Caller) -> str:
         assert caller.front is not None
         said.append(await caller.front.request("roots/list", {}, "k"))
         await caller.front.log("info", "here", 1)
@@ -764,12 +770,12 @@ async def test_a_run_turns_to_its_client_while_that_is_there(app: App) -> None:
         try:
             await caller.front.request("roots/list", {}, "k")
         except FrontError as error:
-            return Answer(str(error))
+            return str(error)
         raise AssertionError
 
     front = Front(object(), Abilities(can_list_roots=True), request, log)
     async with scripted_runs(app, turn, hold=0.01) as runs:
-        run, _ = await detach(runs, "", Caller(front=front))
+        run, _ = await detach(runs, SCRIPT, Caller(front=front))
         work.may_end.set()
         with anyio.fail_after(WAIT):
             while (answer := await runs.wait(run, seconds=0.01, caller=Caller())).running:
