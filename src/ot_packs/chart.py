@@ -65,20 +65,6 @@ def fill_in(spec: Mapping[str, object], rows: ChartRows | None) -> dict[str, obj
     return filled
 
 
-def texts_of(spec: object) -> Iterator[str]:
-    """Yield every text in a specification, its rows included."""
-    match spec:
-        case str():
-            yield spec
-        case dict():
-            for key, value in spec.items():
-                yield key
-                yield from texts_of(value)
-        case list():
-            for value in spec:
-                yield from texts_of(value)
-
-
 def _walk(value: object, place: str) -> Iterator[tuple[str, Mapping[str, object]]]:
     if isinstance(value, dict):
         yield place, value
@@ -191,7 +177,7 @@ def draw_chart(
     form = format_of(output, _FORMATS)
     filled = fill_in(spec, rows)
     if not allow_boxes:
-        require_fonts(texts_of(filled))
+        require_fonts([json.dumps(filled, ensure_ascii=False, default=str)])
     picture = _convert(_draw(filled, theme), form, scale)
     return write_picture(picture, output, form) if output else Image(picture, "image/png")
 
@@ -207,32 +193,24 @@ def _draw(spec: dict[str, object], theme: str | None) -> str:
     except ValueError as error:
         with suppress(ValueError):
             vl_convert.get_themes()  # what its JavaScript has left undone would otherwise fail the next chart
-        raise ToolError(f"Vega-Lite cannot draw this: {_reason(str(error))}") from error
+        # Its own sentence, without the stack of JavaScript.
+        lines = [line for line in map(str.strip, str(error).splitlines()) if line and not line.startswith("at ")]
+        raise ToolError(f"Vega-Lite cannot draw this: {' '.join(lines[1:] or lines)[:500]}") from error
 
 
 def _convert(svg: str, form: str, scale: float) -> bytes:
     import vl_convert
 
     require_self_contained(svg)
-    _check_size(svg, scale)
-    if form == "svg":
-        return svg.encode()
-    drawn = {"pdf": vl_convert.svg_to_pdf, "jpeg": vl_convert.svg_to_jpeg, "png": vl_convert.svg_to_png}
-    return bytes(drawn[form](svg, scale=scale))
-
-
-def _check_size(svg: str, scale: float) -> None:
     size = re.search(r'<svg[^>]*\swidth="([\d.]+)"[^>]*\sheight="([\d.]+)"', svg[:2000])
     if size is not None and float(size[1]) * float(size[2]) * scale * scale > MAX_PIXELS:
         raise ToolError(
             f"{float(size[1]):.0f} by {float(size[2]):.0f} at scale {scale:g} are more than {MAX_PIXELS} pixels"
         )
-
-
-def _reason(text: str) -> str:
-    """The library's sentence without its stack of JavaScript."""
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
-    return " ".join(lines[1:] or lines)[:500]
+    if form == "svg":
+        return svg.encode()
+    drawn = {"pdf": vl_convert.svg_to_pdf, "jpeg": vl_convert.svg_to_jpeg, "png": vl_convert.svg_to_png}
+    return bytes(drawn[form](svg, scale=scale))
 
 
 def as_specification(spec: Mapping[str, object] | str) -> Mapping[str, object]:

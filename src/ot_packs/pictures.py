@@ -7,7 +7,7 @@ import re
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
-from typing import BinaryIO, TypedDict
+from typing import TypedDict
 from xml.parsers import expat
 
 from ot.context import current
@@ -105,20 +105,16 @@ def require_fonts(texts: Iterable[str]) -> None:
         if not missing:
             break
     if missing:
-        packages = sorted({_package_for(letter) for letter in missing})
+        packages = {
+            next((name for first, last, name in _PACKAGES if first <= letter <= last), "fonts-noto-core")
+            for letter in missing
+        }
+        shown = " ".join(map(chr, sorted(missing)[:10]))
+        named = f"{shown} and {len(missing) - 10} more letters" if len(missing) > 10 else f"the letters {shown}"
         raise ToolError(
-            f"no installed font has {_word(sorted(missing))}: boxes would be drawn instead. Install a font, on Debian "
-            f"with `apt install {' '.join(packages)}`, or pass allow_boxes=True"
+            f"no installed font has {named}: boxes would be drawn instead. Install a font, on Debian "
+            f"with `apt install {' '.join(sorted(packages))}`, or pass allow_boxes=True"
         )
-
-
-def _word(letters: list[int]) -> str:
-    shown = " ".join(chr(letter) for letter in letters[:10])
-    return f"{shown} and {len(letters) - 10} more letters" if len(letters) > 10 else f"the letters {shown}"
-
-
-def _package_for(letter: int) -> str:
-    return next((name for first, last, name in _PACKAGES if first <= letter <= last), "fonts-noto-core")
 
 
 @functools.cache
@@ -134,25 +130,23 @@ def _font_files() -> tuple[Path, ...]:
 @functools.cache
 def _letters_of(font: Path) -> frozenset[int]:
     """The letters of one font file; none if it cannot be understood."""
+    letters = set[int]()
     try:
         with font.open("rb") as file:
-            return frozenset(_read_letters(file))
+            start = 0
+            if file.read(4) == b"ttcf":  # a collection: its first font stands for all of them
+                file.seek(12)
+                start = int.from_bytes(file.read(4))
+            file.seek(start + 4)
+            count = int.from_bytes(file.read(2))
+            file.seek(start + 12)
+            for tag, _, offset, length in struct.iter_unpack(">4sIII", file.read(16 * count)):
+                if tag == b"cmap":
+                    file.seek(offset)
+                    letters.update(_read_map(file.read(length)))
     except (OSError, struct.error, ValueError):
         return frozenset()
-
-
-def _read_letters(file: BinaryIO) -> Iterator[int]:
-    start = 0
-    if file.read(4) == b"ttcf":  # a collection: its first font stands for all of them
-        file.seek(12)
-        start = int.from_bytes(file.read(4))
-    file.seek(start + 4)
-    count = int.from_bytes(file.read(2))
-    file.seek(start + 12)
-    for tag, _, offset, length in struct.iter_unpack(">4sIII", file.read(16 * count)):
-        if tag == b"cmap":
-            file.seek(offset)
-            yield from _read_map(file.read(length))
+    return frozenset(letters)
 
 
 def _read_map(table: bytes) -> Iterator[int]:

@@ -61,7 +61,6 @@ _ALWAYS_RANKED = 1000  # files
 _AT_ONCE = 0.1  # seconds of indexing in one transaction: others wait for it
 _TICK = 50_000_000  # nanoseconds in which a file can change twice and show one time
 _MOST_LEFTOVERS = 1000
-_CACHE = "PRAGMA cache_size = -65536"  # KiB, while it is open: what is merged is read again soon
 _LAST = "\U0010ffff"  # sorts behind any path
 
 
@@ -92,16 +91,13 @@ class Index:
                 reading = reader.submit(_read, pending)
                 while read := reading.result():
                     reading = reader.submit(_read, pending)  # while these are indexed, which takes about as long
-                    self._index(read)
+                    with transaction(self._connection):
+                        for path, version, body in read:
+                            self._put(path, version, body)
                     done += len(read)
                     yield done
             if self._forget([number for number, _ in known.values()]):
                 return
-
-    def _index(self, read: list[_ReadFile]) -> None:
-        with transaction(self._connection):
-            for path, version, body in read:
-                self._put(path, version, body)
 
     def _put(self, path: str, version: str, body: str) -> None:
         execute = self._connection.execute
@@ -176,7 +172,7 @@ def open_index(folder: Path, root: Path) -> Iterator[Index]:
     """Open the index of a root among those that lie in a folder; raises DatabaseUnavailableError."""
     file = _file_of(folder, root)
     with _lock(file, fcntl.LOCK_SH), worded(file), closing(open_database(file, _SCHEMA)) as connection:
-        connection.execute(_CACHE)
+        connection.execute("PRAGMA cache_size = -65536")  # KiB: what is merged is read again soon
         yield Index(connection)
 
 

@@ -14,14 +14,12 @@ from ast_grep_py import SgNode, SgRoot
 from ot.errors import ToolError
 from ot_packs.code.answers import Batch, ChangedFile, Item, Rewritten
 from ot_packs.code.languages import FUNCTION, LANGUAGES, METHOD
-from ot_packs.code.patches import Edit, Template, apply_edits, write_patch
+from ot_packs.code.patches import METAVARIABLE, Edit, Template, apply_edits, write_patch
 
 LONGEST_TEXT = 2000  # characters of a match that are shown
-_METAVARIABLE = re.compile(r"(\$\$\$|\$)([A-Z][A-Z0-9_]*)")
 _FUNCTIONS = ("function", "arrow_function", "function_expression", "generator_function")
 _NO_NAMES = ("string", "comment", "heredoc", "text", "content", "char")
 _LONGEST_LINE = 20_000  # characters; only generated code has more
-_PANIC = "PanicException"
 _CAUSE = re.compile(r"^ {4}\d+: (\S.*)$", re.MULTILINE)  # without a backtrace, which is indented otherwise
 
 Source = tuple[str, str, str]  # path, text and language of a file
@@ -35,11 +33,19 @@ class _UnreadableError(Exception):
 def find_in(*, sources: Sequence[Source], pattern: str, language: str, limit: int) -> Batch[dict[str, object]]:
     """Find a pattern; returns up to `limit` matches, the number of all, and files that could not be read."""
     check_pattern(pattern, language)
-    names = _METAVARIABLE.findall(pattern)
+    names = METAVARIABLE.findall(pattern)
 
     def look(root: SgNode, source: Source) -> Iterator[dict[str, object]]:
         for node in root.find_all(pattern=pattern):
-            yield {**_place(source, node), "captures": _captures(node, names)}
+            place = node.range()
+            yield {
+                "path": source[0],
+                "line": place.start.line + 1,
+                "column": place.start.column + 1,
+                "end_line": place.end.line + 1,
+                "text": node.text()[:LONGEST_TEXT],
+                "captures": _captures(node, names),
+            }
 
     return _collect(sources, look, limit, incomplete=_is_incomplete(pattern, language))
 
@@ -73,15 +79,21 @@ def references_in(*, sources: Sequence[Source], name: str, limit: int) -> Batch[
 def rewrite_in(*, sources: Sequence[Source], pattern: str, replacement: str, language: str) -> Rewritten:
     """Replace every match; returns path, number of matches, new text and diff of each file that changes."""
     check_pattern(pattern, language)
-    template = Template(replacement, {name for _, name in _METAVARIABLE.findall(pattern)})
+    template = Template(replacement, {name for _, name in METAVARIABLE.findall(pattern)})
 
     def look(root: SgNode, source: Source) -> Iterator[Edit]:
-        return _replace(root, pattern, template, source[1])
+        behind = -1
+        for node in root.find_all(pattern=pattern):
+            start, end = node.range().start.index, node.range().end.index
+            if behind <= start < end:  # a match inside of another one is part of that one's text and stays as it is
+                behind = end
+                nodes = {name: _captured(node, name, several=several) for name, several in template.names}
+                yield Edit(start, end, template.fill(source[1], start, nodes))
 
-    changed: list[ChangedFile] = []
-    unread: list[str] = []
-    for path, text, known in sources:
-        edits = _read((path, text, known), look, unread)
+    changed, unread = list[ChangedFile](), list[str]()
+    for source in sources:
+        path, text, _ = source
+        edits = _read(source, look, unread)
         if patch := write_patch(path, text, edits):
             changed.append({"path": path, "matches": len(edits), "text": apply_edits(text, edits), "diff": patch})
     return {"changed": changed, "unread": unread, "incomplete": _is_incomplete(pattern, language)}
@@ -105,9 +117,7 @@ def _is_incomplete(pattern: str, language: str) -> bool:
 def _collect(
     sources: Sequence[Source], look: Callable[[SgNode, Source], Iterator[Item]], limit: int, *, incomplete: bool = False
 ) -> Batch[Item]:
-    found: list[Item] = []
-    total = 0
-    unread: list[str] = []
+    found, unread, total = list[Item](), list[str](), 0
     for source in sources:
         here = _read(source, look, unread)
         total += len(here)
@@ -130,20 +140,9 @@ def _guarded(call: Callable[[], Made]) -> Made:
     try:
         return call()
     except BaseException as error:
-        if type(error).__name__ != _PANIC:
+        if type(error).__name__ != "PanicException":
             raise
         raise _UnreadableError(str(error)) from None
-
-
-def _place(source: Source, node: SgNode) -> dict[str, object]:
-    place = node.range()
-    return {
-        "path": source[0],
-        "line": place.start.line + 1,
-        "column": place.start.column + 1,
-        "end_line": place.end.line + 1,
-        "text": node.text()[:LONGEST_TEXT],
-    }
 
 
 def _captures(node: SgNode, names: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -221,15 +220,3 @@ def _declares(node: SgNode, language: str) -> bool:
             own, place = name.range(), node.range()
             return (own.start.index, own.end.index) == (place.start.index, place.end.index)
     return False
-
-
-def _replace(root: SgNode, pattern: str, template: Template, text: str) -> Iterator[Edit]:
-    """Yield the edits in order; a match inside of another one is part of that one's text and stays as it is."""
-    behind = -1
-    for node in root.find_all(pattern=pattern):
-        place = node.range()
-        if place.start.index < behind or place.start.index == place.end.index:
-            continue
-        behind = place.end.index
-        nodes = {name: _captured(node, name, several=several) for name, several in template.names}
-        yield Edit(place.start.index, place.end.index, template.fill(text, place.start.index, nodes))

@@ -77,15 +77,14 @@ def _make_block(text: str, lines: Sequence[str], starts: Sequence[int], group: S
         yield Block(first, last, new)
 
 
-_NAME = re.compile(r"(\$\$\$|\$)([A-Z][A-Z0-9_]*)")
-_BLANK = re.compile(r"[ \t]*")
+METAVARIABLE = re.compile(r"(\$\$\$|\$)([A-Z][A-Z0-9_]*)")
 _TEXTS = ("string", "heredoc", "template", "raw")
 
 
 class Template:
     def __init__(self, text: str, known: Collection[str]) -> None:
         self._lines = text.split("\n")
-        self.names = [(name, kind == "$$$") for kind, name in dict.fromkeys(_NAME.findall(text))]
+        self.names = [(name, kind == "$$$") for kind, name in dict.fromkeys(METAVARIABLE.findall(text))]
         for name, _ in self.names:
             if name not in known:
                 raise ToolError(
@@ -103,7 +102,7 @@ class Template:
             def insert(found: re.Match[str], deeper: str = deeper) -> str:
                 return _write_nodes(text, nodes[found[2]], deeper)
 
-            filled = _NAME.sub(insert, line)
+            filled = METAVARIABLE.sub(insert, line)
             written.append(depth + filled if number and filled else filled)
         return "\n".join(written)
 
@@ -144,5 +143,4 @@ def _depth_at(text: str, index: int) -> str:
 
 
 def _blank(line: str) -> str:
-    found = _BLANK.match(line)
-    return found[0] if found else ""
+    return line[: len(line) - len(line.lstrip(" \t"))]

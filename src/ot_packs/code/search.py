@@ -83,19 +83,18 @@ def _advance(finding: Finding) -> int | FoundFiles:
 def _find(folder: Path, tree: SourceTree, query: Query, watches: FolderWatches) -> Finding:
     with open_index(folder, tree.root) as index:
         if not index.count() or not watches.is_quiet(tree.root):
-            yield from _follow(index, tree, watches)
+            watch = FolderWatch()
+            try:
+                yield from index.follow(SourceTree(tree.root, (), tree.files), watch)
+            except BaseException:
+                watch.close()
+                raise
+            watches.keep(tree.root, watch)
         hits, total = _ask(index, tree, query)
-        return FoundFiles(_show(tree, hits, stems_of(query.terms)), total, index.count())
-
-
-def _follow(index: Index, tree: SourceTree, watches: FolderWatches) -> Generator[int, None, None]:
-    watch = FolderWatch()
-    try:
-        yield from index.follow(SourceTree(tree.root, (), tree.files), watch)
-    except BaseException:
-        watch.close()
-        raise
-    watches.keep(tree.root, watch)
+        words = stems_of(query.terms)
+        with tree.opened() as root:  # the lines are those of the files as they are now
+            files = [(tree.shown(path), score, _best_lines(read_below(root, path), words)) for path, score in hits]
+        return FoundFiles(files, total, index.count())
 
 
 def _ask(index: Index, tree: SourceTree, query: Query) -> tuple[list[Hit], int]:
@@ -106,12 +105,6 @@ def _ask(index: Index, tree: SourceTree, query: Query) -> tuple[list[Hit], int]:
     find = partial(index.search, below="/".join(tree.below), limit=query.limit, offset=query.offset)
     found = find(" AND ".join(terms))
     return found if found[1] or len(terms) == 1 else find(" OR ".join(terms))
-
-
-def _show(tree: SourceTree, hits: Sequence[Hit], words: Collection[str]) -> list[tuple[str, float, Lines]]:
-    """Add lines of the files as they are now; none of those that cannot be read any more."""
-    with tree.opened() as folder:
-        return [(tree.shown(path), score, _best_lines(read_below(folder, path), words)) for path, score in hits]
 
 
 def _best_lines(text: str, words: Collection[str]) -> Lines:

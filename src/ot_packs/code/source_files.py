@@ -81,8 +81,14 @@ class SourceTree:
         if watch is not None:
             with self.opened() as folder:
                 watch.add(folder)
+
+        def enter(found: TreeItem) -> bool:
+            if watch is not None and found.name not in _LEFT_OUT:
+                watch.add(found.folder, found.name)
+            return found.name not in _LEFT_OUT
+
         before = "".join(f"{name}/" for name in self.below)
-        with closing(walk_tree(self.files, place, ignored=False, enters=lambda each: _enter(each, watch))) as tree:
+        with closing(walk_tree(self.files, place, ignored=False, enters=enter)) as tree:
             found_files = (found for found in tree if not found.is_folder and wanted(found.name))
             picked = (source for found in found_files for source in self._pick(found, before + found.path))
             yield from islice(picked, MOST_FILES)
@@ -136,11 +142,3 @@ def read_below(folder: int, path: str) -> str:
         except OSError:
             return ""
     return read[0] if read else ""
-
-
-def _enter(found: TreeItem, watch: FolderWatch | None) -> bool:
-    if found.name in _LEFT_OUT:
-        return False
-    if watch is not None:
-        watch.add(found.folder, found.name)
-    return True

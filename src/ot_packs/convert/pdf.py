@@ -57,7 +57,8 @@ class Pdf(Document):
                 page = self._page(number)
                 text = page.get_textpage()
                 grids = [rows for _, rows in _grids(page, text)]
-                _close(text, page)
+                text.close()
+                page.close()
             yield from (Table(number, "", rows) for rows in grids)
 
     def pictures(self, numbers: list[int]) -> Iterator[Picture]:
@@ -71,8 +72,7 @@ class Pdf(Document):
     def rendered(self, numbers: list[int]) -> Iterator[Picture]:
         """Yield pages as pictures, however large a page says it is."""
         for number in numbers:
-            data = self._draw(number, 2.0, _LONGER_SIDE)
-            yield Picture(number, f"page {number}", "image/png", data)
+            yield Picture(number, f"page {number}", "image/png", self._draw(number, 2.0, _LONGER_SIDE))
 
     def drawn(self, number: int) -> bytes:
         return self._draw(number, _OCR_SCALE, OCR_SIDE, grayscale=True)
@@ -99,24 +99,16 @@ class Pdf(Document):
         links = [(" ".join(_text_in(text, Box(*place)).split()), address) for place, address in find_links(page)]
         result = mark_links(result, links)
         fields = "\n".join(f"- {name}: {value}" for name, value in read_fields(page))
-        picture = not fields and not result and _is_picture(page)
+        picture = not fields and not result and next(_images(page), None) is not None
         if fields:
             result += f"\n\nForm fields:\n\n{fields}"
         elif picture:
             result = (
                 f"(This page is a picture without text: convert.images(..., pages={number}, render=True) shows it.)"
             )
-        _close(text, page)
+        text.close()
+        page.close()
         return result.strip(), picture
-
-
-def _close(text: pypdfium2.PdfTextPage, page: pypdfium2.PdfPage) -> None:
-    text.close()
-    page.close()
-
-
-def _is_picture(page: pypdfium2.PdfPage) -> bool:
-    return next(page.get_objects(filter=[pypdfium2.raw.FPDF_PAGEOBJ_IMAGE], max_depth=5), None) is not None
 
 
 FilledGrid = tuple[Grid, list[list[str]]]
@@ -204,9 +196,12 @@ def _plain(text: str) -> str:
     return _BLANK.sub("\n\n", text).strip()
 
 
+def _images(page: pypdfium2.PdfPage) -> Iterator[pypdfium2.PdfObject]:
+    yield from page.get_objects(filter=[pypdfium2.raw.FPDF_PAGEOBJ_IMAGE], max_depth=5)
+
+
 def _pictures(page: pypdfium2.PdfPage, number: int) -> Iterator[Picture]:
-    images = page.get_objects(filter=[pypdfium2.raw.FPDF_PAGEOBJ_IMAGE], max_depth=5)
-    for index, image in enumerate(images, start=1):
+    for index, image in enumerate(_images(page), start=1):
         about = image.get_metadata()
         if not 0 < about.width * about.height <= _MAX_PIXELS:
             raise ToolError(

@@ -42,10 +42,11 @@ def find_rules(page: pypdfium2.PdfPage) -> Rules:
             return Rules([], [])
         fill, stroke = ctypes.c_int(), ctypes.c_int()
         pypdfium2.raw.FPDFPath_GetDrawMode(path, fill, stroke)
-        for first, second in _edges(path):
-            _take(found, first, second, drawn=bool(stroke.value))
-        if fill.value:
-            _take_filled(found, path)
+        edges = list(_edges(path))
+        for edge in edges if stroke.value else ():
+            _take(found, edge, 1)
+        if fill.value and edges:  # many programs draw a line as a thin shape that is filled
+            _take(found, [point for edge in edges for point in edge], _THIN)
     joined = Rules(_join(found.upright), _join(found.level))
     return joined if max(map(len, joined)) <= _MOST_LINES else Rules([], [])
 
@@ -58,7 +59,13 @@ def _edges(path: pypdfium2.PdfObject) -> Iterator[tuple[Point, Point]]:
     first = last = (0.0, 0.0)
     for number in range(pypdfium2.raw.FPDFPath_CountSegments(path)):
         segment = pypdfium2.raw.FPDFPath_GetPathSegment(path, number)
-        point = _point(path, segment)
+        x, y = ctypes.c_float(), ctypes.c_float()
+        pypdfium2.raw.FPDFPathSegment_GetPoint(segment, x, y)
+        point = x.value, y.value
+        inside: pypdfium2.PdfObject | None = path
+        while inside is not None:
+            point = inside.get_matrix().on_point(*point)
+            inside = inside.container
         kind = pypdfium2.raw.FPDFPathSegment_GetType(segment)
         if kind == pypdfium2.raw.FPDF_SEGMENT_MOVETO:
             first = point
@@ -69,37 +76,13 @@ def _edges(path: pypdfium2.PdfObject) -> Iterator[tuple[Point, Point]]:
         last = point
 
 
-def _point(path: pypdfium2.PdfObject, segment: object) -> Point:
-    x, y = ctypes.c_float(), ctypes.c_float()
-    pypdfium2.raw.FPDFPathSegment_GetPoint(segment, x, y)
-    place = x.value, y.value
-    inside: pypdfium2.PdfObject | None = path
-    while inside is not None:
-        place = inside.get_matrix().on_point(*place)
-        inside = inside.container
-    return place
-
-
-def _take(found: Rules, first: Point, second: Point, *, drawn: bool) -> None:
-    if not drawn:
-        return
-    (left, low), (right, high) = first, second
-    if abs(left - right) <= 1 < abs(low - high):
-        found.upright.append(Rule((left + right) / 2, min(low, high), max(low, high)))
-    elif abs(low - high) <= 1 < abs(left - right):
-        found.level.append(Rule((low + high) / 2, min(left, right), max(left, right)))
-
-
-def _take_filled(found: Rules, path: pypdfium2.PdfObject) -> None:
-    """Take a thin shape that is filled: many programs draw lines so."""
-    corners = [point for edge in _edges(path) for point in edge]
-    if not corners:
-        return
-    across, along = [x for x, _ in corners], [y for _, y in corners]
-    if max(across) - min(across) <= _THIN < max(along) - min(along):
-        found.upright.append(Rule((max(across) + min(across)) / 2, min(along), max(along)))
-    elif max(along) - min(along) <= _THIN < max(across) - min(across):
-        found.level.append(Rule((max(along) + min(along)) / 2, min(across), max(across)))
+def _take(found: Rules, corners: Sequence[Point], thin: float) -> None:
+    """Take a shape that is a line: much longer than it is wide."""
+    (left, right), (low, high) = ((min(places), max(places)) for places in zip(*corners, strict=True))
+    if right - left <= thin < high - low:
+        found.upright.append(Rule((left + right) / 2, low, high))
+    elif high - low <= thin < right - left:
+        found.level.append(Rule((low + high) / 2, left, right))
 
 
 def _join(rules: Sequence[Rule]) -> list[Rule]:

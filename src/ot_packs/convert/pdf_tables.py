@@ -110,17 +110,14 @@ def _run(lines: Sequence[TextLine], start: int, strokes: Sequence[Stroke]) -> in
             break
         columns = merged
         end += 1
-    # A line of one piece at the end belongs to what comes after, unless a stroke ends the table below it.
-    while end > start + 1 and len(lines[end - 1]) < _COLUMNS and not _is_closed(lines[end - 1], columns, strokes):
+    # A line of one piece at the end belongs to what comes after, unless a stroke ends the table right below it.
+    across = _across(columns, strokes)
+    while end > start + 1 and len(line := lines[end - 1]) < _COLUMNS:
+        low, height = min(box.bottom for box in line), max(box.height for box in line)
+        if any(low - 1.5 * height <= at <= low for at in across):
+            break
         end -= 1
     return end
-
-
-def _is_closed(line: TextLine, columns: Sequence[Interval], strokes: Sequence[Stroke]) -> bool:
-    """True if a stroke as wide as the table is right below a line."""
-    low, height = min(box.bottom for box in line), max(box.height for box in line)
-    across = _across(columns, strokes)
-    return any(low - 1.5 * height <= at <= low for at in across)
 
 
 def _across(columns: Sequence[Interval], strokes: Sequence[Stroke]) -> list[float]:
@@ -188,7 +185,9 @@ def _rows(lines: Sequence[TextLine], columns: Sequence[Interval], cuts: Sequence
     tops = [max(box.top for box in line) for line in lines]
     bands = [sum(cut > top - 1 for cut in cuts) for top in tops]
     pitch = median([above - below for above, below in pairwise(tops)])
-    separated = _separate_all(placed, bands)
+    # Two first cells in one band would be rows of their own.
+    firsts = [band for row, band in zip(placed, bands, strict=True) if row[0] is not None]
+    separated = len(set(bands)) >= 3 and len(set(firsts)) == len(firsts)
     rows: list[Row] = []
     for number, row in enumerate(placed):
         close = number > 0 and tops[number - 1] - tops[number] < 0.8 * pitch and row[0] is None
@@ -206,12 +205,6 @@ def _placed(line: TextLine, columns: Sequence[Interval]) -> Row:
         column = next(index for index, (_, right) in enumerate(columns) if box.left <= right)
         row[column] = _both(row[column], box)
     return row
-
-
-def _separate_all(placed: Sequence[Row], bands: Sequence[int]) -> bool:
-    """True if strokes make three bands or more, and none has two first cells: those would be rows of their own."""
-    firsts = [band for row, band in zip(placed, bands, strict=True) if row[0] is not None]
-    return len(set(bands)) >= 3 and len(set(firsts)) == len(firsts)
 
 
 def _both(above: Box | None, below: Box | None) -> Box | None:

@@ -12,7 +12,6 @@ from pptx.shapes.base import BaseShape
 from pptx.shapes.graphfrm import GraphicFrame
 from pptx.shapes.group import GroupShape
 from pptx.slide import Slide
-from pptx.text.text import TextFrame
 
 from ot_packs.convert.parts import Document, Part, Picture, Table, markdown_table, pictures_in
 from ot_packs.documents.archives import check_archive
@@ -72,20 +71,15 @@ def _slide(slide: Slide, number: int) -> str:
         if rows:
             blocks.append(markdown_table(rows))
         elif isinstance(shape, Shape):
-            blocks.append(_paragraphs(shape.text_frame))
+            found = [(each.level, " ".join(each.text.split())) for each in shape.text_frame.paragraphs]
+            filled = [(level, text) for level, text in found if text]
+            lone = len(filled) == 1
+            blocks.append("\n".join(text if lone else f"{'  ' * level}- {text}" for level, text in filled))
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
         notes = slide.notes_slide.notes_text_frame.text.strip()
         if notes:
             blocks.append("Notes: " + notes)
     return "\n\n".join(block for block in blocks if block)
-
-
-def _paragraphs(frame: TextFrame) -> str:
-    paragraphs = [(paragraph.level, " ".join(paragraph.text.split())) for paragraph in frame.paragraphs]
-    filled = [(level, text) for level, text in paragraphs if text]
-    if len(filled) == 1:
-        return filled[0][1]
-    return "\n".join(f"{'  ' * level}- {text}" for level, text in filled)
 
 
 def _rows(shape: BaseShape) -> list[list[str]]:

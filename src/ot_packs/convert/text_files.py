@@ -8,7 +8,7 @@ import io
 import itertools
 import posixpath
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
@@ -29,26 +29,19 @@ _STYLES = "p[style-name='Title'] => h1:fresh"  # beside those that mammoth knows
 _PAGES = ("application/xhtml+xml", "text/html")
 
 
-class _Text(Document):
-    """A document that is one text; a long one is read in parts."""
+class PlainText(Document):
+    """A document that is one text, by default that of its file; a long one is read in parts."""
 
     between = ""
 
-    def __init__(self, path: Path, text: str) -> None:
+    def __init__(self, path: Path, text: str | None = None) -> None:
         super().__init__(path)
-        self._texts = split_text(text, _PART_TEXT)
+        self._texts = split_text(_read_text(path) if text is None else text, _PART_TEXT)
         self.total = len(self._texts)
         self.unit = "part" if self.total > 1 else "document"
 
     def parts(self, numbers: list[int]) -> Iterator[Part]:
         yield from (Part(number, self._texts[number - 1]) for number in numbers)
-
-
-class PlainText(_Text):
-    """A file of text, as it is."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, _read_text(path))
 
 
 class Delimited(Document):
@@ -88,10 +81,12 @@ class Delimited(Document):
         yield Table(1, "", self._rows() if len(wanted) == self.total else rows)
 
 
-class _Html(_Text):
-    def __init__(self, path: Path, html: str) -> None:
+class WebPage(PlainText):
+    """A page of HTML, by default that of its file; nothing that it refers to is fetched."""
+
+    def __init__(self, path: Path, html: str | None = None) -> None:
         reader = HtmlReader()
-        super().__init__(path, reader.read(html))
+        super().__init__(path, reader.read(_read_text(path) if html is None else html))
         self._tables = reader.tables
         self.title = reader.title.strip()
 
@@ -99,14 +94,7 @@ class _Html(_Text):
         yield from (Table(1, "", rows) for rows in self._tables)
 
 
-class WebPage(_Html):
-    """A page of HTML; nothing that it refers to is fetched."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, _read_text(path))
-
-
-class Word(_Html):
+class Word(WebPage):
     """A Word document, as mammoth reads it: headings, lists, tables, links, footnotes. Only printing gives it pages."""
 
     def __init__(self, path: Path) -> None:
@@ -114,17 +102,13 @@ class Word(_Html):
 
         check_archive(path)
         with reading(path), path.open("rb") as file:
-            pictures = mammoth.images.img_element(_no_source)
+            # Opening a picture would put it into the text, and could lead out of the file.
+            pictures = mammoth.images.img_element(lambda image: {"src": ""})
             html = mammoth.convert_to_html(file, convert_image=pictures, style_map=_STYLES).value
         super().__init__(path, html)
 
     def pictures(self, numbers: list[int]) -> Iterator[Picture]:
         return pictures_in(self.path, "word/media/")
-
-
-def _no_source(image: object) -> Mapping[str, str]:
-    """Leave a picture where it is: opening it would put it into the text, and could lead out of the file."""
-    return {"src": ""}
 
 
 class Book(Document):

@@ -27,12 +27,10 @@ _DIALECTS = {
     "postgresql": "postgres", "cockroachdb": "postgres", "mysql": "mysql", "mariadb": "mysql", "mssql": "tsql",
     "awsathena": "athena", "gsheets": "sqlite",
 }  # fmt: skip
-_SAME_DIALECT = frozenset(
-    (
-        "athena", "bigquery", "clickhouse", "databricks", "doris", "dremio", "drill", "druid", "duckdb", "exasol",
-        "hive", "oracle", "presto", "redshift", "snowflake", "spark", "sqlite", "starrocks", "teradata", "trino",
-    )
-)  # fmt: skip
+_SAME_DIALECT = frozenset({
+    "athena", "bigquery", "clickhouse", "databricks", "doris", "dremio", "drill", "druid", "duckdb", "exasol",
+    "hive", "oracle", "presto", "redshift", "snowflake", "spark", "sqlite", "starrocks", "teradata", "trino",
+})  # fmt: skip
 _KEYS = frozenset({"address", "password", "confined"})
 _FORM = "postgresql://USER:${PASSWORD}@HOST:PORT/DATABASE"
 OFF, PREFER, REQUIRE, VERIFY_CA, VERIFY_FULL = "off", "prefer", "require", "verify-ca", "verify-full"
@@ -117,10 +115,6 @@ class ServerAddress:
     encryption: Encryption = field(default_factory=Encryption)
 
     @property
-    def on_this_machine(self) -> bool:
-        return self.host.startswith("/")
-
-    @property
     def socket(self) -> str:
         """The path of the socket; PostgreSQL is configured by its folder."""
         if self.engine != "postgres" or Path(self.host).is_socket():
@@ -184,7 +178,10 @@ def read_connection(name: str, entry: object) -> Address:
         return FileAddress(str(Path(address).expanduser()))
     scheme, driver = found["scheme"].lower(), (found["driver"] or "").lower()
     if scheme in _FILE_SCHEMES and not driver:
-        return _file(key, found["rest"])
+        path = Path(unquote(found["rest"].removeprefix("/"))).expanduser()
+        if not path.is_absolute():
+            raise ToolError(f"{key}: the path is not absolute; write four slashes, sqlite:////home/ada/shop.db")
+        return FileAddress(str(path))
     if scheme not in _SCHEMES or driver not in _OWN_DRIVERS:
         place = _place_of(key, scheme, found["rest"]) if confined else None
         return OtherAddress(scheme, address, password, place)
@@ -220,13 +217,6 @@ def _place_of(key: str, scheme: str, rest: str) -> tuple[str, int]:
             "`confined: false`, and it connects by itself, with your rights"
         )
     return host, port
-
-
-def _file(key: str, rest: str) -> FileAddress:
-    path = Path(unquote(rest.removeprefix("/"))).expanduser()
-    if not path.is_absolute():
-        raise ToolError(f"{key}: the path is not absolute; write four slashes, sqlite:////home/ada/shop.db")
-    return FileAddress(str(path))
 
 
 def _server(key: str, engine: str, rest: str, password: str | None) -> ServerAddress:

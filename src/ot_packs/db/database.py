@@ -72,7 +72,11 @@ class Database:
         target = self.describe(token, min(current().remaining(), 1e6))
         if not (self.write and self.files):
             return await self._call(function, {"target": target, **arguments}, self._touches())
-        file = await self._written_file()
+        blank = b""
+        if self.engine == "duckdb" and not await anyio.Path(self.files[0]).exists():
+            blank = as_declared(await self._call("blank", {}, Touches(reads=READ_BY_DUCKDB)), bytes)
+        opener = os.open if self.outside else allowed_files().open
+        file = WrittenFile(self.files[0], self.engine, opener, blank=blank)
         try:
             touches = await to_thread.run_sync(file.prepare)
             return await self._call(function, {"target": target, **arguments}, touches)
@@ -104,13 +108,6 @@ class Database:
             in_context=False,
         )
 
-    async def _written_file(self) -> WrittenFile:
-        blank = b""
-        if self.engine == "duckdb" and not await anyio.Path(self.files[0]).exists():
-            blank = as_declared(await self._call("blank", {}, Touches(reads=READ_BY_DUCKDB)), bytes)
-        opener = os.open if self.outside else allowed_files().open
-        return WrittenFile(self.files[0], self.engine, opener, blank=blank)
-
     async def _stop(self, token: str) -> None:
         if self.server is not None:
             with anyio.CancelScope(shield=True), anyio.move_on_after(_STOPPING):
@@ -134,7 +131,7 @@ class Database:
 
 
 def _target_of(server: ServerAddress) -> ConnectionTarget:
-    place = server.socket if server.on_this_machine else (server.host, server.port)
+    place = server.socket if server.host.startswith("/") else (server.host, server.port)
     return ConnectionTarget(place, _account(server.to_json()))
 
 
@@ -187,9 +184,14 @@ def _database_of_files(allowed: AllowedFiles, path: Paths, write: bool) -> Datab
     if not paths:
         raise ToolError("`path` names no file")
     real = [str(allowed.locate(each, write=write)) for each in paths]
-    kinds = [_kind_of(each, _header(allowed, each), write=write) for each in real]
-    name = ", ".join(map(str, paths))
-    return _files_database(name, real, kinds, write=write, outside=False)
+    kinds = []
+    for each in real:
+        header = b""
+        if Path(each).exists():
+            with os.fdopen(allowed.open(each), "rb") as stream:
+                header = stream.read(32)
+        kinds.append(_kind_of(each, header, write=write))
+    return _files_database(", ".join(map(str, paths)), real, kinds, write=write, outside=False)
 
 
 def _configured_file(name: str, file: str, write: bool) -> Database:  # noqa: FBT001 - for a thread
@@ -213,16 +215,6 @@ def _files_database(name: str, real: list[str], kinds: list[str], *, write: bool
         raise ToolError("several files are tables together only if all are CSV, TSV, Parquet or JSON")
     beside = [f"{real[0]}{end}" for end in _BESIDE if Path(f"{real[0]}{end}").is_file()]
     return Database(name, kinds[0], (real[0], *beside), outside, write)
-
-
-def _header(allowed: AllowedFiles, path: str) -> bytes:
-    if not Path(path).exists():
-        return b""
-    descriptor = allowed.open(path)
-    try:
-        return os.read(descriptor, 32)
-    finally:
-        os.close(descriptor)
 
 
 def _kind_of(path: str, header: bytes, *, write: bool) -> str:

@@ -26,7 +26,6 @@ from ot_packs.db.session import (
     CsvReading,
     ForeignKey,
     Limits,
-    Row,
     Session,
     StatementRows,
     Table,
@@ -58,7 +57,6 @@ _READERS = {
 }  # fmt: skip
 _ROWS_AT_ONCE = 200
 _PLAIN = frozenset({bool, str, bytes, date, timedelta, UUID})
-_COMPRESSED = (".gz", ".zst")
 
 
 @contextmanager
@@ -69,14 +67,16 @@ def open_duckdb(
     if any(reading.values()) and not any(_READERS[ending_of(path)] == _CSV for path in data):
         raise ToolError("`encoding` and `types` are for CSV and TSV files")
     try:
-        place = _written_place(file) if write else file
+        # A file that is written is in the folder of this process if it is there, with its log beside it.
+        mounted = Path(os.environ["TMPDIR"], Path(file).name) if write else None
+        place = mounted if mounted and mounted.exists() else file
         connection = duckdb.connect(place, read_only=file != MEMORY and not write, config=_SETTINGS)
     except duckdb.Error as error:
         raise ToolError(_worded(error)) from None
     try:
         sources = [_in_utf8(path, reading["encoding"], number) for number, path in enumerate(data)]
-        _set(connection, "temp_directory", os.environ.get("TMPDIR", ""))
-        _set(connection, "allowed_paths", sources)
+        connection.execute(f"SET temp_directory = {_text(os.environ.get('TMPDIR', ''))}")
+        connection.execute(f"SET allowed_paths = [{', '.join(map(_text, sources))}]")
         session = DuckdbSession(connection)
         missing = set(reading["types"] or ())
         for name, path, source in zip(table_names(data), data, sources, strict=True):
@@ -90,18 +90,15 @@ def open_duckdb(
             connection.execute(f"CREATE VIEW {session.quote(name)} AS SELECT * FROM {table})")
         if missing:
             raise ToolError(f"`types` names columns that no file has: {', '.join(sorted(missing))}")
-        _set(connection, "enable_external_access", False)
-        _set(connection, "lock_configuration", True)
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
         yield session
     except duckdb.Error as error:
-        hint = "; if the file is not UTF-8 text, pass encoding=..." if data and _is_about_data(error) else ""
+        about_data = data and isinstance(error, duckdb.InvalidInputException | duckdb.ConversionException)
+        hint = "; if the file is not UTF-8 text, pass encoding=..." if about_data else ""
         raise ToolError(f"{_worded(error)}{hint}") from None
     finally:
         connection.close()
-
-
-def _is_about_data(error: duckdb.Error) -> bool:
-    return isinstance(error, duckdb.InvalidInputException | duckdb.ConversionException)
 
 
 def _in_utf8(path: str, encoding: str | None, number: int) -> str:
@@ -127,12 +124,6 @@ def _in_utf8(path: str, encoding: str | None, number: int) -> str:
     return str(copy)
 
 
-def _written_place(file: str) -> str:
-    """Return where a file is written: in the folder of this process if it is there, with its log beside it."""
-    mounted = Path(os.environ["TMPDIR"], Path(file).name)
-    return str(mounted) if mounted.exists() else file
-
-
 def blank_database() -> bytes:
     """Return the file of a database without tables, which DuckDB does not make of an empty one."""
     file = Path(os.environ["TMPDIR"], "blank.duckdb")
@@ -143,17 +134,9 @@ def blank_database() -> bytes:
         file.unlink()
 
 
-def is_database(file: str) -> bool:
-    """True for a file of DuckDB's own, and for one that is still to be made."""
-    return not ending_of(file)
-
-
 def ending_of(path: str) -> str:
     """Return what tells the format of a data file: `.csv` for `sales.csv.gz`; nothing if it is none."""
-    plain = Path(path).name.lower()
-    for compressed in _COMPRESSED:
-        plain = plain.removesuffix(compressed)
-    ending = Path(plain).suffix
+    ending = Path(Path(path).name.lower().removesuffix(".gz").removesuffix(".zst")).suffix
     return ending if ending in _READERS else ""
 
 
@@ -167,8 +150,6 @@ def table_names(paths: Sequence[str]) -> list[str]:
 
 
 class DuckdbSession(Session):
-    """One open database."""
-
     dialect: str = Engine.DUCKDB
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
@@ -185,7 +166,8 @@ class DuckdbSession(Session):
         types = [column[1] for column in cursor.description or ()]
         if _ALWAYS_ODD.isdisjoint(map(str, types)):
             rows = _collected(cursor, limits)
-            if _ENDS.isdisjoint(value for column in _moments(rows, types) for value in column):
+            moments = [place for place, kind in enumerate(types) if str(kind) in _MOMENTS]
+            if _ENDS.isdisjoint(row[place] for place in moments for row in rows.rows):
                 return rows
         names = [column[0] for column in cursor.description or ()]
         rows = _collected(self._connection.execute(_kept(text, types), values), limits)
@@ -249,15 +231,13 @@ class DuckdbSession(Session):
             columns_as_rows = ", ".join(f"unnest(?) AS {name}" for name in names)
             self._connection.execute(f"{insert} SELECT * FROM (SELECT {columns_as_rows})", stored)
         else:
-            self._insert_rows(insert, list(zip(*stored, strict=True)))
+            rows = list(zip(*stored, strict=True))
+            line = f"({', '.join('?' * len(names))})"
+            for start in range(0, len(rows), _ROWS_AT_ONCE):
+                chunk = rows[start : start + _ROWS_AT_ONCE]
+                values = [value for row in chunk for value in row]
+                self._connection.execute(f"{insert} VALUES {', '.join([line] * len(chunk))}", values)
         self._commit()
-
-    def _insert_rows(self, insert: str, rows: list[Row]) -> None:
-        line = f"({', '.join('?' * len(rows[0]))})"
-        for start in range(0, len(rows), _ROWS_AT_ONCE):
-            chunk = rows[start : start + _ROWS_AT_ONCE]
-            values = [value for row in chunk for value in row]
-            self._connection.execute(f"{insert} VALUES {', '.join([line] * len(chunk))}", values)
 
     def _commit(self) -> None:
         """Put what was changed into the file now: there is no log, and closing would not say what went wrong."""
@@ -298,12 +278,6 @@ _WHOLE = {
     "INTERVAL": "datepart('year', {0}) = 0 AND datepart('month', {0}) = 0 AND abs(datepart('day', {0})) < 500000000",
 }
 """When a value of a kind has an equal in Python."""
-
-
-def _moments(rows: StatementRows, kinds: Sequence[DuckDBPyType]) -> Iterator[Iterator[object]]:
-    for place, kind in enumerate(kinds):
-        if str(kind) in _MOMENTS:
-            yield (row[place] for row in rows.rows)
 
 
 def _kept(text: str, kinds: Sequence[DuckDBPyType]) -> str:
@@ -366,23 +340,10 @@ def _require_zones(kind: str, values: Sequence[object]) -> None:
                 require_zone(value, wanted=wanted)
 
 
-def _set(connection: duckdb.DuckDBPyConnection, name: str, value: str | bool | list[str]) -> None:  # noqa: FBT001
-    match value:
-        case bool():
-            text = str(value).lower()
-        case str():
-            text = _text(value)
-        case list():
-            text = f"[{', '.join(map(_text, value))}]"
-    connection.execute(f"SET {name} = {text}")
-
-
 def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
 def _worded(error: duckdb.Error) -> str:
-    text = " ".join(str(error).split())
-    if isinstance(error, duckdb.PermissionException):
-        return f"DuckDB: {text}; only files named with `path` are open"
-    return f"DuckDB: {text}"
+    closed = isinstance(error, duckdb.PermissionException)
+    return f"DuckDB: {' '.join(str(error).split())}{'; only files named with `path` are open' if closed else ''}"

@@ -63,9 +63,7 @@ def connect_mariadb(address: ServerAddress, line: socket.socket) -> MariadbSessi
     )
     with _worded():
         _log_in(connection, line)
-        session = MariadbSession(connection, line)
-        session.set_up()
-    return session
+        return MariadbSession(connection, line)
 
 
 def _log_in(connection: pymysql.Connection[SSCursor], line: socket.socket) -> None:
@@ -80,19 +78,13 @@ def _log_in(connection: pymysql.Connection[SSCursor], line: socket.socket) -> No
 
 
 class MariadbSession(ServerSession):
-    """One connection, for as long as this process lives."""
-
     dialect: str = Engine.MARIADB
     usable = True
 
     def __init__(self, connection: pymysql.Connection[SSCursor], line: socket.socket) -> None:
         self._connection = connection
         self._line = line
-        self._is_mariadb = True
         self._mark = ""
-
-    def set_up(self) -> None:
-        """Prepare a new connection."""
         for text in _SET_UP:
             self.execute(text)
         self._is_mariadb = "MariaDB" in str(self.fetch("SELECT VERSION()")[0][0])
@@ -234,8 +226,10 @@ class MariadbSession(ServerSession):
         rows = collect([column[0] for column in cursor.description], cursor.fetchmany, limits)
         fields = vars(cursor)["_result"].fields  # the description names no tables
         documents = [place for place, field in enumerate(fields) if field.type_code == FIELD_TYPE.JSON]
-        if rows.more and cursor.fetchone() is not None:  # closing would read all of the rest
-            self._drop()
+        if rows.more and cursor.fetchone() is not None:  # closing the cursor would read all of the rest
+            self.usable = False
+            with contextlib.suppress(OSError):
+                self._line.shutdown(socket.SHUT_RDWR)
         else:
             cursor.close()
             documents += self._documents(fields)
@@ -256,12 +250,6 @@ class MariadbSession(ServerSession):
             f"WHERE table_name IN ({names}) AND check_clause LIKE 'json_valid(%'"
         ))  # fmt: skip
         return [place for place, field in long if (field.db.decode(), field.org_table, field.org_name) in checked]
-
-    def _drop(self) -> None:
-        """Close the connection without reading what the server still sends."""
-        self.usable = False
-        with contextlib.suppress(OSError):
-            self._line.shutdown(socket.SHUT_RDWR)
 
     def _roll_back(self) -> None:
         if self.usable:

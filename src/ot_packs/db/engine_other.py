@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, time, timedelta
 from decimal import Decimal
-from typing import NoReturn
 from uuid import UUID
 
 import sqlalchemy
@@ -40,16 +39,6 @@ class LineSocket(socket.socket):
         """Do nothing: it is connected."""
 
 
-def _one_address(host: object, port: object, *_: object, **__: object) -> list[tuple[object, ...]]:
-    """Say that every name has an address: it is not used, and nobody could be asked for another."""
-    return [(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (host, port))]
-
-
-def use_line() -> None:
-    """Put it into the place of Python's sockets, for this process."""
-    vars(socket).update(socket=LineSocket, getaddrinfo=_one_address)
-
-
 _PLANS = {
     "sqlite": "EXPLAIN QUERY PLAN",
     **dict.fromkeys(
@@ -62,7 +51,9 @@ _PLAIN = (type(None), bool, int, float, str, bytes, date, time, timedelta, Decim
 def connect_other(url: str, password: str | None, dialect: str) -> OtherSession:
     """Log in; raises ToolError, or OSError where the server went away."""
     if CONNECTION_VARIABLE in os.environ:
-        use_line()
+        # Every name has an address, which is not used: nobody could be asked for another.
+        found = socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, ""
+        vars(socket).update(socket=LineSocket, getaddrinfo=lambda host, port, *_, **__: [(*found, (host, port))])
     try:
         address = sqlalchemy.make_url(url)
         if password is not None:
@@ -83,8 +74,6 @@ def connect_other(url: str, password: str | None, dialect: str) -> OtherSession:
 
 
 class OtherSession(ServerSession):
-    """One connection, for as long as this process lives."""
-
     def __init__(self, connection: sqlalchemy.Connection, dialect: str, hidden: str | None) -> None:
         self.dialect = dialect
         self._connection = connection
@@ -214,13 +203,8 @@ def _worded(name: str, hidden: str | None) -> Iterator[None]:
     """Raise what the database says as ToolError; a lost connection stays one, so that another can be opened."""
     try:
         yield
-    except exc.DBAPIError as error:
-        _raise(name, hidden, error.orig or error, lost=error.connection_invalidated)
     except exc.SQLAlchemyError as error:
-        _raise(name, hidden, error, lost=False)
-
-
-def _raise(name: str, hidden: str | None, error: BaseException, *, lost: bool) -> NoReturn:
-    text = f"{name}: {' '.join(str(error).split())[:500]}"
-    said = text.replace(hidden, "***") if hidden else text
-    raise (ConnectionError(said) if lost else ToolError(said)) from None
+        cause, lost = (error.orig, error.connection_invalidated) if isinstance(error, exc.DBAPIError) else (None, False)
+        text = f"{name}: {' '.join(str(cause or error).split())[:500]}"
+        said = text.replace(hidden, "***") if hidden else text
+        raise (ConnectionError(said) if lost else ToolError(said)) from None

@@ -6,18 +6,17 @@ import asyncio
 import contextlib
 import re
 import socket
-import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any
 
 import asyncpg
 
 from ot.errors import ToolError
-from ot_packs.db.addresses import OFF, PREFER, Encryption, ServerAddress, trusting
+from ot_packs.db.addresses import OFF, PREFER, ServerAddress, trusting
 from ot_packs.db.known_names import FUNCTIONS
 from ot_packs.db.reading import attribute_names
 from ot_packs.db.session import (
@@ -56,14 +55,12 @@ def _loop_on(line: socket.socket) -> asyncio.AbstractEventLoop:
             raise asyncpg.ConnectionDoesNotExistError("the first attempt failed, and there is no other connection")
         return left.pop()
 
-    async def create_connection(loop: Any, factory: Any, *_: object, **options: Any) -> Any:
-        return await plain.create_connection(loop, factory, sock=take(), **options)
+    def connecting(connect: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda loop, factory, *_, **options: connect(loop, factory, sock=take(), **options)
 
-    async def create_unix_connection(loop: Any, factory: Any, *_: object, **options: Any) -> Any:
-        return await plain.create_unix_connection(loop, factory, sock=take(), **options)
-
-    connecting = {"create_connection": create_connection, "create_unix_connection": create_unix_connection}
-    loop: asyncio.AbstractEventLoop = type("LoopOnLine", (plain,), connecting)()
+    methods = (plain.create_connection, plain.create_unix_connection)
+    changed = {method.__name__: connecting(method) for method in methods}
+    loop: asyncio.AbstractEventLoop = type("LoopOnLine", (plain,), changed)()
     return loop
 
 
@@ -82,13 +79,14 @@ def connect_postgres(address: ServerAddress, line: socket.socket) -> PostgresSes
 
 
 async def _log_in(address: ServerAddress) -> asyncpg.Connection:
+    mode = address.encryption.mode
     connection = await asyncpg.connect(
         host=address.host,
         port=address.port,
         user=address.user,
         password=address.password,
         database=address.database,
-        ssl=_tls(address.encryption),
+        ssl=False if mode == OFF else "prefer" if mode == PREFER else address.encryption.context(),
         timeout=_CONNECT,
         server_settings={"standard_conforming_strings": "on", "client_encoding": "UTF8"},
     )
@@ -107,8 +105,6 @@ async def _log_in(address: ServerAddress) -> asyncpg.Connection:
 
 
 class PostgresSession(ServerSession):
-    """One connection, for as long as this process lives."""
-
     dialect: str = Engine.POSTGRES
 
     def __init__(self, loop: asyncio.AbstractEventLoop, connection: asyncpg.Connection) -> None:
@@ -292,12 +288,10 @@ def _count_in(status: str | None) -> int | None:
 
 # -- values
 
-_PLAIN = frozenset(
-    (
-        "bool", "int2", "int4", "int8", "float4", "float8", "numeric", "text", "varchar", "bpchar", "name", "char",
-        "uuid", "bytea", "date", "time", "timetz", "timestamp", "timestamptz", "interval", "oid", "json", "jsonb",
-    )
-)  # fmt: skip
+_PLAIN = frozenset({
+    "bool", "int2", "int4", "int8", "float4", "float8", "numeric", "text", "varchar", "bpchar", "name", "char",
+    "uuid", "bytea", "date", "time", "timetz", "timestamp", "timestamptz", "interval", "oid", "json", "jsonb",
+})  # fmt: skip
 
 
 def _plain(value: object) -> object:
@@ -417,15 +411,6 @@ _MOMENTS: dict[str, tuple[Callable[..., object], Callable[..., object]]] = {
     "timestamp": (_to_moment(_ZERO), _from_moment(_ZERO)),
     "timestamptz": (_to_moment(_UTC_ZERO), _from_moment(_UTC_ZERO)),
 }
-
-
-# -- connection and errors
-
-
-def _tls(encryption: Encryption) -> Literal[False, "prefer"] | ssl.SSLContext:
-    if encryption.mode == OFF:
-        return False
-    return "prefer" if encryption.mode == PREFER else encryption.context()
 
 
 @contextmanager

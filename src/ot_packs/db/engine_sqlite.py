@@ -34,16 +34,13 @@ from ot_packs.db.session import (
 from ot_packs.db.statements import Engine, Params, Statement
 
 _READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
-_READING_PRAGMAS = frozenset(
-    {
-        "table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list",
-        "database_list", "collation_list", "function_list", "compile_options", "user_version", "encoding", "page_count",
-        "page_size", "data_version",
-    }
-)  # fmt: skip
+_READING_PRAGMAS = frozenset({
+    "table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list",
+    "database_list", "collation_list", "function_list", "compile_options", "user_version", "encoding", "page_count",
+    "page_size", "data_version",
+})  # fmt: skip
 _DENIED_FUNCTIONS = re.compile(r"load_extension|readfile|writefile|edit|fts3_tokenizer", re.IGNORECASE)
-_NEVER = frozenset({sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH})
-_WAL = b"\x02\x02"  # the two bytes of the header that say so
+
 _BUSY = 5000  # milliseconds to wait for a writer
 
 
@@ -53,9 +50,12 @@ def open_sqlite(file: str, *, write: bool = False) -> Iterator[SqliteSession]:
     # The only converter is ours: those of the library, for dates, fail at what programs write there.
     sqlite3.converters.clear()
     sqlite3.register_converter("JSON", read_json)
-    connection = sqlite3.connect(
-        _address(file, write=write), uri=True, isolation_level=None, detect_types=sqlite3.PARSE_DECLTYPES
-    )
+    address = f"file:{url_quote(file)}?mode={'rw' if write else 'ro'}"
+    with Path(file).open("rb") as opened:
+        in_wal_mode = opened.read(20)[18:] == b"\x02\x02"
+    if not write and in_wal_mode and not Path(f"{file}-wal").exists():
+        address += "&immutable=1"  # nobody has it open: a reader would have to make files beside it, and may not
+    connection = sqlite3.connect(address, uri=True, isolation_level=None, detect_types=sqlite3.PARSE_DECLTYPES)
     try:
         connection.text_factory = _text
         connection.execute(f"PRAGMA busy_timeout = {_BUSY}")
@@ -74,8 +74,6 @@ def open_sqlite(file: str, *, write: bool = False) -> Iterator[SqliteSession]:
 
 
 class SqliteSession(Session):
-    """One open file."""
-
     dialect: str = Engine.SQLITE
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -185,19 +183,6 @@ def _storable(value: object) -> object:
             raise ToolError(f"a value of type {type(value).__name__} cannot be stored")
 
 
-def _address(file: str, *, write: bool) -> str:
-    mode = "rw" if write else "ro"
-    address = f"file:{url_quote(file)}?mode={mode}"
-    return f"{address}&immutable=1" if not write and _at_rest(file) else address
-
-
-def _at_rest(file: str) -> bool:
-    """True for a file in WAL mode that nobody has open: a reader would have to make files beside it, and may not."""
-    with Path(file).open("rb") as opened:
-        header = opened.read(20)
-    return header[18:20] == _WAL and not Path(f"{file}-wal").exists()
-
-
 def _text(data: bytes) -> str | bytes:
     """Read a text; what another program stored in another encoding stays bytes."""
     try:
@@ -222,7 +207,9 @@ def _authorize_reading(action: int, first: str | None, second: str | None, *_: s
 
 def _authorize_writing(action: int, first: str | None, second: str | None, *_: str | None) -> int:
     denied = action == sqlite3.SQLITE_FUNCTION and _DENIED_FUNCTIONS.fullmatch(second or "")
-    return sqlite3.SQLITE_DENY if denied or action in _NEVER else sqlite3.SQLITE_OK
+    return (
+        sqlite3.SQLITE_DENY if denied or action in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH) else sqlite3.SQLITE_OK
+    )
 
 
 def _worded(error: sqlite3.Error) -> str:

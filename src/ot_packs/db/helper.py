@@ -20,17 +20,8 @@ from ot.isolate.connection import take_connection
 from ot.values import MANY, Rows, pack_column, takes_rows
 from ot_packs.db.addresses import server_from
 from ot_packs.db.reading import refuse_denied_functions, require_reading
-from ot_packs.db.session import (
-    Columns,
-    CsvReading,
-    Limits,
-    ServerSession,
-    Session,
-    StatementRows,
-    Table,
-    in_64_bits,
-)
-from ot_packs.db.statements import Engine, NotReadableError, Params, Statement, read_statement
+from ot_packs.db.session import Columns, CsvReading, Limits, ServerSession, Session, StatementRows, Table, in_64_bits
+from ot_packs.db.statements import Engine, NotReadableError, Params, read_statement
 
 _MOST_TABLES = 500
 _NEVER = frozenset({"COPY", "LOAD", "ATTACH", "DETACH", "INSTALL", "EXPORT", "IMPORT", "SET", "PRAGMA", "VACUUM"})
@@ -52,41 +43,31 @@ class Target(TypedDict):
 
 @contextmanager
 def open_target(target: Target, files: list[str]) -> Iterator[Session]:
-    """Open a database for one call."""
+    """Open a database for one call; one on a server stays open, on this process's connection."""
     try:
-        with _opened(target, files) as session:
-            yield session
+        match "server" if target["other"] else target["engine"]:
+            case "sqlite":
+                from ot_packs.db.engine_sqlite import open_sqlite
+
+                with open_sqlite(files[0], write=target["write"]) as sqlite:
+                    yield sqlite
+            case "duckdb":
+                from ot_packs.db.engine_duckdb import MEMORY, ending_of, open_duckdb
+
+                data = files if ending_of(files[0]) else []
+                file = MEMORY if data else files[0]
+                with open_duckdb(file, data, target["reading"], write=target["write"]) as duckdb:
+                    yield duckdb
+            case _:
+                if not _SESSIONS:
+                    _SESSIONS.append(_connect(target))
+                (session,) = _SESSIONS
+                if not session.usable:
+                    raise ConnectionError("the connection was closed")
+                session.prepare(target["token"], target["seconds"])
+                yield session
     except UnicodeEncodeError as error:
         raise ToolError(f"a text has half a character, the surrogate {error.object[error.start]!a}") from None
-
-
-@contextmanager
-def _opened(target: Target, files: list[str]) -> Iterator[Session]:
-    match "server" if target["other"] else target["engine"]:
-        case "sqlite":
-            from ot_packs.db.engine_sqlite import open_sqlite
-
-            with open_sqlite(files[0], write=target["write"]) as sqlite:
-                yield sqlite
-        case "duckdb":
-            from ot_packs.db.engine_duckdb import MEMORY, is_database, open_duckdb
-
-            data = [] if is_database(files[0]) else files
-            with open_duckdb(MEMORY if data else files[0], data, target["reading"], write=target["write"]) as duckdb:
-                yield duckdb
-        case _:
-            yield _server_session(target)
-
-
-def _server_session(target: Target) -> ServerSession:
-    """Return the session on this process's connection, which is opened at the first call."""
-    if not _SESSIONS:
-        _SESSIONS.append(_connect(target))
-    (session,) = _SESSIONS
-    if not session.usable:
-        raise ConnectionError("the connection was closed")
-    session.prepare(target["token"], target["seconds"])
-    return session
 
 
 def _connect(target: Target) -> ServerSession:
@@ -108,10 +89,13 @@ def query(target: Target, files: list[str], sql: str, params: Params, limit: int
     """Carry out a statement: one that only reads, unless the target is open for writing."""
     statement = read_statement(sql, target["engine"])
     write = target["write"]
-    if write:
-        _require_one_change(statement)
-    else:
+    if not write:
         require_reading(statement, params)
+    else:  # what reaches beyond the tables is refused, whether or not a person agrees
+        first = statement.words[0].text.upper()
+        if first in _NEVER:
+            raise NotReadableError(f"{first} is not admitted: it reaches files, or settings, rather than tables")
+        refuse_denied_functions(statement)
     with open_target(target, files) as session:
         carry_out = session.write if write else session.read
         return _given(carry_out(statement, params, Limits(limit, size, offset)))
@@ -154,8 +138,9 @@ def load(target: Target, files: list[str], table: str, rows: Sequence[Mapping[st
     with open_target(target, files) as session:
         found = _find_or_none(session, table)
         new = found or Table(table)
-        create = "" if found else _creation(session, new, columns)
-        session.insert(_quoted(session, new), columns, create=create)
+        target_name = _quoted(session, new)
+        kinds = ", ".join(f"{session.quote(name)} {_type_of(each, session.dialect)}" for name, each in columns.items())
+        session.insert(target_name, columns, create="" if found else f"CREATE TABLE {target_name} ({kinds})")
     return {"table": new.full_name, "rows": len(rows), "created": found is None}
 
 
@@ -184,14 +169,6 @@ def rights(target: Target, files: list[str]) -> list[str]:
     """Return what the role of a connection may do that a tool which only reads has no need of."""
     with open_target(target, files) as session:
         return session.excess() if isinstance(session, ServerSession) else []
-
-
-def _require_one_change(statement: Statement) -> None:
-    """Raise NotReadableError for what reaches beyond the tables, whether or not a person agrees."""
-    first = statement.words[0].text.upper()
-    if first in _NEVER:
-        raise NotReadableError(f"{first} is not admitted: it reaches files, or settings, rather than tables")
-    refuse_denied_functions(statement)
 
 
 # -- tables and values
@@ -237,11 +214,6 @@ def _shown(table: Table) -> dict[str, object]:
     shown = asdict(table)
     del shown["schema"]
     return {**shown, "name": table.full_name}
-
-
-def _creation(session: Session, table: Table, columns: Columns) -> str:
-    definitions = [f"{session.quote(name)} {_type_of(values, session.dialect)}" for name, values in columns.items()]
-    return f"CREATE TABLE {_quoted(session, table)} ({', '.join(definitions)})"
 
 
 _TYPES: dict[type, tuple[str, str, str, str]] = {

@@ -32,22 +32,20 @@ WAY_OUT = (
 _STATEMENTS = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
 _ALSO_IN_DUCKDB = (exp.Pivot, exp.Summarize)
 _CONDITIONS = (exp.Condition, exp.Query, exp.Func)
-_CLAUSES = frozenset(
-    (
-        "Alias", "Aliases", "AtIndex", "AtTimeZone", "CTE", "CharacterSet", "ColumnDef", "Comprehension", "Cube",
-        "DataType", "DataTypeParam", "Distinct", "Fetch", "Filter", "ForIn", "FormatJson", "From", "FromTimeZone",
-        "Group", "GroupingSets", "Having", "HavingMax", "Identifier", "IgnoreNulls", "IndexTableHint", "Interval",
-        "IntervalSpan", "Introducer", "JSON", "JSONColumnDef", "JSONExtractQuote", "JSONKeyValue", "JSONPath",
-        "JSONPathFilter", "JSONPathKey", "JSONPathPart", "JSONPathRecursive", "JSONPathRoot", "JSONPathScript",
-        "JSONPathSelector", "JSONPathSlice", "JSONPathSubscript", "JSONPathUnion", "JSONPathWildcard", "JSONSchema",
-        "JSONValue", "Join", "Lambda", "Lateral", "Limit", "LimitOptions", "National", "Nearest", "ObjectIdentifier",
-        "Offset", "OnCondition", "Opclass", "Order", "Ordered", "OverflowTruncateBehavior", "PivotAlias", "PivotAny",
-        "PositionalColumn", "ProjectionDef", "PseudoType", "Qualify", "RecursiveWithSearch", "RespectNulls", "Rollup",
-        "Slice", "Sort", "Star", "Table", "TableAlias", "TableColumn", "TableFromRows", "TableSample", "Tuple",
-        "UnpivotColumns", "Values", "Var", "Variadic", "Where", "Window", "WindowSpec", "With", "WithinGroup",
-        "XMLNamespace",
-    )
-)  # fmt: skip
+_CLAUSES = frozenset({
+    "Alias", "Aliases", "AtIndex", "AtTimeZone", "CTE", "CharacterSet", "ColumnDef", "Comprehension", "Cube",
+    "DataType", "DataTypeParam", "Distinct", "Fetch", "Filter", "ForIn", "FormatJson", "From", "FromTimeZone",
+    "Group", "GroupingSets", "Having", "HavingMax", "Identifier", "IgnoreNulls", "IndexTableHint", "Interval",
+    "IntervalSpan", "Introducer", "JSON", "JSONColumnDef", "JSONExtractQuote", "JSONKeyValue", "JSONPath",
+    "JSONPathFilter", "JSONPathKey", "JSONPathPart", "JSONPathRecursive", "JSONPathRoot", "JSONPathScript",
+    "JSONPathSelector", "JSONPathSlice", "JSONPathSubscript", "JSONPathUnion", "JSONPathWildcard", "JSONSchema",
+    "JSONValue", "Join", "Lambda", "Lateral", "Limit", "LimitOptions", "National", "Nearest", "ObjectIdentifier",
+    "Offset", "OnCondition", "Opclass", "Order", "Ordered", "OverflowTruncateBehavior", "PivotAlias", "PivotAny",
+    "PositionalColumn", "ProjectionDef", "PseudoType", "Qualify", "RecursiveWithSearch", "RespectNulls", "Rollup",
+    "Slice", "Sort", "Star", "Table", "TableAlias", "TableColumn", "TableFromRows", "TableSample", "Tuple",
+    "UnpivotColumns", "Values", "Var", "Variadic", "Where", "Window", "WindowSpec", "With", "WithinGroup",
+    "XMLNamespace",
+})  # fmt: skip
 
 # Functions that reach files, programs, other servers, locks, settings or statements given as text, by engine.
 _DENIED: dict[str, str] = {
@@ -179,7 +177,8 @@ def _refuse_unlisted_functions(statement: Statement, tree: exp.Expr) -> None:
     for owner, before, word, following in zip(words, words[1:], words[2:], words[3:], strict=False):
         if word.raw == ":=":
             raise NotReadableError(f"`:=` sets a variable; {WAY_OUT}")
-        if following.raw != "(" or not _is_name(word):
+        is_name = word.kind is TokenType.IDENTIFIER or not (word.quoted or _SIGNS.fullmatch(word.raw))
+        if following.raw != "(" or not is_name:
             continue
         name = word.text.split()[-1].lower()
         if before.raw == ".":
@@ -190,10 +189,6 @@ def _refuse_unlisted_functions(statement: Statement, tree: exp.Expr) -> None:
             names[name] -= 1  # the columns of a WITH or of an alias are named like this too, once for each of them
             if before.raw == "." or names[name] < 0:
                 raise NotReadableError(f"the function {word.text} is not known to only read; {WAY_OUT}")
-
-
-def _is_name(word: Word) -> bool:
-    return word.kind is TokenType.IDENTIFIER or not (word.quoted or _SIGNS.fullmatch(word.raw))
 
 
 def _refuse_unlisted_tables(statement: Statement, tree: exp.Expr) -> None:

@@ -41,10 +41,20 @@ class WrittenFile:
 
     def prepare(self) -> Touches:
         """Make what is missing, and return what the helper may touch; raises ToolError."""
-        if self._engine == "duckdb":
-            self._refuse_unfinished()
+        if self._engine == "duckdb" and Path(f"{self._path}.wal").exists():
+            raise ToolError(
+                f"{self._path}.wal contains changes that are not yet in the database: close it in the program that "
+                "made them, or open and close it once"
+            )
         self._is_new = self._make(self._path, self._blank)
-        return self._touches_of_duckdb() if self._engine == "duckdb" else self._touches_of_sqlite()
+        if self._engine == "duckdb":
+            return self._touches_of_duckdb()
+        with Path(self._path).open("rb") as file:
+            keeps_log = file.read(20)[18:20] == _WAL_MODE
+        beside = (f"{self._path}-wal", f"{self._path}-shm") if keeps_log else (self._journal,)
+        for path in beside:
+            self._make(path)
+        return Touches(written=(self._path, *beside))
 
     def _touches_of_duckdb(self) -> Touches:
         """DuckDB makes and removes a log beside its file all the time: it finds the file in the helper's own folder.
@@ -60,14 +70,6 @@ class WrittenFile:
                 "writes here: keep the database in a folder of its own"
             )
         return Touches(reads=READ_BY_DUCKDB, writes=(str(folder),))
-
-    def _touches_of_sqlite(self) -> Touches:
-        with Path(self._path).open("rb") as file:
-            keeps_log = file.read(20)[18:20] == _WAL_MODE
-        beside = (f"{self._path}-wal", f"{self._path}-shm") if keeps_log else (self._journal,)
-        for path in beside:
-            self._make(path)
-        return Touches(written=(self._path, *beside))
 
     def settle(self) -> None:
         """Remove what was made and not used: an empty journal, and a new database that nothing was written to."""
@@ -100,10 +102,3 @@ class WrittenFile:
             except OSError:
                 return
             Path(self._journal).unlink(missing_ok=True)
-
-    def _refuse_unfinished(self) -> None:
-        if Path(f"{self._path}.wal").exists():
-            raise ToolError(
-                f"{self._path}.wal contains changes that are not yet in the database: close it in the program that "
-                "made them, or open and close it once"
-            )

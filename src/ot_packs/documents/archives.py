@@ -43,9 +43,8 @@ def check_archive(path: Path, *, watch: Watch = lambda name: None) -> None:
     """Unpack a zip file once, keeping nothing; raises ToolError if it is a bomb, locked, or declares document types."""
     try:
         with zipfile.ZipFile(path) as archive:
-            members = _checked_members(path, archive)
             left = MAX_UNPACKED
-            for member in members:
+            for member in _checked_members(path, archive):
                 if member.filename.lower().endswith(_OPAQUE):
                     continue
                 see = watch(member.filename)
@@ -91,8 +90,7 @@ def parse_member(archive: zipfile.ZipFile, name: str, **handlers: Callable[..., 
 
 def check_xml(path: Path, name: str, data: bytes) -> bytes:
     """Pass on XML that declares no entities, for a parser of the standard library; a bare document type is harmless."""
-    guard = _XmlGuard(path, name, types_allowed=True)
-    guard.see(data)
+    _XmlGuard(path, name, types_allowed=True).see(data)
     return data
 
 
@@ -156,17 +154,14 @@ class _XmlGuard:
             # No parser takes it for XML. Some binary parts, such as a printer's settings, have a document in them.
             self._harmless = True
         elif start.startswith(b"<?xml"):
-            self._check_encoding(start[: start.find(b"?>")])
-
-    def _check_encoding(self, declaration: bytes) -> None:
-        declared = _ENCODING.search(declaration)
-        name = declared[1].decode("ascii") if declared else "utf-8"
-        try:
-            known = codecs.lookup(name).name
-        except LookupError:
-            known = ""
-        if known not in _ENCODINGS:
-            raise self._unusual(name)
+            declared = _ENCODING.search(start[: start.find(b"?>")])
+            name = declared[1].decode("ascii") if declared else "utf-8"
+            try:
+                known = codecs.lookup(name).name
+            except LookupError:
+                known = ""
+            if known not in _ENCODINGS:
+                raise self._unusual(name)
 
     def _unusual(self, encoding: str) -> ToolError:
         return ToolError(f"{self._where} is encoded in {encoding[:40]}; only UTF-8 and UTF-16 with a mark are read")

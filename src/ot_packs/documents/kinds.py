@@ -31,8 +31,6 @@ _PAGES = (".html", ".htm", ".xhtml")
 
 
 class Kind(StrEnum):
-    """The format of a file."""
-
     PDF = "pdf"
     XLSX = "xlsx"
     XLSM = "xlsm"
@@ -96,20 +94,15 @@ def _kind_of_zip(path: Path) -> Kind:
 
 def _kind_of_ole(path: Path) -> Kind:
     """The older Office formats, and the newer ones behind a password, are all in one kind of container."""
-    found = _find_any(path, (_PACKAGE, "Workbook".encode("utf-16-le"), "Book".encode("utf-16-le")))
-    if _PACKAGE in found:
-        raise locked(path)
-    return Kind.XLS if found else Kind.OLE
-
-
-def _find_any(path: Path, wanted: tuple[bytes, ...]) -> set[bytes]:
-    found: set[bytes] = set()
-    tail = b""
+    wanted = (_PACKAGE, "Workbook".encode("utf-16-le"), "Book".encode("utf-16-le"))
+    found, tail = set[bytes](), b""
     with path.open("rb") as file:
         while block := file.read(_BLOCK):
             found |= {text for text in wanted if text in tail + block}
             tail = block[-64:]
-    return found
+    if _PACKAGE in found:
+        raise locked(path)
+    return Kind.XLS if found else Kind.OLE
 
 
 def _kind_of_text(path: Path, head: bytes) -> Kind:
@@ -123,7 +116,6 @@ def _kind_of_text(path: Path, head: bytes) -> Kind:
 
 
 def damaged(path: Path, error: BaseException) -> ToolError:
-    """The sentence for a file that is not what it seems."""
     reason = str(error).strip().splitlines()
     detail = f" ({reason[0][:200]})" if reason else ""
     return ToolError(f"{path.name} is damaged, or not what its beginning says{detail}")
@@ -134,22 +126,18 @@ def locked(path: Path) -> ToolError:
     return ToolError(f"{path.name} is protected by a password: save a copy without one, and use that")
 
 
-_PASSWORD = ("PasswordError",)  # of the reader of workbooks
-_OURS = (KeyboardInterrupt, SystemExit, GeneratorExit)
-
-
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
     """Turn what a library raises on a file into a ToolError."""
     try:
         yield
-    except ToolError:
+    except (ToolError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except MemoryError:
         raise ToolError(f"{path.name} needs more memory than a helper process may hold") from None
     except RecursionError as error:
         raise ToolError(f"{path.name} is nested too deeply") from error
-    except _OURS:
-        raise
+
     except BaseException as error:  # libraries raise anything, and a panic of Rust is no Exception
-        raise (locked(path) if type(error).__name__ in _PASSWORD else damaged(path, error)) from error
+        # The reader of workbooks says so.
+        raise (locked(path) if type(error).__name__ == "PasswordError" else damaged(path, error)) from error

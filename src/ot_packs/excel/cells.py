@@ -29,9 +29,10 @@ _OUTSIDE = re.compile(
 )
 
 
-class Form(StrEnum):
-    """The kind of a cell's content."""
+_FORMATS = {datetime.datetime: "yyyy-mm-dd hh:mm:ss", datetime.date: "yyyy-mm-dd", datetime.time: "hh:mm:ss"}
 
+
+class Form(StrEnum):
     BLANK = "blank"
     TEXT = "text"
     NUMBER = "number"
@@ -112,7 +113,8 @@ def _formula(text: str, where: str, *, marked: bool) -> Cell:
     formula = text if text.startswith("=") else f"={text}"
     if len(formula) > MAX_FORMULA:
         raise ToolError(f"{where}: a formula has at most {MAX_FORMULA} characters")
-    if not marked and reaches_outside(formula):
+    # It calls a server, another workbook or another program, or offers a link.
+    if not marked and _OUTSIDE.search(_LITERAL.sub('""', formula)):
         raise ToolError(
             f"{where}: {formula[:60]!r} would reach outside of the workbook when it is opened; "
             f'if that is meant, pass the cell as {{"formula": "..."}}, or leave formulas off to write it as text'
@@ -120,22 +122,9 @@ def _formula(text: str, where: str, *, marked: bool) -> Cell:
     return Cell(Form.FORMULA, formula)
 
 
-def reaches_outside(formula: str) -> bool:
-    """True if a formula calls a server, another workbook or another program, or offers a link."""
-    return _OUTSIDE.search(_LITERAL.sub('""', formula)) is not None
-
-
 def format_of(value: object) -> str:
     """Return the number format of a date, time or duration, unless the caller sets one."""
-    match value:
-        case datetime.datetime():
-            return "yyyy-mm-dd hh:mm:ss"
-        case datetime.date():
-            return "yyyy-mm-dd"
-        case datetime.time():
-            return "hh:mm:ss"
-        case _:
-            return "[h]:mm:ss"
+    return _FORMATS.get(type(value), "[h]:mm:ss")
 
 
 MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384
@@ -158,7 +147,6 @@ class Area(NamedTuple):
         return first if first == last else f"{first}:{last}"
 
     def meets(self, other: Area) -> Area | None:
-        """Return what both have in common."""
         shared = Area(
             max(self.top, other.top),
             max(self.left, other.left),
@@ -188,7 +176,6 @@ def column_number(letters: str) -> int:
 
 
 def cell_name(row: int, column: int) -> str:
-    """Return the name of a cell: A1 for 0, 0."""
     return f"{column_name(column)}{row + 1}"
 
 

@@ -38,8 +38,6 @@ def create_workbook(target: Path, sheets: Sequence[object], *, formulas: bool) -
 
 
 class _SheetWriter:
-    """Writes one sheet by its plan."""
-
     def __init__(self, book: xlsxwriter.Workbook, plan: SheetPlan) -> None:
         self._book = book
         self._plan = plan
@@ -49,7 +47,6 @@ class _SheetWriter:
         self._formulas = 0
 
     def write(self) -> int:
-        """Write everything; returns the number of formulas."""
         plan = self._plan
         top = 1 if plan.header else 0
         bold = self._book.add_format({"bold": True})

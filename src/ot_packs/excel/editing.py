@@ -21,13 +21,9 @@ from ot_packs.excel.plans import check_name
 from ot_packs.excel.references import all_series, change_series, growing
 from ot_packs.excel.sheet_changes import delete_sheets
 
-_GENERAL = "General"
-
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Cells and rows to be written, and their place."""
-
     sheet: str | None
     cells: Mapping[str, object]
     rows: Sequence[object]
@@ -159,13 +155,13 @@ def _find_sheet(book: openpyxl.Workbook, source: Path, edit: Edit) -> Worksheet:
 
 
 def _placed(sheet: Worksheet, edit: Edit) -> dict[tuple[int, int], Cell]:
-    """Return every cell that is to be written, by its place."""
     placed = {}
     for name, value in edit.cells.items():
         row, column = parse_cell(name)
         placed[row, column] = cell_for(value, f"{sheet.title}!{name}", formulas=edit.formulas)
     if edit.rows:
-        top, left = parse_cell(edit.start) if edit.start else (_next_row(sheet), None)
+        used = (row for row in range(sheet.max_row, 0, -1) if any(cell.value is not None for cell in sheet[row]))
+        top, left = parse_cell(edit.start) if edit.start else (next(used, 0), None)
         table = _table_above(sheet, top, left)
         titles = list(sheet[table.top + 1][table.left : table.right + 1] if table else sheet[1])
         left = left if left is not None else table.left if table else 0
@@ -176,12 +172,6 @@ def _placed(sheet: Worksheet, edit: Edit) -> dict[tuple[int, int], Cell]:
                 where = f"{sheet.title}!{cell_name(row, column)}"
                 placed[row, column] = cell_for(value, where, formulas=edit.formulas)
     return placed
-
-
-def _next_row(sheet: Worksheet) -> int:
-    """Return the row below the last that has anything in it."""
-    used = (row for row in range(sheet.max_row, 0, -1) if any(cell.value is not None for cell in sheet[row]))
-    return next(used, 0)
 
 
 def _table_above(sheet: Worksheet, row: int, column: int | None) -> Area | None:
@@ -222,5 +212,5 @@ def _put(sheet: Worksheet, row: int, column: int, cell: Cell) -> None:
         place.data_type = "s"
     else:
         place.value = cell.content
-    if cell.form is Form.MOMENT and place.number_format == _GENERAL:
+    if cell.form is Form.MOMENT and place.number_format == "General":
         place.number_format = format_of(cell.content)

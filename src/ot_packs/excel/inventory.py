@@ -42,7 +42,6 @@ _PARTS = (
     (r"xl/featurePropertyBag/.*", "check boxes"),
     (r"customUI/.*", "a ribbon of its own"),
 )
-_KNOWN_PARTS = [(re.compile(pattern), name) for pattern, name in _PARTS]
 _DRAWN = {"pic": "pictures", "sp": "shapes", "cxnSp": "shapes", "grpSp": "groups of shapes", "graphicFrame": "graphics"}
 _EXTENSIONS = {
     "{05C60535-1F16-4FD2-B633-F4F36F0B64E0}": "sparklines",
@@ -108,8 +107,8 @@ def lost_between(before: Counter[str], after: Counter[str]) -> list[str]:
 
 
 def _parts_like(name: str) -> dict[str, int]:
-    for pattern, kind in _KNOWN_PARTS:
-        if pattern.fullmatch(name) and not name.endswith(".rels"):
+    for pattern, kind in _PARTS:
+        if re.fullmatch(pattern, name) and not name.endswith(".rels"):
             return {kind: 1}
     return {} if _HARMLESS_PARTS.fullmatch(name) else {f"the part {name.rpartition('/')[0] or name}": 1}
 

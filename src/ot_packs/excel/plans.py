@@ -20,11 +20,9 @@ _CHART_PARTS = {"type", "title", "x", "y", "at", "x_title", "y_title", "stacked"
 
 @dataclass(frozen=True, slots=True)
 class ChartPlan:
-    """A chart to be drawn; columns are numbers."""
-
     kind: str
     title: str
-    x: int | None
+    x: int | None  # the number of a column
     y: list[int]
     at: tuple[int, int] | None
     x_title: str
@@ -34,8 +32,6 @@ class ChartPlan:
 
 @dataclass(frozen=True, slots=True)
 class SheetPlan:
-    """A sheet to be made."""
-
     name: str
     header: list[str]
     rows: list[list[object]]
@@ -49,7 +45,6 @@ class SheetPlan:
 
 
 def read_plans(sheets: Sequence[object], *, formulas: bool) -> list[SheetPlan]:
-    """Read all sheets of a workbook; raises ToolError."""
     if not sheets:
         raise ToolError('sheets is empty: pass at least one, such as {"name": "Data", "rows": [...]}')
     plans = [_sheet(sheet, number, formulas=formulas) for number, sheet in enumerate(sheets, start=1)]
@@ -77,7 +72,13 @@ def _sheet(sheet: object, number: int, *, formulas: bool) -> SheetPlan:
         raise ToolError(f"sheet {name}: charts is a list of dicts")
 
     def column(key: object) -> int:
-        return _find_column(str(key), header, width, name)
+        title = str(key)
+        if title in header:
+            return header.index(title)
+        if _LETTERS.fullmatch(title) and column_number(title) < width:
+            return column_number(title)
+        known = ", ".join(header) if header else f"A to {column_name(max(width - 1, 0))}"
+        raise ToolError(f"sheet {name}: there is no column {title!r}; the columns are {known}")
 
     return SheetPlan(
         name=name,
@@ -94,7 +95,6 @@ def _sheet(sheet: object, number: int, *, formulas: bool) -> SheetPlan:
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that no sheet can have."""
     if not name.strip() or len(name) > 31 or _BAD_NAME.search(name) or name[0] == "'" or name[-1] == "'":
         raise ToolError(
             f"{name[:60]!r} is not a sheet name: use 1 to 31 characters, none of []:*?/\\, no quote at either end"
@@ -124,16 +124,6 @@ def _is_list(value: object) -> TypeGuard[Sequence[object]]:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def _find_column(key: str, header: Sequence[str], width: int, sheet: str) -> int:
-    """Find a column by its title, or by its letters."""
-    if key in header:
-        return list(header).index(key)
-    if _LETTERS.fullmatch(key) and column_number(key) < width:
-        return column_number(key)
-    known = ", ".join(header) if header else f"A to {column_name(max(width - 1, 0))}"
-    raise ToolError(f"sheet {sheet}: there is no column {key!r}; the columns are {known}")
-
-
 def _by_column(sheet: Mapping[str, object], key: str, name: str) -> Mapping[object, object]:
     value = sheet.get(key) or {}
     if not isinstance(value, Mapping):
@@ -148,7 +138,6 @@ def _width(value: object, name: str) -> float:
 
 
 def _chart(chart: object, column: Callable[[object], int], sheet: str) -> ChartPlan:
-    """Check a chart; `column` finds one by its name."""
     if not isinstance(chart, Mapping):
         raise ToolError(f'sheet {sheet}: a chart is a dict such as {{"type": "line", "x": "month", "y": "sales"}}')
     if unknown := sorted(set(map(str, chart)) - _CHART_PARTS):

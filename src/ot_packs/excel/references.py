@@ -11,7 +11,7 @@ from openpyxl.worksheet.formula import ArrayFormula
 from openpyxl.worksheet.worksheet import Worksheet
 
 from ot.errors import ToolError
-from ot_packs.excel.cells import Area, cell_name, parse_area
+from ot_packs.excel.cells import Area, column_name, parse_area
 
 Change = Callable[[str], str]
 _LITERAL = re.compile(r'("(?:[^"]|"")*")')
@@ -63,7 +63,6 @@ def change_series(series: Series, change: Change) -> None:
 
 
 def all_series(book: openpyxl.Workbook) -> Iterator[Series]:
-    """Yield the series of every chart."""
     for sheet in book.worksheets:
         for chart in sheet._charts:  # noqa: SLF001 - the library has no other name for them
             for plot in getattr(chart, "_charts", [chart]):
@@ -94,15 +93,9 @@ def growing(sheet: str, table: Area, bottom: int) -> Change:
         inside = table.left <= area.left and area.right <= table.right and table.top <= area.top < area.bottom
         if not inside or area.bottom != table.bottom:
             return text
-        first, last = (_fixed(row, column) for row, column in ((area.top, area.left), (bottom, area.right)))
-        return f"{found['sheet']}!{first}:{last}"
+        return f"{found['sheet']}!${column_name(area.left)}${area.top + 1}:${column_name(area.right)}${bottom + 1}"
 
     return change
-
-
-def _fixed(row: int, column: int) -> str:
-    letters = cell_name(row, column).rstrip("0123456789")
-    return f"${letters}${row + 1}"
 
 
 def require_unused(book: openpyxl.Workbook, sheet: str) -> None:

@@ -122,6 +122,7 @@ def find_formulas(book: Workbook, sheet: str | int | None, place: str | None) ->
 
 def _formulas_of(path: Path, sheet: Sheet, area: Area) -> Iterator[tuple[str, str, str, Value]]:
     import openpyxl  # it takes ten times as long to load as the rest
+    from openpyxl.worksheet.formula import ArrayFormula, DataTableFormula
 
     with reading(path), path.open("rb") as file:
         book = openpyxl.load_workbook(file, read_only=True, keep_links=False)
@@ -130,18 +131,14 @@ def _formulas_of(path: Path, sheet: Sheet, area: Area) -> Iterator[tuple[str, st
         rows = source.iter_rows(min_row=area.top + 1, max_row=area.bottom + 1)
         for row, (number, left, values) in zip(rows, sheet.lines(area), strict=False):
             for column, value in enumerate(values[: max(len(row) - left, 0)], start=left):
-                if row[column].data_type == "f":
-                    yield sheet.name, cell_name(number, column), _formula_text(row[column].value), value
-
-
-def _formula_text(formula: object) -> str:
-    from openpyxl.worksheet.formula import ArrayFormula, DataTableFormula
-
-    if isinstance(formula, ArrayFormula):
-        return f"{{{formula.text}}}"
-    if isinstance(formula, DataTableFormula):
-        return f"{{=TABLE({formula.r1 or ''},{formula.r2 or ''})}}"
-    return str(formula)
+                if row[column].data_type != "f":
+                    continue
+                formula = row[column].value
+                if isinstance(formula, ArrayFormula):
+                    formula = f"{{{formula.text}}}"
+                elif isinstance(formula, DataTableFormula):
+                    formula = f"{{=TABLE({formula.r1 or ''},{formula.r2 or ''})}}"
+                yield sheet.name, cell_name(number, column), str(formula), value
 
 
 def _bounded(rows: Iterator[list[Value]], most: int) -> Iterator[list[Value]]:

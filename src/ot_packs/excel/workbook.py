@@ -20,6 +20,10 @@ Value: TypeAlias = (
     str | int | float | bool | datetime.datetime | datetime.date | datetime.time | datetime.timedelta | None
 )
 _WORKBOOKS = {Kind.XLSX, Kind.XLSM, Kind.XLSB, Kind.XLS, Kind.ODS}
+_OTHERS = {
+    **dict.fromkeys((Kind.CSV, Kind.TEXT), "text; plain Python reads it with the csv module"),
+    **dict.fromkeys((Kind.OLE, Kind.BINARY, Kind.ZIP), "of an unknown kind"),
+}
 _VISIBLE = {"Visible": "visible", "Hidden": "hidden", "VeryHidden": "very hidden"}
 _KINDS = {"WorkSheet": "sheet", "ChartSheet": "chart", "DialogSheet": "dialog", "MacroSheet": "macro", "Vba": "macro"}
 _EXACT = 2**53  # up to which a workbook's numbers are whole without doubt
@@ -82,7 +86,6 @@ class Sheet:
             yield number, within.left, [_plain(value) for value in row[within.left : within.right + 1]]
 
     def merged(self, within: Area) -> list[Area]:
-        """Return the merged cells that a window has any of."""
         if self._part is not None and not self._part.fits:
             return []
         with reading(self._book.path):
@@ -124,7 +127,9 @@ class Workbook:
         self.path = path
         self.kind = recognise(path)
         if self.kind not in _WORKBOOKS:
-            raise ToolError(f"{path.name} is {_described(self.kind)}, not a workbook")
+            raise ToolError(
+                f"{path.name} is {_OTHERS.get(self.kind, f'a file of the kind {self.kind}')}, not a workbook"
+            )
         parts: dict[str, SheetPart] = {}
         if self.kind in (Kind.XLSX, Kind.XLSM):
             parts = look_through(path)
@@ -183,13 +188,3 @@ def _plain(value: object) -> Value:
     if isinstance(value, str | int | datetime.datetime | datetime.date | datetime.time | datetime.timedelta):
         return value
     return str(value)
-
-
-def _described(kind: Kind) -> str:
-    match kind:
-        case Kind.CSV | Kind.TEXT:
-            return "text; plain Python reads it with the csv module"
-        case Kind.OLE | Kind.BINARY | Kind.ZIP:
-            return "of an unknown kind"
-        case _:
-            return f"a file of the kind {kind}"

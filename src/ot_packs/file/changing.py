@@ -20,6 +20,9 @@ _CONTEXT = 2
 _MOST_COMPARED = 400  # lines on either side: difflib takes the square of it, at worst its cube
 
 
+_ATTEMPTS = 5  # at a file that others keep changing
+
+
 @dataclass(frozen=True, slots=True)
 class Diff:
     """Lines that came and went, and the beginning of the unified diff."""
@@ -40,22 +43,16 @@ def compare(before: Sequence[str], after: Sequence[str]) -> Diff:
         blocks = [Block(start + a, start + b, new[c:d]) for tag, a, b, c, d in found if tag != "equal"]
     added = sum(len(block.lines) for block in blocks)
     removed = sum(block.last - block.first for block in blocks)
-    return Diff(added, removed, _shorten(list(write_hunks(before, blocks, context=_CONTEXT))))
+    lines = list(write_hunks(before, blocks, context=_CONTEXT))
+    shown = [line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…" for line in lines[:MOST_LINES]]
+    if len(lines) > MOST_LINES:
+        shown.append(f"… {len(lines) - MOST_LINES:,} more lines of this diff")
+    return Diff(added, removed, "\n".join(shown))
 
 
 def _count_alike(one: Sequence[str], other: Sequence[str]) -> int:
     pairs = enumerate(zip(one, other, strict=False))
     return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))
-
-
-def _shorten(lines: Sequence[str]) -> str:
-    shown = [line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…" for line in lines[:MOST_LINES]]
-    if len(lines) > MOST_LINES:
-        shown.append(f"… {len(lines) - MOST_LINES:,} more lines of this diff")
-    return "\n".join(shown)
-
-
-_ATTEMPTS = 5  # at a file that others keep changing
 
 
 Changed = tuple[Literal["created", "replaced", "edited", "unchanged"], Diff]

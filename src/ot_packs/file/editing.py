@@ -64,8 +64,7 @@ def known_encoding(name: str) -> str:
 
 def is_binary(sample: bytes) -> bool:
     """True for what is no text: it holds null bytes, and no mark says that it may."""
-    marked = any(sample.startswith(mark) for mark, _ in _MARKS)
-    return not marked and b"\0" in sample
+    return b"\0" in sample and not sample.startswith(tuple(mark for mark, _ in _MARKS))
 
 
 def find_newline(text: str) -> str:
@@ -133,18 +132,15 @@ def open_text(files: AllowedFiles, path: AnyPath, *, encoding: str = "") -> Iter
         status = os.fstat(file.fileno())
         if status.st_size > MOST_BYTES:
             raise ToolError(f"{path} has {status.st_size:,} bytes; files of up to {MOST_BYTES:,} can be edited")
-        yield _decode(path, file.read(MOST_BYTES + 1), encoding, version_of(status))
-
-
-def _decode(path: AnyPath, data: bytes, encoding: str, version: Version) -> TextFile:
-    if not encoding and is_binary(data):
-        raise ToolError(f"{path} is a binary file")
-    name, mark = find_encoding(data, whole=True, named=encoding)
-    try:
-        text = data[len(mark) :].decode(name)
-    except UnicodeDecodeError as error:
-        raise ToolError(f"{path} is not encoded in {name}: {error.reason} at byte {error.start:,}") from error
-    return TextFile(text, name, mark, find_newline(text), version)
+        data = file.read(MOST_BYTES + 1)
+        if not encoding and is_binary(data):
+            raise ToolError(f"{path} is a binary file")
+        name, mark = find_encoding(data, whole=True, named=encoding)
+        try:
+            text = data[len(mark) :].decode(name)
+        except UnicodeDecodeError as error:
+            raise ToolError(f"{path} is not encoded in {name}: {error.reason} at byte {error.start:,}") from error
+        yield TextFile(text, name, mark, find_newline(text), version_of(status))
 
 
 def replace_text(file: TextFile, old: str, new: str, *, count: int) -> str:

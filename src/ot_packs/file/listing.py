@@ -7,7 +7,7 @@ import itertools
 import os
 import stat
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from typing import Literal, Protocol
@@ -31,7 +31,6 @@ def kind_of(status: os.stat_result) -> Kind:
 
 
 def modified(status: os.stat_result) -> str:
-    """Return when it was changed, in local time."""
     try:
         return datetime.fromtimestamp(status.st_mtime).astimezone().isoformat(timespec="seconds")
     except (OverflowError, ValueError, OSError):  # a file system may say anything
@@ -67,7 +66,11 @@ def list_folder(files: AllowedFiles, path: str, *, offset: int, limit: int, chec
             names = heapq.nsmallest(offset - 1 + limit, counted)[offset - 1 :]
             deque(counted, maxlen=0)  # of none, it counts none
         check()
-        return [(name, status) for name in names if (status := _status(folder, name)) is not None], next(total)
+        page: list[tuple[str, os.stat_result]] = []
+        for name in names:
+            with suppress(FileNotFoundError):
+                page.append((name, os.stat(name, dir_fd=folder, follow_symlinks=False)))
+        return page, next(total)
     finally:
         os.close(folder)
 
@@ -105,24 +108,11 @@ def find_tree(
                 total += 1
 
     shown = heapq.nsmallest(min(limit, MOST_IN_TREE), count(), key=lambda item: item[0].count("/"))
-    return _nest(sorted(shown)), total
-
-
-def _status(folder: int, name: str) -> os.stat_result | None:
-    try:
-        return os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
-
-
-def _nest(paths: Iterable[tuple[str, int | None]]) -> dict[str, object]:
-    """Return paths with their sizes as folders in one another; a folder, which has no size, ends in a slash."""
     tree: dict[str, object] = {}
     folders: dict[str, dict[str, object]] = {"": tree}
-    for path, size in paths:
-        above, _, name = path.rpartition("/")
-        inside: dict[str, object] = {}
+    for place, size in sorted(shown):  # a folder, which has no size, ends in a slash
+        above, _, name = place.rpartition("/")
         if size is None:
-            folders[path] = inside
-        folders[above][f"{name}/" if size is None else name] = inside if size is None else size
-    return tree
+            folders[place] = {}
+        folders[above][f"{name}/" if size is None else name] = folders[place] if size is None else size
+    return tree, total

@@ -137,24 +137,19 @@ def _copy_file(files: AllowedFiles, source: AnyPath, output: AnyPath, *, overwri
     descriptor = files.open(source)
     try:
         status = os.fstat(descriptor)
+        size, place = status.st_size, 0
         with files.replace(output, new=not overwrite, new_mode=status.st_mode & 0o777) as target:
-            _copy_data(descriptor, target.fileno(), status.st_size, check)
-        return status.st_size
+            os.ftruncate(target.fileno(), size)  # where the file has holes, so has its copy
+            while (place := next_data(descriptor, place, size)) < size:
+                check()
+                piece = os.pread(descriptor, min(_CHUNK, size - place), place)
+                if not piece:
+                    break
+                os.pwrite(target.fileno(), piece, place)
+                place += len(piece)
+        return size
     finally:
         os.close(descriptor)
-
-
-def _copy_data(source: int, target: int, size: int, check: Check) -> None:
-    """Copy the data of a file; where it has holes, so has its copy."""
-    os.ftruncate(target, size)
-    place = 0
-    while (place := next_data(source, place, size)) < size:
-        check()
-        piece = os.pread(source, min(_CHUNK, size - place), place)
-        if not piece:
-            break
-        os.pwrite(target, piece, place)
-        place += len(piece)
 
 
 def _rename(source: ResolvedPath, target: ResolvedPath, *, replace: bool) -> None:

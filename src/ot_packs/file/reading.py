@@ -82,7 +82,6 @@ class Content:
 
 
 def recognise(files: AllowedFiles, path: str) -> Content:
-    """Detect the content of a file from its beginning."""
     descriptor = files.open(path)
     try:
         sample = os.pread(descriptor, SAMPLE, 0)
@@ -94,7 +93,6 @@ def recognise(files: AllowedFiles, path: str) -> Content:
 
 
 def media_type(path: str) -> str:
-    """Guess the media type from a name."""
     return mimetypes.guess_type(path)[0] or "unknown type"
 
 
@@ -127,7 +125,10 @@ class _Reader:
             else:
                 rest = piece[_after_newlines(piece, self._skip) :]
                 self._skip = 0
-                self._take_wanted(rest)
+                newlines = rest.count(b"\n")
+                end = len(rest) if newlines < self._wanted else _after_newlines(rest, self._wanted)
+                self._keep(rest[: min(end, self._room)] if self._wanted else b"", read=len(rest))
+                self._wanted = max(0, self._wanted - newlines)
         self._ends_open = isinstance(piece, int) or not piece.endswith(b"\n")
         return self._counted <= MOST_COUNTED
 
@@ -144,12 +145,6 @@ class _Reader:
     @property
     def _room(self) -> int:
         return MOST_BYTES - len(self._kept)
-
-    def _take_wanted(self, piece: bytes) -> None:
-        newlines = piece.count(b"\n")
-        end = len(piece) if newlines < self._wanted else _after_newlines(piece, self._wanted)
-        self._keep(piece[: min(end, self._room)] if self._wanted else b"", read=len(piece))
-        self._wanted = max(0, self._wanted - newlines)
 
     def _keep(self, data: bytes, *, read: int) -> None:
         if not self._skip and self._wanted:
