@@ -103,7 +103,6 @@ class Arguments(TypedDict):
 
 
 def describe_arguments(parser: argparse.ArgumentParser) -> Arguments:
-    """Read them from the parser of a command."""
     found = Arguments(options={}, values={}, words=[], actions={})
     for action in parser._actions:  # noqa: SLF001 - argparse has no other way to list them
         choices = [str(choice) for choice in action.choices or ()]
@@ -135,8 +134,6 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class CommandLineCompleter:
-    """Completes words from the commands, their arguments, and the names of packs, tools and servers."""
-
     commands: Mapping[str, str]
     arguments_of: Callable[[str], Arguments]
     names: Callable[[Path | None], Names]

@@ -131,7 +131,6 @@ def read_recent(file: Path, incident: str | None, count: int) -> list[LogEntry]:
 
 
 def choose(entries: Iterable[LogEntry], incident: str | None, count: int) -> list[LogEntry]:
-    """Choose the entries of an incident, or the last ones."""
     if incident:
         return [entry for entry in entries if entry.incident == incident]
     return list(deque(entries, max(count, 0)))

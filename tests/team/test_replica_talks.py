@@ -10,8 +10,8 @@ import anyio
 import pytest
 
 from mcp_core.json_types import Json, JsonObject
-from onetool.replicas.answers import SUBJECT, AnswersElsewhere, AnswersHere
 from onetool.replicas.channels import ReplicaChannel, ReplicaChannels, ReplicaGoneError, open_talks
+from onetool.replicas.replicas import SUBJECT, AnswersElsewhere, AnswersHere
 from ot.clients.caller import Caller
 from ot.run.answer import Answer
 from ot.run.waiting_runs import RunState, UnknownStateError, Waiting

@@ -41,7 +41,6 @@ class Conversation:
         return self._events.follow(self._portal, answer)
 
     def see(self, look: Callable[[ToolLoop], T]) -> T:
-        """Look at the client, on its own thread."""
         return self._portal.call(look, self._client)
 
 
@@ -84,7 +83,6 @@ Ctrl-C stops an answer. A line that ends with \\ continues on the next one."""
 
 
 def run_command(words: str, conversation: Conversation, say: Callable[[str], None]) -> None:
-    """Run a command, or explain an unknown one."""
     name = words.split(maxsplit=1)[0].lower()
     match name:
         case "/help" | "/?":

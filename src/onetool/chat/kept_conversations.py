@@ -47,8 +47,6 @@ class PastConversation:
 
 
 class SavedConversations:
-    """The conversations of this person in this project."""
-
     def __init__(self, loaded: LoadedConfig) -> None:
         settings = loaded.config.ai.conversations
         folder = state_folder(loaded.home) / CONVERSATIONS_FOLDER
@@ -132,7 +130,6 @@ class KeptConversation:
         self._lines.question(text)
 
     def turn(self, message: AssistantMessage) -> None:
-        """Save a turn that asks for calls."""
         self._lines.turn(message)
 
     def results(self, message: ToolMessage) -> None:

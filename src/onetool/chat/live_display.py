@@ -44,7 +44,6 @@ class MarkdownBlocks:
         return settled
 
     def end(self) -> str:
-        """Return the rest; nothing more comes."""
         rest, self.open = self.open, ""
         return rest
 

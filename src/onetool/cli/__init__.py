@@ -14,7 +14,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -59,8 +59,8 @@ COMMANDS = {
 }
 
 _MODULES = {
-    "import": "import_", "servers": "running", "workers": "running", "packs": "tools", "login": "accept",
-    "lock": "fetch",
+    "import": "import_", "servers": "running", "workers": "running", "reload": "running", "packs": "tools",
+    "login": "accept", "lock": "fetch", "runs": "results",
 }  # fmt: skip
 
 _CONFIG: dict[str, Any] = {"type": Path, "metavar": "PATH", "help": "read only this configuration file"}
@@ -74,8 +74,20 @@ INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status: 0, 1 if it failed, 2 for a mistake in usage or configuration."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    places = (place for place, word in enumerate(arguments) if word in COMMANDS)
+    end = next((place + 1 for place in places if arguments[place - 1 : place] != ["--config"]), len(arguments))
     try:
-        return _dispatch(sys.argv[1:] if argv is None else list(argv))
+        chosen = _build_table_parser().parse_args(arguments[:end])
+        at_terminal = sys.stdin is not None and sys.stdin.isatty()
+        command = chosen.command or (None if at_terminal else "serve")
+        if command is None:
+            print_table(sys.stderr)
+            return USAGE
+        with importing():
+            run, parser = load_command(command)
+        # What follows the command goes to its own parser, unchanged.
+        return run(parser.parse_args(arguments[end:], argparse.Namespace(config=chosen.config, arguments=arguments)))
     except BaseException as error:  # noqa: BLE001 - raised again unless it has an exit status
         return status_of(error)
     finally:
@@ -100,21 +112,6 @@ def status_of(error: BaseException) -> int:
     return FAILED
 
 
-def _dispatch(arguments: list[str]) -> int:
-    places = (place for place, word in enumerate(arguments) if word in COMMANDS)
-    end = next((place + 1 for place in places if arguments[place - 1 : place] != ["--config"]), len(arguments))
-    chosen = _build_table_parser().parse_args(arguments[:end])
-    at_terminal = sys.stdin is not None and sys.stdin.isatty()
-    command = chosen.command or (None if at_terminal else "serve")
-    if command is None:
-        print_table(sys.stderr)
-        return USAGE
-    with importing():
-        run, parser = load_command(command)
-    # What follows the command goes to its own parser, unchanged.
-    return run(parser.parse_args(arguments[end:], argparse.Namespace(config=chosen.config, arguments=arguments)))
-
-
 @contextmanager
 def importing() -> Iterator[None]:
     """Collect no garbage meanwhile, nor later in what is imported, which stays for good."""
@@ -131,7 +128,6 @@ def print_table(file: TextIO | None = None) -> None:
 
 
 def module_of(command: str) -> str:
-    """Return the name of the module of a command, in this package."""
     return _MODULES.get(command, command.replace("-", "_"))
 
 
@@ -171,22 +167,16 @@ class _Formatter(argparse.HelpFormatter):
     """Finds the width itself: argparse makes a formatter for each argument, and loads all of shutil for that."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=_terminal_width() - 2)
+        columns = os.environ.get("COLUMNS", "")  # as `shutil.get_terminal_size` does
+        width = int(columns) if columns.isdecimal() else 0
+        if not width:
+            with suppress(OSError):
+                width = os.get_terminal_size().columns
+        super().__init__(prog, width=(width or _USUAL_WIDTH) - 2)
 
 
 class _TableFormatter(_Formatter, argparse.RawDescriptionHelpFormatter):
     """Leaves the table of commands as it is."""
-
-
-def _terminal_width() -> int:
-    """Return the columns of the terminal, as `shutil.get_terminal_size` does."""
-    columns = os.environ.get("COLUMNS", "")
-    if columns.isdecimal() and int(columns):
-        return int(columns)
-    try:
-        return os.get_terminal_size().columns or _USUAL_WIDTH
-    except OSError:
-        return _USUAL_WIDTH
 
 
 class _ShowVersion(argparse.Action):

@@ -12,8 +12,8 @@ from dataclasses import replace
 import anyio
 import anyio.to_thread
 
-from onetool.cli import FAILED, OK, USAGE
-from onetool.cli.printing import complain, confirm, say, say_visibly
+from onetool.cli import OK, USAGE
+from onetool.cli.printing import complain, confirm, fail, say, say_visibly
 from onetool.cli.start import load
 from onetool.console.clean_text import count_of
 from ot.config.loader import LoadedConfig
@@ -36,10 +36,6 @@ EPILOG_LOGIN = "Tokens are kept in ~/.onetool/state, readable only by you."
 _KINDS: dict[Part, str] = {"words": "its ", "tools": "", "prompts": "prompt "}
 
 
-def _add_server_argument(parser: ArgumentParser) -> None:
-    parser.add_argument("server", metavar="SERVER", help="its name under `servers:` in the configuration, or in code")
-
-
 def _find_server(loaded: LoadedConfig, name: str, *, with_url: bool = False) -> tuple[str, ServerSettings] | None:
     """Return a server (with a url, if one is needed) by its name in the configuration or in code; if none, list all."""
     known = {each: one for each, one in loaded.config.servers.items() if one.url or not with_url}
@@ -51,10 +47,14 @@ def _find_server(loaded: LoadedConfig, name: str, *, with_url: bool = False) -> 
     return found, known[found]
 
 
+def add_arguments(parser: ArgumentParser, forget: str = "delete the tokens for this server") -> None:
+    parser.add_argument("server", metavar="SERVER", help="its name under `servers:` in the configuration, or in code")
+    parser.add_argument("--forget", action="store_true", help=forget)
+
+
 def add_arguments_accept(parser: ArgumentParser) -> None:
-    _add_server_argument(parser)
+    add_arguments(parser, "forget what you accepted that it does not offer now")
     parser.add_argument("--yes", action="store_true", help="accept without asking")
-    parser.add_argument("--forget", action="store_true", help="forget what you accepted that it does not offer now")
 
 
 def main_accept(options: Namespace) -> int:
@@ -69,7 +69,13 @@ def main_accept(options: Namespace) -> int:
         return OK
     differences = [each for each in acceptance.differences() if each.offered or not options.forget]
     if not differences:
-        _finish_unchanged(options.server, acceptance, forget=options.forget)
+        absent = acceptance.absent()
+        say(f"Nothing has changed since {options.server} was accepted.")
+        if options.forget:
+            acceptance.accept(forget=True)
+            say(f"Forgot {count_of(len(absent), 'definition')} that it does not offer now.")
+        elif absent:
+            say_visibly(f"Accepted, but not offered now: {', '.join(absent)}. --forget forgets them.")
         return OK
     for difference in differences:
         name = f"{_KINDS[difference.part]}{ascii(difference.name)[1:-1]}"
@@ -79,21 +85,10 @@ def main_accept(options: Namespace) -> int:
     counted = count_differences(differences)
     if not options.yes and not confirm(f"Accept {counted} as shown?"):
         hint = "" if sys.stdin.isatty() else ": there is no terminal to ask on; --yes accepts the changes above"
-        complain(f"onetool: nothing was accepted{hint}")
-        return FAILED
+        return fail(f"onetool: nothing was accepted{hint}")
     acceptance.accept(forget=options.forget)
     say(f"Accepted {counted} of {options.server}.")
     return OK
-
-
-def _finish_unchanged(server: str, acceptance: Acceptance, *, forget: bool) -> None:
-    absent = acceptance.absent()
-    say(f"Nothing has changed since {server} was accepted.")
-    if forget:
-        acceptance.accept(forget=True)
-        say(f"Forgot {count_of(len(absent), 'definition')} that it does not offer now.")
-    elif absent:
-        say_visibly(f"Accepted, but not offered now: {', '.join(absent)}. --forget forgets them.")
 
 
 def count_differences(differences: Sequence[Difference]) -> str:
@@ -102,11 +97,6 @@ def count_differences(differences: Sequence[Difference]) -> str:
     counts = Counter(each.part for each in differences if each.part != "words")
     things = [*words, *(count_of(count, part.removesuffix("s")) for part, count in counts.items())]
     return " and ".join(filter(None, (", ".join(things[:-1]), things[-1])))
-
-
-def add_arguments_login(parser: ArgumentParser) -> None:
-    _add_server_argument(parser)
-    parser.add_argument("--forget", action="store_true", help="delete the tokens for this server")
 
 
 def main_login(options: Namespace) -> int:
@@ -124,21 +114,19 @@ def main_login(options: Namespace) -> int:
 
 
 async def _log_in(name: str, settings: ServerSettings, loaded: LoadedConfig) -> int:
-    host = replace(proxy_host(loaded, os.environ), authorise=_send_to)
+    async def send_to(url: str) -> None:
+        import webbrowser  # only a login needs it
+
+        say(f"Open this page to log in:\n{url}")
+        await anyio.to_thread.run_sync(webbrowser.open, url)
+
+    host = replace(proxy_host(loaded, os.environ), authorise=send_to)
     registry = ToolRegistry()
     chosen = {name: settings.model_copy(update={"enabled": True})}
     async with open_servers(chosen, registry=registry, places=PackPlaces(registry), host=host) as servers:
         try:
             session = await servers.choose(name)[0].obtain()
         except ServerUnavailableError as error:
-            complain(f"onetool: {word_error(error)}")
-            return FAILED
+            return fail(f"onetool: {word_error(error)}")
         say(f"{name} is connected and offers {len(session.offer.tools)} tools.")
         return OK
-
-
-async def _send_to(url: str) -> None:
-    import webbrowser  # only a login needs it
-
-    say(f"Open this page to log in:\n{url}")
-    await anyio.to_thread.run_sync(webbrowser.open, url)

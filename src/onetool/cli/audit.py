@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from onetool.cli import FAILED, OK
-from onetool.cli.printing import add_json_argument, complain, say, say_json, say_table
+from onetool.cli.printing import add_json_argument, complain, fail, say, say_json, say_table
 from onetool.cli.start import load
 from onetool.console.clean_text import count_of
 from ot.audit.calls import AuditedCall, read_calls, whole_entries
@@ -51,9 +51,8 @@ def main(options: Namespace) -> int:
             try:
                 chains += find_chains(folder)
             except OSError as error:
-                complain(f"onetool: {folder} cannot be read: {error.strerror}")
-                return FAILED
-        return _verify(chains, as_json=options.json) if options.verify else _show(chains, options)
+                return fail(f"onetool: {folder} cannot be read: {error.strerror}")
+        return (_verify if options.verify else _show)(chains, options)
 
 
 @contextmanager
@@ -122,16 +121,16 @@ def _word_call(call: AuditedCall) -> tuple[str, ...]:
     )
 
 
-def _verify(chains: Sequence[Chain], *, as_json: bool) -> int:
+def _verify(chains: Sequence[Chain], options: Namespace) -> int:
     findings: list[Finding] = []
     lines = sum(1 for chain in chains for _ in whole_entries(chain, findings))
     problems = [finding for finding in findings if not finding.harmless]
-    if as_json:
+    if options.json:
         say_json({"chains": len(chains), "lines": lines, "findings": [each._asdict() for each in findings]})
-        return FAILED if problems else OK
-    for finding in findings:
-        place = f"{finding.file}:{finding.line}" if finding.line else finding.file
-        say(f"{'note: ' if finding.harmless else ''}{place}: {finding.reason}")
-    verdict = f"{count_of(len(problems), 'problem')} found" if problems else "OK: every line is as it was written"
-    say(f"{verdict} ({count_of(len(chains), 'chain')}, {precise(lines)} whole lines)")
+    else:
+        for finding in findings:
+            place = f"{finding.file}:{finding.line}" if finding.line else finding.file
+            say(f"{'note: ' if finding.harmless else ''}{place}: {finding.reason}")
+        verdict = f"{count_of(len(problems), 'problem')} found" if problems else "OK: every line is as it was written"
+        say(f"{verdict} ({count_of(len(chains), 'chain')}, {precise(lines)} whole lines)")
     return FAILED if problems else OK

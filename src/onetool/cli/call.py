@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from contextlib import suppress
 
 import anyio
 
-from mcp_core.json_types import Json, mapping_of
-from onetool.cli import FAILED, OK
+from mcp_core.json_types import JsonObject, mapping_of
+from onetool.cli import OK
 from onetool.cli.definitions import name_in_code
-from onetool.cli.printing import complain, print_answer, progress_for_person
+from onetool.cli.printing import fail, print_answer, progress_for_person
 from onetool.cli.start import load
-from onetool.console.caller import make_caller
-from onetool.console.choosing import ask_at_terminal
+from onetool.console.caller import ask_at_terminal, make_caller
 from ot.app import open_app
 from ot.clients.caller import Notes
 from ot.config.loader import LoadedConfig
@@ -33,8 +33,7 @@ def main(options: Namespace) -> int:
     notes = Notes()
     answer = anyio.run(_call, load(options, tolerant=True), options.tool, options.arguments, notes)
     if answer.is_error:
-        complain(answer.text)
-        return FAILED
+        return fail(answer.text)
     print_answer(answer, notes)
     return OK
 
@@ -46,7 +45,11 @@ async def _call(loaded: LoadedConfig, name: str, texts: list[tuple[str, str]], n
             name = name_in_code(name, loaded, app.registry)
             definition = app.registry.get(name)
             known = mapping_of(definition.parameters.get("properties"))
-            arguments = {key: _read_value(text, known.get(definition.own_name(key))) for key, text in texts}
+            arguments: JsonObject = dict(texts)
+            for key, text in texts:  # the value of a text parameter stays text, any other is read as JSON if it is JSON
+                if mapping_of(known.get(definition.own_name(key))).get("type") != "string":
+                    with suppress(ValueError):
+                        arguments[key] = json.loads(text)
             caller = make_caller(ask=ask_at_terminal(), notes=notes, progress=progress_for_person())
             rendered = render(await app.executor.call(name, arguments, caller=caller))
         except CallError as error:
@@ -55,19 +58,7 @@ async def _call(loaded: LoadedConfig, name: str, texts: list[tuple[str, str]], n
 
 
 def _split(text: str) -> tuple[str, str]:
-    """Cut `key=value` at the first equals sign."""
     key, separator, value = text.partition("=")
     if not separator or not key:
         raise ArgumentTypeError(f"{text!r} does not have the form key=value")
     return key, value
-
-
-def _read_value(text: str, schema: Json) -> Json:
-    """Read a value by the schema of its parameter: text stays text, anything else is read as JSON if it is JSON."""
-    if mapping_of(schema).get("type") == "string":
-        return text
-    try:
-        value: Json = json.loads(text)
-    except ValueError:
-        return text
-    return value

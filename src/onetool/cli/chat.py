@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 from onetool.chat.conversation import Conversation, open_conversation, run_command
 from onetool.chat.display import Display, PlainDisplay
 from onetool.chat.kept_conversations import KeptConversation, PastConversation, SavedConversations
-from onetool.cli import FAILED, INTERRUPTED, OK, USAGE
-from onetool.cli.printing import add_json_argument, complain, say, say_json, say_table
+from onetool.cli import INTERRUPTED, OK, USAGE
+from onetool.cli.printing import add_json_argument, complain, fail, say, say_json, say_table
 from onetool.cli.start import load
 from onetool.console.clean_text import count_of, one_line
 from onetool.console.engine_events import ExitRequested, Question
-from ot.ai import ToolLoop
 from ot.app import launch
 from ot.config.assistant import AiSettings
 from ot.config.loader import LoadedConfig
@@ -63,8 +62,7 @@ def main(options: Namespace) -> int:
             with opening as conversation:
                 return _talk(conversation, loaded, kept, earlier) if at_terminal else _answer_once(conversation, kept)
     except ModelError as error:
-        complain(f"onetool chat: {word_error(error)}")
-        return FAILED
+        return fail(f"onetool chat: {word_error(error)}")
 
 
 def _list(conversations: Sequence[PastConversation], *, as_json: bool) -> int:
@@ -97,11 +95,9 @@ def _answer_once(conversation: Conversation, kept: KeptConversation) -> int:
     try:
         text = sys.stdin.buffer.read().decode()
     except UnicodeDecodeError as error:
-        complain(f"onetool chat: the question on stdin is not UTF-8: {error}")
-        return USAGE
+        return fail(f"onetool chat: the question on stdin is not UTF-8: {error}", USAGE)
     if not text.strip():
-        complain("onetool chat: there is no question on stdin")
-        return USAGE
+        return fail("onetool chat: there is no question on stdin", USAGE)
     display = PlainDisplay()
     try:
         _show(conversation, text, display, None)
@@ -122,8 +118,16 @@ def _talk(
         provider = conversation.see(lambda client: client.model.provider)
         raise MissingExtraError(provider, provider) from error  # prompt_toolkit comes with every provider's library
 
-    display, write = _open_display()
-    write(conversation.see(_greet))
+    display: Display = PlainDisplay()
+    write: Callable[[str], None] = complain
+    if sys.stdout.isatty():
+        from rich.console import Console
+
+        from onetool.chat.live_display import LiveDisplay
+
+        display, write = LiveDisplay(Console()), say
+    tools, model = conversation.see(lambda client: (len(client.offered()), client.model))
+    write(f"{model.provider} {model.name}, {count_of(tools, 'tool')}. /help shows commands.")
     if earlier is not None:
         write(_recall(earlier))
     prompt = Prompt(state_folder(loaded.home), say=write)
@@ -156,11 +160,6 @@ def _recall(earlier: PastConversation) -> str:
     )
 
 
-def _greet(client: ToolLoop) -> str:
-    tools = count_of(len(client.offered()), "tool")
-    return f"{client.model.provider} {client.model.name}, {tools}. /help shows commands."
-
-
 def _show(conversation: Conversation, text: str, display: Display, prompt: Prompt | None) -> None:
     """Show one answer as it comes; if it is interrupted, its calls are too."""
     display.begin()
@@ -174,14 +173,3 @@ def _show(conversation: Conversation, text: str, display: Display, prompt: Promp
             else:
                 display.show(happening)
     display.end()
-
-
-def _open_display() -> tuple[Display, Callable[[str], None]]:
-    """Return a display that suits stdout, and a way to write lines beside it."""
-    if not sys.stdout.isatty():
-        return PlainDisplay(), complain
-    from rich.console import Console
-
-    from onetool.chat.live_display import LiveDisplay
-
-    return LiveDisplay(Console()), say

@@ -16,8 +16,8 @@ from mcp_core.visible_text import visible
 from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.accept import count_differences
 from onetool.cli.databases import advise_on_roles, find_connection_mistakes
-from onetool.cli.definitions import read_definitions, read_extensions
-from onetool.cli.fetch import installer_of
+from onetool.cli.definitions import read_definitions
+from onetool.cli.fetch import find_installers
 from onetool.cli.printing import add_json_argument, say, say_json
 from onetool.cli.start import load
 from onetool.cli.trials import show_starts
@@ -43,7 +43,7 @@ from ot.workers.uv_program import PreparationError
 from ot_packs.shell import read_rules
 
 
-async def _find_extension_mistakes(loaded: LoadedConfig) -> list[str]:
+async def _find_extension_mistakes(loaded: LoadedConfig, extensions: Mapping[str, Extension]) -> list[str]:
     """Examine all extensions at the same time; uses the network if packages need it."""
     host = worker_host(loaded, os.environ)
     found: dict[str, list[str]] = {}
@@ -52,7 +52,7 @@ async def _find_extension_mistakes(loaded: LoadedConfig) -> list[str]:
         found[pack] = [f"{each.file}:{each.line}: {each.text}" for each in await examine(extension, host)]
 
     async with anyio.create_task_group() as tasks:
-        for pack, extension in read_extensions(loaded).items():
+        for pack, extension in extensions.items():
             tasks.start_soon(look, pack, extension)
     return [line for pack in sorted(found) for line in found[pack]]
 
@@ -108,7 +108,7 @@ def main(options: Namespace) -> int:
         found.trials = show_starts(loaded, servers, extensions=True, quiet=options.json)
         registry = read_definitions(loaded)[0] if servers else registry
     if options.closely:
-        mistakes = anyio.run(_find_extension_mistakes, loaded)
+        mistakes = anyio.run(_find_extension_mistakes, loaded, extensions)
         found.problems += mistakes
         _say_all([] if options.json else mistakes)
     found.notes = [*_find_notes(loaded, registry, locked)]
@@ -139,10 +139,6 @@ def _find_problems(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str
     yield from find_setting_problems(loaded, registry)
     yield from find_confinement_mistakes(loaded, registry)
     yield from find_connection_mistakes(loaded)
-    yield from _find_command_mistakes(loaded)
-
-
-def _find_command_mistakes(loaded: LoadedConfig) -> Iterator[str]:
     try:
         read_rules(loaded.config.packs["shell"].options.get("allow") if "shell" in loaded.config.packs else None)
     except ToolError as error:
@@ -150,11 +146,17 @@ def _find_command_mistakes(loaded: LoadedConfig) -> Iterator[str]:
 
 
 def _find_notes(loaded: LoadedConfig, registry: ToolRegistry, locked: Sequence[str]) -> Iterator[str]:
-    yield from (word_collision(collision) for collision in registry.collisions if not _is_mistake(collision))
+    yield from (word_collision(each) for each in registry.collisions if each.reachable_as or each.intended)
     for name, differences in find_changed_servers(loaded).items():
         counted = count_differences(differences)
         yield f"servers.{name} differs from what you accepted ({counted}); see onetool accept {name}"
-    yield from _find_untrusted(loaded)
+    trust = project_trust(loaded.project, loaded.home)
+    compared = trust.compare() if trust is not None else Comparison()
+    for name in compared.untrusted:
+        state = "has changed since you trusted it" if name in compared.changed else "is not trusted"
+        yield f"{FOLDER}/{name} {state}; see {trust_command(loaded.project)}"
+    yield from (f"{FOLDER}/{line}" for line in (*compared.refused, *loaded.untrusted.broken))
+    yield from (f"{each.key} of the project is left out: {each.reason}" for each in loaded.refused)
     yield from advise_on_roles(loaded, registry)
     if missing := find_missing_libraries(loaded, registry):
         yield f"libraries not installed yet: {', '.join(missing)}; onetool fetch installs them now"
@@ -177,12 +179,7 @@ def _as_json(found: Findings, loaded: LoadedConfig, registry: ToolRegistry) -> d
 
 def find_lost_packs(registry: ToolRegistry) -> Iterator[str]:
     """Yield a sentence about each pack that cannot be used, because another one has its name."""
-    yield from (word_collision(collision) for collision in registry.collisions if _is_mistake(collision))
-
-
-def _is_mistake(collision: NameCollision) -> bool:
-    """True if a pack is hidden unintentionally."""
-    return collision.reachable_as is None and not collision.intended
+    yield from (word_collision(each) for each in registry.collisions if not (each.reachable_as or each.intended))
 
 
 def word_collision(collision: NameCollision) -> str:
@@ -191,27 +188,13 @@ def word_collision(collision: NameCollision) -> str:
 
 
 def _read_locks(loaded: LoadedConfig, extensions: Mapping[str, Extension]) -> tuple[list[str], list[str]]:
-    """Return the problems with locks, and the packs that are locked."""
     problems, locked = [], []
-    for pack, extension in sorted(extensions.items()):
-        installer = installer_of(loaded, extension)
+    for pack, installer in find_installers(loaded, extensions).items():
         try:
             locked += [pack] if installer.versions() else []
         except PreparationError as error:
             problems.append(f"pack {pack}: {error}")
     return problems, locked
-
-
-def _find_untrusted(loaded: LoadedConfig) -> Iterator[str]:
-    trust = project_trust(loaded.project, loaded.home)
-    found = trust.compare() if trust is not None else Comparison()
-    for name in found.untrusted:
-        state = "has changed since you trusted it" if name in found.changed else "is not trusted"
-        yield f"{FOLDER}/{name} {state}; see {trust_command(loaded.project)}"
-    for line in (*found.refused, *loaded.untrusted.broken):
-        yield f"{FOLDER}/{line}"
-    for refusal in loaded.refused:
-        yield f"{refusal.key} of the project is left out: {refusal.reason}"
 
 
 def find_setting_problems(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from functools import partial
 from pathlib import Path
 
 from onetool.cli import COMMANDS, OK, load_command, module_of
@@ -88,7 +87,11 @@ def main(options: argparse.Namespace) -> int:
         sys.stdout.write(SCRIPTS[options.shell])
         return OK
     home = Path.home()
-    memory = state_folder(home) / _MEMORY
+    memory, folder = state_folder(home) / _MEMORY, Path(__file__).parent
+
+    def arguments_of(command: str) -> Arguments:
+        stamp = stamp_of([folder / f"{module_of(command)}.py", folder])
+        return recall(memory, f"arguments {command}", stamp, lambda: describe_arguments(load_command(command)[1]))
 
     def names(config: Path | None) -> Names:
         def read() -> Names:
@@ -99,16 +102,9 @@ def main(options: argparse.Namespace) -> int:
         return recall_names(memory, read, config, cwd=Path.cwd(), home=home)
 
     try:
-        found = CommandLineCompleter(COMMANDS, partial(_arguments_of, memory), names).complete(words)
+        found = CommandLineCompleter(COMMANDS, arguments_of, names).complete(words)
     except ConfigError:  # the command itself will report it
         return OK
     for each in found:
         sys.stdout.write(f"{each.word}\t{each.about}\n" if each.about else f"{each.word}\n")
     return OK
-
-
-def _arguments_of(memory: Path, command: str) -> Arguments:
-    folder = Path(__file__).parent
-    file = folder / f"{module_of(command)}.py"
-    stamp = stamp_of([file, folder])
-    return recall(memory, f"arguments {command}", stamp, lambda: describe_arguments(load_command(command)[1]))

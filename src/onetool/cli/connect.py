@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mcp_core.nearest_names import nearest
 from onetool.cli import OK, USAGE
-from onetool.cli.printing import add_json_argument, complain, say, say_json, say_table, say_visibly
+from onetool.cli.printing import add_json_argument, complain, fail, say, say_json, say_table, say_visibly
 from onetool.foreign.clients import CLIENTS, System
 from onetool.foreign.connecting import (
     Connection,
@@ -92,12 +92,10 @@ def connect_client(
             say_visibly("Use `--remove` first to replace that entry.")
     if note:
         say_visibly(note)
-    if not connection.changes:
-        return True
-    if not agrees(connection.original.file):
-        return False
-    _write(connection, client)
-    return True
+    agreed = not connection.changes or agrees(connection.original.file)
+    if connection.changes and agreed:
+        _write(connection, client)
+    return agreed
 
 
 def _arguments_for(config: Path | None, system: System, places: Places, *, shared: bool) -> tuple[list[str], str]:
@@ -134,8 +132,7 @@ def near(text: object) -> str:
 
 def _list(options: Namespace, system: System) -> int:
     if options.remove or options.only_show or options.project:
-        complain("onetool connect: name the CLIENT")
-        return USAGE
+        return fail("onetool connect: name the CLIENT", USAGE)
     found = list(survey_connections(system))
     if options.json:
         say_json([{**asdict(each), "file": str(each.file)} for each in found])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from functools import partial
 
 import anyio.to_thread
 
@@ -28,21 +27,19 @@ def main(options: Namespace) -> int:
     loaded = load(options, quiet=False, tolerant=True)
     told = [each for each in ask_running(loaded.home, "dashboard") if each.project == str(loaded.project)]
     links = [each.answer for each in told if isinstance(each.answer, str)]
-    show = partial(_open, browser=not options.no_browser)
-    if links:
-        show(links[-1])
-        return OK
+
+    def show(link: str) -> None:
+        import webbrowser  # only this command and a login need it
+
+        say(f"Open the dashboard with this link, which works once:\n{link}")
+        if not options.no_browser:
+            webbrowser.open(link)
 
     async def open_soon(link: str) -> None:
         await anyio.to_thread.run_sync(show, link)
 
+    if links:
+        show(links[-1])
+        return OK
     complain("onetool: none of your running servers has a dashboard; starting one. Press Ctrl-C to stop it.")
     return serve_with_token(loaded, bind_address("127.0.0.1:0"), use_link=open_soon)
-
-
-def _open(link: str, *, browser: bool) -> None:
-    import webbrowser  # only this command and a login need it
-
-    say(f"Open the dashboard with this link, which works once:\n{link}")
-    if browser:
-        webbrowser.open(link)

@@ -22,7 +22,6 @@ from ot_packs.db.database import PACK, excess_rights
 
 
 def find_connection_mistakes(loaded: LoadedConfig) -> Iterator[str]:
-    """Yield mistakes in the addresses."""
     for name, entry in _connections(loaded).items():
         try:
             read_connection(name, entry)
@@ -47,16 +46,12 @@ def advise_on_roles(loaded: LoadedConfig, registry: ToolRegistry) -> list[str]:
     state = state_folder(loaded.home)
     if state_of(state, libraries) is LibraryState.MISSING:
         return [f"{key}: run `onetool fetch {PACK}` to have its role checked" for key in servers]
-    return anyio.run(_advise_on_all, servers, libraries, state)
+    advice = dict.fromkeys(servers, "")
 
-
-async def _advise_on_all(servers: Mapping[str, ServerAddress], libraries: Libraries, state: Path) -> list[str]:
     async def find_python(wanted: Libraries) -> Path | None:
         return None if is_installed(wanted) else find_environment(state, wanted).python
 
-    advice: dict[str, str] = {}
-
-    async def look(key: str) -> None:
+    async def look(key: str, host: IsolateHost) -> None:
         try:
             held = await excess_rights(host, servers[key], libraries)
         except CallError as error:
@@ -65,10 +60,13 @@ async def _advise_on_all(servers: Mapping[str, ServerAddress], libraries: Librar
             text = f"{key}: its role {', '.join(held)}; use a role that can only read what you need"
             advice[key] = text if held else ""
 
-    async with IsolateHost(find_python=find_python) as host, anyio.create_task_group() as looking:
-        for key in servers:
-            looking.start_soon(look, key)
-    return [advice[key] for key in servers if advice[key]]
+    async def look_at_all() -> None:
+        async with IsolateHost(find_python=find_python) as host, anyio.create_task_group() as looking:
+            for key in servers:
+                looking.start_soon(look, key, host)
+
+    anyio.run(look_at_all)
+    return list(filter(None, advice.values()))
 
 
 def _connections(loaded: LoadedConfig) -> Mapping[str, object]:

@@ -43,15 +43,10 @@ def read_registry(loaded: LoadedConfig) -> ToolRegistry:
 
 
 def read_definitions(loaded: LoadedConfig) -> tuple[ToolRegistry, dict[str, Extension]]:
-    """Read every definition, and the extensions that have dependencies, by their packs."""
+    """Read every definition, and the extensions, by their packs; no process is started."""
     registry, places, extensions = _read_own(loaded)
     show_servers(registry, places, loaded)
-    return registry, {pack: each for pack, each in extensions.items() if each.header and each.header.dependencies}
-
-
-def read_extensions(loaded: LoadedConfig) -> dict[str, Extension]:
-    """Read the extensions, by their packs; no process is started."""
-    return _read_own(loaded)[2]
+    return registry, extensions
 
 
 @asynccontextmanager

@@ -1,18 +1,23 @@
-"""`onetool doctor`: the state of everything that OneTool depends on, and the command that fixes each problem."""
+"""`onetool doctor` and `onetool serve --check`: the state of everything that OneTool depends on, or a server would."""
 
 from __future__ import annotations
 
 import os
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 
+from mcp_core.visible_text import visible
+from onetool.cli import FAILED, OK
 from onetool.cli.check import find_lost_packs, find_setting_problems
 from onetool.cli.databases import find_connection_mistakes
 from onetool.cli.definitions import read_registry
-from onetool.cli.printing import add_json_argument
-from onetool.cli.serve_check import load_for_check, print_findings, redacted
-from onetool.doctor import Finding
+from onetool.cli.printing import Style, add_json_argument, paint, say, say_json
+from onetool.cli.start import load
+from onetool.doctor import Finding, Light
 from onetool.doctor.configuration import look_at_configuration, look_at_secrets, look_at_trust, word_mistake
 from onetool.doctor.confinement import find_confinement_mistakes, look_at_confinement
 from onetool.doctor.machine import (
@@ -24,10 +29,84 @@ from onetool.doctor.machine import (
     look_at_uv,
 )
 from onetool.doctor.packs import look_at_engine, look_at_packs
+from onetool.doctor.serving import (
+    look_at_address,
+    look_at_open_files,
+    look_at_people,
+    look_at_sealing,
+    look_at_store,
+    look_at_telemetry,
+)
 from onetool.foreign.clients import System
 from ot.config.loader import LoadedConfig
 from ot.config.models import ExecutionSettings
+from ot.config.personal import for_team
 from ot.errors import ConfigError
+
+_MARKS: dict[Light, tuple[str, Style]] = {
+    Light.GREEN: ("ok  ", "green"),
+    Light.YELLOW: ("note", "yellow"),
+    Light.RED: ("FAIL", "red"),
+}
+
+
+def load_for_check(options: Namespace) -> tuple[LoadedConfig | None, list[ConfigError]]:
+    """Load the configuration, and return every mistake in it; None if it cannot be used at all."""
+    mistakes: list[ConfigError] = []
+    try:
+        return load(options, tolerant=True, every=mistakes), mistakes
+    except ConfigError as mistake:
+        return None, mistakes or [mistake]
+
+
+def redacted(found: Iterable[Finding], loaded: LoadedConfig) -> Iterator[Finding]:
+    """Yield findings without secrets: a command to type may contain the value of a variable."""
+    redact = loaded.redactor.text
+    return (replace(each, text=redact(each.text), fix=redact(each.fix)) for each in found)
+
+
+def print_findings(found: Iterable[Finding], *, as_json: bool) -> int:
+    """Print findings as they come, or all together as JSON; returns the exit status: a red one is a failure."""
+    findings, area = [], ""
+    for finding in found:
+        findings.append(finding)
+        if as_json:
+            continue
+        if finding.area != area:
+            say(paint(finding.area, "bold"))
+        area, (mark, style) = finding.area, _MARKS[finding.light]
+        say(f"  {paint(mark, style)} {visible(' '.join(finding.text.split()))}")
+        if finding.fix:
+            say(f"       {paint('try:', 'dim')} {visible(finding.fix)}")
+    count = Counter(finding.light for finding in findings)
+    if as_json:
+        say_json({"ok": not count[Light.RED], "findings": [asdict(finding) for finding in findings]})
+    else:
+        say(f"{count[Light.GREEN]} green, {count[Light.YELLOW]} yellow, {count[Light.RED]} red")
+    return FAILED if count[Light.RED] else OK
+
+
+def check(options: Namespace) -> int:
+    return print_findings(_look_at_serving(options), as_json=options.json)
+
+
+def _look_at_serving(options: Namespace) -> Iterator[Finding]:
+    loaded, mistakes = load_for_check(options)
+    yield from map(word_mistake, mistakes)
+    if loaded is None:
+        return
+    served = for_team(loaded) if loaded.config.auth.in_force else loaded
+    parts = (
+        look_at_address(served, options.http),
+        look_at_people(served),
+        look_at_store(served),
+        look_at_sealing(served),
+        look_at_confinement(served.config.execution, loaded.files[0] if loaded.files else None),
+        look_at_open_files(served),
+        look_at_telemetry(served, os.environ),
+    )
+    yield from redacted(chain.from_iterable(parts), loaded)
+
 
 EPILOG = (
     "Green is fine; yellow works, but could be better; red does not work. Every server and extension is started once. "

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 import anyio
 import anyio.to_thread
 
 from mcp_core.nearest_names import nearest
-from onetool.cli import FAILED, OK, USAGE
+from onetool.cli import OK, USAGE
 from onetool.cli.definitions import read_definitions
-from onetool.cli.printing import add_json_argument, complain, say, say_json
+from onetool.cli.printing import add_json_argument, complain, fail, say, say_json
 from onetool.cli.start import load
 from ot.config.loader import LoadedConfig
 from ot.isolate import IsolateHost
@@ -92,44 +92,37 @@ def show(known: Mapping[str, Libraries], host: WorkerHost, *, as_json: bool = Fa
 
 async def fetch(chosen: Iterable[Libraries], host: WorkerHost, again: bool) -> int:  # noqa: FBT001 - anyio.run passes no names
     """Create the environments that are missing; a failure does not stop the others."""
-    failed = False
+    status = OK
     for libraries in chosen:
         try:
             say(f"{libraries.pack}: {await _fetch_one(libraries, host, again=again)}")
         except PreparationError as error:
-            complain(f"onetool: the libraries of {libraries.pack} could not be installed. uv says:\n{error}")
-            failed = True
+            status = fail(f"onetool: the libraries of {libraries.pack} could not be installed. uv says:\n{error}")
     await anyio.to_thread.run_sync(_clean, host)
-    return FAILED if failed else OK
+    return status
+
+
+async def _fetch_one(libraries: Libraries, host: WorkerHost, *, again: bool) -> str:
+    state, last = state_of(host.state, libraries), ""
+    if state is LibraryState.INSTALLED:
+        return _WORDS[state]
+
+    def tell(line: str) -> None:
+        nonlocal last
+        if line != last:
+            last = line
+            complain(f"{libraries.pack}: {line}")
+
+    begun, environment = time.monotonic(), find_environment(host.state, libraries)
+    made = await make_environment(environment, host, tell, patient=True, again=again)
+    seconds = f" in {time.monotonic() - begun:.1f} s" if made else ""
+    return f"ready{seconds}, {environment.size() / 1_000_000:.1f} MB"
 
 
 def _clean(host: WorkerHost) -> int:
     for folder in remove_unused(host.state):
         say(f"{folder.name}: removed, not used for {KEPT_DAYS} days")
     return OK
-
-
-async def _fetch_one(libraries: Libraries, host: WorkerHost, *, again: bool) -> str:
-    state = state_of(host.state, libraries)
-    if state is LibraryState.INSTALLED:
-        return _WORDS[state]
-    begun, environment = time.monotonic(), find_environment(host.state, libraries)
-    made = await make_environment(environment, host, _printer(libraries.pack), patient=True, again=again)
-    seconds = f" in {time.monotonic() - begun:.1f} s" if made else ""
-    return f"ready{seconds}, {environment.size() / 1_000_000:.1f} MB"
-
-
-def _printer(pack: str) -> Callable[[str], None]:
-    """Return a function that shows progress, without repeating a line."""
-    last = ""
-
-    def tell(line: str) -> None:
-        nonlocal last
-        if line != last:
-            last = line
-            complain(f"{pack}: {line}")
-
-    return tell
 
 
 def add_arguments_lock(parser: ArgumentParser) -> None:
@@ -140,67 +133,59 @@ def add_arguments_lock(parser: ArgumentParser) -> None:
 
 def main_lock(options: Namespace) -> int:
     loaded = load(options, tolerant=True)
-    _, extensions = read_definitions(loaded)
-    if options.pack is None:
-        if options.upgrade:
-            complain("onetool: --upgrade needs the name of a PACK")
-            return USAGE
-        if options.json:
-            say_json(
-                [_describe_installer(pack, installer_of(loaded, each)) for pack, each in sorted(extensions.items())]
-            )
-            return OK
-        for pack, extension in sorted(extensions.items()):
-            say(f"{pack}: {_describe_lock(installer_of(loaded, extension))}")
-        if not extensions:
-            say("No extension has dependencies.")
-        return OK
-    if options.pack not in extensions:
-        names = ", ".join(sorted(extensions)) or "none"
-        complain(f"onetool: there is no extension {options.pack!r} with dependencies. Extensions: {names}")
-        return USAGE
-    return anyio.run(_lock, options.pack, installer_of(loaded, extensions[options.pack]), options.upgrade)
+    installers = find_installers(loaded, read_definitions(loaded)[1])
+    if options.pack is not None:
+        if options.pack in installers:
+            return anyio.run(_lock, options.pack, installers[options.pack], options.upgrade)
+        names = ", ".join(installers) or "none"
+        return fail(f"onetool: there is no extension {options.pack!r} with dependencies. Extensions: {names}", USAGE)
+    if options.upgrade:
+        return fail("onetool: --upgrade needs the name of a PACK", USAGE)
+    return _list_locks(installers, as_json=options.json)
 
 
-def installer_of(loaded: LoadedConfig, extension: Extension) -> Installer:
-    assert extension.header is not None
-    return Installer(extension.source, extension.header, worker_host(loaded, os.environ), lambda _: None)
+def _list_locks(installers: Mapping[str, Installer], *, as_json: bool) -> int:
+    described = []
+    for pack, installer in installers.items():
+        lock, versions, error = installer.lock, {}, ""
+        try:
+            versions = installer.versions()
+        except PreparationError as damaged:
+            error = str(damaged)
+        locked = lock.kind != "none" and lock.content() is not None
+        described.append({"pack": pack, "locked": locked, "file": str(lock.file), "versions": versions, "error": error})
+        if not as_json:
+            listed = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
+            text = f"{listed or 'nothing to install'} ({lock.file})"
+            if lock.kind == "none":
+                text = "not locked: a package comes from a local folder"
+            elif not locked:
+                text = "not locked yet; the first call locks it"
+            say(f"{pack}: {error or text}")
+    if as_json:
+        say_json(described)
+    elif not installers:
+        say("No extension has dependencies.")
+    return OK
 
 
-def _describe_lock(installer: Installer) -> str:
-    """Return the locked versions of an extension's dependencies, in one line."""
-    lock = installer.lock
-    try:
-        versions = installer.versions()
-    except PreparationError as error:
-        return str(error)
-    if lock.kind == "none":
-        return "not locked: a package comes from a local folder"
-    if lock.content() is None:
-        return "not locked yet; the first call locks it"
-    listed = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
-    return f"{listed or 'nothing to install'} ({lock.file})"
-
-
-def _describe_installer(pack: str, installer: Installer) -> dict[str, object]:
-    try:
-        versions, error = installer.versions(), ""
-    except PreparationError as damaged:
-        versions, error = {}, str(damaged)
-    locked = installer.lock.kind != "none" and installer.lock.content() is not None
-    return {"pack": pack, "locked": locked, "file": str(installer.lock.file), "versions": versions, "error": error}
+def find_installers(loaded: LoadedConfig, extensions: Mapping[str, Extension]) -> dict[str, Installer]:
+    """Return the installers of the extensions that have dependencies, by their packs."""
+    host, found = worker_host(loaded, os.environ), {}
+    for pack, each in sorted(extensions.items()):
+        if each.header is not None and each.header.dependencies:
+            found[pack] = Installer(each.source, each.header, host, lambda _: None)
+    return found
 
 
 async def _lock(pack: str, installer: Installer, upgrade: bool) -> int:  # noqa: FBT001 - anyio.run passes no names
     if installer.lock.kind != "kept":
         why = "has its own lock file" if installer.lock.kind == "shipped" else "uses a package from a local folder"
-        complain(f"onetool: {pack} {why}; `uv lock --script {installer.lock.script}` changes it")
-        return FAILED
+        return fail(f"onetool: {pack} {why}; `uv lock --script {installer.lock.script}` changes it")
     try:
         changes = await installer.resolve(upgrade=upgrade)
     except PreparationError as error:
-        complain(f"onetool: {pack}: {error}")
-        return FAILED
+        return fail(f"onetool: {pack}: {error}")
     for change in changes:
         say(change)
     say(f"Locked {pack} ({installer.lock.file})." if changes else f"Nothing has changed ({installer.lock.file}).")

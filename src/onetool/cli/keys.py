@@ -7,8 +7,8 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from contextlib import closing
 from datetime import UTC, datetime
 
-from onetool.cli import FAILED, OK
-from onetool.cli.printing import add_json_argument, complain, say, say_json, say_table
+from onetool.cli import OK
+from onetool.cli.printing import add_json_argument, complain, fail, say, say_json, say_table
 from onetool.cli.start import load
 from ot.config.paths import state_folder
 from ot.store.api_keys import ApiKey, ApiKeys, new_key
@@ -44,8 +44,7 @@ def main(options: Namespace) -> int:
                     return _revoke(keys, options.key)
             return _list(keys, as_json=options.json)
     except OSError as error:
-        complain(f"onetool keys: {error.filename or 'the store'}: {error.strerror}")
-        return FAILED
+        return fail(f"onetool keys: {error.filename or 'the store'}: {error.strerror}")
 
 
 def _make(keys: ApiKeys, options: Namespace, *, in_force: bool) -> int:
@@ -86,8 +85,7 @@ def _revoke(keys: ApiKeys, wanted: str) -> int:
         keys.remove(key.id)
         say(f"Key {key.id} for {key.name} is revoked.")
     if not chosen:
-        complain(f"There is no key with the id or name {wanted!r}; `onetool keys list` shows all keys.")
-        return FAILED
+        return fail(f"There is no key with the id or name {wanted!r}; `onetool keys list` shows all keys.")
     return OK
 
 

@@ -14,7 +14,7 @@ import ot_voice as voice
 from onetool.chat.display import PlainDisplay
 from onetool.cli import FAILED, OK
 from onetool.cli.chat import choose
-from onetool.cli.printing import complain, say
+from onetool.cli.printing import complain, fail, say
 from onetool.cli.start import load
 from onetool.console.caller import make_caller
 from onetool.console.clean_text import clean, show_seconds
@@ -56,8 +56,7 @@ def main(options: Namespace) -> int:
             source = voice.MicrophoneSource(settings.microphone)
         return anyio.run(_listen, options, loaded, settings, source, launch(loaded))
     except (ModelError, VoiceError) as error:
-        complain(f"onetool listen: {word_error(error)}")
-        return FAILED
+        return fail(f"onetool listen: {word_error(error)}")
 
 
 def _choose_player(options: Namespace, settings: VoiceSettings) -> voice.Player | None:
@@ -116,8 +115,6 @@ async def _listen(
 
 
 class _Display:
-    """Shows what was heard, the calls and the answer in order."""
-
     def __init__(self) -> None:
         self._answers = PlainDisplay()
         self.heard = False  # speech, understood or not

@@ -11,8 +11,8 @@ from itertools import chain
 
 from mcp_core.line_log import older_log
 from mcp_core.visible_text import visible, visible_line
-from onetool.cli import FAILED, OK
-from onetool.cli.printing import Style, add_json_argument, complain, paint, say, say_json
+from onetool.cli import OK
+from onetool.cli.printing import Style, add_json_argument, complain, fail, paint, say, say_json
 from onetool.cli.start import load
 from onetool.console.clean_text import escape
 from onetool.log_entries import LogEntry, LogFile, choose, read_entries
@@ -48,8 +48,7 @@ def main(options: Namespace) -> int:
         say_json([asdict(entry) for entry in found])
     _show([] if options.json else found)
     if not found and options.incident:
-        complain(f"onetool: there is no incident {visible(options.incident)} in {file}")
-        return FAILED
+        return fail(f"onetool: there is no incident {visible(options.incident)} in {file}")
     if not found:
         complain(f"{file} has no entries.")
     return OK

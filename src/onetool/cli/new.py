@@ -10,7 +10,7 @@ from mcp_core.visible_text import visible
 from onetool.cli import OK, USAGE
 from onetool.cli.connect import tell_written
 from onetool.cli.definitions import read_registry
-from onetool.cli.printing import complain, say_visibly
+from onetool.cli.printing import fail, say_visibly
 from onetool.cli.start import load
 from onetool.console.clean_text import count_of
 from onetool.openapi.description import DescriptionError, read_description
@@ -43,8 +43,7 @@ def main(options: Namespace) -> int:
         name, made = _choose(options)
         written = _write(loaded, name, made)
     except (DescriptionError, NewExtensionError) as error:
-        complain(visible(f"onetool: {error if isinstance(error, DescriptionError) else word_error(error)}"))
-        return USAGE
+        return fail(visible(f"onetool: {error if isinstance(error, DescriptionError) else word_error(error)}"), USAGE)
     if trust is not None:
         trust.accept(written)
     for file in written:

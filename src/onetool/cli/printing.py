@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
 from mcp_core.visible_text import visible, visible_line
+from onetool.cli import FAILED
 from onetool.console.clean_text import clean, escape, one_line, write_encodable
 from ot.errors import ConfigError
 
@@ -57,8 +58,13 @@ def complain(text: str) -> None:
     write_encodable(f"{clean(text)}\n", sys.stderr)
 
 
+def fail(text: str, status: int = FAILED) -> int:
+    """Complain, and return an exit status."""
+    complain(text)
+    return status
+
+
 def say_table(rows: Iterable[Sequence[str]], most: Sequence[int], headings: Sequence[str] = ()) -> None:
-    """Write rows in columns, below headings if there are any."""
     lines = word_table([headings, *rows] if headings else rows, most)
     for number, line in enumerate(lines):
         say(paint(line, "bold") if headings and not number else line)

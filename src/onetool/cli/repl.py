@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from argparse import Namespace
 
-from onetool.cli import FAILED, OK, USAGE
-from onetool.cli.printing import at_terminal, complain, say
+from onetool.cli import OK, USAGE
+from onetool.cli.printing import at_terminal, fail, say
 from onetool.cli.start import load
 from onetool.repl.session import open_session
 from ot.app import launch
@@ -19,16 +19,14 @@ EPILOG = "Tab completes packs, tools and arguments. Ctrl-C stops running code, C
 
 def main(options: Namespace) -> int:
     if not at_terminal():
-        complain("onetool repl: this is not a terminal; use onetool run - to run code from stdin")
-        return USAGE
+        return fail("onetool repl: this is not a terminal; use onetool run - to run code from stdin", USAGE)
     loaded = load(options, tolerant=True)
     if loaded.config.log.file is None:
         logging.disable(logging.ERROR)  # errors are shown in the answer
     try:
         from onetool.repl.console import converse  # loads prompt_toolkit, an extra
     except ImportError:
-        complain(f"onetool repl: {word_error(MissingExtraError('the prompt', 'repl'))}")
-        return FAILED
+        return fail(f"onetool repl: {word_error(MissingExtraError('the prompt', 'repl'))}")
     with open_session(loaded, launched=launch(loaded)) as session:
         converse(session, state_folder(loaded.home), say)
     return OK

@@ -11,7 +11,7 @@ import anyio
 import anyio.to_thread
 
 from onetool.cli import FAILED, OK
-from onetool.cli.printing import complain, say, say_visibly
+from onetool.cli.printing import fail, say, say_visibly
 from onetool.cli.start import load
 from onetool.console.clean_text import count_of
 from ot.app import launch, open_app
@@ -48,8 +48,7 @@ async def _replay(loaded: LoadedConfig, run: str, launched: ZygoteProcess) -> in
         try:
             recorded = await anyio.to_thread.run_sync(journal.find, LOCAL, run)
         except CallError as error:
-            complain(f"onetool: {word_error(error)}")
-            return FAILED
+            return fail(f"onetool: {word_error(error)}")
         replayed = await play(app.runner, journal, recorded)
     lines = list(word_differences(replayed))
     say_visibly(*lines)

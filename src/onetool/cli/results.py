@@ -1,24 +1,105 @@
-"""`onetool results`: list the stored results, or show a page of one, as `ot.result` does for a model."""
+"""`onetool runs` and `onetool results`: the runs in the journal and the stored results, all of them or one."""
 
 from __future__ import annotations
 
+import json
 import time
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 import anyio
 
 from mcp_core.json_types import JsonObject, list_of
-from onetool.cli import OK
-from onetool.cli.printing import add_json_argument, complain, say, say_json, say_table, say_visibly
+from onetool.cli import OK, USAGE
+from onetool.cli.printing import add_json_argument, complain, fail, say, say_json, say_table, say_visibly
 from onetool.cli.start import load
 from ot.clients.person import LOCAL
 from ot.config.loader import LoadedConfig
 from ot.isolate import IsolateHost
+from ot.journal.journal import open_journal, word_arguments
+from ot.journal.recorded import CallOutcome, RecordedCall, RecordedRun, describe_run
 from ot.parts.stores import build_result_reader, build_results, open_own_store
 from ot.results.page import Query
 from ot.stats.wording import duration, precise, size
 from ot.store.owner import Owner
+
+EPILOG_RUNS = "The newest run comes last. A run in progress has no outcome yet."
+
+_RUN_HEADINGS = ("run", "began", "took", "outcome", "client", "command")
+_RUN_WIDTHS = (20, 19, 9, 24, 24, 100)  # characters at most
+_LONGEST = 200  # characters of a call or value
+
+
+def add_arguments_runs(parser: ArgumentParser) -> None:
+    parser.add_argument("what", nargs="*", metavar="show ID", help="show one run: its code, calls and answer")
+    parser.add_argument("--limit", type=int, default=20, metavar="N", help="list the last N runs (default: 20)")
+    add_json_argument(parser)
+
+
+def main_runs(options: Namespace) -> int:
+    if options.what and (len(options.what) != 2 or options.what[0] != "show"):
+        return fail("onetool runs: write `onetool runs`, or `onetool runs show ID`", USAGE)
+    loaded = load(options, tolerant=True)
+    with open_own_store(loaded) as store:
+        journal = open_journal(loaded, store)
+        if options.what:
+            _show_run(journal.find(LOCAL, options.what[1], ended=False), as_json=options.json)
+            return OK
+        runs = journal.recent(LOCAL)[-max(options.limit, 1) :]
+    if options.json:
+        say_json([describe_run(run) for run in runs])
+    elif not runs:
+        say("The journal has no runs of this project.")
+    else:
+        say_table(map(_row_of, runs), _RUN_WIDTHS, _RUN_HEADINGS)
+    return OK
+
+
+def _row_of(run: RecordedRun) -> tuple[str, ...]:
+    began, took = str(describe_run(run)["began"]), duration(run.seconds * 1000) if run.outcome else ""
+    return run.id, began, took, run.error or run.outcome, run.client, " ".join(run.command.split())
+
+
+def _show_run(run: RecordedRun, *, as_json: bool) -> None:
+    if as_json:
+        calls = [{**asdict(call), "number": str(call.number)} for call in run.calls]
+        more = {"command": run.command, "whole": run.whole, "calls": calls, "answer": run.answer}
+        say_json({**describe_run(run), **more})
+    else:
+        say_visibly(*_word_run(run))
+
+
+def _word_run(run: RecordedRun) -> Iterator[str]:
+    facts = describe_run(run)
+    origin = f", resumed from {run.resumed}" if run.resumed else ""
+    yield f"Run {run.id} of {facts['began']}{origin}:"
+    yield ""
+    yield from (f"    {line}" for line in run.command.splitlines())
+    yield ""
+    yield from map(_word_call, run.calls)
+    if not run.whole:
+        yield "(some of its calls could not be recorded)"
+    took = f" after {duration(run.seconds * 1000)}" if run.outcome else ""
+    yield (f"Ended{took}: {run.error or run.outcome}" if run.outcome else "It is still running, or was killed.")
+    yield from (f"    {line}" for line in run.answer.splitlines())
+
+
+def _word_call(call: RecordedCall) -> str:
+    made = "reused  " if call.reused else "        "
+    given = word_arguments(call.arguments) if call.arguments_at is None else "…"
+    match call.outcome:
+        case CallOutcome.VALUE if call.value_at is not None:
+            how = f"-> {call.value_at[2]:,} bytes"
+        case CallOutcome.VALUE:
+            how = f"-> {json.dumps(call.value, ensure_ascii=False) if call.has_value else '(not kept)'}"
+        case CallOutcome.ERROR:
+            how = f"failed: {call.error}"
+        case CallOutcome.UNKNOWN:
+            how = "outcome unknown"
+    return f"{made}{call.tool}({given}) {how}"[:_LONGEST]
+
 
 EPILOG = (
     "The newest result comes last. Results of all projects are listed; `kept as` is the name that ot.keep gave it in "

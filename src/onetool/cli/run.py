@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 
 from onetool.cli import FAILED, OK, USAGE, importing
-from onetool.cli.printing import complain, print_answer
+from onetool.cli.printing import fail, print_answer
 from onetool.cli.start import load
 from ot.kernel.zygote_process import end_zygote, launch_zygote
 
@@ -24,8 +24,7 @@ def main(options: Namespace) -> int:
     try:
         command = sys.stdin.buffer.read().decode() if options.code == "-" else options.code
     except UnicodeDecodeError as error:
-        complain(f"onetool run: the code on stdin is not UTF-8: {error}")
-        return USAGE
+        return fail(f"onetool run: the code on stdin is not UTF-8: {error}", USAGE)
     launched = launch_zygote(loaded.config.execution, warm=1)
     try:
         with importing():  # start-up path: the kernel starts in its own process while this one loads the engine

@@ -1,14 +1,15 @@
-"""`onetool servers` and `onetool workers`: as this person's running servers report them, or as they are known here."""
+"""`onetool servers`, `workers` and `reload`: what this person's running servers report, or do."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 from mcp_core.json_types import Json, mapping_of
-from mcp_core.visible_text import visible
-from onetool.cli import OK
+from mcp_core.visible_text import visible, visible_line
+from onetool.cli import FAILED, OK
 from onetool.cli.definitions import read_registry
 from onetool.cli.printing import Style, add_json_argument, paint, say, say_json, say_visibly
 from onetool.cli.start import load
@@ -132,6 +133,30 @@ def _cells(item: Row, word: Word) -> Cells:
 
 
 def _text_of(row: Row, key: str) -> str:
-    """Return a value as text; empty if there is none."""
     value = row.get(key)
     return "" if value is None else str(value)
+
+
+EPILOG_RELOAD = (
+    "Reloads all your running servers, whichever client started them. Runs and calls in progress continue. Exit "
+    "status: 0, even if no server is running; 1 if one did not reload."
+)
+
+
+def main_reload(options: Namespace) -> int:
+    described = []
+    for reply in ask_running(Path.home(), "reload"):
+        answer = reply.answer if isinstance(reply.answer, dict) else {"reloaded": False, "text": reply.error}
+        reloaded, text = bool(answer["reloaded"]), str(answer["text"])
+        facts = {key: value for key, value in asdict(reply).items() if key != "answer"}
+        described.append({**facts, "reloaded": reloaded, "text": text})
+        if not options.json:
+            first, *rest = text.splitlines()
+            say(f"{visible(str(reply))}: {paint(visible(first), 'green' if reloaded else 'red')}")
+            for line in rest:
+                say(f"    {visible_line(line)}")
+    if options.json:
+        say_json(described)
+    elif not described:
+        say("None of your servers is running; the next one reads the configuration when it starts.")
+    return OK if all(each["reloaded"] for each in described) else FAILED

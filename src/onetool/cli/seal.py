@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from onetool.cli import FAILED, OK
-from onetool.cli.printing import complain, say
+from onetool.cli.printing import complain, fail, say
 from onetool.cli.start import load
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
@@ -68,8 +68,7 @@ def _seal_again(loaded: LoadedConfig, sealer: Sealer) -> int:
             people = state_folder(loaded.home) / PEOPLE_FOLDER
             found = backend.pick(lambda: reseal_files(people, sealer), lambda link: _reseal_rows(link, sealer))
     except OSError as error:
-        complain(f"onetool seal: {error.strerror or error}")
-        return FAILED
+        return fail(f"onetool seal: {error.strerror or error}")
     say(f"{found.anew} encrypted again with {sealer.ids[0]}; {found.already} already were.")
     for reason in sorted(set(found.failed)):
         complain(f"onetool seal: {found.failed.count(reason)} could not be decrypted: {reason}")

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from onetool.cli import OK, USAGE
-from onetool.cli.printing import add_json_argument, complain
+from onetool.cli.printing import add_json_argument, complain, fail
 from onetool.cli.served import enter_folder, load_served, serve_stdio
 from onetool.http.listening import bind_address, listen_privately
 from onetool.http.token import TOKEN_FILE, read_token
@@ -36,16 +36,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def main(options: Namespace) -> int:
     if options.no_token and options.http is None:
-        complain("onetool serve: --no-token needs --http")
-        return USAGE
+        return fail("onetool serve: --no-token needs --http", USAGE)
     enter_folder(options)
     if options.check:
-        from onetool.cli.serve_check import check
+        from onetool.cli.doctor import check
 
         return check(options)
     if options.json:
-        complain("onetool serve: --json needs --check")
-        return USAGE
+        return fail("onetool serve: --json needs --check", USAGE)
     loaded = load_served(options)
     if options.http is not None:
         return _serve_address(loaded, options)
@@ -60,8 +58,7 @@ def _serve_address(loaded: LoadedConfig, options: Namespace) -> int:
     try:
         listener = bind_address(options.http, beyond=auth.in_force)
     except (ValueError, OSError) as error:
-        complain(f"onetool serve: cannot listen at {options.http}: {error}")
-        return USAGE
+        return fail(f"onetool serve: cannot listen at {options.http}: {error}", USAGE)
     if auth.in_force:
         return _serve_http(loaded, listener, _word_people(auth))
     if options.no_token:
@@ -82,8 +79,7 @@ def _serve_socket(loaded: LoadedConfig, path: Path) -> int:
         try:
             listener = stack.enter_context(listen_privately(path))
         except (ValueError, OSError) as error:
-            complain(f"onetool serve: cannot listen at {path}: {error}")
-            return USAGE
+            return fail(f"onetool serve: cannot listen at {path}: {error}", USAGE)
         auth = loaded.config.auth
         guard = f"this user only, {_word_people(auth)}" if auth.in_force else "this user only"
         return _serve_http(loaded, listener, guard)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_core.standard_streams import claim_standard_streams
 from onetool.cli import OK, USAGE
-from onetool.cli.printing import complain
+from onetool.cli.printing import complain, fail
 from onetool.cli.start import load
 from onetool.front.definition import own_definition
 from ot.clients.front import KnownClients
@@ -85,12 +85,10 @@ async def open_engine(
 
 
 def serve_stdio(loaded: LoadedConfig) -> int:
-    """Serve the client on stdin until it leaves."""
     try:
         source, sink = claim_standard_streams()
     except OSError:
-        complain("onetool serve: stdin and stdout must be open; they carry the protocol")
-        return USAGE
+        return fail("onetool serve: stdin and stdout must be open; they carry the protocol", USAGE)
     if os.isatty(source):
         complain("onetool serve: waiting for an MCP client on stdin; Ctrl-D ends it")
     # Kernels warm up in their own process while this one imports the rest.

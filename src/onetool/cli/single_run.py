@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from onetool.cli.printing import progress_for_person
-from onetool.console.caller import make_caller
-from onetool.console.choosing import ask_at_terminal
+from onetool.console.caller import ask_at_terminal, make_caller
 from ot.app import open_app
 from ot.clients.caller import Notes
 from ot.config.loader import LoadedConfig
@@ -13,7 +12,6 @@ from ot.run.answer import Answer
 
 
 async def run_once(command: str, loaded: LoadedConfig, launched: ZygoteProcess) -> tuple[Answer, Notes]:
-    """Open an engine, run a command, and close the engine."""
     notes = Notes(apart=True)
     async with open_app(loaded, launched=launched, connect_ahead=False) as app:
         caller = make_caller(ask=ask_at_terminal(), progress=progress_for_person(), notes=notes)

@@ -16,7 +16,7 @@ from mcp_core.visible_text import visible, visible_line
 from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.connect import tell_written
 from onetool.cli.definitions import read_registry, read_skills
-from onetool.cli.printing import add_json_argument, complain, say, say_json, say_visibly
+from onetool.cli.printing import add_json_argument, complain, fail, say, say_json, say_visibly
 from onetool.cli.replay import without_statistics, word_differences
 from onetool.cli.start import load
 from onetool.console.clean_text import count_of
@@ -220,8 +220,7 @@ def _show(loader: SkillLoader, name: str, *, as_json: bool) -> int:
     skill = known.get(name.removeprefix("skills."))
     if skill is None:
         names = ", ".join(nearest(name, known)) or "none"
-        complain(f"There is no skill {name!r}. Skills: {names}")
-        return FAILED
+        return fail(f"There is no skill {name!r}. Skills: {names}")
     if as_json:
         say_json({**_describe(skill), "code": skill.text})
     else:

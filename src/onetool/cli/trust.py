@@ -16,7 +16,7 @@ from pathlib import Path
 from mcp_core.json_types import list_of, mapping_of
 from mcp_core.visible_text import visible
 from onetool.cli import FAILED, OK, USAGE
-from onetool.cli.printing import add_json_argument, at_terminal, complain, confirm, say_json, say_visibly
+from onetool.cli.printing import add_json_argument, at_terminal, complain, confirm, fail, say_json, say_visibly
 from onetool.console.clean_text import count_of
 from ot.config.documents import parse_document
 from ot.config.keys import INCLUDE
@@ -181,15 +181,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 def main(options: Namespace) -> int:
     store = TrustStore(state_folder(Path.home()))
     if options.json and not options.listing:
-        complain("onetool trust: --json needs --list")
-        return USAGE
+        return fail("onetool trust: --json needs --list", USAGE)
     if options.listing:
         return _list(store, as_json=options.json)
     if options.revoke is not None:
         return _revoke(store, options.revoke.absolute())
     if options.follow and not at_terminal():
-        complain("onetool trust: --follow needs a terminal that shows what it accepts")
-        return USAGE
+        return fail("onetool trust: --follow needs a terminal that shows what it accepts", USAGE)
     trust = _find(options.folder or Path())
     if not _trust(trust, yes=options.yes):
         return FAILED
@@ -266,7 +264,6 @@ def _revoke(store: TrustStore, folder: Path) -> int:
     except ConfigError:
         project = folder  # of another user by now, or gone
     if not any(store.revoke(each) for each in dict.fromkeys((folder, project))):
-        complain(f"onetool: {folder} was not trusted")
-        return FAILED
+        return fail(f"onetool: {folder} was not trusted")
     say_visibly(f"no longer trusted: {folder}")
     return OK

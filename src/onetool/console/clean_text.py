@@ -39,7 +39,6 @@ def one_line(text: str, width: int) -> str:
 
 
 def show_call(name: str, arguments: Mapping[str, Json], width: int) -> str:
-    """Return a call as one line of code."""
     shown = ", ".join(f"{key}={json.dumps(value, ensure_ascii=False, default=str)}" for key, value in arguments.items())
     return one_line(f"{name}({shown})", width)
 
@@ -50,5 +49,4 @@ def count_of(number: int, noun: str) -> str:
 
 
 def show_seconds(seconds: float) -> str:
-    """Return a duration in a unit that fits."""
     return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"

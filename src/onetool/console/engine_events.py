@@ -73,7 +73,6 @@ class EngineEvents(Generic[E]):
         future.result()
 
     async def ask(self, text: str, choices: Sequence[Choice]) -> Choice | None:
-        """Ask the person, from the engine's thread."""
         async with self._one_at_a_time:
             loop = asyncio.get_running_loop()
             future: asyncio.Future[Choice | None] = loop.create_future()

@@ -23,7 +23,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.shortcuts import CompleteStyle
 
 from mcp_core.private_files import make_private
-from onetool.console.choosing import read_choice, word_choices
+from onetool.console.caller import read_choice, word_choices
 from onetool.console.engine_events import ExitRequested
 from ot.clients.caller import Choice
 
@@ -145,7 +145,6 @@ class _FileHistory(History):
         return reversed(entries)
 
     def store_string(self, string: str) -> None:
-        """Append what was typed."""
         with suppress(OSError):
             make_private(self._file.parent)
             descriptor = os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

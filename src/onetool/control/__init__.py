@@ -19,5 +19,4 @@ LONGEST_REQUEST = 64  # bytes: a request is one word
 
 
 def running_folder(home: Path) -> Path:
-    """Return the folder that has a socket for each running server of a person."""
     return state_folder(home) / "running"

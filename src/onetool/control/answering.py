@@ -52,13 +52,10 @@ class ControlTarget:
 
 
 def control_one(app: App) -> ControlTarget:
-    """Let commands reach the engine of the one person who is served."""
     return ControlTarget(lambda: [("", app)], app.reload.reload)
 
 
 def control_all(apps: Apps) -> ControlTarget:
-    """Let the administrator's commands reach the engines of all people."""
-
     async def reload() -> str:
         await apps.reload()
         return "\n".join([RELOADED, *word_mistakes(apps.config.mistakes)])

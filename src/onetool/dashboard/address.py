@@ -23,7 +23,6 @@ class Address:
 
     @property
     def origins(self) -> frozenset[str]:
-        """The origins that our own forms can have."""
         return frozenset({self.url, *(f"{urlsplit(self.url).scheme}://{host}" for host in self.hosts)})
 
     def cookie_name(self, use: str) -> str:

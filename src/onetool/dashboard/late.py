@@ -44,8 +44,6 @@ class LateDashboard:
         return f"{self._address.url}/login?ticket={ticket}"
 
     def before(self, apps: ServedApps) -> ASGIApp:
-        """Return the application that shows these engines."""
-
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
             door = self._door or await self._load(apps)
             await door(scope, receive, send)

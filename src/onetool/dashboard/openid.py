@@ -18,9 +18,8 @@ import jwt
 from mcp_core.json_types import Json, JsonObject
 from onetool.dashboard.address import Address
 from onetool.dashboard.logins import CALLBACK, LoginError
-from onetool.people.issuer_keys import ALGORITHMS, IssuerKeys, discover
 from onetool.people.person_of import RefusedError
-from onetool.people.tokens import read_person
+from onetool.people.tokens import ALGORITHMS, IssuerKeys, discover, read_person
 from ot.clients.person import Person
 from ot.config.team import AuthSettings, is_safe
 from ot.services.trusted_roots import trusted_roots

@@ -31,12 +31,10 @@ def look_at_configuration(
 
 
 def word_mistake(mistake: ConfigError) -> Finding:
-    """Report one mistake, which is fixed in its file."""
     return red("configuration", word_error(mistake), edit(mistake.file))
 
 
 def look_at_trust(loaded: LoadedConfig) -> Iterator[Finding]:
-    """Report which files of the project are trusted."""
     trust = project_trust(loaded.project, loaded.home)
     if trust is None or not trust.folder.exists():
         yield green("trust", f"{loaded.project} has no {FOLDER} that needs your trust")

@@ -54,7 +54,6 @@ def _put_on_path(folder: Path) -> str:
 
 
 def look_at_uv(environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Look for uv, which installs the libraries of extensions and packs."""
     uv = find_uv(environ)
     if uv is None:
         yield red("uv", "not found; the libraries of extensions and packs cannot be installed", _INSTALL_UV)
@@ -88,7 +87,6 @@ def _look_at_room(folder: Path, what: str) -> Finding:
 
 
 def look_at_caches(home: Path) -> Iterator[Finding]:
-    """Look for environments that have not been used for a long time."""
     state = state_folder(home)
     unused = find_unused(state)
     if unused:
@@ -99,7 +97,6 @@ def look_at_caches(home: Path) -> Iterator[Finding]:
 
 
 def look_at_clients(system: System) -> Iterator[Finding]:
-    """Check each client that seems to be installed."""
     states = [state for state in survey_connections(system) if state.installed or state.command]
     for state in states:
         yield _look_at(state)
@@ -121,7 +118,6 @@ def _look_at(state: ClientState) -> Finding:
 
 
 def look_at_running(home: Path) -> Iterator[Finding]:
-    """List the servers that are running now."""
     try:
         running = ask_running(home, "servers")
     except ConfigError as error:

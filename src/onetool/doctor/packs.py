@@ -88,7 +88,6 @@ def find_changed_servers(loaded: LoadedConfig) -> dict[str, Sequence[Difference]
 
 
 def find_missing_libraries(loaded: LoadedConfig, registry: ToolRegistry) -> list[str]:
-    """Return the packs whose libraries are not installed yet."""
     state = state_folder(loaded.home)
     needed = ((pack.name, pack.libraries) for pack in registry.packs())
     return [name for name, each in needed if each is not None and state_of(state, each) is LibraryState.MISSING]

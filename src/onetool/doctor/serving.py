@@ -56,7 +56,7 @@ def look_at_people(loaded: LoadedConfig) -> Iterator[Finding]:
     if auth.issuer is None:
         yield green("people", "only API keys are accepted (no auth.issuer): onetool keys new --for NAME")
     else:
-        from onetool.people.issuer_keys import fetch_keys  # noqa: PLC0415 - its library is part of an extra
+        from onetool.people.tokens import fetch_keys  # noqa: PLC0415 - its library is part of an extra
 
         try:
             keys = fetch_keys(auth.issuer)
@@ -106,7 +106,6 @@ def look_at_store(loaded: LoadedConfig) -> Iterator[Finding]:
 
 
 def look_at_sealing(loaded: LoadedConfig) -> Iterator[Finding]:
-    """Look for the keys that encrypt people's secrets."""
     config, state = loaded.config, state_folder(loaded.machine_home)
     if not config.auth.in_force and config.store == EMBEDDED_STORE:
         return

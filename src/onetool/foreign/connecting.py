@@ -150,7 +150,6 @@ def _find_place(client: str, system: System, project: Path | None) -> ClientFile
 
 
 def _own_entries(place: ClientFile, original: text_files.TextFile) -> dict[str, JsonObject]:
-    """Return the entries that start OneTool, under whatever name."""
     entries = mapping_of(text_files.follow(text_files.read_client_document(original), place.keys))
     return {name: entry for name, entry in entries.items() if isinstance(entry, dict) and is_onetool(entry)}
 

@@ -82,7 +82,6 @@ class Translator:
 
 
 def _escaped(text: str) -> str:
-    """Return text in which nothing is a reference."""
     return text.replace("${", "$${")
 
 

@@ -181,7 +181,6 @@ def _servers_in(file: Path) -> Servers:
 
 
 def changed_text(plan: Plan) -> tuple[TextFile, str]:
-    """Return the configuration file as it is, and as it would be."""
     original = read_text_file(plan.file)
     if not plan.servers:
         return original, original.text

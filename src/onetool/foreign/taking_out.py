@@ -37,8 +37,6 @@ RECORD_FILE = "taken_out.json"
 
 
 class TakenEntry(BaseModel, extra="forbid", frozen=True):
-    """One entry: its place in the file, and its value."""
-
     path: tuple[str, ...] = Field(min_length=1)
     value: dict[str, JsonValue]
 
@@ -61,8 +59,6 @@ _RECORDS = TypeAdapter(list[TakenOut])
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """One file of a client without some of its servers: planned, not written yet."""
-
     original: TextFile
     text: str
     taken: TakenOut

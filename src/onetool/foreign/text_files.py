@@ -125,14 +125,12 @@ def read_client_document(original: TextFile) -> JsonObject:
 
 
 def put_entry(original: TextFile, text: str, path: Sequence[str], entry: JsonObject) -> str:
-    """Return the text of a file with an entry at a path; raises ConfigError."""
     with _mistakes_named(original.file):
         put = put_table if _is_toml(original.file) else put_member
         return put(text, path, entry, newline=original.newline)
 
 
 def remove_entry(original: TextFile, text: str, path: Sequence[str]) -> str:
-    """Return the text of a file without the entry at a path; raises ConfigError."""
     with _mistakes_named(original.file):
         return (remove_table if _is_toml(original.file) else remove_member)(text, path)
 

@@ -21,7 +21,6 @@ class TomlEditError(ValueError):
 
 
 def read_toml(text: str) -> JsonObject:
-    """Read a document; raises TomlEditError."""
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:

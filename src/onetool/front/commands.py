@@ -24,7 +24,7 @@ from ot.store.unavailable import StoreUnavailableError
 from ot.telemetry.telemetry import is_traced
 
 if TYPE_CHECKING:  # the engine is loaded late, other replicas only with a database
-    from onetool.replicas.answers import AnswersElsewhere
+    from onetool.replicas.replicas import AnswersElsewhere
     from ot.app import App
     from ot.run.client_requests import Questions
 

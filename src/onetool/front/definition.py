@@ -46,7 +46,6 @@ def instruct(mistakes: Sequence[Mistake]) -> str:
 
 
 def server_info() -> JsonObject:
-    """Return the name and the version of this server."""
     return {"name": NAME, "version": VERSION}
 
 
@@ -62,7 +61,6 @@ def own_definition() -> str:
 
 
 def word_offer(app: App) -> str:
-    """Name the packs that there are, and the time limit."""
     settings = app.runner.settings
     limit = f"A run may take {settings.timeout:g} s"
     if settings.patience:

@@ -57,16 +57,13 @@ class _Late(Generic[Engine]):
         self._engine: Engine | None = None
 
     def want(self) -> None:
-        """Open it now, before anyone needs it."""
         self._wanted.set()
 
     @property
     def at_hand(self) -> Engine | None:
-        """The engine, if it is open."""
         return self._engine
 
     async def get(self) -> Engine:
-        """Return the engine as soon as it is open."""
         if self._engine is None:
             self.want()
             await self._ready.wait()
@@ -74,7 +71,6 @@ class _Late(Generic[Engine]):
         return self._engine
 
     async def why_not_ready(self) -> str:
-        """Say why requests would wait; an empty text if they would not."""
         return "" if self._ready.is_set() else "is being opened"
 
     async def live(self, open_engine: Callable[[], AbstractAsyncContextManager[Engine]]) -> None:
@@ -108,8 +104,6 @@ class LateApp(_Late["App"]):
 
 
 class LateApps(_Late["Apps"]):
-    """An engine for each of the people whom a server serves."""
-
     def __init__(self, mistakes: Sequence[Mistake] = ()) -> None:
         super().__init__(mistakes)
         self._clients: dict[str, KnownClients] = {}

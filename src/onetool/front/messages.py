@@ -71,7 +71,6 @@ class Request(NamedTuple):
 
     @property
     def capabilities(self) -> JsonObject:
-        """The capabilities of such a client."""
         found = self.meta.get(_CAPABILITIES) if self.sessionless else self.params.get("capabilities")
         return found if isinstance(found, dict) else {}
 
@@ -228,22 +227,18 @@ def envelope_of(revision: str) -> JsonObject:
 
 
 def write_result(identifier: RequestId, result: JsonObject) -> bytes:
-    """Return the line of an answer."""
     return write_message({"id": identifier, "result": result})
 
 
 def write_error(identifier: RequestId, code: int, message: str) -> bytes:
-    """Return the line of an error."""
     return write_message({"id": identifier, "error": {"code": code, "message": message}})
 
 
 def write_notification(method: str, params: JsonObject | None = None) -> bytes:
-    """Return the line of a notification."""
     return write_message({"method": method} | ({} if params is None else {"params": params}))
 
 
 def progress_params(token: RequestId, step: float, total: float | None, message: str | None) -> JsonObject:
-    """Return the parameters of a progress notification."""
     told: JsonObject = {"progressToken": token, "progress": step, "total": total, "message": message}
     return {name: value for name, value in told.items() if value is not None}
 

@@ -119,12 +119,10 @@ class PipeFront:
         self._sdk = sdk
 
     def take(self, line: bytes | LineTooLongError) -> None:
-        """Take a line of the client."""
         if isinstance(line, LineTooLongError) or self._telemetry.tracer is not None or not self._take(line):
             self._sdk.give(line)
 
     def end(self) -> None:
-        """Take note that the client has closed its side."""
         self._sdk.end()
         self.left.set()
 
@@ -165,7 +163,6 @@ class PipeFront:
         return self._answer_plainly(request, request.id)
 
     def _hear(self, request: Request, line: bytes) -> bool:
-        """Take a notification."""
         if request.method == CANCELLED:
             going = self._going.pop(str(request.params.get("requestId")), None)
             if going is not None:

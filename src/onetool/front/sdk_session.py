@@ -36,11 +36,9 @@ class SdkSession:
 
     @property
     def loaded(self) -> bool:
-        """True if it was needed."""
         return self._wanted.is_set()
 
     def give(self, line: bytes | LineTooLongError) -> None:
-        """Answer a line."""
         if self._reader is not None:
             self._reader.give(line)
         else:
@@ -48,7 +46,6 @@ class SdkSession:
             self._wanted.set()
 
     def end(self) -> None:
-        """Take note that the client has left."""
         self._ended = True
         if self._reader is not None:
             self._reader.end()

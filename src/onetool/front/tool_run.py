@@ -62,7 +62,6 @@ class LogLevels:
         self._levels: OrderedDict[int, tuple[object, int]] = OrderedDict()
 
     async def set_level(self, ctx: ServerRequestContext[State], params: SetLevelRequestParams) -> EmptyResult:
-        """Answer `logging/setLevel`."""
         client = ctx.session.client_params
         if client is None:  # without a session there is nobody to remember: people would set each other's level
             return EmptyResult()
@@ -73,7 +72,6 @@ class LogLevels:
         return EmptyResult()
 
     def wants(self, session: ServerSession, level: str) -> bool:
-        """True if this client wants to hear of something of this level."""
         asked = self._levels.get(id(session.client_params))
         return asked is not None and level in LEVELS and LEVELS.index(level) >= asked[1]
 
@@ -85,8 +83,6 @@ class RunArguments(ToolArguments):
 
 
 class ServerState:
-    """The parts that the server hands to its tools."""
-
     def __init__(self, commands: Commands, log_levels: LogLevels) -> None:
         self.commands = commands
         self.log_levels = log_levels

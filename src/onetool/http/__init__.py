@@ -11,6 +11,6 @@
 - `OnceASecond` passes one log line of each kind per second for what strangers can cause.
 - A socket in the file system (`listening`) is bound, given its mode and listened to while its folder is locked, so
   that two servers cannot both find it abandoned.
-- `sessions` live in one replica, whose name stands before their id (`SessionNames`).
+- Sessions (`gates`) live in one replica, whose name stands before their id (`SessionNames`).
 - `server.build_routes` is the one place for other routes, each with its own rule of who may come.
 """

@@ -85,8 +85,6 @@ class GatheringTransport(asyncio.Transport):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The connections and requests that clients may have."""
-
     connections: int  # of clients whose request was let in
     unauthenticated: int  # of all others, beside those
     request_timeout: float  # seconds
@@ -124,7 +122,6 @@ class Places:
         self._clients: dict[HttpConnection, None] = {}  # the longest without a request first
 
     def enter(self, connection: HttpConnection) -> None:
-        """Give a stranger a place."""
         self._strangers[connection] = None
         if len(self._strangers) > self.bounds.unauthenticated:
             self._close(next(iter(self._strangers)))

@@ -129,7 +129,6 @@ def bind_address(address: str, *, beyond: bool = False) -> socket.socket:
 
 
 def is_loopback(host: str) -> bool:
-    """True for a number of this machine itself."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -37,9 +37,8 @@ from onetool.http.connections import (
     bounds_within,
     count_open_files_allowed,
 )
-from onetool.http.gates import DrainGate
+from onetool.http.gates import DrainGate, LimitedSessions, SessionNames
 from onetool.http.sessionless import PlainRequests, SessionlessRequests
-from onetool.http.sessions import LimitedSessions, SessionNames
 from onetool.http.token import accepts
 from onetool.http.watch import Check, watch_routes
 from onetool.people.gate import PeopleGate, ShareGate, metadata_routes

@@ -258,14 +258,12 @@ class _Answer:
             await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
     async def refuse(self, error: Exception) -> None:
-        """Answer with what the SDK has for an error."""
         data = modern_error_data(error)
         status = ERROR_CODE_HTTP_STATUS.get(data.code, _OK)
         told = data.model_dump(mode="json", by_alias=True, exclude_none=True)
         await self.finish({"jsonrpc": "2.0", "id": self.request_id, "error": told}, status)
 
     def end(self) -> None:
-        """Tell nothing any more."""
         self._silence.cancel()
         if self._pinging is not None:
             self._pinging.cancel()

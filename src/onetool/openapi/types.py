@@ -49,7 +49,6 @@ def parameter_name(text: str, *, otherwise: str = "value") -> str:
 
 
 def class_name(text: str) -> str:
-    """Return the name of a class, each word with a capital."""
     name = "".join(word[0].upper() + word[1:] for word in _words(text))[:_LONGEST_NAME] or "Object"
     name = f"Object{name}" if name[0].isdigit() else name
     return f"{name}_" if name in _PYTHON | _BUILTINS | OF_THE_FILE else name
@@ -159,7 +158,6 @@ class Types:
         return _SIMPLE.get(kind, ANY) if isinstance(kind, str) else ANY
 
     def _is_record(self, schema: Schema) -> bool:
-        """True for an object whose keys are known, and can be written in a class."""
         properties, _ = self._properties(schema)
         closed = schema.get("type") in (None, "object") and not schema.get("additionalProperties")
         return closed and bool(properties) and all(map(is_field, properties))

@@ -108,8 +108,7 @@ def build_people(loaded: LoadedConfig, backend: Backend) -> People | None:
     try:
         import cryptography  # noqa: F401, PLC0415 - only with an issuer, and PyJWT does without it until a key comes
 
-        from onetool.people.issuer_keys import IssuerKeys  # noqa: PLC0415 - likewise
-        from onetool.people.tokens import TokenVerifier  # noqa: PLC0415 - likewise
+        from onetool.people.tokens import IssuerKeys, TokenVerifier  # noqa: PLC0415 - likewise
     except ImportError as error:
         raise MissingExtraError("auth.issuer", "team") from error
     tokens = TokenVerifier(

@@ -8,8 +8,8 @@ Kernels are local: a run stays in the replica that began it, and whatever concer
 - Messages are rows, and NOTIFY tells the receiver to fetch them. A `ReplicaChannel` (`channels`) is a pair of such
   streams.
 - The state that a client without a session sends back names replica, run and a word that works once. It is sealed for
-  this person and this command (`replicas`); `answers` brings the answer to the replica whose run waits. If that
-  one has gone, the client is told which run to resume.
+  this person and this command; `AnswersElsewhere` brings the answer to the replica whose run waits. If that one has
+  gone, the client is told which run to resume.
 - Detached runs are rows before their client hears of them; `ot.wait` and `ot.stop` reach them anywhere.
 - What a client without a session has read and agreed to is in the store too: recalled when a run begins, where there
   are such rules, and saved before anything is answered.

@@ -49,8 +49,6 @@ class ReplicaGoneError(Exception):
 
 
 class ReplicaChannel:
-    """One talk, seen from either end."""
-
     def __init__(self, post: ReplicaMail, peer: str, name: str) -> None:
         self.peer = peer
         self.name = name
@@ -89,7 +87,6 @@ class ReplicaChannel:
         self._news.set()
 
     def lose(self) -> None:
-        """Take note that the other end is not there any more."""
         self._gone = True
         self.scope.cancel()
         self._news.set()
@@ -130,7 +127,6 @@ class ReplicaChannels:
                     await self._end(talk)
 
     async def listen(self) -> None:
-        """Take what other replicas send, for ever."""
         async with aclosing(self._post.receive()) as messages:
             async for message in messages:
                 self._take(json.loads(message))
@@ -183,7 +179,6 @@ class ReplicaChannels:
 async def open_talks(
     post: ReplicaMail, serve: Mapping[str, Serve], *, looking: float = LOOKING
 ) -> AsyncIterator[ReplicaChannels]:
-    """Open channels to other replicas for as long as this is open."""
     async with open_background_tasks() as tasks:
         talks = ReplicaChannels(post, serve, tasks, looking=looking)
         tasks.start_soon(talks.listen)
@@ -206,7 +201,6 @@ def progress_to(talk: ReplicaChannel, *, interval: float = INTERVAL) -> Progress
 
 
 async def pass_on(told: Sequence[object], progress: Progress | None, *, milestone: bool) -> None:
-    """Give progress that has arrived to whoever wants to hear of it."""
     match told:
         case [int() | float() as done, int() | float() | None as total, str(message)] if progress is not None:
             await progress(done, total, Milestone(message) if milestone else message)

@@ -212,7 +212,6 @@ class _ClientElsewhere:
         self._news = anyio.Event()
 
     async def listen(self) -> None:
-        """Take the words that the client has for the run."""
         while True:
             match await self._talk.receive():
                 case {"request": int(number), "done": dict(said)}:

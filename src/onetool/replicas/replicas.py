@@ -1,26 +1,101 @@
-"""This server as one of several replicas: what it does for the others, and they for it."""
+"""This server as one of several replicas: what it does for the others, and they for it, such as bringing answers."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import anyio
 from mcp.server.request_state import InvalidRequestState, RequestStateSecurity
 
 from mcp_core.distribution import VERSION
+from mcp_core.json_types import Json, JsonObject
 from onetool.people.person_of import person_of
-from onetool.replicas.answers import SUBJECT, AnswersElsewhere, AnswersHere, Save
-from onetool.replicas.channels import Serve, open_talks
+from onetool.replicas.channels import (
+    ReplicaChannel,
+    ReplicaChannels,
+    ReplicaGoneError,
+    Serve,
+    open_talks,
+    pass_on,
+    progress_to,
+)
 from onetool.replicas.detached_runs import STOP, WAIT, DetachedElsewhere, DetachedHere, RunsOf
 from onetool.replicas.draining import Draining
-from ot.run.waiting_runs import PATIENCE, WaitingRuns
+from ot.clients.caller import Progress
+from ot.run.answer import Answer
+from ot.run.waiting_runs import PATIENCE, LostRunError, RunState, UnknownStateError, Waiting, WaitingRuns
 from ot.store.postgres.link import PostgresLink
 from ot.store.postgres.replicas import PostgresReplicas
 from ot.store.replicas import BEAT, name_replica
 from ot.store.sealing import Sealer, SealError
 from ot.tasks.owned_tasks import open_background_tasks
+
+SUBJECT = "answer"
+
+Save: TypeAlias = Callable[[str], Awaitable[None]]
+"""Saves what the client of a principal has read and agreed to, before something is answered."""
+
+
+class AnswersElsewhere:
+    def __init__(self, talks: ReplicaChannels) -> None:
+        self._talks = talks
+
+    async def resume(
+        self, state: RunState, answers: Mapping[str, JsonObject], *, principal: str, progress: Progress
+    ) -> Answer | Waiting:
+        """Follow a run on from its questions, wherever it is.
+
+        Raises UnknownStateError, and OSError where nothing can be sent.
+        """
+        asked: JsonObject = {"state": str(state), "principal": principal, "answers": dict(answers)}
+        try:
+            async with self._talks.open(state.replica, SUBJECT, asked) as talk:
+                while True:
+                    match await talk.receive():
+                        case {"progress": list(told), "milestone": bool(milestone)}:
+                            await pass_on(told, progress, milestone=milestone)
+                        case {"answer": answer}:
+                            return Answer.decoded(answer)
+                        case {"state": str(next_state), "questions": dict(questions)}:
+                            return Waiting(next_state, _objects(questions))
+                        case _:
+                            raise UnknownStateError
+        except ReplicaGoneError:
+            raise LostRunError(state.run) from None
+
+
+class AnswersHere:
+    """Serves other replicas that have a client's answer for a run which waits in this one."""
+
+    def __init__(self, runs: WaitingRuns, save: Save) -> None:
+        self._runs = runs
+        self._save = save
+
+    async def serve(self, talk: ReplicaChannel, asked: Mapping[str, Json]) -> Json:
+        match asked:
+            case {"state": str(state), "principal": str(principal), "answers": dict(answers)}:
+                pass
+            case _:
+                return {"unknown": True}
+        try:
+            progress = progress_to(talk)
+            outcome = await self._runs.resume(
+                RunState.read(state), _objects(answers), principal=principal, progress=progress
+            )
+        except UnknownStateError:
+            return {"unknown": True}
+        await self._save(principal)
+        if isinstance(outcome, Answer):
+            return {"answer": outcome.encoded()}
+        return {"state": outcome.state, "questions": dict(outcome.questions)}
+
+
+def _objects(found: Mapping[str, Json]) -> dict[str, JsonObject]:
+    return {key: value for key, value in found.items() if isinstance(value, dict)}
+
 
 _LEAVING = 3.0  # seconds
 _TIDYING = 100  # beats
@@ -40,7 +115,6 @@ async def _tell(replicas: PostgresReplicas, draining: Draining, beat: float) -> 
 
 @asynccontextmanager
 async def open_presence(replicas: PostgresReplicas, draining: Draining, *, beat: float = BEAT) -> AsyncIterator[None]:
-    """Be there for other replicas for as long as this is open."""
     with suppress(OSError):
         await replicas.beat()
     async with open_background_tasks() as tasks:
@@ -88,7 +162,6 @@ class Replicas:
 async def open_replicas(
     link: PostgresLink, sealer: Sealer, *, address: str, draining: Draining
 ) -> AsyncIterator[Replicas]:
-    """Be one of the replicas on this database for as long as this is open."""
     store = PostgresReplicas(link, name_replica(address, version=VERSION, link=link.name))
     served: dict[str, Serve] = {}
     async with open_presence(store, draining), open_talks(store, served) as talks:

@@ -128,8 +128,6 @@ def _schema_of(parameter: Parameter, definition: ToolDefinition) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class KnownResults:
-    """Looks up what tools return, most certain first."""
-
     _servers: Servers
     _shapes: Shapes
 

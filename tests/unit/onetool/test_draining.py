@@ -12,8 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from mcp_core.json_types import JsonObject
-from onetool.http.gates import DrainGate
-from onetool.http.sessions import SessionNames
+from onetool.http.gates import DrainGate, SessionNames
 from onetool.replicas.draining import NO_NEW_RUNS, Draining
 
 RUN: JsonObject = {"method": "tools/call", "params": {"name": "run", "arguments": {"command": "1"}}}

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from onetool.http.sessions import LimitedSessions
+from onetool.http.gates import LimitedSessions
 from onetool.people.gate import ShareGate
 from onetool.people.person_of import SCOPE_KEY
 from ot.clients.person import Person

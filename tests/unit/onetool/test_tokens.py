@@ -15,9 +15,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from onetool.people.issuer_keys import IssuerKeys
 from onetool.people.person_of import RefusedError, UnavailableError
-from onetool.people.tokens import TokenVerifier
+from onetool.people.tokens import IssuerKeys, TokenVerifier
 
 pytestmark = pytest.mark.anyio
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onetool.dashboard.views import audit, errors, extensions, live, people, results, servers, settings, statistics
+from onetool.dashboard.views import audit, extensions, live, results, servers, settings, statistics
 from onetool.dashboard.visit import View
 from ot.proxy.plan import CALLBACK
 
@@ -21,13 +21,13 @@ VIEWS: tuple[tuple[str, str, View], ...] = (
     ("GET", "/results", results.list_results),
     ("GET", "/results/{handle}", results.show_result),
     ("GET", "/statistics", statistics.show_statistics),
-    ("GET", "/errors", errors.show_errors),
+    ("GET", "/errors", live.show_errors),
     ("GET", "/audit", audit.show_audit),
     ("GET", "/settings", settings.show_settings),
     ("POST", "/settings", settings.save_settings),
     ("POST", "/settings/secrets", settings.put_secret),
     ("POST", "/settings/secrets/remove", settings.remove_secret),
-    ("GET", "/people", people.list_people),
-    ("GET", "/people/statistics", people.show_team_statistics),
+    ("GET", "/people", statistics.list_people),
+    ("GET", "/people/statistics", statistics.show_team_statistics),
     ("GET", "/people/audit", audit.show_team_audit),
 )

@@ -1,4 +1,4 @@
-"""Live: runs in progress with their calls as they are made, and those of the last day."""
+"""Runs: those in progress with their calls as they are made, those of the last day, and failed ones with the log."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ import anyio.to_thread
 from starlette.responses import Response
 
 from onetool.dashboard.visit import Visit
+from onetool.log_entries import LogEntry, read_recent
+from ot.config.loader import LoadedConfig
+from ot.config.paths import kept_log
 from ot.errors import StatsDisabledError
 from ot.journal.journal import Journal, word_arguments
 from ot.journal.recorded import CallOutcome, RecordedCall, RecordedRun
@@ -130,7 +133,6 @@ async def stop_run(visit: Visit) -> Response:
 
 
 def word_call(call: RecordedCall) -> str:
-    """Word a call as code would write it."""
     return f"{call.tool}({word_arguments(call.arguments) if call.arguments_at is None else '…'})"
 
 
@@ -143,3 +145,26 @@ def word_value(call: RecordedCall) -> str:
     if call.value_at is not None:
         return f"{call.value_at[2]:,} bytes"
     return str(call.value)[:_LONGEST_VALUE] if call.has_value else "(not kept)"
+
+
+_MOST_RUNS = 30
+_MOST_ENTRIES = 100
+_LEVELS = ("WARNING", "ERROR", "CRITICAL")
+
+
+async def show_errors(visit: Visit) -> Response:
+    """Show recent errors; the log of a team's server is for administrators."""
+    incident = visit.query.get("incident", "")[:64]
+    recent = await anyio.to_thread.run_sync(visit.who.part(Journal).recent, visit.who.person.principal)
+    failed = [run for run in reversed(recent) if run.error][:_MOST_RUNS]
+    entries: list[LogEntry] = []
+    problem = ""
+    if visit.who.sees_log:
+        loaded = visit.who.part(LoadedConfig)
+        file = loaded.config.log.file or kept_log(loaded.machine_home)
+        try:
+            entries = await anyio.to_thread.run_sync(read_recent, file, incident or None, _MOST_ENTRIES)
+        except OSError as error:
+            problem = f"{file} cannot be read: {error.strerror}"
+    entries = [entry for entry in entries if entry.level in _LEVELS][::-1]
+    return visit.show("errors.html.j2", failed=failed, entries=entries, incident=incident, problem=problem)

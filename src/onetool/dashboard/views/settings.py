@@ -42,7 +42,6 @@ async def save_settings(visit: Visit) -> Response:
 
 
 async def put_secret(visit: Visit) -> Response:
-    """Save a secret, replacing one of the same name."""
     form = await visit.form()
     name = form.get("name", "").strip()
     problem = await _change(visit, "put", name, partial(_own(visit).put, name, form.get("value", "")))

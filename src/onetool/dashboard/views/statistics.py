@@ -1,20 +1,27 @@
-"""Statistics: calls, outcomes and savings, drawn as in the report."""
+"""Statistics, drawn as in the report; and for administrators the people: their engines, and everyone's usage."""
 
 from __future__ import annotations
+
+import time
+from dataclasses import dataclass
 
 import anyio.to_thread
 from starlette.responses import Response
 
-from onetool.dashboard.visit import Visit
+from onetool.dashboard.visit import Visit, word_principal
+from ot.app import App
+from ot.config.loader import LoadedConfig
+from ot.errors import ToolError
+from ot.parts.person_overlay import PersonOverlay
+from ot.stats.figures import by_pack, by_person
 from ot.stats.report import draw
 from ot.stats.scope import PERIODS
-from ot.stats.statistics import Statistics
+from ot.stats.statistics import Statistics, sum_everybody
 
 NAMES = {"day": "24 hours", "week": "7 days", "month": "30 days", "all": "All time"}
 
 
 async def show_statistics(visit: Visit) -> Response:
-    """Show the statistics of a period, of one tool or pack if it is named."""
     period = read_period(visit)
     tool = visit.query.get("tool", "").strip()[:200]
     summary = await anyio.to_thread.run_sync(visit.who.part(Statistics).summarize, period, tool)
@@ -25,3 +32,57 @@ async def show_statistics(visit: Visit) -> Response:
 def read_period(visit: Visit) -> str:
     period = visit.query.get("period", "week")
     return period if period in PERIODS else "week"
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A server or worker of a person, and why it does not work, if so."""
+
+    kind: str
+    name: str
+    state: str
+    error: str
+
+
+async def list_people(visit: Visit) -> Response:
+    """List them for administrators; for others there is no such page."""
+    if not visit.who.admin:
+        return visit.show_no_page()
+    people = [(word_principal(name), app.runs.count, _parts_of(app)) for name, app in visit.everybody()]
+    holders: dict[tuple[str, str], list[tuple[str, _Part]]] = {}
+    for name, _, parts in people:
+        for part in parts:
+            holders.setdefault((part.kind, part.name), []).append((name, part))
+    return visit.show_live(
+        "people.html.j2",
+        "parts/people.html.j2",
+        people=people,
+        holders=sorted(holders.items(), key=lambda each: each[0]),
+    )
+
+
+async def show_team_statistics(visit: Visit) -> Response:
+    if not visit.who.admin:
+        return visit.show_no_page()
+    period = read_period(visit)
+    length, known = PERIODS[period], [name for name, _ in visit.everybody()]
+    since = time.time() - length if length else 0.0
+    try:
+        loaded, backend = visit.who.part(LoadedConfig), visit.who.part(PersonOverlay).backend
+        sums = await anyio.to_thread.run_sync(sum_everybody, loaded, backend, known, since)
+    except OSError as error:
+        raise ToolError(f"the statistics cannot be read: {error.strerror or error}") from error
+    return visit.show(
+        "team_statistics.html.j2",
+        people=[(word_principal(each.person), each) for each in by_person(sums)],
+        packs=by_pack(sums),
+        chosen=period,
+        periods=[(name, NAMES[name]) for name in PERIODS],
+    )
+
+
+def _parts_of(app: App) -> list[_Part]:
+    clean = app.executor.redactor.text
+    servers = [_Part("server", each.name, each.state, clean(each.error)) for each in app.servers.status()]
+    workers = [_Part("extension", each.pack, each.state, clean(each.last_error or "")) for each in app.workers.status()]
+    return servers + workers
