@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Iterator
 
 from ot import errors
@@ -37,6 +38,8 @@ def _sentences() -> Iterator[tuple[str, str]]:
             case ast.AnnAssign(target=ast.Name(id="_SENTENCES"), value=ast.Dict(keys=keys, values=values)):
                 for pair in zip(keys, values, strict=True):
                     match pair:
+                        case ast.Attribute(attr=kind), ast.Constant(value=str(text)):
+                            yield kind, re.sub(r"\{error\.(\w+)[^}]*\}", r"<\1>", text)
                         case ast.Attribute(attr=kind), ast.Lambda(body=ast.Constant() | ast.JoinedStr() as body):
                             yield kind, _text(body)
 

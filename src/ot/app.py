@@ -33,7 +33,7 @@ from ot.run.kept_answers import KeptAnswers
 from ot.run.namespace import Namespace
 from ot.run.outcome import Keeping
 from ot.run.runner import Runner
-from ot.run.runs import open_runs
+from ot.run.runs import Runs
 from ot.shapes.shapes import SHAPES_FOLDER, open_shapes
 from ot.stats.recorder import open_recorder
 from ot.store.parts import Store
@@ -147,7 +147,7 @@ async def _open_parts(
         supply=shared.supply,
         namespace=namespace,
         runner=runner,
-        runs=await stack.enter_async_context(open_runs(runner, answers, elsewhere=shared.elsewhere)),
+        runs=await stack.enter_async_context(Runs(runner, answers, elsewhere=shared.elsewhere)),
         finder=Finder(tools.registry, state_folder(loaded.home)),
         shapes=shapes,
         journal=journal,
@@ -171,11 +171,7 @@ async def _catch_up(own: PersonOverlay, tools: Tools, code: str) -> None:
 
 @asynccontextmanager
 async def open_assistant(
-    app: App,
-    loaded: LoadedConfig,
-    *,
-    settings: AiSettings | None = None,
-    caller: Caller = NOBODY,
+    app: App, loaded: LoadedConfig, *, settings: AiSettings | None = None, caller: Caller = NOBODY
 ) -> AsyncIterator[ToolLoop]:
     """A conversation with the model that is configured, or that other `settings` name.
 

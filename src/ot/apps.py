@@ -52,7 +52,7 @@ class _Kept:
     @property
     def used(self) -> bool:
         """True while a request or a run needs it; a run that waits for a person's word is one that goes on."""
-        return self.users > 0 or self.app is None or self.app.runs.busy
+        return self.users > 0 or self.app is None or self.app.runs.count > 0
 
 
 class Apps:

@@ -24,12 +24,7 @@ class PersonLimits:
     """The limits of one person; their runs in all replicas count together."""
 
     def __init__(
-        self,
-        principal: str,
-        settings: LimitSettings,
-        quotas: Quotas,
-        *,
-        clock: Callable[[], float] = time.monotonic,
+        self, principal: str, settings: LimitSettings, quotas: Quotas, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._principal = principal
         self._settings = settings

@@ -38,7 +38,7 @@ def _joined(text: str) -> str:
 def _text(node: ast.AST) -> str:
     match node:
         case ast.Constant(value=str(text)):
-            return text
+            return re.sub(r"\{error\.[^{}]*\}", "…", text)
         case ast.JoinedStr(values=parts):
             return "".join(_text(part) or "…" for part in parts)
     return ""

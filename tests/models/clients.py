@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from ot.ai.clients import client_class
 from ot.ai.failover import Backoff
 from ot.ai.messages import AssistantMessage, Event, Model, TextDelta, ToolMessage, UserMessage
 from ot.ai.opening import build_model
@@ -39,7 +38,7 @@ async def open_client(
     settings = settings_for(url, **changes)
     given: dict[str, Any] = {"backoff": AT_ONCE, **(options or {})}
     model = build_model(settings, provider, api_key="key-for-tests")
-    async with client_class(provider)(executor, settings, model, **given) as client:
+    async with ToolLoop(executor, settings, model, **given) as client:
         yield client
 
 

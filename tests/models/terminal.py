@@ -21,7 +21,7 @@ LOADED = (
     "anthropic",
     *("onetool.cli.chat", "onetool.console.prompt", "onetool.chat.live_display", "rich.console"),
     *("onetool.cli.repl", "onetool.repl.console"),
-    *("ot.ai.providers.anthropic.client", "ot.ai.providers.ollama.client"),
+    "ot.ai.tool_loop",
 )
 """What programs at a terminal load, for those that are started preloaded."""
 

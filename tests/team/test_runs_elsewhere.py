@@ -18,7 +18,7 @@ from ot.app import App
 from ot.clients.caller import Caller, Choice, ClientMemory, caller_of
 from ot.clients.front import Abilities, Front
 from ot.errors import NoDetachedRunError, ToolError
-from ot.run.runs import Runs, open_runs
+from ot.run.runs import Runs
 from ot.store.postgres.link import PostgresLink
 from ot.store.postgres.replicas import PostgresReplicas
 from ot.store.replicas import name_replica
@@ -69,7 +69,7 @@ async def open_replica(app: App, database: str, port: int) -> AsyncIterator[Repl
         here = DetachedHere(runs_of)
         async with (
             open_talks(replicas, {WAIT: here.wait, STOP: here.stop}, looking=0.1) as talks,
-            open_runs(app.runner, answers_of(app), elsewhere=DetachedElsewhere(replicas, talks)) as runs,
+            Runs(app.runner, answers_of(app), elsewhere=DetachedElsewhere(replicas, talks)) as runs,
         ):
             yield Replica(runs, replicas)
         await replicas.leave()

@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING
 from mcp_core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from ot.ai.clients import build_client
     from ot.ai.failover import Totals
     from ot.ai.messages import Event, Finished, Model, Retrying, TextDelta, ToolEnded, ToolStarted, Usage
-    from ot.ai.tool_loop import ToolLoop
+    from ot.ai.tool_loop import ToolLoop, build_client
 else:  # The configuration reads the providers' folders, and needs nothing else.
     __getattr__ = lazy_names(__name__)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Self
 
@@ -28,9 +28,12 @@ from ot.ai.messages import (
     ToolResult,
     ToolStarted,
 )
-from ot.ai.offered_tools import OfferedTools, find_chosen, offer_tools
+from ot.ai.offered_tools import OfferedTool, OfferedTools, find_chosen, offer_tools
+from ot.ai.opening import ModelAccess, build_model, record_into
 from ot.clients.caller import NOBODY, Caller
 from ot.config.assistant import AiSettings
+from ot.config.providers import find_providers
+from ot.config.secrets import Secrets
 from ot.execution.tool_executor import ToolExecutor
 from ot.tasks.owned_tasks import OwnedTasks
 from ot.values import Image
@@ -44,76 +47,6 @@ SYSTEM = (
     "Answer in the language of the person, briefly, in Markdown where it helps."
 )
 OUT_OF_ROUNDS = "No more tools can be called for this answer: answer now, and say what is left undone."
-
-
-class CallRound:
-    """The calls of one turn with their results so far: each has an answer at any moment."""
-
-    def __init__(self, calls: Sequence[ToolCall]) -> None:
-        self.calls = tuple(calls)
-        self._results = {call.id: ToolResult(call, NOT_BEGUN, ok=False) for call in calls}
-
-    def settle(self, result: ToolResult) -> None:
-        self._results[result.call.id] = result
-
-    def results(self) -> ToolMessage:
-        """Return the results, in the order in which the model asked."""
-        return ToolMessage(tuple(self._results[call.id] for call in self.calls))
-
-
-class ToolCalls:
-    """Carries out the calls of one client, at most `most` of a turn at once."""
-
-    def __init__(
-        self, executor: ToolExecutor, caller: Caller, *, most: int, clock: Callable[[], float] = time.perf_counter
-    ) -> None:
-        self._executor = executor
-        self._caller = caller
-        self._most = most
-        self._clock = clock
-
-    async def carry_out(self, turn: CallRound, offered: OfferedTools) -> AsyncGenerator[Event]:
-        """Make the calls, and yield as they begin and end; closing this stops those still running."""
-        events: asyncio.Queue[Event] = asyncio.Queue()
-        gate = asyncio.Semaphore(self._most)
-
-        async def make(call: ToolCall) -> None:
-            tool = offered.find(call.name)
-            name = call.name if tool is None else tool.tool
-            async with gate:
-                events.put_nowait(ToolStarted(call.id, name, call.arguments))
-                started = self._clock()
-                result = ToolResult(call, STOPPED, ok=False)
-                try:
-                    result = await self._call(call, offered)
-                finally:
-                    turn.settle(result)
-                    events.put_nowait(ToolEnded(call.id, name, self._clock() - started, result.ok, result.text))
-
-        errors: list[BaseException] = []
-        tasks = OwnedTasks(on_error=errors.append)
-        try:
-            for call in turn.calls:
-                tasks.start(make, call)
-            waiting = len(turn.calls)
-            while waiting:
-                event = await events.get()
-                waiting -= isinstance(event, ToolEnded)
-                yield event
-        finally:
-            await tasks.end()
-        for error in errors:
-            raise error
-
-    async def _call(self, call: ToolCall, offered: OfferedTools) -> ToolResult:
-        tool = offered.find(call.name)
-        if tool is None or call.problem:
-            unknown = offered.explain_unknown(call.name) if tool is None else ""
-            problems = " ".join(part for part in (unknown, call.problem, "Nothing was called.") if part)
-            return ToolResult(call, problems, ok=False)
-        answer = await self._executor.answer(tool.tool, tool.arguments(call.arguments), caller=self._caller)
-        images = tuple(item for item in answer.attachments if isinstance(item, Image))
-        return ToolResult(call, answer.text, answer.ok, images)
 
 
 class ToolLoop:
@@ -135,6 +68,7 @@ class ToolLoop:
     ) -> None:
         self._executor = executor
         self._settings = settings
+        self._caller = caller
         self._models = Models(
             model,
             spare,
@@ -143,7 +77,6 @@ class ToolLoop:
             record=record,
             redact=executor.redactor.text,
         )
-        self._calls = ToolCalls(executor, caller, most=settings.max_parallel)
         self._names = CallNames()
         self._offered: tuple[int, OfferedTools] | None = None
         self._one_at_a_time = asyncio.Lock()
@@ -238,12 +171,70 @@ class ToolLoop:
                 stopped = turn.stopped.reason if turn.stopped is not None else "done"
                 yield Finished(stopped if may_call else "rounds")
                 return
-            calls = CallRound(message.calls)
+            results = {call.id: ToolResult(call, NOT_BEGUN, ok=False) for call in message.calls}
             self.memory.begin_round(message)
             try:
-                async with aclosing(self._calls.carry_out(calls, offered)) as happenings:
+                async with aclosing(self._carry_out(results, offered)) as happenings:
                     async for happening in happenings:
                         yield happening
             finally:
                 # Also where it was stopped halfway: what was done was done, and the model must know.
-                self.memory.add_round(exchange, Round(message, calls.results()))
+                self.memory.add_round(exchange, Round(message, ToolMessage(tuple(results.values()))))
+
+    async def _carry_out(self, results: dict[str, ToolResult], offered: OfferedTools) -> AsyncGenerator[Event]:
+        """Make the calls of a turn, and yield as they begin and end; closing this stops those still running."""
+        events: asyncio.Queue[Event] = asyncio.Queue()
+        gate = asyncio.Semaphore(self._settings.max_parallel)
+
+        async def make(call: ToolCall) -> None:
+            tool = offered.find(call.name)
+            name = call.name if tool is None else tool.tool
+            async with gate:
+                events.put_nowait(ToolStarted(call.id, name, call.arguments))
+                started = time.perf_counter()
+                result = ToolResult(call, STOPPED, ok=False)
+                try:
+                    result = await self._call(call, tool, offered)
+                finally:
+                    results[call.id] = result
+                    seconds = time.perf_counter() - started
+                    events.put_nowait(ToolEnded(call.id, name, seconds, result.ok, result.text))
+
+        errors: list[BaseException] = []
+        tasks = OwnedTasks(on_error=errors.append)
+        try:
+            for result in list(results.values()):
+                tasks.start(make, result.call)
+            waiting = len(results)
+            while waiting:
+                event = await events.get()
+                waiting -= isinstance(event, ToolEnded)
+                yield event
+        finally:
+            await tasks.end()
+        for error in errors:
+            raise error
+
+    async def _call(self, call: ToolCall, tool: OfferedTool | None, offered: OfferedTools) -> ToolResult:
+        if tool is None or call.problem:
+            unknown = offered.explain_unknown(call.name) if tool is None else ""
+            problems = " ".join(part for part in (unknown, call.problem, "Nothing was called.") if part)
+            return ToolResult(call, problems, ok=False)
+        answer = await self._executor.answer(tool.tool, tool.arguments(call.arguments), caller=self._caller)
+        images = tuple(item for item in answer.attachments if isinstance(item, Image))
+        return ToolResult(call, answer.text, answer.ok, images)
+
+
+def build_client(
+    executor: ToolExecutor, settings: AiSettings, secrets: Secrets, *, caller: Caller = NOBODY
+) -> ToolLoop:
+    """Begin a conversation; raises MissingExtraError or ConfigError if its model could never answer."""
+    access = ModelAccess(secrets, executor.redactor, executor.recorder, executor.telemetry)
+
+    def build(name: str, chosen_by: str) -> Model:
+        return build_model(settings, name, api_key=access.key_of(find_providers()[name]), chosen_by=chosen_by)
+
+    other = settings.failover
+    spare = None if other is None or other == settings.provider else build(other, "ai.failover")
+    model = build(settings.provider, "ai.provider")
+    return ToolLoop(executor, settings, model, spare=spare, caller=caller, record=record_into(access))

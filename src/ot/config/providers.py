@@ -36,7 +36,6 @@ class Provider:
 
     name: str  # of its folder, its section of the configuration, and the extra that installs its library
     settings: type[ProviderSettings]
-    client: str  # the class of its conversations
     library: str  # the module that the extra brings
     secret: str  # the name of its key
     needs_key: bool = True

@@ -39,9 +39,10 @@ class PreparedTool:
 
 
 def prepare_tool(registered: RegisteredTool, config: Config) -> PreparedTool:
-    """Work out what calls of a tool need."""
     definition = registered.definition
     pack = config.packs.get(definition.pack)
+    # A server cannot keep its own calls out of the audit log by hinting that they only read.
+    hinted = definition.source.startswith(PROXY) and not definition.known_to_read
     return PreparedTool(
         registered,
         definition,
@@ -49,15 +50,9 @@ def prepare_tool(registered: RegisteredTool, config: Config) -> PreparedTool:
         (pack and pack.timeout) or definition.timeout or DEFAULT_LIMIT,
         f"packs.{definition.pack}.timeout",
         definition.effect,
-        _is_audited(definition),
+        hinted or definition.effect is not Effect.READS,
         build_guard(definition.all_names, config.policy),
     )
-
-
-def _is_audited(definition: ToolDefinition) -> bool:
-    """True for calls with side effects; a server cannot keep its own out of the log by hinting that they only read."""
-    hinted = definition.source.startswith(PROXY) and not definition.known_to_read
-    return hinted or definition.effect is not Effect.READS
 
 
 class Delivery(Protocol):

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import errno
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import partial
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 from weakref import WeakKeyDictionary
 
 import anyio
@@ -22,7 +24,7 @@ from mcp_core.shown_arguments import MOST_SHOWN, WHOLE, show_arguments
 from mcp_core.visible_text import visible
 from ot.clients.caller import YES_OR_NO, Caller, Choice, ClientMemory
 from ot.errors import ConsentError
-from ot.execution.shown_values import as_shown, describing
+from ot.execution.shown_values import as_shown, describe
 from ot.files.marked_files import MarkedFiles, named_files
 from ot.text.redaction import Redactor
 from ot.values import Arguments
@@ -140,7 +142,7 @@ class Consent:
         if caller.ask is None:
             raise ConsentError(open_ones[0].tool, NOBODY_THERE, open_ones[0].reason)
         choices = tuple(Choice) if caller.run_memory is not None else (Choice.ONCE, Choice.CLIENT)
-        with _files_beside(self._folder) as beside:
+        with _FilesBeside(self._folder) as beside:
             try:
                 marked, text = await anyio.to_thread.run_sync(self._prepare, open_ones, beside)
             except OSError as error:  # no one can agree to half of it
@@ -159,10 +161,8 @@ class Consent:
 
     def _prepare(self, subjects: Sequence[Subject], beside: _FilesBeside) -> tuple[MarkedFiles, str]:
         """Look at the files that a question names, and word it; blocking. Raises OSError."""
-        marked = MarkedFiles(
-            (file for each in subjects for file in _files_of(each, self._project)),
-            (place for each in subjects for place in each.places),
-        )
+        files = (named_files(each.arguments, self._project) if each.files is None else each.files for each in subjects)
+        marked = MarkedFiles(chain.from_iterable(files), (place for each in subjects for place in each.places))
         if len(subjects) == 1:
             own, *lines = self._word(subjects[0], beside, WHOLE)
             return marked, "\n".join([own if subjects[0].question else f"Allow this call?\n\n{own}", *lines])
@@ -177,7 +177,7 @@ class Consent:
     def _word(self, subject: Subject, beside: _FilesBeside, room: int) -> list[str]:
         """Word one call as lines, of which the first is the tool, or the question of a tool that asks by itself."""
         arguments = {name: as_shown(value) for name, value in self._redactor.value(subject.arguments).items()}
-        shown = show_arguments(arguments, describing(beside.keep), room=max(room, subject.room))
+        shown = show_arguments(arguments, partial(describe, beside.keep), room=max(room, subject.room))
         head = subject.question or subject.tool
         lines = [visible(head)[:WHOLE], *(f"  {line}" for line in shown.text.split("\n") if line)]
         if shown.whole:
@@ -189,7 +189,7 @@ class Consent:
 
 
 class _FilesBeside:
-    """Files that hold what is too long for a question."""
+    """Files that hold what is too long for a question, while it is open."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -207,25 +207,16 @@ class _FilesBeside:
             self.files[digest] = file
         return str(self.files[digest])
 
+    def __enter__(self) -> Self:
+        return self
 
-@contextmanager
-def _files_beside(folder: Path | None) -> Iterator[_FilesBeside]:
-    """Give a place for files that are there while a question is open."""
-    beside = _FilesBeside(folder)
-    try:
-        yield beside
-    finally:
-        for file in beside.files.values():
+    def __exit__(self, *_: object) -> None:
+        for file in self.files.values():
             with suppress(OSError):
                 file.unlink()
 
 
-def _files_of(subject: Subject, project: Path | None) -> Iterable[Path]:
-    return named_files(subject.arguments, project) if subject.files is None else subject.files
-
-
 def held(caller: Caller) -> AbstractContextManager[None]:
-    """Stop a caller's clock."""
     return nullcontext() if caller.hold is None else caller.hold()
 
 

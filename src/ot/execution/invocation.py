@@ -35,18 +35,15 @@ def call_error_from(error: BaseException, tool: str) -> CallError:
     if isinstance(error, CallError):
         error.tool = error.tool or tool
         return error
+    detail = "".join(traceback.format_exception(whole))
     if is_network_failure(error):
-        write_log(logging.WARNING, "executor.unavailable", tool=tool, detail=_traceback(whole))
+        write_log(logging.WARNING, "executor.unavailable", tool=tool, detail=detail)
         return ServiceUnavailableError(tool, message_of(error) or type(error).__name__)
     incident = os.urandom(4).hex()
-    write_log(logging.ERROR, "executor.failure", tool=tool, incident=incident, detail=_traceback(whole))
+    write_log(logging.ERROR, "executor.failure", tool=tool, incident=incident, detail=detail)
     kind = "ImportError" if isinstance(error, PackLoadError) else builtin_name(error)
     message = word_error(error) if isinstance(error, OneToolError) else message_of(error) or type(error).__name__
     return ToolFailedError(tool, kind, message, incident)
-
-
-def _traceback(error: BaseException) -> str:
-    return "".join(traceback.format_exception(error))
 
 
 class CallStep(Step):

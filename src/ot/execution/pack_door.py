@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 from ot.audit.log import AuditLog
-from ot.clients.caller import Caller, Milestone
+from ot.clients.caller import Milestone
 from ot.config.models import Config
 from ot.config.paths import FOLDER, PackFolders
 from ot.config.secrets import Secrets
@@ -19,18 +18,10 @@ from ot.execution.auditing import audit_answer, audit_refusal
 from ot.execution.consent import held
 from ot.execution.policy import Policy, refuse_denied
 from ot.execution.rules import build_guard
-from ot.registry.definitions import Cancellation, ToolDefinition
+from ot.registry.definitions import Cancellation
 from ot.registry.registry import ToolRegistry
 from ot.text.redaction import Redactor
 from ot.values import Arguments, ToolValue
-
-
-class CallInside(Protocol):
-    """Makes a call inside `depth` others."""
-
-    def __call__(
-        self, name: str, arguments: Arguments, *, caller: Caller, depth: int
-    ) -> Coroutine[object, object, ToolValue]: ...
 
 
 class PackDoor:
@@ -45,7 +36,7 @@ class PackDoor:
         project: Path,
         redactor: Redactor,
         policy: Policy,
-        call: CallInside,
+        call: Callable[..., Awaitable[ToolValue]],
         audit: AuditLog | None,
     ) -> None:
         self.registry = registry
@@ -59,7 +50,6 @@ class PackDoor:
         self._parts: dict[type, object] = {}
 
     def apply(self, config: Config, secrets: Secrets) -> None:
-        """Go by another configuration from now on."""
         self.settings = config
         self._secrets = secrets
 
@@ -75,7 +65,6 @@ class PackDoor:
         return found
 
     def options_of(self, tool: str) -> Mapping[str, object]:
-        """Return the pack's own configuration."""
         settings = self.settings.packs.get(tool.partition(".")[0])
         return settings.options if settings else {}
 
@@ -89,20 +78,18 @@ class PackDoor:
 
     def secret_for(self, tool: str, name: str) -> str:
         """Return a declared secret; from then on its value is known and redacted."""
-        if name not in self.registry.get(tool).secrets:
+        definition = self.registry.get(tool)
+        if name not in definition.secrets:
             raise ToolError(f"the pack of {tool} does not declare the secret {name}")
-        value = self._secret(self.registry.get(tool), name)
+        if definition.cancellation is Cancellation.WORKER:  # the person's environment variables are not for extensions
+            of_project = definition.file is not None and definition.file.is_relative_to(self.project / FOLDER)
+            value = self._secrets.for_extension(name, of_project=of_project)
+        else:
+            value = self._secrets.get(name)
         if not value:
             raise MissingSecretError(name)
         self._redactor.learn(value)
         return value
-
-    def _secret(self, tool: ToolDefinition, name: str) -> str | None:
-        """Return a secret; the person's environment variables are not meant for extensions."""
-        if tool.cancellation is not Cancellation.WORKER:
-            return self._secrets.get(name)
-        of_project = tool.file is not None and tool.file.is_relative_to(self.project / FOLDER)
-        return self._secrets.for_extension(name, of_project=of_project)
 
     async def call_within(self, context: CallContext, name: str, arguments: Arguments) -> ToolValue:
         """Make a call for a tool: through the same door, within what is left of its own time."""
@@ -142,16 +129,12 @@ class PackDoor:
             await audit_refusal(self._audit, names[0], arguments, context.caller, context.depth + 1, error)
             raise
 
-    def hold_within(self, context: CallContext) -> AbstractContextManager[None]:
+    @contextmanager
+    def hold_within(self, context: CallContext) -> Iterator[None]:
         """Stop the clock of a call, of the calls around it and of the run."""
-        return _all_held(context)
-
-
-@contextmanager
-def _all_held(context: CallContext) -> Iterator[None]:
-    with held(context.caller):
-        context.hold()
-        try:
-            yield
-        finally:
-            context.release()
+        with held(context.caller):
+            context.hold()
+            try:
+                yield
+            finally:
+                context.release()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from pathlib import Path
 
-from ot.clients.caller import EVERYTHING, Caller, ClientMemory
+from ot.clients.caller import EVERYTHING, Caller
 from ot.context import OwnQuestion
 from ot.effects import Effect
 from ot.errors import CallError, ConsentError, FlowDeniedError, NotGrantedError, ToolDeniedError, UnsupportedToolError
@@ -82,18 +82,11 @@ def foresee_refusal(guard: Guard, caller: Caller) -> CallError | None:
         return denial
     if guard.asked_by is None or caller.ask is not None or any(tool == name for tool, _ in caller.memory.agreed):
         return None
-    return ConsentError(name, NOBODY_THERE, _asked_by(guard.asked_by))
-
-
-def _asked_by(rule: str) -> str:
-    return f"policy.ask names {rule}"
+    return ConsentError(name, NOBODY_THERE, f"policy.ask names {guard.asked_by}")
 
 
 class Policy:
-    """Lets calls pass, or not.
-
-    `folder` takes arguments that are too long for a question while it is open.
-    """
+    """Lets calls pass, or not; `folder` takes arguments that are too long for a question while it is open."""
 
     def __init__(self, redactor: Redactor, folder: Path | None = None, *, project: Path | None = None) -> None:
         self._consent = Consent(redactor, folder, project=project)
@@ -104,8 +97,14 @@ class Policy:
         A file that the arguments name must not change while a person is asked, unless the call only `reads`.
         Raises FlowDeniedError or ConsentError.
         """
-        reasons = [] if guard.asked_by is None else [_asked_by(guard.asked_by)]
-        reasons += _closed_flows(guard, caller.memory)
+        reasons = [] if guard.asked_by is None else [f"policy.ask names {guard.asked_by}"]
+        for flow in guard.flows:
+            known = sorted(caller.memory.read)
+            read = next((name for name in known if name == EVERYTHING or first_rule((name,), flow.origins)), None)
+            if read is not None and flow.action == "deny":
+                raise FlowDeniedError(guard.names[0], read)
+            if read is not None:
+                reasons.append(f"{read} was called before, and policy.flows guards its results")
         allowed_by = ""
         if reasons:
             reason = "; ".join(reasons)
@@ -122,16 +121,3 @@ class Policy:
             return True
         subject = Subject(guard.names[0], OWN_QUESTION, *asked)
         return await self._consent.decide(subject, caller) is not None
-
-
-def _closed_flows(guard: Guard, memory: ClientMemory) -> list[str]:
-    """Return the reasons to ask before something flows here; raises FlowDeniedError."""
-    reasons = []
-    for flow in guard.flows:
-        read = next((n for n in sorted(memory.read) if n == EVERYTHING or first_rule((n,), flow.origins)), None)
-        if read is None:
-            continue
-        if flow.action == "deny":
-            raise FlowDeniedError(guard.names[0], read)
-        reasons.append(f"{read} was called before, and policy.flows guards its results")
-    return reasons

@@ -53,7 +53,6 @@ def word_problems(check: Check, value: object, *, whole: str) -> list[str]:
 
 
 def find_problems_of(check: Check, value: object) -> list[Problem]:
-    """Find what a checker that tells everything finds."""
     try:
         check(value)
     except ValueError as error:

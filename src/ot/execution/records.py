@@ -109,7 +109,6 @@ class RecordStep(Step):
 
 
 def record_unknown(name: str, error: CallError, caller: Caller, sent: bytes, recorder: Recorder | None) -> None:
-    """Record a call of a tool that does not exist."""
     failure = type(error).__name__
     write_log(logging.WARNING, "executor.unknown_tool", tool=name, error=failure)
     if recorder is not None:

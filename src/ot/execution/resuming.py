@@ -93,8 +93,12 @@ class ResumeStep(RunStep):
             value = await self._value_of(found)
             if value is not None:
                 run.give(found)
-                self._mark(call, found)
-                return _answer(call, value)
+                memory, guard = call.caller.memory, self._tool.guard  # it has read this, as if the call had been made
+                if guard.guarded:
+                    memory.note(guard.names)
+                if found.marks:
+                    memory.note(found.marks)
+                return self._answer(call, value)
             if found.effect is not Effect.READS:
                 reuse.put_back(found)
                 return self._settle(call, run, reuse, found, "and its result is no longer kept")
@@ -110,7 +114,7 @@ class ResumeStep(RunStep):
         reuse.take(found)
         skipped = reuse.unknown is Unknown.SKIP and not repeatable
         run.give(found, skipped=skipped, dropped=not skipped)
-        return skipped and _answer(call, _NOTHING)
+        return skipped and self._answer(call, _NOTHING)
 
     async def _value_of(self, found: RecordedCall) -> bytes | None:
         value = _to_json(found.value).encode("ascii") if found.has_value else None
@@ -119,42 +123,29 @@ class ResumeStep(RunStep):
                 value = await aside(self._journal.store.fetch, found.value_at)
             except OSError:
                 return None
-        return self._masked(value) if value is not None else None
-
-    def _masked(self, value: bytes) -> bytes:
-        return b"".join(self._redactor.pieces([value]))
-
-    def _mark(self, call: Call, found: RecordedCall) -> None:
-        """Let the client have read what it now gets, as if the call had been made."""
-        memory, guard = call.caller.memory, self._tool.guard
-        if guard.guarded:
-            memory.note(guard.names)
-        if found.marks:
-            memory.note(found.marks)
+        return value
 
     async def _play(self, call: Call, replay: Replay) -> bool:
         """Give a call what the same call gave in the run that is played again; calls inside calls do not get here."""
         if not self._is_journalled:
-            return _answer(call, _NOTHING)
+            return self._answer(call, _NOTHING)
         call.reused = True
         shown = self.encoded(call.bound)
         found = await aside(replay.take, call.name, self.digest(call.bound), shown)
         if found is None:
-            given = word_arguments(shown)
-            replay.found.unrecorded.append(f"{call.name}({given})")
+            replay.found.unrecorded.append(f"{call.name}({word_arguments(shown)})")
             raise CallNotRecordedError(call.name, "the run did not make this call")
         if found.outcome is CallOutcome.ERROR:
             raise RecordedFailureError(call.name, found.kind or "RuntimeError", found.error)
         value = await aside(replay.value_of, found)
         if value is None:
             raise CallNotRecordedError(call.name, "its outcome is unknown, or its value is no longer kept")
-        return _answer(call, self._masked(value))
+        return self._answer(call, value)
 
-
-def _answer(call: Call, value: bytes) -> bool:
-    call.reused = True
-    call.value = JournalledValue(value)
-    return True
+    def _answer(self, call: Call, value: bytes) -> bool:
+        call.reused = True
+        call.value = JournalledValue(b"".join(self._redactor.pieces([value])))
+        return True
 
 
 _NO_END = (ServiceUnavailableError, ToolStoppedError, ToolTimeoutError)  # errors that do not say how a call ended

@@ -40,7 +40,7 @@ class Guard(NamedTuple):
 
 
 def build_guard(names: tuple[str, ...], policy: PolicySettings) -> Guard:
-    """Find the rules that name something."""
+    own = {names[0], names[0].partition(".")[0]}
     return Guard(
         names,
         first_rule(names, policy.deny),
@@ -48,14 +48,10 @@ def build_guard(names: tuple[str, ...], policy: PolicySettings) -> Guard:
         first_rule(names, policy.allow),
         any(first_rule(names, flow.origins) for flow in policy.flows),
         tuple(flow for flow in policy.flows if first_rule(names, flow.to)),
-        _is_withheld(names, policy),
+        isinstance(policy, GrantedPolicy)
+        and not own.isdisjoint(policy.only_granted)
+        and first_rule(names, policy.granted) is None,
     )
-
-
-def _is_withheld(names: tuple[str, ...], policy: PolicySettings) -> bool:
-    if not isinstance(policy, GrantedPolicy) or {names[0], names[0].partition(".")[0]}.isdisjoint(policy.only_granted):
-        return False
-    return first_rule(names, policy.granted) is None
 
 
 def find_idle_rules(policy: PolicySettings, registry: ToolRegistry, servers: Iterable[str]) -> Iterator[str]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from functools import partial
 from hashlib import sha256
 
-from mcp_core.shown_arguments import Describe, ShownRows, with_visible_texts
+from mcp_core.shown_arguments import ShownRows, with_visible_texts
 from mcp_core.visible_text import visible
 from ot.tasks.large_values import FileValue
 from ot.values import MANY, OpaqueValue, Resource, Rows, by_column
@@ -25,12 +24,7 @@ def as_shown(value: object) -> object:
     return ShownRows(rows.names, rows.unpacked()) if isinstance(rows, Rows) else rows
 
 
-def describing(keep: Keep) -> Describe:
-    """Return a function that writes what JSON has no form for."""
-    return partial(_describe, keep)
-
-
-def _describe(keep: Keep, value: object) -> object:
+def describe(keep: Keep, value: object) -> object:
     """Write what JSON has no form for."""
     match value:
         case Rows():

@@ -88,7 +88,6 @@ class Preparation:
 
 
 def prepare_steps(registered: RegisteredTool, config: Config, parts: StepParts) -> ReadyTool:
-    """Build the steps of a tool's calls."""
     tool = prepare_tool(registered, config)
     check = ArgumentStep(tool.definition)
     return ReadyTool(

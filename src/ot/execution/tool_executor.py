@@ -32,12 +32,12 @@ from ot.clients.caller import NOBODY, Caller, ClientMemory, Notes
 from ot.config.models import Config
 from ot.config.secrets import Secrets
 from ot.context import CallContext
-from ot.errors import CallError, OneToolError, ResultNotKeptError, ToolFailedError, UntrustedSnippetError
+from ot.errors import CallError, ResultNotKeptError, ToolFailedError, UntrustedSnippetError
 from ot.execution.auditing import all_arguments, audit_early_refusal, audit_refusal
 from ot.execution.call import Call, Delivery
 from ot.execution.pack_door import PackDoor
 from ot.execution.policy import Policy, foresee_refusal
-from ot.execution.records import record_unknown, redact_error
+from ot.execution.records import record_unknown
 from ot.execution.steps import Preparation, StepParts, Steps
 from ot.execution.wording import word_error
 from ot.journal.journal import Journal
@@ -180,8 +180,17 @@ class ToolExecutor:
             value = await self.call(name, arguments, caller=replace(caller, notes=notes))
         except CallError as error:
             return ToolAnswer(word_error(error), ok=False)
-        rendered = render(value, limit=self.settings.results.inline_limit)
-        text = await self._word_long(value, rendered.text, caller) if rendered.cut else rendered.text
+        limit = self.settings.results.inline_limit
+        rendered = render(value, limit=limit)
+        text, reason = rendered.text, ""
+        if rendered.cut and self._results is not None:
+            try:
+                stored = await self._results.keep_value(value, read_before=self.known(caller).memory.read)
+                return ToolAnswer(notes.below(word_stored(stored, value)), attachments=rendered.attachments)
+            except (ResultNotKeptError, UnsupportedValueError) as error:
+                reason = f"; the rest could not be kept: {error}"
+        if rendered.cut:
+            text += f"\n(cut after {limit} characters{reason})"
         return ToolAnswer(notes.below(text), attachments=rendered.attachments)
 
     def context_for(self, name: str, caller: Caller = NOBODY) -> CallContext:
@@ -205,10 +214,6 @@ class ToolExecutor:
         """Note that a command named a snippet that nobody has trusted."""
         audit_early_refusal(self.audit, f"${error.name}", self.known(caller), error)
 
-    def redact(self, error: OneToolError) -> None:
-        """Take the secrets out of an error that leaves beside a call."""
-        redact_error(error, self.redactor)
-
     def apply(self, config: Config, secrets: Secrets) -> None:
         """Let calls that begin from now on go by these."""
         self.settings = config
@@ -218,15 +223,3 @@ class ToolExecutor:
     def known(self, caller: Caller) -> Caller:
         """Return a caller with a memory of its own; those who do not say who they are count as one client."""
         return replace(caller, memory=self.nobody) if caller.memory is NOBODY.memory else caller
-
-    async def _word_long(self, value: ToolValue, beginning: str, caller: Caller) -> str:
-        """Say where a value that is too long to show is kept, or show its beginning if it could not be kept."""
-        reason = ""
-        if self._results is not None:
-            try:
-                return word_stored(
-                    await self._results.keep_value(value, read_before=self.known(caller).memory.read), value
-                )
-            except (ResultNotKeptError, UnsupportedValueError) as error:
-                reason = f"; the rest could not be kept: {error}"
-        return f"{beginning}\n(cut after {self.settings.results.inline_limit} characters{reason})"

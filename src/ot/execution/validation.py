@@ -39,16 +39,12 @@ def _fit_items(value: Sequence[ToolValue] | AbstractSet[ToolValue], schema: Sche
     if branch is None:
         return value
     items = mapping_of(branch.get("items"))
-    left_alone = PLAIN | {dict} if _takes_any_fields(items) else PLAIN
+    # Nothing is made to fit in objects of whose fields nothing is said.
+    fields = items.get("properties") or mapping_of(items.get("additionalProperties"))
+    left_alone = PLAIN | {dict} if items.get("type") == "object" and not fields else PLAIN
     if items and not set(map(type, value)) <= left_alone:
         return [fit(item, items) for item in value]
     return value if isinstance(value, list) else list(value)
-
-
-def _takes_any_fields(schema: Schema) -> bool:
-    """True for objects of whose fields nothing is said, so that nothing in them is made to fit."""
-    rest = schema.get("additionalProperties")
-    return schema.get("type") == "object" and not schema.get("properties") and not (isinstance(rest, dict) and rest)
 
 
 def _takes_any_rows(schema: Schema, row: str) -> bool:
@@ -112,8 +108,11 @@ class ArgumentStep(Step):
         """Arguments by name, in a new dict; raises ToolArgumentError with every problem there is."""
         if type(keywords) is not dict and not isinstance(keywords, Mapping):
             self._refuse([f"the arguments must be an object, not {type(keywords).__name__}"])
-        if self._definition.spellings:
-            keywords = self._by_own_names(keywords)
+        if self._definition.spellings:  # as the server knows them, whichever of its two spellings each was given in
+            own_name, given = self._definition.own_name, keywords
+            keywords = {own_name(name): value for name, value in given.items()}
+            if len(keywords) < len(given):
+                self._refuse([f"{name} is given twice" for name in given if own_name(name) != name])
         arguments = self._bind_positional(positional, keywords) if positional else dict(keywords)
         by_column: dict[str, ToolValue] = {}
         for name, value in arguments.items():
@@ -135,15 +134,6 @@ class ArgumentStep(Step):
             return fit(value.to_list(), schema)
         by_column[name] = value
         return [row]
-
-    def _by_own_names(self, keywords: Arguments) -> dict[str, ToolValue]:
-        """Keywords as the server knows them, whichever of its two spellings each was given in."""
-        definition = self._definition
-        renamed = {definition.own_name(name): value for name, value in keywords.items()}
-        if len(renamed) < len(keywords):
-            twice = [f"{name} is given twice" for name in keywords if definition.own_name(name) != name]
-            self._refuse(twice)
-        return renamed
 
     def _bind_positional(self, positional: Sequence[ToolValue], keywords: Arguments) -> dict[str, ToolValue]:
         names = self._names

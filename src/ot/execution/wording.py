@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import signal
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from mcp_core.distribution import install_command, with_extra
 from mcp_core.nearest_names import nearest
 from ot import errors
-from ot.config.mistakes import EntryPath, Mistake
+from ot.config.mistakes import Mistake
 from ot.logs import word_incident
 from ot.trust.untrusted import trust_command
 from ot_sdk.failures import builtin_name
@@ -30,8 +30,8 @@ _SHORT_REASON = 100
 def word_error(error: errors.OneToolError) -> str:
     """One error in words that its reader can act on."""
     for kind in type(error).__mro__:
-        if kind in _SENTENCES:
-            return _SENTENCES[kind](error)
+        if (sentence := _SENTENCES.get(kind)) is not None:
+            return sentence.format(error=error) if isinstance(sentence, str) else sentence(error)
     return str(error)
 
 
@@ -71,11 +71,6 @@ def _word_config(error: errors.ConfigError) -> str:
     return f"{place}: {error.reason}{fix}" if place else f"{error.reason}{fix}"
 
 
-def _word_pack_load(error: errors.PackLoadError) -> str:
-    line = f", line {error.line}" if error.line else ""
-    return f"{error.file.name}{line}: {error.reason}"
-
-
 def _word_untrusted(what: str, project: str) -> str:
     return (
         f"{what} belongs to the project in {project}, which is not trusted in its current state. A person can review "
@@ -85,11 +80,10 @@ def _word_untrusted(what: str, project: str) -> str:
 
 def word_mistakes(mistakes: Iterable[Mistake]) -> list[str]:
     """Say what is off, because its settings are wrong."""
-    return [f"{'.'.join(each.entry)} {_fate_of(each.entry)}: {word_error(each.error)}" for each in mistakes]
-
-
-def _fate_of(entry: EntryPath) -> str:
-    return "is off" if len(entry) > 1 else "has its defaults"
+    return [
+        f"{'.'.join(each.entry)} {'is off' if len(each.entry) > 1 else 'has its defaults'}: {word_error(each.error)}"
+        for each in mistakes
+    ]
 
 
 def _word_wrong(what: str, mistake: str) -> str:
@@ -106,12 +100,6 @@ def _word_timeout(error: errors.ToolTimeoutError) -> str:
     end = _STILL_RUNNING if error.still_running else " It was stopped."
     key = f" Its limit is {error.key} in the configuration." if error.key else ""
     return f"{error.tool} took longer than {error.limit:.3g} s.{end}{key}"
-
-
-def _word_stopped(error: errors.ToolStoppedError) -> str:
-    if error.still_running:
-        return f"{error.tool} was cancelled.{_STILL_RUNNING}"
-    return f"{error.tool} was not called: its run has ended."
 
 
 def _word_server_unavailable(error: errors.ServerUnavailableError) -> str:
@@ -216,22 +204,8 @@ def _shortly(absence: errors.CallError) -> str:
     return name
 
 
-def _word_model_refused(error: errors.ModelRefusedError) -> str:
-    status = f" (status {error.status})" if error.status else ""
-    return f"{error.provider} refused the request{status}: {error.reason}"
-
-
-def _word_model_unavailable(error: errors.ModelUnavailableError) -> str:
-    times = f" after {error.attempts} attempts" if error.attempts > 1 else ""
-    return f"{error.provider} did not answer{times}: {error.reason}"
-
-
 def _at_line(line: int | None) -> str:
     return f" at line {line}" if line else ""
-
-
-def _list_others(runs: Sequence[str]) -> str:
-    return f" (running: {', '.join(runs)})" if runs else ""
 
 
 def _word_status(status: int | None) -> str:
@@ -275,13 +249,11 @@ def _word_call_limit(error: errors.CallLimitError) -> str:
     )
 
 
-_SENTENCES: dict[type, Callable[[Any], str]] = {
+_SENTENCES: dict[type, str | Callable[[Any], str]] = {
     errors.ConfigError: _word_config,
-    errors.LegacyPrefixError: lambda _: (
-        "Invalid syntax: !onetool is not a prefix of a command. Send the Python code by itself."
-    ),
-    errors.CommandTooLargeError: lambda error: (
-        f"The command has {error.size:,} bytes; a run accepts {error.limit:,}. "
+    errors.LegacyPrefixError: "Invalid syntax: !onetool is not a prefix of a command. Send the Python code by itself.",
+    errors.CommandTooLargeError: (
+        "The command has {error.size:,} bytes; a run accepts {error.limit:,}. "
         "Put large data into a file and read it with a pack, or send several runs."
     ),
     errors.UnknownSnippetError: lambda error: (
@@ -289,8 +261,8 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     ),
     errors.UntrustedSnippetError: lambda error: _word_untrusted(f"The snippet ${error.name}", error.project),
     errors.WrongSnippetError: lambda error: _word_wrong(f"The snippet ${error.name}", error.mistake),
-    errors.BrokenPackError: lambda error: (
-        f"The pack {error.pack} is broken: {error.place}: {error.reason}. Fix its file to make it available again."
+    errors.BrokenPackError: (
+        "The pack {error.pack} is broken: {error.place}: {error.reason}. Fix its file to make it available again."
     ),
     errors.AliasTargetError: lambda error: (
         f"The alias {error.alias} refers to {error.target} (aliases.{error.alias} in the configuration). "
@@ -310,11 +282,13 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         f"{error.tool} is broken: {error.file}{f', line {error.line}' if error.line else ''}: {error.reason}."
     ),
     errors.SkillPreflightError: _word_skill_preflight,
-    errors.NewSkillError: lambda error: f"No skill {error.name!r} was written: {error.reason}.",
-    errors.SnippetError: lambda error: f"${error.name}: {error.reason}. Usage: {error.usage}",
+    errors.NewSkillError: "No skill {error.name!r} was written: {error.reason}.",
+    errors.SnippetError: "${error.name}: {error.reason}. Usage: {error.usage}",
     errors.AliasCycleError: lambda error: f"These aliases lead back to themselves: {' -> '.join(error.cycle)}.",
-    errors.PackLoadError: _word_pack_load,
-    errors.NewExtensionError: lambda error: f"No extension {error.name!r} was written: {error.reason}.",
+    errors.PackLoadError: lambda error: (
+        f"{error.file.name}{f', line {error.line}' if error.line else ''}: {error.reason}"
+    ),
+    errors.NewExtensionError: "No extension {error.name!r} was written: {error.reason}.",
     errors.PreflightError: _word_preflight,
     errors.UnknownPackError: lambda error: (
         f"There is no pack {error.pack!r}. Packs: {list_names(error.pack, error.available)}.{_word_absent(error)}"
@@ -325,54 +299,50 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         f"{'their ~/.onetool/onetool.yaml' if error.kind == 'pack' else 'the configuration'}: {error.key}: true."
     ),
     errors.UnknownToolError: _word_unknown_tool,
-    errors.NameTooLongError: lambda error: (
-        f"A name of {error.size:,} characters was refused: the maximum is {error.limit}."
-    ),
+    errors.NameTooLongError: "A name of {error.size:,} characters was refused: the maximum is {error.limit}.",
     errors.UnknownProjectError: lambda error: (
         f"proj has no {error.name!r}. Functions: {list_names(error.name, error.functions)}. "
         f"Projects: {list_names(error.name, error.projects)}."
     ),
     errors.ToolArgumentError: lambda error: f"{error.tool}: {'; '.join(error.problems)}. Expected: {error.signature}",
-    errors.ToolDeniedError: lambda error: (
-        f"{error.tool} is not allowed here: the configuration denies {error.rule!r} (policy.deny)."
+    errors.ToolDeniedError: "{error.tool} is not allowed here: the configuration denies {error.rule!r} (policy.deny).",
+    errors.NotGrantedError: (
+        "You don't have access to {error.tool}. Ask an administrator to grant it to one of your groups."
     ),
-    errors.NotGrantedError: lambda error: (
-        f"You don't have access to {error.tool}. Ask an administrator to grant it to one of your groups."
+    errors.UnsupportedToolError: (
+        "{error.tool} was not called: its server {error.lacks}. ot.help(query=...) may find another tool."
     ),
-    errors.UnsupportedToolError: lambda error: (
-        f"{error.tool} was not called: its server {error.lacks}. ot.help(query=...) may find another tool."
-    ),
-    errors.FlowDeniedError: lambda error: (
-        f"{error.tool} was not called: {error.read} was called before, and the configuration does not let its results "
+    errors.FlowDeniedError: (
+        "{error.tool} was not called: {error.read} was called before, and the configuration does not let its results "
         "reach this tool (policy.flows), in this run or in later runs of this client."
     ),
-    errors.ConsentError: lambda error: (
-        f"{error.tool} was not called: a person must agree first, and {error.reason} ({error.rule})."
-    ),
+    errors.ConsentError: "{error.tool} was not called: a person must agree first, and {error.reason} ({error.rule}).",
     errors.ToolTimeoutError: _word_timeout,
-    errors.ToolStoppedError: _word_stopped,
-    errors.ServiceUnavailableError: lambda error: (
-        f"{error.tool}: the service is unavailable ({error.reason}). Try again later, or check the network."
+    errors.ToolStoppedError: lambda error: (
+        f"{error.tool} was {f'cancelled.{_STILL_RUNNING}' if error.still_running else 'not called: its run has ended.'}"
     ),
-    errors.ServiceError: lambda error: f"{error.tool}: {error.service} did not answer as expected: {error.reason}.",
-    errors.KeyRefusedError: lambda error: (
-        f"{error.tool}: {error.service} rejected the key in the secret {error.secret} ({error.reason}). Put a valid "
-        f"key into ~/.onetool/secrets.yaml; you can get one at {error.page}."
+    errors.ServiceUnavailableError: (
+        "{error.tool}: the service is unavailable ({error.reason}). Try again later, or check the network."
     ),
-    errors.PaymentRequiredError: lambda error: (
-        f"{error.tool}: {error.service} requires payment ({error.reason}). A person can check the balance and pay at "
-        f"{error.page}."
+    errors.ServiceError: "{error.tool}: {error.service} did not answer as expected: {error.reason}.",
+    errors.KeyRefusedError: (
+        "{error.tool}: {error.service} rejected the key in the secret {error.secret} ({error.reason}). Put a valid "
+        "key into ~/.onetool/secrets.yaml; you can get one at {error.page}."
+    ),
+    errors.PaymentRequiredError: (
+        "{error.tool}: {error.service} requires payment ({error.reason}). A person can check the balance and pay at "
+        "{error.page}."
     ),
     errors.RateLimitedError: lambda error: (
         f"{error.tool}: {error.service} is rate-limited for "
         f"{error.wait:{',.0f' if error.wait >= 100 else '.3g'}} s, longer than this call may wait ({error.reason}). "
         f"Make fewer calls at once, try again later, or set the rate of your plan in {error.rate_key}."
     ),
-    errors.ServiceRefusedError: lambda error: (
-        f"{error.tool}: {error.service} rejected the request with status {error.status}: {error.reason}."
+    errors.ServiceRefusedError: (
+        "{error.tool}: {error.service} rejected the request with status {error.status}: {error.reason}."
     ),
-    errors.ServiceAnswerError: lambda error: (
-        f"{error.tool}: {error.service} answered with {error.reason}. Try again later; if {error.address_key} is set, "
+    errors.ServiceAnswerError: (
+        "{error.tool}: {error.service} answered with {error.reason}. Try again later; if {error.address_key} is set, "
         "check that the service is running there."
     ),
     errors.ServerUnavailableError: _word_server_unavailable,
@@ -385,60 +355,64 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         f"({error.reason}); run `onetool fetch {error.pack}` when the network is available."
     ),
     errors.WorkerCrashedError: _word_worker_crashed,
-    errors.StatsDisabledError: lambda _: (
+    errors.StatsDisabledError: (
         "Error: Statistics are disabled by the configuration (stats.enabled: false). Set it to true to collect them."
     ),
-    errors.DatabaseUnavailableError: lambda error: f"Error: {error.file} cannot be used: {error.reason}.",
+    errors.DatabaseUnavailableError: "Error: {error.file} cannot be used: {error.reason}.",
     errors.InvalidPeriodError: lambda error: (
         f"Error: Invalid period {error.period!r}. Valid: {', '.join(error.valid)}. Example: ot.stats(period='day')"
     ),
     errors.PathError: lambda error: f"Cannot use {error.path!r}: {error.reason.rstrip('.')}.",
-    errors.ReportWriteError: lambda error: f"Error: Cannot write to '{error.path}': {error.reason}",
+    errors.ReportWriteError: "Error: Cannot write to '{error.path}': {error.reason}",
     errors.UnknownResultError: lambda error: (
         f"There is no stored result {error.handle[:60]!r}: handle not found. Pass the handle as the answer gave it, "
         "in quotes."
     ),
-    errors.ExpiredResultError: lambda error: (
-        f"The stored result {error.handle!r} has expired and is gone (results.keep_for, results.max_size). "
+    errors.ExpiredResultError: (
+        "The stored result {error.handle!r} has expired and is gone (results.keep_for, results.max_size). "
         "Run the code that made it again."
     ),
     errors.NoDetachedRunError: lambda error: (
-        f"There is no detached run {error.run[:60]!r}{_list_others(error.others)}. A detached run ends with the server "
+        f"There is no detached run {error.run[:60]!r}"
+        f"{' (running: ' + ', '.join(error.others) + ')' if error.others else ''}. A detached run ends with the server "
         "that started it; its answer is kept for results.keep_for."
     ),
-    errors.RecordedFailureError: lambda error: error.message,
-    errors.CallNotRecordedError: lambda error: (
-        f"{error.tool} cannot be answered in a replay, which makes no call: {error.reason}."
-    ),
-    errors.UnknownRunError: lambda error: (
-        f"The journal of this project has no run {error.run!r}: the id is wrong, or the run is no longer kept "
+    errors.RecordedFailureError: "{error.message}",
+    errors.CallNotRecordedError: "{error.tool} cannot be answered in a replay, which makes no call: {error.reason}.",
+    errors.UnknownRunError: (
+        "The journal of this project has no run {error.run!r}: the id is wrong, or the run is no longer kept "
         "(journal.keep_for, journal.max_size)."
     ),
-    errors.RunNotResumableError: lambda error: f"The run {error.run!r} cannot be resumed: {error.reason}.",
-    errors.LateResumeError: lambda error: (
-        f"{error.tool}(...) must be the first statement of the code: calls before it would be made again. Only imports "
+    errors.RunNotResumableError: "The run {error.run!r} cannot be resumed: {error.reason}.",
+    errors.LateResumeError: (
+        "{error.tool}(...) must be the first statement of the code: calls before it would be made again. Only imports "
         "may come before it."
     ),
-    errors.CallNotRepeatedError: lambda error: (
-        f"An earlier run made this call, {error.reason}: {error.call}. It was not repeated, because it may have had "
-        f'side effects. Find out, then begin with ot.resume(run="{error.run}", unknown="repeat") to make it again, or '
-        f'with unknown="skip" to continue without it; it then returns None.'
+    errors.CallNotRepeatedError: (
+        "An earlier run made this call, {error.reason}: {error.call}. It was not repeated, because it may have had "
+        'side effects. Find out, then begin with ot.resume(run="{error.run}", unknown="repeat") to make it again, or '
+        'with unknown="skip" to continue without it; it then returns None.'
     ),
-    errors.CallNotJournalledError: lambda error: (
-        f"{error.tool} was not called: a call that may have side effects is recorded first, and that failed "
-        f"({error.reason}). Try again once the database answers."
+    errors.CallNotJournalledError: (
+        "{error.tool} was not called: a call that may have side effects is recorded first, and that failed "
+        "({error.reason}). Try again once the database answers."
     ),
     errors.CallLimitError: _word_call_limit,
-    errors.ArgumentValueError: lambda error: error.message,
-    errors.ResultNotKeptError: lambda error: f"It could not be stored: {error.reason}.",
+    errors.ArgumentValueError: "{error.message}",
+    errors.ResultNotKeptError: "It could not be stored: {error.reason}.",
     errors.ToolFailedError: _word_failed,
     errors.ToolError: lambda error: f"{error.tool}: {error.message}" if error.tool else error.message,
     errors.MissingExtraError: lambda error: (
         f"{error.provider} needs a library that is not installed: {install_command(with_extra(error.extra))}"
     ),
-    errors.ModelRefusedError: _word_model_refused,
-    errors.ModelUnavailableError: _word_model_unavailable,
-    errors.VoiceError: lambda error: f"{error.part}: {error.reason}.",
+    errors.ModelRefusedError: lambda error: (
+        f"{error.provider} refused the request{f' (status {error.status})' if error.status else ''}: {error.reason}"
+    ),
+    errors.ModelUnavailableError: lambda error: (
+        f"{error.provider} did not answer{f' after {error.attempts} attempts' if error.attempts > 1 else ''}: "
+        f"{error.reason}"
+    ),
+    errors.VoiceError: "{error.part}: {error.reason}.",
     errors.MissingVoiceError: lambda error: (
         f"Voice needs {error.part}, which cannot be loaded ({error.reason}): {install_command(error.package)}"
     ),
@@ -446,10 +420,10 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         f"Runs are refused: the sandbox is not in force ({', '.join(error.layers)}). "
         "The configuration key execution.sandbox says how much is required."
     ),
-    errors.KernelStartError: lambda error: f"The run could not be started: {error.reason}.",
+    errors.KernelStartError: "The run could not be started: {error.reason}.",
     errors.LimitReachedError: _word_limit,
-    errors.StoreGoneError: lambda error: (
-        f"Runs are refused for the moment: {error.reason}. The command was not run, and no earlier answer is lost. "
+    errors.StoreGoneError: (
+        "Runs are refused for the moment: {error.reason}. The command was not run, and no earlier answer is lost. "
         "Try again soon: runs are accepted again as soon as the database answers (store in the configuration)."
     ),
     errors.RunTimeoutError: lambda error: (
@@ -465,5 +439,5 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.RunCrashedError: lambda error: (
         f"The run's process ended without a result{_at_line(error.line)}: {_word_status(error.status)}."
     ),
-    errors.RunRefusedError: lambda error: f"The run was stopped: {error.reason}.",
+    errors.RunRefusedError: "The run was stopped: {error.reason}.",
 }

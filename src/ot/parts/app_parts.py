@@ -123,7 +123,7 @@ class App:
             self.redactor.learn(secret)  # and the old ones stay hidden: runs in flight may hold them
         tools.registry.trust_reads(reads_of(config))
         self.executor.apply(config, loaded.secrets)
-        self.runner.apply(run_settings(loaded, memory=self.config.execution.memory))
+        self.runner.settings = run_settings(loaded, memory=self.config.execution.memory)
         self.namespace.apply(config.aliases, config.projects, modest=loaded.untrusted.aliases)
         note_absent(tools.registry, loaded)
         self.supply.keep_warm(config.execution.warm)

@@ -25,12 +25,7 @@ class ClientRequest(Generic[Result_co]):
     """One request: the run awaits `done_by_someone`; clients `do` it, one at a time, or give it back."""
 
     def __init__(
-        self,
-        what: str,
-        able: Callable[[Caller], bool],
-        work: Callable[[Caller], Awaitable[Result_co]],
-        *,
-        hold: float,
+        self, what: str, able: Callable[[Caller], bool], work: Callable[[Caller], Awaitable[Result_co]], *, hold: float
     ) -> None:
         self.what = what
         self._able = able
@@ -78,18 +73,12 @@ _LONGEST_KEY = 200  # characters
 _OURS = "question-"  # keys of our own begin with it, and no others
 
 
-class _Question:
-    def __init__(self, method: str, params: Mapping[str, Json]) -> None:
-        self.content: JsonObject = {"method": method, "params": dict(params)}
-        self.answer: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
-
-
 class Questions:
     """The open questions of one run, each under a key. `on_asked` hears of each that is put."""
 
     def __init__(self) -> None:
-        self.on_asked: Callable[[], None] = lambda: None
-        self._open: dict[str, _Question] = {}
+        self.on_asked: Callable[[], object] = lambda: None
+        self._open: dict[str, tuple[JsonObject, asyncio.Future[JsonObject]]] = {}  # each with the future of its answer
         self._count = 0
 
     def __bool__(self) -> bool:
@@ -98,30 +87,28 @@ class Questions:
     @property
     def contents(self) -> dict[str, JsonObject]:
         """The questions by their keys, each a method and its parameters."""
-        return {key: question.content for key, question in self._open.items()}
+        return {key: content for key, (content, _) in self._open.items()}
 
     async def ask(self, method: str, params: Mapping[str, Json], key: str) -> JsonObject:
-        """Put a question, and wait for the answer, whichever request brings it."""
-        key = self._own_key(key)
-        question = self._open[key] = _Question(method, params)
+        """Put a question, and wait for the answer, whichever request brings it.
+
+        It has the asker's key, or one of ours where that is none, too long, taken, or could pass for one of ours:
+        whoever could take our next key would have the client's answer to them count as the answer to our question.
+        """
+        self._count += 1
+        if not 0 < len(key) <= _LONGEST_KEY or key in self._open or key.startswith(_OURS):
+            key = f"{_OURS}{self._count}"
+        answer: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
+        self._open[key] = {"method": method, "params": dict(params)}, answer
         self.on_asked()
         try:
-            return await question.answer
+            return await answer
         finally:
             self._open.pop(key, None)
 
     def answer(self, words: Mapping[str, JsonObject]) -> None:
         """Pass the answers on; a question without one stays open."""
         for key in self._open.keys() & words.keys():
-            question = self._open.pop(key)
-            if not question.answer.done():
-                question.answer.set_result(words[key])
-
-    def _own_key(self, key: str) -> str:
-        """Return the asker's key, or one of ours where it is none, too long, taken, or could pass for one of ours.
-
-        Whoever could take our next key would have the client's answer to them count as the answer to our question.
-        """
-        self._count += 1
-        usable = 0 < len(key) <= _LONGEST_KEY and key not in self._open and not key.startswith(_OURS)
-        return key if usable else f"{_OURS}{self._count}"
+            _, answer = self._open.pop(key)
+            if not answer.done():
+                answer.set_result(words[key])

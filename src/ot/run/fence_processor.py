@@ -11,10 +11,8 @@ Hostile text costs linear time: loops are possessive, and the scan only ever goe
 
 from __future__ import annotations
 
-import itertools
 import re
 import string
-from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -43,12 +41,9 @@ def strip_prefix(command: str) -> str:
         raise LegacyPrefixError(_LEGACY)
     if trigger := _TRIGGER.match(command):
         command = trigger["before"] + command[trigger.end() :]
-    if prompt := _PROMPT.match(command):
-        return _strip_prompts(command, prompt)
-    return command
-
-
-def _strip_prompts(command: str, prompt: re.Match[str]) -> str:
+    prompt = _PROMPT.match(command)
+    if prompt is None:
+        return command
     margin = prompt[0].rpartition("\n")[2].removesuffix(">>>")
     lines = command.split("\n")
     if sum(_is_prompt(line, margin) for line in lines) == 1:
@@ -137,38 +132,29 @@ def read_command(command: str) -> str:
 def strip_fences(command: str) -> str:
     """Return the code inside the command's fences; a command without fences comes back unchanged."""
     if "```" in command or "~~~" in command:
-        fences = list(itertools.islice(_find_fences(command), _MOST_FENCES + 1))
+        fences: list[_Fence] = []
+        position = 0
+        while len(fences) <= _MOST_FENCES and (opening := _next_fence(command, position)) is not None:
+            fence = _read_fence(command, opening)
+            if fence is None:  # tildes that are Python's operator; looking on would cost a scan for each of them
+                break
+            fences.append(fence)
+            position = fence.end
         code = _join(command, fences)
         if len(fences) <= _MOST_FENCES and (code.strip() or (fences and command.lstrip().startswith(("```", "~~~")))):
             return code
     return _strip_inline(command)
 
 
-def _find_fences(text: str) -> Iterator[_Fence]:
-    position = 0
-    while (opening := _next_fence(text, position)) is not None:
-        fence = _read_fence(text, opening)
-        if fence is None:  # tildes that are Python's operator; looking on would cost a scan for each of them
-            return
-        yield fence
-        position = fence.end
-
-
 def _next_fence(text: str, position: int, marker: str = "") -> re.Match[str] | None:
     """Find the next fence outside strings and comments; with a marker, the next one that closes it."""
     for token in _token().finditer(text, position):
-        if token.lastgroup != "fence" or not token[0].lstrip().startswith(marker):
-            continue
-        if marker.startswith("~") and not _is_bare(text, token):
-            continue
-        return token
+        if token.lastgroup == "fence" and token[0].lstrip().startswith(marker):
+            rest = _REST_OF_LINE.match(text, token.end())
+            bare = rest is not None and not rest["word"] and rest["end"] is not None
+            if bare or not marker.startswith("~"):
+                return token
     return None
-
-
-def _is_bare(text: str, token: re.Match[str]) -> bool:
-    """True if nothing follows a fence on its line."""
-    rest = _REST_OF_LINE.match(text, token.end())
-    return rest is not None and not rest["word"] and rest["end"] is not None
 
 
 def _read_fence(text: str, opening: re.Match[str]) -> _Fence | None:
@@ -180,7 +166,8 @@ def _read_fence(text: str, opening: re.Match[str]) -> _Fence | None:
     stop = len(text) if closing is None else closing.start()
     end = _resume_after(text, closing)
     first, newline, rest = text[opening.end() : stop].partition("\n")
-    if marker[0] == "~" and closing is None and not _opens_by_itself(first, rest):
+    opens = first.strip(_BLANK).lower() in ("", *_PYTHON) and rest.strip()
+    if marker[0] == "~" and closing is None and not opens:  # `~~~x` alone is an expression
         return None
     if not newline:
         return _Fence(*_split_language(first.strip(_BLANK)), opening.end(), end)
@@ -198,11 +185,6 @@ def _one_line_of_tildes(text: str, opening: re.Match[str], marker: str) -> _Fenc
     if not line.endswith(marker):
         return None
     return _Fence(*_split_language(line.removesuffix(marker).strip()), opening.end(), stop)
-
-
-def _opens_by_itself(first: str, rest: str) -> bool:
-    """True if tildes without an end are a fence: `~~~x` alone is an expression."""
-    return first.strip(_BLANK).lower() in ("", *_PYTHON) and bool(rest.strip())
 
 
 def _resume_after(text: str, closing: re.Match[str] | None) -> int:

@@ -47,17 +47,13 @@ def part_from(pid: int) -> None:
     """
     try:
         allowed = os.sched_getaffinity(pid)
-        elsewhere = allowed - {_own_processor()}
+        state = os.pread(_open_state(threading.get_native_id()), _MOST_STATE, 0)
+        elsewhere = allowed - {int(state.rpartition(b")")[2].split()[_PROCESSOR])}
         if elsewhere and elsewhere != allowed:
             os.sched_setaffinity(pid, elsewhere)
             os.sched_setaffinity(pid, allowed)
     except OSError:
         pass  # it has ended, or a guard around us forbids it: it only takes longer
-
-
-def _own_processor() -> int:
-    state = os.pread(_open_state(threading.get_native_id()), _MOST_STATE, 0)
-    return int(state.rpartition(b")")[2].split()[_PROCESSOR])
 
 
 @cache  # one thread asks, that of the event loop; to open the file each time takes as long as a call
@@ -85,27 +81,19 @@ class Backlog:
         self._room = asyncio.Event()
         self._room.set()
 
-    def add_unread(self, size: int) -> None:
-        """Count a message that is still to be read."""
-        self._unread += size
-        self._waiting += 1
-        self._hold_or_go_on()
-
-    def remove_unread(self, size: int) -> None:
-        """Forget a message as it is read; what was asked in it is counted by itself."""
-        self._unread -= size
-        self._waiting -= 1
+    def count_unread(self, messages: int, size: int) -> None:
+        """Count a message that is still to be read, or with -1 one that is read: its questions count by themselves."""
+        self._unread += messages * size
+        self._waiting += messages
         self._hold_or_go_on()
 
     def add(self, size: int) -> None:
-        """Count a question."""
         self._standing += size
         self._waiting += 1
         if self._full or self._waiting > MAX_WAITING or self._unread + self._standing > MAX_STANDING:
             self._hold_or_go_on()
 
     def remove(self, size: int) -> None:
-        """Forget a question as it is answered."""
         self._standing -= size
         self._waiting -= 1
         if self._full:
@@ -144,7 +132,6 @@ class _Call:
             raise TypeError("a call has a number, a list and an object of arguments")
 
     def pack(self, value: object) -> bytes:
-        """Make the answer of a value."""
         if type(value) is str:
             return pack_text(self.number, value)
         if type(value) is StoredValue:  # it goes as the file it is; nothing of it is decoded here
@@ -186,8 +173,13 @@ class KernelCalls:
     def take(self, message: Message, payload: bytes, weight: int) -> None:
         """Make the call that a message asks for, in its turn."""
         call = _Call(self._kernel, message, payload, weight)
-        if "written" in message:
-            call.keywords["value"] = self._written_value(call.tool, message["written"])
+        if "written" in message:  # it stands for a large value that the kernel has written to a file
+            if call.tool != KEEP:
+                raise ValueError(f"{call.tool} takes no files")
+            written: WrittenFacts = message["written"]
+            opened = partial(self._kernel.open_file, written["file"])
+            kind = TEXT if written["kind"] == TEXT else VALUE
+            call.keywords["value"] = WrittenValue(opened, kind, str(written["what"]))
         if len(payload) > MAX_NAME:
             try:
                 refuse_long_names([call.tool, *call.keywords])
@@ -206,13 +198,6 @@ class KernelCalls:
             send_error(self._kernel, call.number, ToolStoppedError(call.tool))
         else:
             self._running += 1
-
-    def _written_value(self, tool: str, written: WrittenFacts) -> WrittenValue:
-        """Stand for a large value that the kernel has written to a file; only `ot.keep` takes one."""
-        if tool != KEEP:
-            raise ValueError(f"{tool} takes no files")
-        opened = partial(self._kernel.open_file, written["file"])
-        return WrittenValue(opened, TEXT if written["kind"] == TEXT else VALUE, str(written["what"]))
 
     async def _call(self, call: _Call, scope: ReusableScope) -> None:
         try:

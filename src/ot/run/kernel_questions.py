@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcp_core.quick_dataclass import dataclass
 from ot.clients.caller import Caller
 from ot.errors import CallError, PreflightError, SkillPreflightError, UntrustedPackError
+from ot.execution.records import redact_error
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import builtin_kind, word_error
 from ot.kernel.kernel import Kernel
@@ -19,9 +20,6 @@ from ot.run.preflight import MAX_KEYWORDS, MAX_PROBLEMS, MAX_REFERENCES, Referen
 from ot_kernel.project_path import ProjectPath
 from ot_kernel.values import encode
 from ot_kernel.wire import Message
-
-if TYPE_CHECKING:
-    from ot_kernel.message_types import WrittenReference
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,8 @@ class KernelQuestions:
                 pack, name = message["pack"], message["name"]
                 self._answer(message["id"], [pack, name], partial(self._find_attribute, pack, name))
             case "describe":
-                self._answer(message["id"], [message["name"]], partial(self._describe, message["name"]))
+                described = partial(self.namespace.describe, message["name"], self.caller.principal)
+                self._answer(message["id"], [message["name"]], lambda: self.executor.redactor.value(described()))
             case "judge":
                 self._judge_skill(message)
             case "attributes":
@@ -53,12 +52,13 @@ class KernelQuestions:
             raise ValueError(f"more than {MAX_REFERENCES:,} calls are written out")
         if any(len(reference["keywords"]) > MAX_KEYWORDS for reference in message["references"]):
             raise ValueError(f"a call has more than {MAX_KEYWORDS:,} arguments")
-        references = list(map(_read_reference, message["references"]))
+        written: Any = message["references"]
+        references = [Reference(**{**each, "keywords": tuple(each["keywords"])}) for each in written]
         try:
             judge(references, self.namespace.registry, partial(self.executor.foresee_refusal, caller=self.caller))
         except PreflightError as error:
             for _, problem in error.problems:
-                self.executor.redact(problem)  # signatures come from servers
+                redact_error(problem, self.executor.redactor)  # signatures come from servers
             named = (f"{each.pack}.{each.tool}" for each in references[:MAX_PROBLEMS])
             self.executor.note_refused(named, self.caller)
             raise
@@ -79,9 +79,6 @@ class KernelQuestions:
         except UntrustedPackError:
             self.executor.note_refused([f"{pack}.{name}"], self.caller)
             raise
-
-    def _describe(self, name: str) -> object:
-        return self.executor.redactor.value(self.namespace.describe(name, self.caller.principal))
 
     def _change_file(self, message: Message) -> None:
         """Change a file in the scratch folder, and answer with the number of what went wrong."""
@@ -110,8 +107,3 @@ class KernelQuestions:
 def send_error(kernel: Kernel, number: int, error: CallError) -> None:
     """Answer a call or a question of the code with what it is to raise."""
     kernel.send({"id": number, "error": {"kind": builtin_kind(error), "message": word_error(error)}})
-
-
-def _read_reference(written: WrittenReference) -> Reference:
-    fields: dict[str, Any] = {**written, "keywords": tuple(written["keywords"])}
-    return Reference(**fields)

@@ -30,8 +30,18 @@ from ot.run.kernel_calls import KernelCalls
 from ot.run.kernel_questions import KernelQuestions
 from ot.run.made_calls import MadeCalls
 from ot.run.namespace import Namespace
-from ot.run.outcome import CodeError, Failure, Frame, LargeValue, Nothing, Outcome, Printed, Seen, Value
-from ot.run.partial_values import read_partial
+from ot.run.outcome import (
+    CodeError,
+    Failure,
+    Frame,
+    LargeValue,
+    Nothing,
+    Outcome,
+    PartialValue,
+    Printed,
+    Seen,
+    Value,
+)
 from ot.tasks.owned_tasks import Awaited, OwnedTasks
 from ot_kernel.values import decode
 from ot_kernel.wire import Message, WireError
@@ -95,7 +105,6 @@ class RunClock:
     def _set_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-            self._timer = None
         if self._on_over is not None and not self._holds:
             self._timer = self._loop.call_at(self._since + self._left, self._on_over)
 
@@ -133,8 +142,8 @@ class KernelSession:
     async def complete(self, request: bytes, meanwhile: Callable[[], object]) -> Outcome:
         """Start the program and stay with it to its end; `meanwhile` is done while the kernel reads it."""
         self._kernel.on_message = self._on_message
-        self._kernel.on_large = self._on_large
-        self._kernel.on_lost = self._on_lost
+        self._kernel.on_large = lambda large: self._begin_reading(len(large), lambda: (read_large(large), large))
+        self._kernel.on_lost = lambda _: self._end(lambda: None)
         try:
             self._kernel.send_payload(request)
             meanwhile()
@@ -220,9 +229,9 @@ class KernelSession:
             case "value" | "large":
                 return self._value(message)
             case "nothing":
-                return Nothing(Printed(*self._kernel.printed()), read_partial(message))
+                return Nothing(Printed(*self._kernel.printed()), _partial(message))
             case "error":
-                return self._fail(self._explained(_code_error(message)))
+                return self._fail(self._code_error(message))
             case "alias_cycle":
                 return self._fail(AliasCycleError([str(name) for name in message["names"]]))
             case "unconfined":
@@ -239,16 +248,18 @@ class KernelSession:
             suspected = self._calls.lookalikes
             if notes is not None and suspected is not None and (note := suspected.explain(value)):
                 notes.add(note)
-            return Value(value, printed, partial=read_partial(message))
+            return Value(value, printed, partial=_partial(message))
         large = LargeValue(str(message["name"]), str(message["kind"])) if message["op"] == "large" else None
         not_kept = str(message.get("not_kept", ""))[:200]
-        return Value(value, printed, int(total), large, not_kept=not_kept, partial=read_partial(message))
+        return Value(value, printed, int(total), large, not_kept=not_kept, partial=_partial(message))
 
-    def _explained(self, error: CodeError) -> CodeError:
-        """Add what a tool gave that is no such value as code took it for."""
-        suspected = self._calls.lookalikes if error.type in _OF_OTHER_KINDS else None
-        note = "" if suspected is None else suspected.suspect()
-        return replace(error, notes=(*error.notes, note)) if note else error
+    def _code_error(self, message: Message) -> CodeError:
+        kind, notes = str(message["type"]), [str(note) for note in message["notes"]]
+        suspected = self._calls.lookalikes if kind in _OF_OTHER_KINDS else None
+        if suspected is not None and (note := suspected.suspect()):  # what a tool gave is no such value
+            notes.append(note)
+        names = tuple(str(name) for name in message["names"])
+        return CodeError(kind, str(message["message"]), tuple(_frames(message)), names, tuple(notes))
 
     def _fail(self, error: CodeError | OneToolError) -> Failure:
         return Failure(error, Printed(*self._kernel.printed()))
@@ -267,13 +278,10 @@ class KernelSession:
         except _NONSENSE as error:
             self._refuse(f"{_INVALID}{error}")
 
-    def _on_large(self, payload: bytes) -> None:
-        self._begin_reading(len(payload), lambda: (read_large(payload), payload))
-
     def _begin_reading(self, size: int, read: Callable[[], tuple[Message, bytes]]) -> None:
-        self._calls.backlog.add_unread(size)
+        self._calls.backlog.count_unread(1, size)
         if not self._tasks.start(partial(self._read_aside, size), read):
-            self._calls.backlog.remove_unread(size)
+            self._calls.backlog.count_unread(-1, size)
 
     async def _read_aside(self, size: int, read: Callable[[], tuple[Message, bytes]]) -> None:
         """Read a large message on a thread, one at a time, when there is room for it."""
@@ -292,7 +300,7 @@ class KernelSession:
         except (*_NONSENSE, WireError) as error:
             self._refuse(f"{_INVALID}{error}")
         finally:
-            self._calls.backlog.remove_unread(size)
+            self._calls.backlog.count_unread(-1, size)
 
     def _handle(self, message: Message, payload: bytes, weight: int) -> None:
         """Do what a message asks; `payload` is the message as it came, `weight` about how many bytes it takes."""
@@ -309,9 +317,6 @@ class KernelSession:
                 self._kernel.send({"op": "go"})
         else:
             self._questions.answer(message)
-
-    def _on_lost(self, _: str) -> None:
-        self._end(lambda: None)
 
     def _refuse(self, reason: str) -> None:
         self._end(lambda: self._fail(RunRefusedError(reason)))
@@ -330,13 +335,10 @@ def _decoded(message: Message) -> Message:
     return message
 
 
-def _code_error(message: Message) -> CodeError:
-    return CodeError(
-        type=str(message["type"]),
-        message=str(message["message"]),
-        frames=tuple(_frames(message)),
-        names=tuple(str(name) for name in message["names"]),
-        notes=tuple(str(note) for note in message["notes"]),
+def _partial(message: Message) -> tuple[PartialValue, ...]:
+    return tuple(
+        PartialValue(str(tool), str(what)[:40], int(count), int(total), bool(returned), bool(taken), int(calls))
+        for tool, what, count, total, returned, taken, calls in message.get("parts", ())
     )
 
 

@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 import anyio
@@ -13,7 +14,7 @@ import anyio
 from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import replace
 from ot.clients.caller import Caller, Choice, Notes, Progress
-from ot.clients.front import Front, FrontError
+from ot.clients.front import FrontError
 from ot.execution.consent import held
 from ot.run.answer import Answer
 from ot.run.client_requests import ClientRequest, NobodyCameError, Questions
@@ -66,22 +67,19 @@ class Patience:
         if not self._questions:
             self._asked_at = self._loop.time()
         self._questions += 1
-        self._cancel()
+        self._set_timer()
         try:
             yield
         finally:
             self._questions -= 1
             if not self._questions:
-                self._go_on()
-
-    def _go_on(self) -> None:
-        now = self._loop.time()
-        if self._renewed:
-            self._began, self.ends = now, now + self._seconds
-        else:
-            self._began += now - self._asked_at
-            self.ends += now - self._asked_at
-        self._set_timer()
+                now = self._loop.time()
+                if self._renewed:
+                    self._began, self.ends = now, now + self._seconds
+                else:
+                    self._began += now - self._asked_at
+                    self.ends += now - self._asked_at
+                self._set_timer()
 
     @contextmanager
     def waiting(self) -> Iterator[float]:
@@ -99,12 +97,9 @@ class Patience:
     def _wait_ends(self) -> float:
         return self._began + max(self._seconds, LONGEST_WAIT)
 
-    def _cancel(self) -> None:
+    def _set_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-
-    def _set_timer(self) -> None:
-        self._cancel()
         if not self._questions and self._on_over is not None:
             ends = self._wait_ends() + GRACE if self._waits else self.ends
             self.over = ends <= self._loop.time()
@@ -215,7 +210,8 @@ class LiveRun:
 
     async def _request(self, method: str, params: Mapping[str, Json], key: str) -> JsonObject:
         async def send(client: Caller) -> JsonObject:
-            return await _front_of(client).request(method, params, key)
+            assert client.front is not None  # such a client would not be asked
+            return await client.front.request(method, params, key)
 
         def able(client: Caller) -> bool:
             return client.front is not None and client.front.can(method, params)
@@ -227,8 +223,8 @@ class LiveRun:
 
     async def _log(self, level: str, logger: str, data: Json) -> None:
         """Pass it on while the client is attached; afterwards there is no request that it belongs to."""
-        if not self.detached:
-            await _front_of(self._client).log(level, logger, data)
+        if not self.detached and self._client.front is not None:
+            await self._client.front.log(level, logger, data)
 
     async def _report(self, done: float, total: float | None, message: str) -> None:
         if self.detached:
@@ -289,18 +285,15 @@ class LiveRun:
         return what
 
     def ask_between(self, questions: Questions) -> None:
-        """Let the client be asked by answers to its requests."""
+        """Let the client be asked by answers to its requests, together with what is asked at the same time."""
         self.questions = questions
-        questions.on_asked = self._when_asked
+        questions.on_asked = partial(self._loop.call_soon, self._tell_questions)
 
     def deliver(self, what: Delivered) -> None:
         """Give the request that is attached its answer, unless it has one."""
         deliver, self._deliver = self._deliver, None
         if deliver is not None:
             deliver(what)
-
-    def _when_asked(self) -> None:
-        self._loop.call_soon(self._tell_questions)  # together with what is asked at the same time
 
     def _tell_questions(self) -> None:
         if self.questions and self._deliver is not None and not self.ended:
@@ -386,8 +379,3 @@ class LiveRun:
         if waiter.progress is not None and not self.ended:
             latest, self._progress = self._progress, None
             await waiter.progress(*(latest or (round(self.elapsed), self.limit, "running")))
-
-
-def _front_of(client: Caller) -> Front:
-    assert client.front is not None  # such a client would not be asked
-    return client.front

@@ -11,9 +11,10 @@ import json
 import re
 import warnings
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from itertools import islice
+from operator import attrgetter
 from reprlib import Repr
 from typing import TypeAlias
 
@@ -49,8 +50,9 @@ class _Made:
     small: bool
     times: int = 1
 
-    def is_like(self, tool: str, positional: Sequence[object], keywords: Mapping[str, object]) -> bool:
-        return self.small and self.tool == tool and self.keywords == keywords and self.positional == positional
+    @property
+    def call(self) -> tuple[object, ...]:
+        return self.tool, self.positional, self.keywords
 
 
 class _Some:
@@ -83,25 +85,32 @@ class _Sorted:
         for tool, effect, positional, keywords, size in calls:
             self._counts[tool] = self._counts.get(tool, 0) + 1
             group = self._reading if effect is Effect.READS else self._changing
-            newest, small = group.newest, size <= _SMALL
-            if size > LARGE_MESSAGE:
-                group.add(_Made(next(self._places), tool, None, {}, small))
-            elif newest is not None and small and newest.is_like(tool, positional, keywords):
+            made = _Made(
+                next(self._places), tool, None if size > LARGE_MESSAGE else positional, keywords, size <= _SMALL
+            )
+            newest = group.newest
+            if newest is not None and newest.small and made.small and newest.call == made.call:
                 newest.times += 1
             else:
-                group.add(_Made(next(self._places), tool, positional, keywords, small))
+                group.add(made)
 
     def word(self, redactor: Redactor) -> str:
         if not self._counts:
             return ""
+        place = attrgetter("place")
         last = [*self._changing.last, *self._reading.last]
-        shown = sorted([*self._changing.first, *self._reading.first, *last], key=_place)
+        shown = sorted([*self._changing.first, *self._reading.first, *last], key=place)
         left_out = Counter(self._counts)
         for made in shown:
             left_out[made.tool] -= made.times
-        gap = shown.index(min(last, key=_place)) if last else len(shown)
-        rest = _word_rest(+left_out)
-        return "\n".join((HEADING, *_lines(shown[:gap], redactor), *rest, *_lines(shown[gap:], redactor)))
+        lines = [_word_call(made, redactor) for made in shown]
+        if left_out := +left_out:
+            most = left_out.most_common(5)
+            tools = ", ".join(tool if count == 1 else f"{tool} {count:,} times" for tool, count in most)
+            more = f" and {len(left_out) - 5} other tools" if len(left_out) > 5 else ""
+            gap = shown.index(min(last, key=place)) if last else len(shown)
+            lines.insert(gap, f"  ... {left_out.total():,} more: {tools}{more}")
+        return "\n".join((HEADING, *lines))
 
 
 @dataclass(eq=False, slots=True)
@@ -132,44 +141,21 @@ class MadeCalls:
         return self._sort().word(redactor)
 
 
-def _place(made: _Made) -> int:
-    return made.place
-
-
-def _lines(calls: list[_Made], redactor: Redactor) -> Iterator[str]:
-    for made in calls:
-        times = f"  ({made.times:,} times)" if made.times > 1 else ""
-        yield f"  {_word_call(made, redactor)}{times}"
-
-
 def _word_call(made: _Made, redactor: Redactor) -> str:
+    """Write a call as code would; values are shortened only once there are no secrets in them."""
+    times = f"  ({made.times:,} times)" if made.times > 1 else ""
     if made.positional is None:
-        return f"{made.tool}(...)"
-    values = [_brief(value, redactor) for value in made.positional[:MOST_ARGUMENTS]]
-    room = MOST_ARGUMENTS - len(values)
-    names = [*made.keywords][:room]
-    values += [f"{_word_name(redactor.text(name))}={_brief(made.keywords[name], redactor)}" for name in names]
+        return f"  {made.tool}(...){times}"
+    values = [_short.repr(redactor.value(value)) for value in made.positional[:MOST_ARGUMENTS]]
+    for key in [*made.keywords][: MOST_ARGUMENTS - len(values)]:
+        name = redactor.text(key)
+        if not name.isprintable() or len(name) > _short.maxstring:  # it may come from data, and then be anything
+            name = _short.repr(name)
+        values.append(f"{name}={_short.repr(redactor.value(made.keywords[key]))}")
     if len(values) < len(made.positional) + len(made.keywords):
         values.append("...")
     line = f"{made.tool}({', '.join(values)})"
-    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 4]}...)"
-
-
-def _word_name(name: str) -> str:
-    """Write the name of an argument; it may come from data, and then be anything."""
-    return name if name.isprintable() and len(name) <= _short.maxstring else _short.repr(name)
-
-
-def _brief(value: object, redactor: Redactor) -> str:
-    """Write a value as code would, shortened only once there are no secrets in it."""
-    return _short.repr(redactor.value(value))
-
-
-def _word_rest(left_out: Counter[str]) -> Iterator[str]:
-    if left_out:
-        tools = ", ".join(tool if count == 1 else f"{tool} {count:,} times" for tool, count in left_out.most_common(5))
-        more = f" and {len(left_out) - 5} other tools" if len(left_out) > 5 else ""
-        yield f"  ... {left_out.total():,} more: {tools}{more}"
+    return f"  {line if len(line) <= LONGEST_LINE else f'{line[: LONGEST_LINE - 4]}...)'}{times}"
 
 
 _MOST_TEXT = 16 * 1024  # characters of one text
@@ -202,7 +188,10 @@ class Lookalikes:
     def suspect(self) -> str:
         """Say which tool gave such a text last, to somebody whose code failed on it; nothing where none did."""
         for text, tool in islice(reversed(self._texts.items()), _MOST_SUSPECTS):
-            if found := _find_reader(text) or _guess_reader(text):
+            found = _find_reader(text)
+            if found is None and len(text) == _MOST_BEGINNING and (begins := _BEGINNING.match(text)):
+                found = _BEGINS[text[0]], "json.loads" if begins[1] == '"' else "ast.literal_eval"
+            if found:
                 return f"[{tool} gave text (str), not a {found[0]}: {found[1]}() makes it one.]"
         return ""
 
@@ -215,12 +204,6 @@ def _find_reader(text: str) -> tuple[str, str] | None:
         except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
             continue
     return None
-
-
-def _guess_reader(text: str) -> tuple[str, str] | None:
-    """The same for one of which only the beginning is there."""
-    begins = _BEGINNING.match(text) if len(text) == _MOST_BEGINNING else None
-    return (_BEGINS[text[0]], "json.loads" if begins[1] == '"' else "ast.literal_eval") if begins else None
 
 
 def _literal(text: str) -> object:

@@ -43,16 +43,12 @@ class Namespace:
     def request(self, code: str, values: Mapping[str, str], *, limit: int) -> bytes:
         """Build the message that starts a run whose answer has room for `limit` characters."""
         if self._written[0] != self.registry.version:
-            self._written = self.registry.version, self._write_names()
+            packs, aliases = self.registry.pack_names(), self._aliases
+            if self._modest:
+                aliases = {name: aliases[name] for name in aliases if name not in self._modest or name not in packs}
+            self._written = self.registry.version, pack({"packs": packs, "aliases": aliases})[1:]
         given = pack({"code": code, "values": values, "limit": limit})
         return b"%b,%b" % (given[:-1], self._written[1])
-
-    def _write_names(self) -> bytes:
-        """Write the fields that seldom change."""
-        packs, aliases = self.registry.pack_names(), self._aliases
-        if self._modest:
-            aliases = {name: aliases[name] for name in aliases if name not in self._modest or name not in packs}
-        return pack({"packs": packs, "aliases": aliases})[1:]
 
     def attribute(self, pack: str, name: str) -> ProjectPath | None:
         """Return None if `pack.name` is a tool, or a project's path; raises UnknownToolError."""

@@ -10,7 +10,6 @@ from mcp_core.quick_dataclass import dataclass, replace
 from ot.errors import OneToolError, ResultNotKeptError, RunRefusedError
 from ot.kernel.kernel import Kernel
 from ot.results.store import ResultStore, Stored
-from ot.run.partial_values import PartialValue
 from ot.values import ToolValue
 from ot_kernel.stored_form import TEXT, VALUE
 from ot_kernel.values import Record, UnsupportedValueError
@@ -62,6 +61,19 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
+class PartialValue:
+    """The first of the values that a tool gave in part; the kernel's word, so nothing depends on it but a note."""
+
+    tool: str
+    what: str  # rows, characters, ...; empty where that is not known
+    count: int
+    total: int  # 0 where that is not known
+    returned: bool  # it is in the result of the run, whole
+    taken: bool  # the code has read from it
+    calls: int  # that gave such values
+
+
+@dataclass(frozen=True, slots=True)
 class LargeValue:
     """A value too large to cross: the name of its file in the scratch folder, and the kind of its stored form."""
 
@@ -105,12 +117,8 @@ Outcome = Value | Nothing | Failure
 
 
 def error_kind(failure: Failure) -> str:
-    """Name what went wrong."""
     error = failure.error
     return error.type[:MAX_NAME] if isinstance(error, CodeError) else type(error).__name__
-
-
-PRINTED = "printed"
 
 
 class Keeping:
@@ -121,9 +129,13 @@ class Keeping:
 
     async def keep(self, outcome: Outcome, kernel: Kernel, *, limit: int, read_before: Collection[str]) -> Outcome:
         """Return the outcome, with what is too long for an answer in the store."""
-        printed = outcome.printed
-        if printed.dropped or len(printed.text) > limit:
-            outcome = replace(outcome, printed=await self._keep_printed(printed, kernel, read_before))
+        if outcome.printed.dropped or len(outcome.printed.text) > limit:
+            opened = kernel.open_printed
+            try:
+                stored = await self._results.keep_file(opened, TEXT, what="printed", read_before=read_before)
+                outcome = replace(outcome, printed=replace(outcome.printed, stored=stored))
+            except ResultNotKeptError:
+                pass  # beginning and end are shown, as far as there is room
         if isinstance(outcome, Value) and outcome.large is not None:
             return await self._keep_large(outcome, kernel, read_before)
         return outcome
@@ -152,10 +164,3 @@ class Keeping:
         except ResultNotKeptError as error:
             return replace(outcome, value=head, large=None, not_kept=error.reason)
         return replace(outcome, value=head, large=None, stored=stored)
-
-    async def _keep_printed(self, printed: Printed, kernel: Kernel, read_before: Collection[str]) -> Printed:
-        try:
-            stored = await self._results.keep_file(kernel.open_printed, TEXT, what=PRINTED, read_before=read_before)
-            return replace(printed, stored=stored)
-        except ResultNotKeptError:
-            return printed  # beginning and end are shown, as far as there is room

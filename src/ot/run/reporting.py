@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterable, Iterator
 
+from mcp_core.json_types import mapping_of
 from mcp_core.nearest_names import nearest
 from mcp_core.quick_dataclass import replace
-from ot.errors import OneToolError
+from ot.effects import Effect
+from ot.errors import CallError, OneToolError
 from ot.execution.wording import STARTS_FRESH, is_module, is_near, list_names, word_error
+from ot.registry.definitions import ToolDefinition
 from ot.registry.registry import ToolRegistry
 from ot.results.store import word_stored
 from ot.run.answer import Answer, RunAnswer
-from ot.run.outcome import MAX_NAME, CodeError, Failure, Frame, Nothing, Outcome, Printed, Seen, Value
+from ot.run.outcome import MAX_NAME, CodeError, Failure, Frame, Nothing, Outcome, PartialValue, Printed, Seen, Value
 from ot.text.output import Rendered, escape_surrogates, render
 from ot_kernel.values import Audio, Image, Record, Resource
 
@@ -33,7 +37,10 @@ def suggest(name: str, registry: ToolRegistry) -> str:
         return f"A tool is called with its pack: {' or '.join(tool.signature for tool in same[:_MOST])}"
     changed = registry.changed_files()
     below = f"\n{word_error(changed)}" if changed is not None else ""
-    near = _near_names(name, registry)
+    meant = {pack.name: pack.name for pack in registry.packs()}
+    for definition in registry.definitions():
+        meant.setdefault(definition.tool, definition.name)
+    near = [meant[candidate] for candidate in nearest(name, meant)[:_MOST] if is_near(name, [candidate])]
     if near:
         return f"Did you mean {' or '.join(near)}?{below}"
     packs = list_names(name, (pack.name for pack in registry.packs()))
@@ -49,17 +56,6 @@ def suggest_narrower(value: object, registry: ToolRegistry) -> str:
     return 'Narrow it: ot.tools(pattern="..."), info="list" for names only, or ot.help(query="what you want to do").'
 
 
-def _near_names(name: str, registry: ToolRegistry) -> list[str]:
-    """Find packs, and tools with their packs, whose name is nearly this one."""
-    meant = {pack.name: pack.name for pack in registry.packs()}
-    for definition in registry.definitions():
-        meant.setdefault(definition.tool, definition.name)
-    ranked = nearest(name, meant)[:_MOST]
-    return [meant[candidate] for candidate in ranked if is_near(name, [candidate])]
-
-
-NO_VALUE = "Done: no value returned."
-
 _MOST_PLACES = 6
 _MOST_MESSAGE = 4000
 _MOST_QUESTION = 300
@@ -72,6 +68,8 @@ _SHELL = re.compile(r"[\s$]*+onetool +[a-z-]")
 _FOR_A_TERMINAL = (
     "That is a command that a person types in a terminal; here is Python. ot.tools() lists what it can call."
 )
+_MOST_PARTS = 8  # tools that are named
+_PART_SHOWN = re.compile(r"""["']more["']: ?true\b""", re.IGNORECASE)
 _NO_MODULE = "It is not installed where code runs. A pack may do the same: ot.packs() lists them."
 
 
@@ -81,7 +79,7 @@ def render_answer(outcome: Outcome, *, inline_limit: int, registry: ToolRegistry
         case Value():
             return _render_value(outcome, inline_limit, registry)
         case Nothing():
-            return Answer(_below(outcome.printed, NO_VALUE, inline_limit))
+            return Answer(_below(outcome.printed, "Done: no value returned.", inline_limit))
         case Failure():
             room = inline_limit - min(len(outcome.printed.text), inline_limit // 2)
             text = _fit(_word_failure(outcome.error, registry), max(room - _FOR_NOTES, _LEAST_ERROR))
@@ -126,8 +124,7 @@ def _waited_for(outcome: Value, *, most: int) -> Answer | None:
 
 
 def _render_value(outcome: Value, limit: int, registry: ToolRegistry) -> Answer:
-    given = isinstance(outcome.value, Record)
-    waited_for = _waited_for(outcome, most=2 * limit + _MOST_MESSAGE) if given else None
+    waited_for = _waited_for(outcome, most=2 * limit + _MOST_MESSAGE) if isinstance(outcome.value, Record) else None
     if waited_for is not None:
         return replace(waited_for, text=_below(outcome.printed, waited_for.text, limit))
     if outcome.stored is not None:
@@ -241,3 +238,40 @@ def _way_out(error: CodeError, registry: ToolRegistry) -> list[str]:
     if error.type == "SyntaxError" and error.frames and _SHELL.match(error.frames[-1].source):
         return [_FOR_A_TERMINAL]
     return [_NO_MODULE] if error.type == "ModuleNotFoundError" else []
+
+
+def word_partial(values: Iterable[PartialValue], registry: ToolRegistry, answer: str, *, whole: bool) -> Iterator[str]:
+    """Say what was given, and how to have the rest; not of what an answer shows that shows the `whole` result."""
+    if _PART_SHOWN.search(answer):
+        return
+    told: set[str] = set()
+    for value in values:
+        if (value.returned and whole) or value.tool in told or len(told) == _MOST_PARTS:
+            continue
+        try:
+            definition = registry.get(value.tool)
+        except CallError:  # it has gone since
+            continue
+        if definition.best_first or (definition.effect is Effect.UNKNOWN and not value.taken):
+            continue
+        told.add(value.tool)
+        others = f" (the first of {value.calls:,} such values)" if value.calls > 1 else ""
+        part = (
+            f"{value.what} 1 to {value.count:,} of {value.total:,}"
+            if value.total
+            else f"the first {value.count:,} {value.what}"
+        )
+        part = part if value.what else "only a part"
+        yield f"[{value.tool} gave {part}{others}, and the code did not look at `more`.{_word_way(definition)}]"
+
+
+def _word_way(definition: ToolDefinition) -> str:
+    """Say how to have all of it, by the parameters that the tool has."""
+    parameters = mapping_of(definition.parameters.get("properties"))
+    if "limit" not in parameters and "offset" not in parameters:
+        return ""
+    kinds = mapping_of(parameters.get("limit")).get("type")
+    ways = ["limit=None gives all of it at once"] if isinstance(kinds, list) and "null" in kinds else []
+    if "offset" in parameters:
+        ways.insert(0, f"ot.pages({definition.name}, ...) iterates over all parts")
+    return f" {'; '.join(ways) or 'A larger limit gives more'}."

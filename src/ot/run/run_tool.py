@@ -15,7 +15,6 @@ from ot.run.kernel_session import hold_while_asking
 from ot.run.runner import Runner
 from ot.values import ToolValue
 
-NO_RUN_IN_A_RUN = "a run inside a run is refused: this is Python already, call the tools directly"
 _PARAMETERS: JsonObject = {
     "type": "object",
     "properties": {"command": {"type": "string", "description": "Python code"}},
@@ -28,24 +27,18 @@ _DAY = 24 * 3600.0  # seconds; a run has a clock of its own, which stands still 
 def register_run(registry: ToolRegistry, runner: Runner) -> None:
     pack, _, tool = RUN_TOOL.partition(".")
     definition = ToolDefinition(
-        RUN_TOOL,
-        DESCRIPTION,
-        _PARAMETERS,
-        f"{RUN_TOOL}(command: str)",
-        Cancellation.ASYNC,
-        timeout=_DAY,
+        RUN_TOOL, DESCRIPTION, _PARAMETERS, f"{RUN_TOOL}(command: str)", Cancellation.ASYNC, timeout=_DAY
     )
 
     async def run(arguments: dict[str, ToolValue]) -> ToolValue:
         context = current()
         outer = context.caller
         if context.depth or outer.remaining is not None:
-            raise ToolError(NO_RUN_IN_A_RUN)
-        ask = hold_while_asking(outer.ask, context.held) if outer.ask is not None else None
+            raise ToolError("a run inside a run is refused: this is Python already, call the tools directly")
         caller = replace(
             NOBODY,
             progress=outer.progress,
-            ask=ask,
+            ask=None if outer.ask is None else hold_while_asking(outer.ask, context.held),
             front=outer.front,
             memory=outer.memory,
             client=outer.client,

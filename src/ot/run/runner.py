@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import field
 from functools import cache, partial
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import anyio
 import anyio.to_thread
@@ -30,18 +30,12 @@ from ot.run.live_run import new_run_id
 from ot.run.made_calls import MadeCalls
 from ot.run.namespace import Namespace
 from ot.run.outcome import Failure, Keeping, Nothing, Outcome, Value, error_kind
-from ot.run.partial_values import word_partial
-from ot.run.reporting import render_answer
+from ot.run.reporting import render_answer, word_partial
 from ot.run.snippets import Snippets
 
 LONG_COMMAND = 50_000  # characters
 READERS = 2  # threads that read large messages of kernels: with more, everybody else would wait longer for a turn
-
-
 CANCELLED = "cancelled"
-
-BeginJournal: TypeAlias = Callable[[], RunJournal | None]
-"""Writes that the run begins, unless that is written: before its first call, or when it ends before that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +70,7 @@ class _Ended:
     error: str = ""  # the type of what went wrong
     status: str = "ok"
     level: int = logging.INFO
-    fields: dict[str, object] = field(default_factory=dict)
+    fields: dict[str, object] = field(default_factory=dict)  # of the log line
 
 
 class Runner:
@@ -103,15 +97,11 @@ class Runner:
         self._readers = anyio.CapacityLimiter(READERS)
         self._unrecorded = itertools.count(1)  # numbers of runs that nobody records
 
-    def apply(self, settings: RunSettings) -> None:
-        """Use these settings for runs that begin from now on."""
-        self.settings = settings
-
     async def run(
         self,
         command: str,
-        *,
         caller: Caller = NOBODY,
+        *,
         view: RunView | None = None,
         deliver: Callable[[Answer], None] | None = None,
         traced: bool = False,
@@ -159,7 +149,8 @@ class Runner:
     async def _carry_out(self, asked: _Asked) -> tuple[Answer, str]:
         """Return the same for a run that begins; it is journalled, recorded and logged, whatever becomes of it."""
         began, journal = time.perf_counter(), self._executor.journal
-        begin = _no_journal if journal is None else cache(partial(journal.begin, asked.command, asked.caller))
+        # Writes that the run begins, unless that is written: before its first call, or when it ends before that.
+        begin = (lambda: None) if journal is None else cache(partial(journal.begin, asked.command, asked.caller))
         ended = _Ended()
         try:
             await self._complete(asked, begin, ended)
@@ -173,7 +164,7 @@ class Runner:
             self._record(asked, ended, time.perf_counter() - began)
         return ended.answer, ended.error
 
-    async def _complete(self, asked: _Asked, begin: BeginJournal, ended: _Ended) -> None:
+    async def _complete(self, asked: _Asked, begin: Callable[[], RunJournal | None], ended: _Ended) -> None:
         """Execute a command, word the outcome, and deliver the answer once it is in the journal."""
         notes, made = asked.notes, MadeCalls()
         try:
@@ -190,7 +181,10 @@ class Runner:
         if answer.cut and isinstance(outcome, Value) and outcome.total is None:  # too long for an answer
             kept = await self._keeping.keep_value(outcome, read_before=asked.caller.memory.read)
             answer = render_answer(kept, inline_limit=asked.settings.inline_limit, registry=self._registry)
-        self._tell_partial(notes, outcome, answer, whole=answer is shown)
+        parts = () if isinstance(outcome, Failure) else outcome.partial
+        whole = answer is shown and isinstance(outcome, Value) and outcome.total is None
+        for line in word_partial(parts, self._registry, answer.text, whole=whole) if parts else ():
+            notes.add(line)
         told = notes.below(answer.text) if notes.lines else answer.text
         run = begin()
         if answer.is_error or (run is not None and run.reuse is not None):
@@ -205,14 +199,6 @@ class Runner:
         ended.answer = answer
         if asked.deliver is not None:
             asked.deliver(answer)
-
-    def _tell_partial(self, notes: Notes, outcome: Outcome, answer: Answer, *, whole: bool) -> None:
-        """Say which values the code took for the whole, though they are parts; an answer that is `whole` shows them."""
-        if isinstance(outcome, Failure) or not outcome.partial:
-            return
-        whole = whole and isinstance(outcome, Value) and outcome.total is None
-        for line in word_partial(outcome.partial, self._registry, answer.text, whole=whole):
-            notes.add(line)
 
     def _add_notes(self, notes: Notes, made: MadeCalls | None, run: RunJournal | None, *, failed: bool) -> None:
         """Say below the answer what was done and reused and, where the run failed, how the next one can go on."""
@@ -229,7 +215,7 @@ class Runner:
         fields = {"size": len(asked.command), **ended.fields}
         write_span(ended.level, "run.command", ended.status, seconds, fields)
 
-    async def _execute(self, asked: _Asked, made: MadeCalls, begin: BeginJournal) -> Outcome:
+    async def _execute(self, asked: _Asked, made: MadeCalls, begin: Callable[[], RunJournal | None]) -> Outcome:
         command, caller, settings, view = asked.command, asked.caller, asked.settings, asked.view
         long = len(command) >= LONG_COMMAND  # searched for fences on a thread, while others are answered
         code = await anyio.to_thread.run_sync(read_command, command) if long else read_command(command)
@@ -272,7 +258,3 @@ async def _settle(run: RunJournal) -> str:
     except OSError as error:
         return f"This run is not in the journal: {error.strerror or error}."
     return ""
-
-
-def _no_journal() -> None:
-    """Begin no journal."""

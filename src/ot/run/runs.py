@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import math
 import traceback
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import Context
 from functools import partial
+from typing import Self
 
 import anyio
 
@@ -38,7 +39,7 @@ _ANSWERING = 1.0  # seconds of its own limit that a run keeps for itself after w
 
 
 class Runs:
-    """Runs commands in tasks of their own, so that they can outlive the requests that began them.
+    """Runs commands in tasks of their own, so that they can outlive the requests that began them, until it is closed.
 
     A run belongs to its principal; all runs here are of one project. `elsewhere` are the replicas of a team.
     """
@@ -59,6 +60,15 @@ class Runs:
         self._hold = hold  # seconds that a question of a detached run waits for a client
         self._tasks = OwnedTasks()
         self._live: dict[str, LiveRun] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Cancel all runs, and wait until they have ended; those who wait for one are told how to go on from it."""
+        for run in self._detached():
+            run.stopped = run.stopped or _STOPPED_WITH_SERVER.format(run.id)
+        await self._tasks.end()
 
     async def run(self, command: str, *, caller: Caller) -> Answer:
         """Run a command for a client: its answer, or, when patience is over, how to get it.
@@ -101,7 +111,11 @@ class Runs:
         """Wait for a detached run: its answer, or what is new; raises ToolError and NoDetachedRunError."""
         run = self._find(name, caller)
         if run is None:
-            return await self._wait_elsewhere(name, seconds, caller) or await self._find_kept(name, caller)
+            told = None
+            if self._elsewhere is not None:
+                with self._waiting(caller, seconds) as most:
+                    told = await self._elsewhere.wait(name, seconds=most, caller=caller)
+            return told or await self._find_kept(name, caller)
         with self._waiting(caller, seconds) as most:
             await run.attend(caller, most)
         caller.memory.note(run.memory.read)
@@ -135,24 +149,15 @@ class Runs:
     @contextmanager
     def _waiting(self, caller: Caller, seconds: float) -> Iterator[float]:
         """Have patience while a run waits for another one; gives the seconds for which it may. Raises ToolError."""
+        seconds = min(seconds, LONGEST_WAIT, math.inf if caller.remaining is None else caller.remaining() - _ANSWERING)
         waiter = self._live.get(caller.run_id)
         if waiter is None or waiter.detached:
-            yield self._bounded(caller, seconds, LONGEST_WAIT)
+            yield seconds
             return
         with waiter.patience.waiting() as most:
             if most <= 0:
                 raise ToolError(f"this run has waited for {LONGEST_WAIT:g} s already; wait again in another run")
-            yield self._bounded(caller, seconds, most)
-
-    def _bounded(self, caller: Caller, seconds: float, most: float) -> float:
-        left = caller.remaining() - _ANSWERING if caller.remaining is not None else most
-        return min(seconds, most, LONGEST_WAIT, left)
-
-    async def _wait_elsewhere(self, name: str, seconds: float, caller: Caller) -> RunAnswer | None:
-        if self._elsewhere is None:
-            return None
-        with self._waiting(caller, seconds) as most:
-            return await self._elsewhere.wait(name, seconds=most, caller=caller)
+            yield min(seconds, most)
 
     # -- the life of a run
 
@@ -171,10 +176,8 @@ class Runs:
 
     async def _execute(self, run: LiveRun, command: str) -> None:
         try:
-            deliver = partial(self._deliver, run)
-            run.outcome = await self._runner.run(
-                command, caller=run.make_caller(), view=run.view, deliver=deliver, traced=run.traced
-            )
+            caller, deliver = run.make_caller(), partial(self._deliver, run)
+            run.outcome = await self._runner.run(command, caller, view=run.view, deliver=deliver, traced=run.traced)
             run.stopped = ""  # too late
         except anyio.get_cancelled_exc_class():
             if not run.stopped:
@@ -202,26 +205,23 @@ class Runs:
     async def _watch(self, run: LiveRun) -> None:
         """Look after a run that takes longer than most: tell its client, and answer it when patience is over."""
         try:
-            await self._detach_in_time(run)
+            await run.outlast_patience()
+            while not run.ended:
+                if not self._may_detach(run):
+                    await run.turn()
+                    continue
+                await self._make_known(run)
+                text = await self._word_running(run)
+                if self._may_detach(run):
+                    run.detached = True
+                    run.deliver(Answer(text))
+                    return
         except Exception as error:  # noqa: BLE001 - it belongs to the client
             run.deliver(error)
             run.scope.cancel()
             await run.has_ended()
         if not run.detached:
             await self._make_unknown(run)
-
-    async def _detach_in_time(self, run: LiveRun) -> None:
-        await run.outlast_patience()
-        while not run.ended:
-            if not self._may_detach(run):
-                await run.turn()
-                continue
-            await self._make_known(run)
-            text = await self._word_running(run)
-            if self._may_detach(run):
-                run.detached = True
-                run.deliver(Answer(text))
-                return
 
     def _forget(self, run: LiveRun) -> None:
         self._live.pop(run.id, None)
@@ -230,25 +230,23 @@ class Runs:
                 other.nudge()  # there may be room for it now
 
     async def _make_known(self, run: LiveRun) -> None:
-        """Let other replicas know of a run before its client does."""
+        """Let other replicas know of a run before its client does; where they cannot be reached, it is found here."""
         if self._elsewhere is not None and not run.known_elsewhere:
             run.known_elsewhere = True
-            with _reporting("run.known"):  # the run is found here nevertheless
+            try:
                 await self._elsewhere.add(run.id, run.principal)
+            except OSError as error:
+                write_log(logging.WARNING, "run.known", error=error.strerror)
 
     async def _make_unknown(self, run: LiveRun) -> None:
         if self._elsewhere is not None and run.known_elsewhere:
-            with _reporting("run.unknown"):
+            try:
                 await self._elsewhere.drop(run.id, run.principal)
+            except OSError as error:
+                write_log(logging.WARNING, "run.unknown", error=error.strerror)
 
     def _may_detach(self, run: LiveRun) -> bool:
         return not run.ended and not run.patience.asking and len(self._detached()) < self._most
-
-    async def end(self) -> None:
-        """Cancel all runs, and wait until they have ended; those who wait for one are told how to go on from it."""
-        for run in self._detached():
-            run.stopped = run.stopped or _STOPPED_WITH_SERVER.format(run.id)
-        await self._tasks.end()
 
     async def _word_running(self, run: LiveRun) -> str:
         seen = await run.view.look()
@@ -279,7 +277,6 @@ class Runs:
         return list(dict.fromkeys([*here, *await self._elsewhere.names(caller.principal)]))
 
     def has(self, name: str) -> bool:
-        """True if a run of this name goes on here."""
         return name in self._live
 
     @property
@@ -288,46 +285,15 @@ class Runs:
         return any(not run.waits_for for run in self._detached())
 
     @property
-    def busy(self) -> bool:
-        """True while a run goes on, with or without its client."""
-        return bool(self._live)
-
-    @property
     def count(self) -> int:
-        """How many go on."""
+        """How many go on, with or without their clients."""
         return len(self._live)
 
     def _detached(self) -> list[LiveRun]:
         return [run for run in self._live.values() if run.detached]
 
 
-@contextmanager
-def _reporting(what: str) -> Iterator[None]:
-    """Log where the store could not be reached, and go on."""
-    try:
-        yield
-    except OSError as error:
-        write_log(logging.WARNING, what, error=error.strerror)
-
-
 def _answer_of(run: LiveRun) -> Answer:
     if isinstance(run.outcome, Exception):
         raise run.outcome
     return run.outcome or Answer(_ENDED_WITH_SERVER, is_error=True)
-
-
-@asynccontextmanager
-async def open_runs(
-    runner: Runner,
-    answers: KeptAnswers,
-    *,
-    elsewhere: RunsElsewhere | None = None,
-    most: int = MOST_DETACHED,
-    hold: float = HOLD,
-) -> AsyncIterator[Runs]:
-    """Let runs go on for as long as this is open; then they are cancelled, and have ended."""
-    runs = Runs(runner, answers, elsewhere=elsewhere, most=most, hold=hold)
-    try:
-        yield runs
-    finally:
-        await runs.end()

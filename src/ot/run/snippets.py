@@ -78,17 +78,13 @@ class Snippets:
             raise WrongSnippetError(name, self._wrong[name])
         if snippet is None:
             raise UnknownSnippetError(name, sorted(self._settings))
-        usage = build_usage(name, snippet)
+        usage = " ".join([f"${name}", *(_parameter_usage(key, param) for key, param in snippet.params.items())])
         arguments = _parse_arguments(name, text[invocation.end() :], usage)
         return _render(name, snippet.body, _complete(name, snippet.params, arguments, usage), usage)
 
 
-def build_usage(name: str, snippet: SnippetSettings) -> str:
-    """Show how a snippet is called: `$wsq q1=<First> q2=<Second> [p=Compare]`."""
-    return " ".join([f"${name}", *(_parameter_usage(key, param) for key, param in snippet.params.items())])
-
-
 def _parameter_usage(key: str, parameter: SnippetParameter) -> str:
+    """Show how a parameter is given: `q1=<First>`, `[p=Compare]`."""
     if parameter.required:
         return f"{key}=<{parameter.description or key}>"
     default = _as_text(parameter.default)
@@ -134,8 +130,16 @@ def _render(name: str, body: str, arguments: dict[str, object], usage: str) -> E
     from jinja2 import StrictUndefined, TemplateError, nodes  # noqa: PLC0415
     from jinja2.sandbox import SandboxedEnvironment  # noqa: PLC0415
 
-    outputs = _Outputs()
-    environment = SandboxedEnvironment(finalize=outputs.add, undefined=StrictUndefined)
+    prefix, values = f"__ot_value_{secrets.token_hex(8)}_", dict[str, str]()
+    placeholder = re.compile(rf"{prefix}\d+__")
+
+    def put_out(value: object) -> str:
+        # The text of a macro or block that is put out again may hold placeholders: all of it is data now.
+        text = placeholder.sub(lambda found: values[found[0]], _as_text(value))
+        values[key := f"{prefix}{len(values)}__"] = text
+        return key
+
+    environment = SandboxedEnvironment(finalize=put_out, undefined=StrictUndefined)
     try:
         tree = environment.parse(body)
         # What these two write goes past `finalize`, so a value could get into the text of the code.
@@ -148,29 +152,11 @@ def _render(name: str, body: str, arguments: dict[str, object], usage: str) -> E
         raise SnippetError(name, f"its template fails: {error.message}", usage) from error
     except _TEMPLATE_MISTAKES as error:
         raise SnippetError(name, f"its template fails: {type(error).__name__}: {error}", usage) from error
-    return Expanded(code, outputs.values)
-
-
-class _Outputs:
-    """Collects the outputs of one rendering; a placeholder stands for each."""
-
-    def __init__(self) -> None:
-        self._prefix = f"__ot_value_{secrets.token_hex(8)}_"
-        self._placeholder = re.compile(rf"{self._prefix}\d+__")
-        self.values: dict[str, str] = {}
-
-    def add(self, value: object) -> str:
-        # The text of a macro or block that is put out again may hold placeholders: all of it is data now.
-        text = self._placeholder.sub(lambda found: self.values[found[0]], _as_text(value))
-        placeholder = f"{self._prefix}{len(self.values)}__"
-        self.values[placeholder] = text
-        return placeholder
+    return Expanded(code, values)
 
 
 def _as_text(value: object) -> str:
     """Write a default of the configuration as the caller would have typed it."""
-    if isinstance(value, str):
-        return str(value)
     if value is None or isinstance(value, bool | int | float | list | tuple | dict):
         return json.dumps(value, default=str)
     return str(value)

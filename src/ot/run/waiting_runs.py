@@ -101,9 +101,8 @@ class WaitingRuns:
             outcome = await run.follow(progress)
         except RunCancelledError:
             raise UnknownStateError from None
-        return self._suspend(run, outcome) if isinstance(outcome, Questions) else outcome
-
-    def _suspend(self, run: LiveRun, questions: Questions) -> Waiting:
+        if not isinstance(outcome, Questions):
+            return outcome
         now = anyio.current_time()
         self._runs = {state: other for state, other in self._runs.items() if other.scope.deadline > now}
         while len(self._runs) >= MOST:
@@ -111,7 +110,7 @@ class WaitingRuns:
         state = RunState(self.replica, run.id, secrets.token_urlsafe(24))
         self._runs[state] = run
         run.scope.deadline = now + self._patience
-        return Waiting(str(state), questions.contents)
+        return Waiting(str(state), outcome.contents)
 
     def _give_way(self) -> None:
         """End the oldest run of whoever has most, so that a crowd of one person's pushes nobody else's out."""

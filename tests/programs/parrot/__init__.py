@@ -14,4 +14,4 @@ class ParrotSettings(ProviderSettings):
     volume: Name = setting("quiet", "how loudly it speaks")
 
 
-PROVIDER = Provider(name="parrot", settings=ParrotSettings, client="ParrotClient", library="json", secret="PARROT_SEED")
+PROVIDER = Provider(name="parrot", settings=ParrotSettings, library="json", secret="PARROT_SEED")

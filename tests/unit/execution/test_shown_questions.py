@@ -23,7 +23,7 @@ from mcp_core.visible_text import visible
 from ot.clients.caller import YES_OR_NO, Caller, Choice, ClientMemory
 from ot.errors import ConsentError
 from ot.execution.consent import Consent, Subject
-from ot.execution.shown_values import as_shown, describing
+from ot.execution.shown_values import as_shown, describe
 from ot.text.redaction import Redactor
 from ot.values import MANY, Image, Resource, Rows, pack_column
 from tests.properties import unhurried
@@ -143,14 +143,16 @@ def test_rows_are_shown_with_their_number(tmp_path: Path) -> None:
 def test_many_rows_are_shown_by_column_as_they_would_be_one_by_one(odd: str) -> None:
     values = [odd, 1, 0.5, True, None, math.nan, b"\0", {odd: [odd]}, {odd}]
     dicts = [{f"{odd}a": n, "b": values[n % 9], "c": n / 7, "d": f"{n} {odd * (n % 2)}"} for n in range(MANY // 4)]
-    describe = describing(lambda data: "a file")
+    describing = partial(describe, lambda data: "a file")
 
     for rows in (dicts, [list(row.values()) for row in dicts]):
-        assert show_arguments({"rows": as_shown(rows)}, describe) == show_arguments({"rows": rows}, describe)
+        assert show_arguments({"rows": as_shown(rows)}, describing) == show_arguments({"rows": rows}, describing)
 
 
 def test_few_rows_and_endless_numbers_are_shown_too() -> None:
-    endless = show_arguments({"rows": as_shown([{"n": n} for n in (10**5000, *range(MANY))])}, describing(str)).text
+    endless = show_arguments(
+        {"rows": as_shown([{"n": n} for n in (10**5000, *range(MANY))])}, partial(describe, str)
+    ).text
     rows = [{"name": f"row {n}"} for n in range(3)]
 
     assert "⟨value " in endless

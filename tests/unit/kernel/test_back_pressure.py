@@ -150,12 +150,12 @@ async def test_whoever_sends_one_message_after_the_other_is_heard_in_turns(suppl
 async def test_messages_that_are_still_to_be_read_do_not_wait_for_themselves(supply: KernelSupply) -> None:
     async with supply.take() as kernel:
         backlog = Backlog(kernel)
-        backlog.add_unread(MAX_STANDING + 1)
+        backlog.count_unread(1, MAX_STANDING + 1)
         held = kernel._held
         with anyio.fail_after(LIMIT):
             await backlog.room()
         backlog.add(MAX_STANDING + 1)
-        backlog.remove_unread(MAX_STANDING + 1)
+        backlog.count_unread(-1, MAX_STANDING + 1)
         with anyio.move_on_after(0.05) as waited:
             await backlog.room()
         backlog.remove(MAX_STANDING + 1)

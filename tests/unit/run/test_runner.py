@@ -305,9 +305,9 @@ def test_a_kernel_is_held_while_too_much_of_it_waits() -> None:
     assert said == [True]
     backlog.remove(1)
     assert said == [True, False]
-    backlog.add_unread(MAX_STANDING)
+    backlog.count_unread(1, MAX_STANDING)
     assert said[-1] is True
-    backlog.remove_unread(MAX_STANDING)
+    backlog.count_unread(-1, MAX_STANDING)
     assert said[-1] is False
     backlog.add(MAX_STANDING)
     assert said[-1] is True
@@ -322,11 +322,11 @@ async def limited(app: App, command: str, expected: str) -> str:
     """Run with little time: more of it where a busy machine has not come to the command."""
     usual = app.runner.settings
     for seconds in (0.1, 1, 10, 60):
-        app.runner.apply(replace(usual, timeout=seconds))
+        app.runner.settings = replace(usual, timeout=seconds)
         try:
             text = await failure_of(app, command)
         finally:
-            app.runner.apply(usual)
+            app.runner.settings = usual
         if expected in text:
             assert f"took longer than {seconds:g} s" in text
             break

@@ -26,7 +26,7 @@ from ot.results.store import ResultStore
 from ot.run.answer import Answer, RunAnswer
 from ot.run.kept_answers import KeptAnswers
 from ot.run.live_run import Delivered
-from ot.run.runs import Runs, open_runs
+from ot.run.runs import Runs
 from ot.store.results import EmbeddedKeptNames, EmbeddedResults
 from ot.values import Arguments, ToolValue
 from ot_kernel.values import Image
@@ -257,7 +257,7 @@ async def test_a_question_goes_on_to_another_client_when_the_one_that_was_asked_
 
 async def test_a_question_that_nobody_comes_to_answer_is_answered_no(app: App, gate: Gate) -> None:
     answers = answers_of(app)
-    async with open_runs(app.runner, answers, hold=0.05) as runs:
+    async with Runs(app.runner, answers, hold=0.05) as runs:
         run, _ = await detach(runs, f"{gate.code}demo.foo()", Caller(ask=Person()))
         gate.open()
         with anyio.fail_after(WAIT):
@@ -420,7 +420,7 @@ async def test_progress_reaches_whoever_waits(app: App, gate: Gate) -> None:
 
 async def test_the_end_of_the_engine_ends_what_goes_on(app: App, gate: Gate) -> None:
     answers = answers_of(app)
-    async with open_runs(app.runner, answers) as runs:
+    async with Runs(app.runner, answers) as runs:
         run, text = await detach(runs, f"{PRINT_PROCESS}{gate.code}")
         process = _process_in(await until(runs, run, "process", shown=text))
 
@@ -442,7 +442,7 @@ async def test_an_answer_is_kept_for_later_servers_of_the_same_project(app: App)
 
 async def test_an_answer_that_cannot_be_stored_is_still_given(app: App, gate: Gate, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    async with open_runs(app.runner, answers_of(app, state=tmp_path / "file")) as runs:
+    async with Runs(app.runner, answers_of(app, state=tmp_path / "file")) as runs:
         run, _ = await detach(runs, f"{gate.code}'whole'")
         gate.open()
         with anyio.fail_after(WAIT):
@@ -561,7 +561,7 @@ def scripted_runs(app: App, work: Callable[[Caller], Awaitable[str]], **more: An
         return await work(current().caller)
 
     app.registry.register(define(SCRIPT.removesuffix("()"), declared=Effect.READS), call)
-    return open_runs(app.runner, answers_of(app), **more)
+    return Runs(app.runner, answers_of(app), **more)
 
 
 async def test_other_servers_know_of_a_run_for_as_long_as_it_goes_on(app: App) -> None:
@@ -609,7 +609,7 @@ async def test_what_goes_wrong_in_a_run_is_for_whoever_follows_it(app: App) -> N
         raise RuntimeError("a mistake of ours")
 
     runner: Any = Faulty(app, fail)
-    async with open_runs(runner, answers_of(app)) as runs:
+    async with Runs(runner, answers_of(app)) as runs:
         run, _ = await detach(runs, SCRIPT)
         may_end.set()
         answer = await runs.wait(run, seconds=45, caller=Caller())
@@ -631,7 +631,7 @@ async def test_a_client_that_cannot_be_told_of_its_run_is_told_why(app: App) -> 
         with pytest.raises(RuntimeError, match="a mistake of ours"), anyio.fail_after(WAIT):
             await runs.run(SCRIPT, caller=Caller())
         with anyio.fail_after(WAIT):
-            while runs.busy:
+            while runs.count:
                 await anyio.sleep(0.001)
 
 
@@ -670,19 +670,19 @@ async def test_a_client_has_its_answer_before_its_run_is_recorded(app: App) -> N
         return Answer("whole")
 
     runner: Any = Faulty(app, record, patience=60)
-    async with open_runs(runner, answers_of(app)) as runs:
+    async with Runs(runner, answers_of(app)) as runs:
         with anyio.fail_after(WAIT):
             assert await runs.run(SCRIPT, caller=Caller()) == Answer("whole")
-        assert not runs.busy
+        assert not runs.count
         recorded.set()
 
 
 async def test_runs_are_counted_while_they_go_on(app: App) -> None:
     work = Paused()
     async with scripted_runs(app, work) as runs:
-        assert (runs.busy, runs.count, runs.going_on) == (False, 0, False)
+        assert (runs.count, runs.going_on) == (0, False)
         run, _ = await detach(runs, SCRIPT)
-        assert (runs.busy, runs.count, runs.going_on, runs.has(run)) == (True, 1, True, True)
+        assert (runs.count, runs.going_on, runs.has(run)) == (1, True, True)
         work.may_end.set()
         await runs.wait(run, seconds=45, caller=Caller())
 
@@ -701,7 +701,7 @@ async def test_a_run_that_waits_for_a_client_does_not_keep_a_server(app: App) ->
         run, _ = await detach(runs, SCRIPT, Caller(ask=Person()))
         asks.set()
         await until(runs, run, "waits for an answer")
-        assert (runs.busy, runs.going_on) == (True, False)
+        assert (runs.count, runs.going_on) == (1, False)
         waited = await runs.wait(run, seconds=45, caller=Caller(ask=Person()))
 
     assert waited.text == "once"
@@ -712,7 +712,7 @@ async def test_after_the_end_no_run_begins(app: App) -> None:
         pass
 
     assert await runs.run(SCRIPT, caller=Caller()) == Answer("The run ended with its server.", is_error=True)
-    assert not runs.busy
+    assert not runs.count
 
 
 async def test_whoever_waits_for_a_run_at_its_servers_end_is_told_how_to_go_on(app: App) -> None:

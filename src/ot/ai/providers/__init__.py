@@ -1,8 +1,7 @@
 """The providers of models, a folder each.
 
 A folder's `__init__` holds the provider's section of the configuration and `PROVIDER`, its description, without
-importing its library; `client` holds the class of its conversations, and `model` holds `open_model`, which may import
-the library.
+importing its library; `model` holds `open_model`, which may import the library.
 """
 
 from __future__ import annotations

@@ -359,7 +359,7 @@ async def test_what_still_goes_when_the_client_leaves_is_cancelled_and_said_so(a
     await talk.front.close()
 
     assert app.at_hand is not None
-    assert not app.at_hand.runs.busy
+    assert not app.at_hand.runs.count
     assert (await talk.hears(id=9))["error"] == {"code": -32000, "message": "Connection closed"}
 
 

@@ -380,12 +380,12 @@ async def test_of_too_many_clients_those_who_came_last_hear_of_changes(app: Late
                 forget()
         await offer.describe(LOCAL_PERSON)
         try:
-            engine.runner.apply(replace(usual, timeout=7))  # which the description names
+            engine.runner.settings = replace(usual, timeout=7)  # which the description names
             engine.registry.on_change()
             with anyio.fail_after(60):
                 await all_heard.wait()
         finally:
-            engine.runner.apply(usual)
+            engine.runner.settings = usual
 
     assert heard == [number for number in range(1, 258) if number != 100]
 

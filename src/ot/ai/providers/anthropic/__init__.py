@@ -16,7 +16,6 @@ class AnthropicSettings(ProviderSettings):
 PROVIDER = Provider(
     name="anthropic",
     settings=AnthropicSettings,
-    client="AnthropicClient",
     library="anthropic",
     secret="ANTHROPIC_API_KEY",
     page="https://platform.claude.com/settings/keys",

@@ -22,7 +22,6 @@ class OllamaSettings(ProviderSettings):
 PROVIDER = Provider(
     name="ollama",
     settings=OllamaSettings,
-    client="OllamaClient",
     library="ollama",
     secret="OLLAMA_API_KEY",
     needs_key=False,

@@ -36,23 +36,19 @@ def _render(message: messages.Message) -> Iterator[JsonObject]:
         case messages.UserMessage():
             yield {"role": "user", "content": message.text}
         case messages.AssistantMessage():
-            yield _render_turn(message)
+            turn: JsonObject = {"role": "assistant", "content": message.text}
+            if message.calls:
+                turn["tool_calls"] = [
+                    {"function": {"name": call.name, "arguments": dict(call.arguments)}} for call in message.calls
+                ]
+            for part in message.parts:
+                if isinstance(part, messages.Opaque) and part.provider == PROVIDER:
+                    turn.update(part.data)
+            yield turn
         case messages.ToolMessage():
             for result in message.results:
                 words = result.text if result.ok else f"Error: {result.text}"
                 yield {"role": "tool", "content": words, "tool_name": result.call.name}
-
-
-def _render_turn(message: messages.AssistantMessage) -> JsonObject:
-    turn: JsonObject = {"role": "assistant", "content": message.text}
-    if message.calls:
-        turn["tool_calls"] = [
-            {"function": {"name": call.name, "arguments": dict(call.arguments)}} for call in message.calls
-        ]
-    for part in message.parts:
-        if isinstance(part, messages.Opaque) and part.provider == PROVIDER:
-            turn.update(part.data)
-    return turn
 
 
 def _render_tool(tool: messages.ToolOffer) -> JsonObject:

@@ -18,7 +18,6 @@ class OpenaiSettings(ProviderSettings):
 PROVIDER = Provider(
     name="openai",
     settings=OpenaiSettings,
-    client="OpenaiClient",
     library="httpx2",  # which the base install has; its extra brings what the chat needs
     secret="OPENAI_API_KEY",
     needs_key=False,  # a server on this machine wants none

@@ -45,17 +45,16 @@ def _render(message: messages.Message) -> Iterator[JsonObject]:
         case messages.AssistantMessage():
             turn: JsonObject = {"role": "assistant", "content": message.text}
             if message.calls:
-                turn["tool_calls"] = [_render_call(call) for call in message.calls]
+                calls = ((call, json.dumps(dict(call.arguments), ensure_ascii=False)) for call in message.calls)
+                turn["tool_calls"] = [
+                    {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+                    for call, arguments in calls
+                ]
             yield turn
         case messages.ToolMessage():
             for result in message.results:
                 words = result.text if result.ok else f"Error: {result.text}"
                 yield {"role": "tool", "tool_call_id": result.call.id, "content": words}
-
-
-def _render_call(call: messages.ToolCall) -> JsonObject:
-    arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
 
 @dataclass(slots=True)
