@@ -18,7 +18,7 @@ from ot.isolate import IsolateHost
 from ot.registry.definitions import Libraries
 from ot.registry.from_source import read_pack
 from ot.registry.tool_loader import ToolLoader
-from ot.workers.pack_environment import FOLDER
+from ot.workers.pack_environments import FOLDER
 from tests.opened_executor import write_pack
 from tests.wheels import write_wheel
 from tests.worker_pool import open_engine

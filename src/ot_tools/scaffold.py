@@ -44,7 +44,7 @@ async def extension(*, name: str) -> dict[str, str]:
     extensions = context.part(ExtensionLoader)
     tools = context.project / FOLDER / TOOLS
     taken = [known.name for known in context.registry.packs()]
-    trust = extensions.trust_in(tools / name)
+    trust = extensions.folder_of(tools / name).trust
     try:
         check_name(name, taken)
         shown = {"extension": name, "folder": str(tools)}

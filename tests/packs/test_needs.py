@@ -10,7 +10,7 @@ import pytest
 
 from ot.registry.definitions import Libraries
 from ot.registry.from_source import read_pack
-from ot.workers.pack_environment import is_installed
+from ot.workers.pack_environments import is_installed
 from scripts.pack_extras import PACKS, packs_with_needs, requirements_of
 
 ROOT = Path(__file__).parent.parent.parent

@@ -14,7 +14,7 @@ from pathlib import Path
 from anyio.from_thread import start_blocking_portal
 
 from ot.workers.extension import WorkerHost
-from ot.workers.pack_environment import find_environment, make_environment
+from ot.workers.pack_environments import find_environment, make_environment
 from ot.workers.ray.engine import LIBRARIES
 
 STATE = Path(__file__).parent / ".cache"

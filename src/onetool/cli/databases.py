@@ -16,7 +16,7 @@ from ot.execution.wording import word_error
 from ot.isolate import IsolateHost
 from ot.registry.definitions import Libraries
 from ot.registry.registry import ToolRegistry
-from ot.workers.pack_environment import LibraryState, find_environment, is_installed, state_of
+from ot.workers.pack_environments import LibraryState, find_environment, is_installed, state_of
 from ot_packs.db.addresses import ServerAddress, read_connection
 from ot_packs.db.database import PACK, excess_rights
 

@@ -22,7 +22,7 @@ from ot.registry.definitions import Libraries
 from ot.registry.tool_threads import ToolThreads
 from ot.workers.extension import Extension, WorkerHost
 from ot.workers.installing import Installer
-from ot.workers.pack_environment import (
+from ot.workers.pack_environments import (
     KEPT_DAYS,
     LibraryState,
     find_environment,

@@ -70,7 +70,7 @@ def _write(loaded: LoadedConfig, name: str, made: PackSource | None) -> list[Pat
     folder, _ = tool_folders(loaded.project, loaded.home)
     taken = [pack.name for pack in read_registry(loaded).packs()]
     if made is not None:
-        return [write_pack(folder, name, made.text, project=loaded.project, taken=taken)]
+        return [write_pack(folder, name, made.text, project=loaded.project, taken=taken, others={})]
     return [*write_extension(folder, name, project=loaded.project, taken=taken)]
 
 

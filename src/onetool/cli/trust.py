@@ -30,7 +30,7 @@ from ot.skills.skill_file import parse_skill
 from ot.trust.project_trust import Comparison, FolderFiles, ProjectTrust, compare, read_folder
 from ot.trust.store import TrustRecord, TrustStore
 from ot.workers.discovery import SUFFIX
-from ot.workers.locks import LockDamagedError, read_versions
+from ot.workers.installing import LockDamagedError, read_versions
 from ot.workers.pep723 import parse_header
 
 

@@ -21,7 +21,7 @@ from ot.errors import ConfigError
 from ot.execution.wording import word_error
 from ot.stats.wording import size
 from ot.workers.extension import find_uv
-from ot.workers.pack_environment import KEPT_DAYS, find_unused
+from ot.workers.pack_environments import KEPT_DAYS, find_unused
 
 OLDEST_PYTHON = (3, 11)
 _LITTLE, _TOO_LITTLE = 1_000_000_000, 100_000_000  # bytes that are free

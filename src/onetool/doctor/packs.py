@@ -21,7 +21,7 @@ from ot.parts.known_tools import proxy_host, worker_host
 from ot.proxy import Acceptance, find_mistake
 from ot.proxy.definitions.acceptance import Difference
 from ot.registry.registry import ToolRegistry
-from ot.workers.pack_environment import LibraryState, state_of
+from ot.workers.pack_environments import LibraryState, state_of
 from ot.workers.pool import open_worker_pool
 from ot.workers.uv_program import PreparationError
 

@@ -86,7 +86,7 @@ class Health:
 
     def _describe_libraries(self) -> JsonObject:
         """Describe what is there of the libraries that packs need."""
-        from ot.workers.pack_environment import state_of  # noqa: PLC0415 - every engine has a Health, few are asked
+        from ot.workers.pack_environments import state_of  # noqa: PLC0415 - every engine has a Health, few are asked
 
         packs = self._executor.registry.packs()
         state = state_folder(self._loaded.machine_home)

@@ -64,17 +64,16 @@ def list_folder(tools: ToolFolder) -> FolderContents:
     if any(belongs_to_stranger(part, or_root=tools.trust is None) for part in (folder.parent, folder)):
         return FolderContents(misplaced=(Misplaced(folder, "this folder belongs to another user"),))
     entries = [entry for path in paths if (entry := _look_at(path)) is not None]
-    found = sorted((e for e in entries if isinstance(e, FoundFile)), key=_packages_first)
+    # Of two files with the same pack name, the one in its own folder comes first, then the first by name.
+    found = sorted(
+        (each for each in entries if isinstance(each, FoundFile)),
+        key=lambda each: (each.file.name != f"{each.file.parent.name}{SUFFIX}", str(each.file)),
+    )
     trusted = tools.trust.state() if tools.trust is not None else ()
     return FolderContents(
         found=tuple(replace(each, state=(*each.state, *trusted)) for each in found),
         misplaced=tuple(entry for entry in entries if isinstance(entry, Misplaced)),
     )
-
-
-def _packages_first(found: FoundFile) -> tuple[bool, str]:
-    """Of two files with the same pack name, prefer the one in its own folder, then the first by name."""
-    return found.file.name != f"{found.file.parent.name}{SUFFIX}", str(found.file)
 
 
 def _look_at(path: Path) -> FoundFile | Misplaced | None:

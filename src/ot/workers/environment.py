@@ -23,6 +23,8 @@ from ot_confinement.own_files import files_of_python
 from ot_guardian import guarded
 from ot_guardian.processes import plain_environment
 
+Launch = Literal["direct", "uv-run"]
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -30,7 +32,7 @@ class Command:
     environ: dict[str, str]
 
 
-async def prepare(file: Path, host: WorkerHost, *, launch: Literal["direct", "uv-run"], tell: Tell) -> Command:
+async def prepare(file: Path, host: WorkerHost, *, launch: Launch, tell: Tell) -> Command:
     """Prepare the environment of an extension as it is now on disk; raises PreparationError.
 
     Without a header it is the server's interpreter and the standard library alone.
@@ -44,52 +46,33 @@ async def prepare(file: Path, host: WorkerHost, *, launch: Literal["direct", "uv
         raise PreparationError(f"the folder for ot_sdk cannot be made: {error}") from error
     own = plain_environment(host.environ)
     settings = confinement_of(file, header, host)
-    if header is None:
-        words = [
-            sys.executable,
-            "-S",
-            _main_of(sdk),
-            str(file),
-            *_bounds(file, Path(sys.executable), sdk, settings, host),
-        ]
-        return Command(tuple(words), own)
-    python = await Installer(file, header, host, tell).interpreter()
-    if launch == "uv-run" and settings is None:
+    python = Path(sys.executable)
+    if header is not None:
+        python = await Installer(file, header, host, tell).interpreter()
+    if header is not None and launch == "uv-run" and settings is None:
         words = guarded(
             [str(required_uv(host)), "run", "--offline", "--active", "--script", str(file)], share_ledger=True
         )
         active = {"VIRTUAL_ENV": str(python.parent.parent)}  # made from the lock, which uv would not find by itself
         return Command(tuple(words), uv_environment(host.environ) | active | {"PYTHONPATH": str(sdk)})
+    words = [str(sdk / "ot_sdk" / "__main__.py"), str(file)]
+    if settings is not None:
+        files = (*files_of_python(python, writable=settings.write), *files_of_sdk(sdk), str(file.parent))
+        words.append(settings.build(files, closed=closed_places(project=host.project, home=host.home)).to_text())
+    if header is None:
+        return Command((str(python), "-S", *words), own)
     programs = os.pathsep.join(filter(None, (str(python.parent), own.get("PATH"))))
-    words = [str(python), _main_of(sdk), str(file), *_bounds(file, python, sdk, settings, host)]
-    return Command(tuple(words), own | {"VIRTUAL_ENV": str(python.parent.parent), "PATH": programs})
+    return Command((str(python), *words), own | {"VIRTUAL_ENV": str(python.parent.parent), "PATH": programs})
 
 
 def confinement_of(file: Path, header: ScriptHeader | None, host: WorkerHost) -> ConfineSettings | None:
     """Return what the extension is confined to; raises PreparationError rather than let it go unconfined."""
     try:
-        if header is not None:
-            read_placement(header)
+        read_placement(header)
         named = None if header is None else read_confine(header, file, project=host.project)
     except HeaderMistakeError as error:
         raise PreparationError(str(error)) from error
     return ConfineSettings.model_construct() if named is None and host.always_confined else named
-
-
-def _bounds(file: Path, python: Path, sdk: Path, settings: ConfineSettings | None, host: WorkerHost) -> list[str]:
-    """Return the bounds of an extension as a word of its command line; none where it has none."""
-    if settings is None:
-        return []
-    files = (*files_of_python(python, writable=settings.write), *files_of_sdk(sdk), str(file.parent))
-    return [settings.build(files, closed=closed_places(project=host.project, home=host.home)).to_text()]
-
-
-def _main_of(sdk: Path) -> str:
-    """Return the file that starts a worker; `sdk` is the folder of `ot_sdk`."""
-    return str(sdk / "ot_sdk" / "__main__.py")
-
-
-Launch = Literal["direct", "uv-run"]
 
 
 class LocalEngine:

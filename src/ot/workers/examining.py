@@ -58,11 +58,6 @@ def _catches_missing(handler: ast.ExceptHandler) -> bool:
     return not _IMPORT_ERRORS.isdisjoint(map(ast.unparse, kinds))
 
 
-def is_of_python(module: str) -> bool:
-    """True for a module of the standard library, as this interpreter has it, and for those of ot_sdk itself."""
-    return module in sys.stdlib_module_names or module in ("distutils", "ot_sdk")
-
-
 def normal_name(requirement: str) -> str:
     """Return the name of the package in a requirement, written in the one way in which names can be compared."""
     found = _REQUIREMENT.match(requirement.strip())
@@ -111,13 +106,12 @@ def judge_annotations(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 undefined = next((name for name in names if name not in known), "")
                 unknown = _unknown_in(whole, annotation) if parameter else ""
                 if undefined:
-                    text = f"{place} is annotated with {undefined}, which the file neither defines nor imports"
-                    yield annotation.lineno, text
+                    reason = f"{undefined}, which the file neither defines nor imports"
                 elif unknown:
-                    text = (
-                        f"{place} is annotated with {unknown}, which cannot be checked, so any value passes and arrives"
-                    )
-                    yield annotation.lineno, f"{text} and arrives as it is: {_KINDS}"
+                    reason = f"{unknown}, which cannot be checked, so any value passes and arrives as it is: {_KINDS}"
+                else:
+                    continue
+                yield annotation.lineno, f"{place} is annotated with {reason}"
 
 
 def _annotations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, ast.expr]]:
@@ -167,8 +161,8 @@ async def examine(extension: Extension, host: WorkerHost) -> list[Mistake]:
         tree = parse_source(content, file)
     except (OSError, PackLoadError):
         return []  # told by whoever reads definitions
+    packages = {}
     try:
-        packages = {}
         if extension.header is not None:
             installer = Installer(extension.source, extension.header, host, lambda _: None)
             packages = find_packages(await installer.interpreter())
@@ -184,7 +178,8 @@ async def examine(extension: Extension, host: WorkerHost) -> list[Mistake]:
 def _judge_import(module: str, extension: Extension, packages: dict[str, list[Distribution]]) -> str:
     """Say what is wrong with an import, empty if nothing is."""
     folder = extension.file.parent
-    if is_of_python(module) or (folder / f"{module}.py").is_file() or (folder / module).is_dir():
+    own = module in sys.stdlib_module_names or module in ("distutils", "ot_sdk")
+    if own or (folder / f"{module}.py").is_file() or (folder / module).is_dir():
         return ""
     wanted = _PACKAGES.get(module, module)
     if extension.header is None:

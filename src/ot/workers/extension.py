@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mcp_core.quick_dataclass import dataclass
 from ot.errors import CallError
-from ot.workers.pep723 import ScriptHeader, asks_for_ray
+from ot.workers.pep723 import ScriptHeader
 from ot_guardian.processes import plain_environment
 
 _OF_LOCKS = frozenset({"UV_FROZEN", "UV_LOCKED"})  # we say ourselves when uv goes by a lock
@@ -21,8 +21,7 @@ def uv_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of uv; its own settings may hold the password of an index, so only uv gets them."""
     own = {name: value for name, value in environ.items() if name.upper().startswith(_OF_UV) and name not in _OF_LOCKS}
     # The server's own interpreter last: one that fits need not be downloaded if the PATH has none.
-    interpreter = Path(sys.base_prefix) / "bin"
-    path = os.pathsep.join(filter(None, (environ.get("PATH"), str(interpreter))))
+    path = os.pathsep.join(filter(None, (environ.get("PATH"), str(Path(sys.base_prefix) / "bin"))))
     return plain_environment(environ) | own | {"PATH": path}
 
 
@@ -58,10 +57,6 @@ class Extension:
     header: ScriptHeader | None
     folder: Path  # its worker starts there
     source: Path
-
-    @property
-    def asks_for_ray(self) -> bool:
-        return asks_for_ray(self.header)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from ot.registry.names import modest_name
 from ot.registry.open_results import digest_of, learn_result
 from ot.registry.places import OfferedPack, PackPlaces
 from ot.registry.registry import AbsentPack, ToolFunction, ToolRegistry
-from ot.trust.project_trust import ProjectTrust, TrustedFiles
+from ot.trust.project_trust import TrustedFiles
 from ot.trust.store import digest
 from ot.workers.discovery import PATIENCE, FolderContents, FoundFile, Looks, ToolFolder, list_folder
 from ot.workers.extension import Extension
@@ -54,9 +54,6 @@ class Look:
             yield from (PackLoadError(misplaced.file, misplaced.reason) for misplaced in folder.misplaced)
             for found in folder.found:
                 yield from self.readings[found].problems
-
-    def files(self) -> set[Path]:
-        return {found.file for found in self.readings}
 
 
 class ExtensionLoader:
@@ -106,15 +103,13 @@ class ExtensionLoader:
         return Look(contents, readings)
 
     def _read(self, found: FoundFile, trusted: TrustedFiles | None) -> Reading:
-        if trusted is None:
-            return self._read_from(found.file, found)
-        copy = trusted.copy_of(found.file)
-        if copy is None:
-            name, changed = _untrusted_name(found, trusted), trusted.changed_name(found.file)
-            return Reading(None, None, (), untrusted=name, changed=changed)
-        return self._read_from(copy, found)
-
-    def _read_from(self, source: Path, found: FoundFile) -> Reading:
+        source = found.file
+        if trusted is not None:
+            copy = trusted.copy_of(found.file)
+            if copy is None:
+                name, changed = _untrusted_name(found, trusted), trusted.changed_name(found.file)
+                return Reading(None, None, (), untrusted=name, changed=changed)
+            source = copy
         try:
             pack = read_pack(source, name=found.name, cancellation=Cancellation.WORKER)
             header, mistake = read_header(source)
@@ -138,11 +133,11 @@ class ExtensionLoader:
             ]
             problems = [*look.problems(), *self._places.offer("extensions", layers)]
             self._problems = self._registry.replace_problems(self._problems, problems, "extensions")
-            self._registry.explain_absent("extensions", {**_broken(look), **self._untrusted(look)})
+            self._registry.explain_absent("extensions", self._absent(look))
             for trust in filter(None, (folder.trust for folder in self._folders)):
                 changed = (reading.changed for reading in look.readings.values() if reading.changed)
                 self._registry.explain_changed("extensions", trust.project, changed)
-            for file in self._last.files() - look.files():
+            for file in {found.file for found in self._last.readings} - {found.file for found in look.readings}:
                 self._forget(file)
             self._last = look
             span.add(problems=len(problems), collisions=len(self._registry.collisions))
@@ -150,25 +145,29 @@ class ExtensionLoader:
     def _register(self, reading: Reading, pack: PackDefinition) -> None:
         assert pack.file is not None
         assert reading.source is not None
-        folder = self._folder_of(pack.file).path.parent.parent
+        folder = self.folder_of(pack.file).path.parent.parent
         extension = Extension(pack.name, pack.file, reading.header, folder=folder, source=reading.source)
         self._registry.register_pack(pack, {tool: self._function_of(extension, tool) for tool in pack.tools})
 
-    def _untrusted(self, look: Look) -> dict[str, AbsentPack]:
-        absent: dict[str, AbsentPack] = {}
+    def _absent(self, look: Look) -> dict[str, AbsentPack]:
+        """Return the packs whose files have a mistake, by the name that they would have, and those nobody trusts."""
+        broken: dict[str, AbsentPack] = {}
+        untrusted: dict[str, AbsentPack] = {}
         for found, reading in look.readings.items():
-            trust = self._folder_of(found.file).trust
+            if reading.problems and found.name.isidentifier():
+                problem = reading.problems[-1]
+                line = f", line {problem.line}" if problem.line else ""
+                explain = partial(BrokenPackError, found.name, f"{found.file.name}{line}", problem.reason)
+                broken[found.name] = AbsentPack(explain, expected=True)
+            trust = self.folder_of(found.file).trust
             if trust is not None and reading.untrusted.isidentifier():
                 name = modest_name(reading.untrusted)
-                explain = partial(UntrustedPackError, name, project=str(trust.project))
-                absent[name] = AbsentPack(explain, expected=False)
-        return absent
+                untrust = partial(UntrustedPackError, name, project=str(trust.project))
+                untrusted[name] = AbsentPack(untrust, expected=False)
+        return {**broken, **untrusted}
 
-    def trust_in(self, file: Path) -> ProjectTrust | None:
-        """Return the trust that a file in a folder for tools needs; None for those of the person."""
-        return self._folder_of(file).trust
-
-    def _folder_of(self, file: Path) -> ToolFolder:
+    def folder_of(self, file: Path) -> ToolFolder:
+        """Return the folder for tools that a file belongs to."""
         return next((each for each in self._folders if file.is_relative_to(each.path)), self._folders[-1])
 
 
@@ -188,15 +187,3 @@ def _version_of(source: Path) -> str:
         return digest(source.read_bytes())
     except OSError:
         return ""
-
-
-def _broken(look: Look) -> dict[str, AbsentPack]:
-    """Return the packs whose files have a mistake, by the name that they would have."""
-    absent: dict[str, AbsentPack] = {}
-    for found, reading in look.readings.items():
-        problem = reading.problems[-1] if reading.problems and reading.pack is None else None
-        if problem is not None and found.name.isidentifier():
-            line = f", line {problem.line}" if problem.line else ""
-            explain = partial(BrokenPackError, found.name, f"{found.file.name}{line}", problem.reason)
-            absent[found.name] = AbsentPack(explain, expected=True)
-    return absent

@@ -174,13 +174,14 @@ class ExtensionWorkers:
         self._waiting += 1
         try:
             for _ in range(ATTEMPTS):
-                starting = self._begin(context) if self._wants_another() else self._pending()[-1]
+                pending, most = self._pending(), self.engine.most
+                few = len(pending) < self._waiting and len(pending) + len(self._usable()) < most  # for all that wait
+                starting = self._begin(context) if not pending or few else pending[-1]
                 await starting.wait(context, unless=lambda: self._take() is not None)
                 worker = self._take()
                 if worker is None and starting.failure is not None:
-                    worker = min(
-                        self._usable(), key=attrgetter("calls"), default=None
-                    )  # a busy one: no other can be had
+                    # A busy one: no other can be had.
+                    worker = min(self._usable(), key=attrgetter("calls"), default=None)
                     if worker is None:
                         raise WorkerStartError(name, starting.failure.reason, starting.failure.tail)
                 if worker is not None:
@@ -188,11 +189,6 @@ class ExtensionWorkers:
         finally:
             self._waiting -= 1
         raise WorkerStartError(name, "its file changed, or its worker ended, each time it was ready", "")
-
-    def _wants_another(self) -> bool:
-        """True if a call that found no worker has to start one: none is on its way, or too few for all that wait."""
-        pending = len(self._pending())
-        return not pending or (pending < self._waiting and pending + len(self._usable()) < self.engine.most)
 
     def _pending(self) -> list[Starting]:
         return [starting for starting in self._starts if not starting.done]

@@ -16,9 +16,6 @@ from ot_confinement.confine import lies_within
 CONFINE = "confine"
 PLACEMENT = ("engine", "cpus", "gpus", "memory", "resources")
 
-_PROJECT = "{project}"
-_PATHS = ("read", "write")
-
 EngineName = Literal["local", "ray"]
 
 _KEYS_OF_RAY = frozenset({"CPU", "GPU", "memory", "object_store_memory"})
@@ -105,8 +102,12 @@ def read_confine(header: ScriptHeader, file: Path, *, project: Path) -> ConfineS
     options = read_options(header)
     if CONFINE not in options:
         return None
+    given = options[CONFINE]
+    if isinstance(given, dict):
+        lists = {key: given[key] for key in ("read", "write") if isinstance(given.get(key), list)}
+        given = {**given, **{key: [_whole(path, file.parent, project) for path in lists[key]] for key in lists}}
     try:
-        confine = ConfineSettings.model_validate(_with_whole_paths(options[CONFINE], file.parent, project))
+        confine = ConfineSettings.model_validate(given)
     except SettingsError as error:
         raise _word_mistake(error, CONFINE) from error
     if lies_within(os.path.realpath(file), map(os.path.realpath, confine.write)):
@@ -116,17 +117,8 @@ def read_confine(header: ScriptHeader, file: Path, *, project: Path) -> ConfineS
     return confine
 
 
-def _with_whole_paths(confine: object, folder: Path, project: Path) -> object:
-    if not isinstance(confine, dict):
-        return confine
-    whole = dict(confine)
-    for key in _PATHS:
-        paths = whole.get(key)
-        if isinstance(paths, list):
-            whole[key] = [_whole(path, folder, project) if isinstance(path, str) and path else path for path in paths]
-    return whole
-
-
-def _whole(path: str, folder: Path, project: Path) -> str:
-    text = path.replace(_PROJECT, str(project))
+def _whole(path: object, folder: Path, project: Path) -> object:
+    if not isinstance(path, str) or not path:
+        return path
+    text = path.replace("{project}", str(project))
     return text if text.startswith("~") else str(folder / text)

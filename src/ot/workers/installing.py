@@ -6,16 +6,20 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mcp_core.atomic_write import write_private
+from mcp_core.private_files import make_private
+from mcp_core.quick_dataclass import dataclass
 from ot.logs import LogSpan, write_log
 from ot.processes.run_program import Finished
 from ot.store.forms import FORM, check_form
 from ot.workers.extension import WorkerHost
-from ot.workers.locks import Lock, LockDamagedError, find_lock, read_versions
 from ot.workers.pep723 import ScriptHeader
 from ot.workers.uv_program import PreparationError, Tell, UvProgram
 
@@ -25,13 +29,107 @@ _FROM_LOCK = {"shipped": ("--locked",), "kept": ("--frozen",), "none": ()}
 """By the kind of a lock: one that was shipped is compared with the header, ours was made for it."""
 
 
+Kind = Literal["shipped", "kept", "none"]  # beside the extension; in the state folder; or there can be none
+
+
+class LockDamagedError(Exception):
+    """A lock cannot be read; the text says why. It is left as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """The lock of one extension; `script` is the file that uv is asked about, which has its lock beside it.
+
+    In the state folder that is a file with nothing but the header that the lock was made for.
+    """
+
+    kind: Kind
+    script: Path
+
+    @property
+    def file(self) -> Path:
+        return lock_beside(self.script)
+
+    def fits(self, header: ScriptHeader) -> bool:
+        """True if no lock has to be made for this header; whether a shipped one fits, uv finds out itself."""
+        return self.kind != "kept" or (self.file.exists() and _content(self.script) == header.as_comments().encode())
+
+    def content(self) -> bytes | None:
+        """Return the lock as it is; None if there is none."""
+        return _content(self.file)
+
+    @contextmanager
+    def draft(self, header: ScriptHeader) -> Iterator[Path]:
+        """Provide a script to resolve, with the current lock beside it so that versions stay; raises OSError."""
+        folder = self.script.parent
+        make_private(folder)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".") as beside:
+            script = Path(beside) / self.script.name
+            script.write_text(header.as_comments(), encoding="utf-8")
+            if self.file.exists():
+                shutil.copyfile(self.file, lock_beside(script))
+            yield script
+
+    def keep(self, draft: Path, header: ScriptHeader) -> None:
+        """Replace our lock with that of a resolved draft; raises OSError."""
+        lock_beside(draft).replace(self.file)
+        write_private(self.script, header.as_comments())  # last: a lock without its header is resolved again
+
+
+def find_lock(state: Path, file: Path, header: ScriptHeader) -> Lock:
+    """Find the lock of an extension; it need not exist."""
+    if lock_beside(file).exists():
+        return Lock("shipped", file)
+    if _needs_its_folder(header):
+        return Lock("none", file)
+    return Lock("kept", state / "locks" / _key(file) / file.name)
+
+
+def _key(file: Path) -> str:
+    return f"{file.stem}-{hashlib.sha256(os.fsencode(file)).hexdigest()[:16]}"
+
+
+def lock_beside(script: Path) -> Path:
+    return script.with_name(f"{script.name}.lock")
+
+
+def read_versions(content: bytes) -> dict[str, str]:
+    """Return the version of each package in a lock; raises LockDamagedError."""
+    import tomllib  # noqa: PLC0415 - start-up path: an environment that is ready needs none of this
+
+    try:
+        found = tomllib.loads(content.decode())
+        if not isinstance(found["version"], int):
+            raise TypeError("its version is not a number")
+        return {str(package["name"]): str(package.get("version", "")) for package in found.get("package", [])}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise LockDamagedError(f"it is not a lock file of uv ({type(error).__name__}: {error})") from error
+
+
+def _needs_its_folder(header: ScriptHeader) -> bool:
+    """True if packages come from folders that are named as seen from the extension's own."""
+    uv = header.tool.get("uv")
+    sources = uv.get("sources") if isinstance(uv, dict) else None
+    if not isinstance(sources, dict):
+        return False
+    alternatives = [each if isinstance(each, list) else [each] for each in sources.values()]
+    return any(isinstance(source, dict) and "path" in source for each in alternatives for source in each)
+
+
+def _content(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
 def read_stamp(state: Path, file: Path, header: ScriptHeader, lock: Lock) -> Path | None:
     """Return the interpreter of the environment of `file` if it is as uv left it; None: ask uv."""
     uv = header.tool.get("uv")
     if (isinstance(uv, dict) and "sources" in uv) or any("file:" in item for item in header.dependencies):
         return None  # packages come from folders or repositories that uv has to look at each time
     try:
-        stamp: Any = check_form(json.loads(_place(state, file).read_bytes()), _FORM)
+        stamp: Any = check_form(json.loads((state / "environments" / f"{_key(file)}.json").read_bytes()), _FORM)
         python = Path(stamp["python"])
         intact = python.exists() and stamp["state"] == _state(python) and stamp["asked"] == _asked(header, lock)
     except (OSError, ValueError, TypeError, KeyError):
@@ -43,13 +141,9 @@ def write_stamp(state: Path, file: Path, header: ScriptHeader, lock: Lock, pytho
     """Remember an environment; if that cannot be written, uv is asked the next time."""
     try:
         stamp = {FORM: _FORM, "asked": _asked(header, lock), "python": str(python), "state": _state(python)}
-        write_private(_place(state, file), json.dumps(stamp))
+        write_private(state / "environments" / f"{_key(file)}.json", json.dumps(stamp))
     except OSError:
         pass
-
-
-def _place(state: Path, file: Path) -> Path:
-    return state / "environments" / f"{file.stem}-{hashlib.sha256(os.fsencode(file)).hexdigest()[:16]}.json"
 
 
 def _asked(header: ScriptHeader, lock: Lock) -> str:
@@ -124,7 +218,8 @@ class Installer:
         self._uv.offline = self._uv.offline and not upgrade
         try:
             with self.lock.draft(self._header) as script:
-                done = await self._ask(["lock", "--script", str(script), *(["--upgrade"] if upgrade else [])])
+                words = ["lock", "--script", str(script), *(["--upgrade"] if upgrade else [])]
+                done = await self._uv.ask(words, wanted=self._header.dependencies)
                 if done.status != 0:
                     raise PreparationError(f"its dependencies cannot be resolved. uv says:\n{done.tail}")
                 self.lock.keep(script, self._header)
@@ -147,7 +242,8 @@ class Installer:
                 raise
             write_log(logging.WARNING, "worker.lock", file=self._file, not_locked=str(error))
             return await self._find_python(self._file, done), False
-        done = await self._ask(["sync", "--script", str(script), *_FROM_LOCK[self.lock.kind], *_AS_JSON])
+        words = ["sync", "--script", str(script), *_FROM_LOCK[self.lock.kind], *_AS_JSON]
+        done = await self._uv.ask(words, wanted=self._header.dependencies)
         if done.status != 0:
             name, shipped = self.lock.file.name, self.lock.kind == "shipped"
             lock = f"\nIts lock is {name}, which `uv lock --script {script.name}` updates." if shipped else ""
@@ -170,9 +266,6 @@ class Installer:
         if found.status != 0 or not found.output.strip():
             raise PreparationError(f"the interpreter of its environment was not found. uv says:\n{found.tail}")
         return Path(os.fsdecode(found.output.strip()))
-
-    async def _ask(self, words: Sequence[str]) -> Finished:
-        return await self._uv.ask(words, wanted=self._header.dependencies)
 
 
 def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:

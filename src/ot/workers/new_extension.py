@@ -83,22 +83,27 @@ def write_extension(folder: Path, name: str, *, project: Path, taken: Collection
 
 
 def write_pack(
-    folder: Path,
-    name: str,
-    source: str,
-    *,
-    project: Path,
-    taken: Collection[str],
-    others: Mapping[str, str] | None = None,
+    folder: Path, name: str, source: str, *, project: Path, taken: Collection[str], others: Mapping[str, str]
 ) -> Path:
-    """Write `<name>/<name>_tools.py` with other files beside it. Raises NewExtensionError."""
+    """Write `<name>/<name>_tools.py` with other files beside it. Raises NewExtensionError.
+
+    All are written beside their place, then renamed: renaming a folder over one that holds anything fails.
+    """
     check_name(name, taken)
     target = folder / name
     try:
         check_place(folder, project)
         if target.exists() or target.is_symlink() or (folder / f"{name}.py").exists():
             raise NewExtensionError(name, f"{target} is there already")
-        _write(target, name, {f"{name}_tools.py": source, **(others or {})})
+        target.parent.mkdir(parents=True, exist_ok=True)
+        beside = target.with_name(f".{name}-{os.urandom(4).hex()}")
+        beside.mkdir()
+        try:
+            for file, text in {f"{name}_tools.py": source, **others}.items():
+                (beside / file).write_text(text, encoding="utf-8")
+            beside.rename(target)
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
     except OSError as error:
         raise NewExtensionError(name, f"{target} cannot be written: {error.strerror}") from error
     return target / f"{name}_tools.py"
@@ -123,16 +128,3 @@ def check_place(folder: Path, project: Path) -> None:
     """Refuse a link that points outside the project. Raises OSError."""
     if not folder.resolve().is_relative_to(project.resolve()):
         raise OSError(errno.EXDEV, "a symbolic link points outside the project")
-
-
-def _write(target: Path, name: str, files: Mapping[str, str]) -> None:
-    """Write beside, then rename: renaming a folder over one that holds anything fails."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    beside = target.with_name(f".{name}-{os.urandom(4).hex()}")
-    beside.mkdir()
-    try:
-        for file, text in files.items():
-            (beside / file).write_text(text, encoding="utf-8")
-        beside.rename(target)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import field
+from itertools import groupby
 from pathlib import Path
 
 from mcp_core.quick_dataclass import dataclass
@@ -45,7 +46,12 @@ def parse_header(text: str) -> tuple[ScriptHeader | None, str | None]:
     """Return the header of a source text whose lines end in a line feed, and what is wrong with it."""
     blocks = [content for kind, content in find_blocks(text) if kind == _TYPE]
     if not blocks:
-        return None, _suspicion(text) or _stray_options(text)
+        if any(_MEANT.fullmatch(line.strip()) for line in text.split("\n")):
+            return None, (
+                f"its script block is malformed: it must begin with exactly `# /// {_TYPE}`, every line in it must "
+                f"begin with `# `, and it must end with `{_CLOSING}`"
+            )
+        return None, _stray_options(text)
     if len(blocks) > 1:
         return None, f"it has {len(blocks)} script blocks; only one is allowed"
     import tomllib  # noqa: PLC0415 - start-up path: no server without extensions should load it
@@ -56,10 +62,16 @@ def parse_header(text: str) -> tuple[ScriptHeader | None, str | None]:
         return None, f"its script block is not TOML: {error}"
     except RecursionError:
         return None, "its script block is nested too deeply"
-    header, mistake = _build(values, blocks[0])
-    if header is not None and "onetool" not in header.tool:
-        mistake = _stray_options(text)
-    return (None, mistake) if mistake else (header, None)
+    requires, dependencies, tool = values.get("requires-python"), values.get("dependencies", []), values.get("tool", {})
+    if requires is not None and not isinstance(requires, str):
+        return None, "requires-python in its script block is not a string"
+    if not isinstance(dependencies, list) or not all(isinstance(item, str) for item in dependencies):
+        return None, "dependencies in its script block is not a list of strings"
+    if not isinstance(tool, dict):
+        return None, "tool in its script block is not a table"
+    if "onetool" not in tool and (mistake := _stray_options(text)):
+        return None, mistake
+    return ScriptHeader(requires, tuple(dependencies), tool, blocks[0]), None
 
 
 def find_blocks(text: str) -> Iterator[tuple[str, str]]:
@@ -69,35 +81,13 @@ def find_blocks(text: str) -> Iterator[tuple[str, str]]:
     them closes it, and there must be a line in between. What is not closed is no block.
     """
     lines = text.split("\n")  # splitlines() would also split where TOML does not, at U+2028 for instance
-    start = 0
-    while start < len(lines):
-        run_end = start
-        while run_end < len(lines) and (lines[run_end] == "#" or lines[run_end].startswith("# ")):
-            run_end += 1
-        yield from _blocks_of_run(lines[start:run_end])
-        start = run_end + 1
-
-
-def _blocks_of_run(run: list[str]) -> Iterator[tuple[str, str]]:
-    """The block of one run of comment lines: the closing line is the last, so there is at most one."""
-    closing = max((index for index, line in enumerate(run) if line == _CLOSING), default=-1)
-    for index, line in enumerate(run[: max(closing, 0)]):
-        opening = _OPENING.fullmatch(line)
-        if opening and index + 1 < closing:
-            content = run[index + 1 : closing]
-            yield opening[1], "".join(f"{item[2:]}\n" for item in content)
-            return
-
-
-def _suspicion(text: str) -> str | None:
-    """Describe what may have been meant as a header, and is not one."""
-    opening = f"# /// {_TYPE}"
-    if any(_MEANT.fullmatch(line.strip()) for line in text.split("\n")):
-        return (
-            f"its script block is malformed: it must begin with exactly `{opening}`, every line in it must begin "
-            f"with `# `, and it must end with `{_CLOSING}`"
-        )
-    return None
+    for comments, group in groupby(lines, key=lambda line: line == "#" or line.startswith("# ")):
+        run = list(group) if comments else []
+        closing = max((index for index, line in enumerate(run) if line == _CLOSING), default=0)
+        for index, line in enumerate(run[: max(closing - 1, 0)]):
+            if opening := _OPENING.fullmatch(line):
+                yield opening[1], "".join(f"{item[2:]}\n" for item in run[index + 1 : closing])
+                break  # the closing line is the last, so a run has one block at most
 
 
 def _stray_options(text: str) -> str | None:
@@ -105,17 +95,6 @@ def _stray_options(text: str) -> str | None:
     if any(_OPTIONS.match(line) for line in text.split("\n")):
         return "[tool.onetool] stands outside its script block; move it between `# /// script` and `# ///`"
     return None
-
-
-def _build(values: Mapping[str, object], text: str) -> tuple[ScriptHeader | None, str | None]:
-    requires, dependencies, tool = values.get("requires-python"), values.get("dependencies", []), values.get("tool", {})
-    if requires is not None and not isinstance(requires, str):
-        return None, "requires-python in its script block is not a string"
-    if not isinstance(dependencies, list) or not all(isinstance(item, str) for item in dependencies):
-        return None, "dependencies in its script block is not a list of strings"
-    if not isinstance(tool, dict):
-        return None, "tool in its script block is not a table"
-    return ScriptHeader(requires, tuple(dependencies), tool, text), None
 
 
 def asks_for_ray(header: ScriptHeader | None) -> bool:

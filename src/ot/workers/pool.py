@@ -18,6 +18,7 @@ from ot.errors import ToolError
 from ot.registry.registry import ToolFunction
 from ot.tasks.owned_tasks import open_background_tasks
 from ot.workers.extension import WorkerHost
+from ot.workers.pep723 import asks_for_ray
 
 if TYPE_CHECKING:
     from ot.context import CallContext
@@ -36,7 +37,6 @@ class WorkerPool:
         self._host = host
         self._tasks = tasks
         self._workers: dict[Path, ExtensionWorkers] = {}  # by the file of the extension
-        self._environments: PackEnvironments | None = None
 
     async def call(self, extension: Extension, tool: str, arguments: Mapping[str, object]) -> Any:
         """Call a tool of an extension, by its name without the pack.
@@ -51,7 +51,7 @@ class WorkerPool:
 
     async def python_of(self, libraries: Libraries) -> Path | None:
         """Return the interpreter for the libraries of a pack, None for this process's own; raises PackNotReadyError."""
-        return await self._load_environments().python_of(libraries)
+        return await self._environments.python_of(libraries)
 
     def function_of(self, extension: Extension, tool: str) -> ToolFunction:
         return partial(self.call, extension, tool)
@@ -92,7 +92,7 @@ class WorkerPool:
         return workers
 
     def _engine_of(self, extension: Extension) -> WorkerEngine:
-        return self.ray if self._settings.engine == "ray" and extension.asks_for_ray else self._local
+        return self.ray if self._settings.engine == "ray" and asks_for_ray(extension.header) else self._local
 
     @cached_property
     def _local(self) -> WorkerEngine:
@@ -101,18 +101,15 @@ class WorkerPool:
     @cached_property
     def ray(self) -> RayEngine:
         """The engine on a cluster; made, and connects, when it is first wanted."""
-        return ot.workers.RayEngine(self._host, self._tasks, self._load_environments(), settings=lambda: self._settings)
+        return ot.workers.RayEngine(self._host, self._tasks, self._environments, settings=lambda: self._settings)
 
-    def _load_environments(self) -> PackEnvironments:
-        if self._environments is None:
-            self._environments = ot.workers.PackEnvironments(
-                self._host, self._tasks, limit=lambda: self._settings.start_timeout
-            )
-        return self._environments
+    @cached_property
+    def _environments(self) -> PackEnvironments:
+        return ot.workers.PackEnvironments(self._host, self._tasks, limit=lambda: self._settings.start_timeout)
 
     def close(self) -> None:
         """Let others remove the environments that were used."""
-        if self._environments is not None:
+        if "_environments" in vars(self):
             self._environments.close()
 
 

@@ -94,33 +94,33 @@ def _log_error(error: BaseException) -> None:
     write_log(logging.WARNING, "worker.request", error=type(error).__name__, reason=str(error))
 
 
-_LONGEST_PLACE = 300  # characters: an extension may say anything
-
-
 def error_from(error: object, *, pack: str, tool: str) -> CallError:
     """Return the error that the caller of `pack.tool` gets for the `error` of an answer, which may hold anything."""
     facts = error if isinstance(error, Mapping) else {"message": str(error)}
     found = facts.get("data")
     data: Mapping[str, object] = found if isinstance(found, Mapping) else {}
     message = str(facts.get("message", ""))
-    name = f"{pack}.{tool}"
+    name, detail = f"{pack}.{tool}", str(data.get("traceback", ""))
     match facts.get("code"):
         case protocol.TOOL_ERROR:
             return _tool_error(message, name, data.get("kind"))
         case protocol.NO_VALUE:
             return _tool_error(message, name, "TypeError")
         case protocol.UNAVAILABLE:
-            write_log(logging.WARNING, "worker.unavailable", tool=name, detail=_traceback(data))
+            write_log(logging.WARNING, "worker.unavailable", tool=name, detail=detail)
             return ServiceUnavailableError(name, message)
         case protocol.CANCELLED:
             return ToolStoppedError(name)
         case protocol.NO_SUCH_TOOL:
-            return UnknownToolError(name, pack=pack, available=_names(data))
+            tools = data.get("tools")
+            available = [str(each) for each in tools] if isinstance(tools, list) else []
+            return UnknownToolError(name, pack=pack, available=available)
         case _:
             incident = os.urandom(4).hex()
-            write_log(logging.ERROR, "worker.failure", tool=name, incident=incident, detail=_traceback(data))
+            write_log(logging.ERROR, "worker.failure", tool=name, incident=incident, detail=detail)
             kind = _exception_type(data.get("kind")).__name__
-            return ToolFailedError(name, kind, message, incident, place=str(data.get("place", ""))[:_LONGEST_PLACE])
+            place = str(data.get("place", ""))[:300]  # an extension may say anything
+            return ToolFailedError(name, kind, message, incident, place=place)
 
 
 def _tool_error(message: str, tool: str, kind: object) -> ToolError:
@@ -136,12 +136,3 @@ def _tool_error(message: str, tool: str, kind: object) -> ToolError:
 def _exception_type(name: object) -> type[Exception]:
     found = getattr(builtins, str(name), None)
     return found if isinstance(found, type) and issubclass(found, Exception) else RuntimeError
-
-
-def _traceback(data: Mapping[str, object]) -> str:
-    return str(data.get("traceback", ""))
-
-
-def _names(data: Mapping[str, object]) -> list[str]:
-    names = data.get("tools")
-    return [str(name) for name in names] if isinstance(names, list) else []

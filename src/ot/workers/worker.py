@@ -29,7 +29,6 @@ CANCEL_GRACE = 2.0  # seconds between the word and the kill
 GOODBYE = 3.0  # seconds in which an idle worker may end by itself; its guardian has less patience
 
 _START = 0
-_METHODS = frozenset({"call", "progress", "log"})
 
 
 class EndFacts(Protocol):
@@ -160,7 +159,9 @@ class Worker:
         told = self.failure is not None
         status = self._process.ledger.status()
         if self.usable:
-            explanation = self._process.ledger.explanation() or f"ended while it carried out {self._names()}"
+            begun = dict.fromkeys(flight.tool for flight in self._flights.values() if self._has_begun(flight))
+            names = ", ".join(f"{self.extension.pack}.{tool}" for tool in begun) or "nothing"
+            explanation = self._process.ledger.explanation() or f"ended while it carried out {names}"
             self.failure = self.failure or f"its worker {explanation}"
             self.retire()
         if self.failure is not None:
@@ -189,10 +190,6 @@ class Worker:
 
     def _has_begun(self, flight: _Flight) -> bool | None:
         return self._process.ledger.has_begun(flight.slot, flight.number)
-
-    def _names(self) -> str:
-        begun = dict.fromkeys(flight.tool for flight in self._flights.values() if self._has_begun(flight))
-        return ", ".join(f"{self.extension.pack}.{tool}" for tool in begun) or "nothing"
 
     # -- calls
 
@@ -279,34 +276,34 @@ class Worker:
             return  # under `uv run` a file may print before it serves
         method = message.get("method")
         tagged = len(line) if TAG in line else 0
-        if method is None:
-            self._on_answer(message, tagged)
-        elif method in _METHODS:
-            self._on_request(method, message, tagged)
-        else:
-            raise ProtocolError(f"it sent a message of the kind {method!r}"[:200])
-
-    def _on_answer(self, message: Message, tagged: int) -> None:
         number = message.get("id")
-        if number == _START and not self._started.done():
+        if method in ("call", "progress", "log"):
+            self._on_request(method, message, tagged)
+        elif method is not None:
+            raise ProtocolError(f"it sent a message of the kind {method!r}"[:200])
+        elif number == _START and not self._started.done():
             self._started.set_result(message)
-            return
-        flight = self._flights.get(number) if isinstance(number, int) else None
-        if flight is not None and not flight.answer.done():
-            flight.tagged = tagged if "result" in message else 0
-            flight.answer.set_result(message)
+        else:
+            flight = self._flights.get(number) if isinstance(number, int) else None
+            if flight is not None and not flight.answer.done():
+                flight.tagged = tagged if "result" in message else 0
+                flight.answer.set_result(message)
 
     def _on_request(self, method: str, message: Message, tagged: int) -> None:
         params = message.get("params")
         if not isinstance(params, dict):
             raise ProtocolError(f"its message {method} has no parameters")
         if method == "log":
-            self._on_log(params)
+            level = params.get("level")
+            level = level if isinstance(level, int) else logging.INFO
+            write_log(level, f"{self.extension.pack}.log", message=str(params.get("message")))
             return
         flight = self._flights.get(params.get("within", -1))
         if method == "progress":
             if flight is not None:
-                self._requests_of(flight).progress(*_read_progress(params))
+                given = (params.get("done"), params.get("total"))
+                done, total = (float(each) if isinstance(each, int | float) else None for each in given)
+                self._requests_of(flight).progress(done or 0.0, total, str(params.get("message") or ""))
             return
         number, arguments = message.get("id"), params.get("arguments")
         if not isinstance(number, int) or not isinstance(arguments, dict):
@@ -321,23 +318,6 @@ class Worker:
         if flight.requests is None:
             flight.requests = CallRequests(flight.context, self._process.write, self._host)
         return flight.requests
-
-    def _on_log(self, params: Mapping[str, object]) -> None:
-        level = params.get("level")
-        write_log(
-            level if isinstance(level, int) else logging.INFO,
-            f"{self.extension.pack}.log",
-            message=str(params.get("message")),
-        )
-
-
-def _read_progress(params: Mapping[str, object]) -> tuple[float, float | None, str]:
-    done, total = params.get("done"), params.get("total")
-    return (
-        float(done) if isinstance(done, int | float) else 0.0,
-        float(total) if isinstance(total, int | float) else None,
-        str(params.get("message") or ""),
-    )
 
 
 def _name_argument(arguments: Mapping[str, object]) -> str | None:

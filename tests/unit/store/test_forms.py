@@ -28,8 +28,7 @@ from ot.store.results import HEADER, EmbeddedKeptNames, KeptEntry
 from ot.store.shelf import FolderShelf
 from ot.text.redaction import Redactor
 from ot.trust.store import TrustStore
-from ot.workers.installing import read_stamp, write_stamp
-from ot.workers.locks import Lock
+from ot.workers.installing import Lock, read_stamp, write_stamp
 from ot.workers.pep723 import ScriptHeader
 from tests.apart import run_apart
 

@@ -18,7 +18,7 @@ from anyio import fail_after
 
 from ot.errors import PackNotReadyError, ToolError, ToolFailedError
 from ot.execution.wording import word_error
-from ot.workers.pack_environment import KEPT_DAYS, READY, find_environment, make_environment, remove_unused
+from ot.workers.pack_environments import KEPT_DAYS, READY, find_environment, make_environment, remove_unused
 from tests.library_shop import NAMES, LibraryShop
 from tests.opened_executor import wait_until
 from tests.wheels import serve_index, write_wheel
@@ -30,7 +30,7 @@ MAKE = """
 import anyio, sys
 from pathlib import Path
 from ot.registry.from_source import read_pack
-from ot.workers.pack_environment import find_environment, make_environment
+from ot.workers.pack_environments import find_environment, make_environment
 from tests.worker_pool import host_of
 
 folder = Path(sys.argv[1])

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import anyio
@@ -121,8 +121,6 @@ class RemoteProcess:
 
 _PATIENCE = 30.0  # seconds in which the cluster must have answered
 _GOODBYE = 2.0  # seconds in which it may disconnect
-_OWN = {"RAY_USAGE_STATS_ENABLED": "0"}
-_LAST_LINES = 3
 
 
 class DriverProcess:
@@ -130,11 +128,12 @@ class DriverProcess:
 
     def __init__(self, process: GuardedProcess, address: str) -> None:
         self.address = address
+        self.ended = process.ended
         self.cluster: JsonObject = {}  # facts, once it is connected
         self._process = process
         self._frames = Frames()
         self._numbers = itertools.count(1)
-        self._workers: dict[int, RemoteProcess] = {}
+        self.workers: dict[int, RemoteProcess] = {}
         self._refusal = ""
         self._settled = asyncio.Event()
         self.last_used = anyio.current_time()
@@ -143,15 +142,7 @@ class DriverProcess:
 
     @property
     def alive(self) -> bool:
-        return not self._process.ended.is_set()
-
-    @property
-    def busy(self) -> bool:
-        return bool(self._workers)
-
-    @property
-    def ended(self) -> asyncio.Event:
-        return self._process.ended
+        return not self.ended.is_set()
 
     async def connect(self) -> None:
         """Wait until it has reached the cluster; raises PreparationError."""
@@ -167,7 +158,7 @@ class DriverProcess:
     def place(self, needs: Mapping[str, object], order: bytes, tell: Tell) -> RemoteProcess:
         """Have a worker placed; its process reports on that."""
         number = next(self._numbers)
-        worker = self._workers[number] = RemoteProcess(number, self, tell)
+        worker = self.workers[number] = RemoteProcess(number, self, tell)
         self.send(Kind.PLACE, number, json.dumps(needs).encode() + b"\n" + order)
         return worker
 
@@ -176,7 +167,7 @@ class DriverProcess:
 
     def forget(self, worker: int) -> None:
         """Hear that a worker has ended."""
-        self._workers.pop(worker, None)
+        self.workers.pop(worker, None)
         self.last_used = anyio.current_time()
 
     async def close(self) -> None:
@@ -186,28 +177,25 @@ class DriverProcess:
     def _on_output(self, data: bytes) -> None:
         try:
             for kind, number, payload in self._frames.feed(data):
-                self._on_frame(kind, number, payload)
+                if kind is Kind.CONNECTED:
+                    self.cluster = json.loads(payload)
+                    self._settled.set()
+                elif kind is Kind.REFUSED:
+                    self._refusal = payload.decode(errors="replace").rstrip(".")
+                    self._settled.set()
+                elif number in self.workers:
+                    self.workers[number].on_frame(kind, payload)
         except ValueError as error:  # of frames, and of JSON in them
             self._process.on_output = ignore
             write_log(logging.ERROR, "ray.driver", broke_protocol=str(error))
             self._process.kill()
 
-    def _on_frame(self, kind: Kind, number: int, payload: bytes) -> None:
-        if kind is Kind.CONNECTED:
-            self.cluster = json.loads(payload)
-            self._settled.set()
-        elif kind is Kind.REFUSED:
-            self._refusal = payload.decode(errors="replace").rstrip(".")
-            self._settled.set()
-        elif number in self._workers:
-            self._workers[number].on_frame(kind, payload)
-
     def _on_end(self) -> None:
-        last = " ".join(self._process.tail.splitlines()[-_LAST_LINES:])
+        last = " ".join(self._process.tail.splitlines()[-3:])
         self._refusal = self._refusal or last or f"its driver ended (status {self._process.exit_code})"
-        write_log(logging.INFO, "ray.driver", ended=self._process.exit_code, workers=len(self._workers), detail=last)
+        write_log(logging.INFO, "ray.driver", ended=self._process.exit_code, workers=len(self.workers), detail=last)
         self._settled.set()
-        for worker in list(self._workers.values()):
+        for worker in list(self.workers.values()):
             worker.lose("the connection to the Ray cluster was lost")
 
 
@@ -215,7 +203,7 @@ def start_driver(
     python: Path, bundle: Path, address: str, *, environ: Mapping[str, str], folder: Path
 ) -> DriverProcess:
     """Start a driver on an interpreter that has Ray; raises OSError."""
-    words: Sequence[str] = (str(python), "-I", str(driver_file()), str(bundle), address)
-    own = {name: value for name, value in environ.items() if name.startswith("RAY_")}
-    process = start_guarded(guarded(words), environ=plain_environment(environ) | _OWN | own, cwd=folder)
+    words = (str(python), "-I", str(driver_file()), str(bundle), address)
+    own = {"RAY_USAGE_STATS_ENABLED": "0"} | {key: value for key, value in environ.items() if key.startswith("RAY_")}
+    process = start_guarded(guarded(words), environ=plain_environment(environ) | own, cwd=folder)
     return DriverProcess(process, address)

@@ -45,7 +45,13 @@ async def make_order(extension: Extension, host: WorkerHost, tell: Tell) -> tupl
     if header is None or mistake is not None:
         raise PreparationError(mistake or "its header is gone, so where it should run is unknown")
     confine = confinement_of(file, header, host)
-    _check_paths(read_options(header).get(CONFINE))
+    written = read_options(header).get(CONFINE)
+    for place in [*written.get("read", ()), *written.get("write", ())] if isinstance(written, dict) else []:
+        if not str(place).startswith("/"):  # a node has neither this project nor the home of this person
+            raise PreparationError(
+                f"confine in its header names {place!r}, which a node of the cluster does not have; "
+                'with engine = "ray", write absolute paths as they are on the nodes'
+            )
     bounds = None
     if confine is not None:
         read, write = (tuple(map(str, places)) for places in (confine.read, confine.write))
@@ -64,27 +70,8 @@ async def make_order(extension: Extension, host: WorkerHost, tell: Tell) -> tupl
 
 
 def needs_of(placement: Placement) -> dict[str, object]:
-    return {
-        "num_cpus": placement.cpus,
-        "num_gpus": placement.gpus,
-        "memory": placement.memory,
-        "resources": dict(placement.resources),
-    }
-
-
-def _check_paths(confine: object) -> None:
-    """Accept whole paths only, since a node has neither this project nor the home of this person."""
-    places = [*confine.get("read", ()), *confine.get("write", ())] if isinstance(confine, dict) else []
-    for place in places:
-        if not str(place).startswith("/"):
-            raise PreparationError(
-                f"confine in its header names {place!r}, which a node of the cluster does not have; "
-                'with engine = "ray", write absolute paths as they are on the nodes'
-            )
-
-
-_PACKAGES = (ot_ray, ot_sdk, ot_kernel, ot_guardian, ot_confinement)
-_DATE = (1980, 1, 1, 0, 0, 0)  # the same content gives the same bytes
+    needs = {"num_cpus": placement.cpus, "num_gpus": placement.gpus, "memory": placement.memory}
+    return {**needs, "resources": dict(placement.resources)}
 
 
 def write_bundle(state: Path) -> Path:
@@ -101,16 +88,16 @@ def write_bundle(state: Path) -> Path:
 def _build() -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as bundle:
-        for package in _PACKAGES:
+        for package in (ot_ray, ot_sdk, ot_kernel, ot_guardian, ot_confinement):
             folder = Path(str(package.__file__)).parent
             for file in sorted(folder.rglob("*.py")):
                 name = file.relative_to(folder.parent).as_posix()
-                bundle.writestr(zipfile.ZipInfo(name, _DATE), file.read_bytes(), zipfile.ZIP_DEFLATED)
+                entry = zipfile.ZipInfo(name)  # dated 1980, so that the same content gives the same bytes
+                bundle.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
     return packed.getvalue()
 
 
-_PINNED = Path(__file__).with_name("requirements.txt")
-LIBRARIES = Libraries("ray", ("ray",), ("ray",), _PINNED)
+LIBRARIES = Libraries("ray", ("ray",), ("ray",), Path(__file__).with_name("requirements.txt"))
 """The libraries of the driver, in an environment like that of a pack, since the server never imports Ray."""
 
 
@@ -212,7 +199,7 @@ class RayEngine:
         try:
             while driver.alive:
                 now = anyio.current_time()
-                idle_at = (now if driver.busy else driver.last_used) + self._settings().idle_timeout
+                idle_at = (now if driver.workers else driver.last_used) + self._settings().idle_timeout
                 if idle_at <= now:
                     break
                 with anyio.move_on_at(idle_at):
