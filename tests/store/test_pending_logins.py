@@ -31,13 +31,13 @@ def replicas(request: pytest.FixtureRequest) -> Iterator[tuple[PendingLogins, Pe
 async def test_a_browser_returns_to_any_replica_once(replicas: tuple[PendingLogins, PendingLogins]) -> None:
     waiting, other = (TeamLogins(each, "ada", URL) for each in replicas)
     await waiting.begin("s1", "github")
-    assert await waiting.take("s1") is None
+    assert await waiting.pending.take("s1") is None
 
     assert await other.bring({"state": "s1", "code": "c", "iss": "https://github.example", "more": "x"}) == "github"
     assert await other.bring({"state": "s1", "code": "another"}) is None
 
-    assert await waiting.take("s1") == {"code": "c", "iss": "https://github.example"}
-    assert await waiting.take("s1") is None
+    assert await waiting.pending.take("s1") == {"code": "c", "iss": "https://github.example"}
+    assert await waiting.pending.take("s1") is None
     assert await other.bring({"state": "s1", "code": "c"}) is None
 
 
@@ -49,7 +49,7 @@ async def test_what_the_browser_of_another_person_brings_is_not_taken(
 
     assert await victim.bring({"state": "s2", "code": "code of Bob"}) is None
 
-    assert await mallory.take("s2") is None
+    assert await mallory.pending.take("s2") is None
 
 
 async def test_a_refusal_is_brought_too_and_anything_else_is_not(
@@ -67,7 +67,7 @@ async def test_a_refusal_is_brought_too_and_anything_else_is_not(
         assert await logins.bring(query) is None
 
     assert await logins.bring({"state": "s3", "error": "access_denied"}) == "github"
-    assert await logins.take("s3") == {"error": "access_denied"}
+    assert await logins.pending.take("s3") == {"error": "access_denied"}
 
 
 async def test_a_login_that_was_begun_too_long_ago_is_over(replicas: tuple[PendingLogins, PendingLogins]) -> None:

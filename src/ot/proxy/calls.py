@@ -27,7 +27,6 @@ from ot.values import Arguments, ToolValue
 from ot_kernel.values import Audio, Image, Resource
 
 MAX_MESSAGE = 20_000  # characters of an error's text
-_SILENT = "the tool reported an error without saying why"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +58,13 @@ def read_result(result: Json, form: ResultForm = UNKNOWN_FORM) -> ToolValue:
     structured = result.get("structuredContent")
     if result.get("isError") is True:
         raise ToolError(_read_message(blocks, structured))
+    values: list[ToolValue] = []
     if structured is not None:
         # Text says the same once more, for clients that read nothing else.
         if form.wrapped and isinstance(structured, dict) and list(structured) == [KEY]:
             structured = structured[KEY]
-        values: list[ToolValue] = [structured]
+        values = [structured]
         blocks = [block for block in blocks if not _is_text(block)]
-    else:
-        values = []
     values += [_read_block(block, form) for block in blocks]
     return values[0] if len(values) == 1 else values or None
 
@@ -82,7 +80,7 @@ def _read_message(blocks: list[Json], structured: Json) -> str:
         message = json.dumps(structured, ensure_ascii=False, default=str)
     if len(message) > MAX_MESSAGE:
         message = f"{message[:MAX_MESSAGE]}… (cut: {len(message):,} characters)"
-    return message or _SILENT
+    return message or "the tool reported an error without saying why"
 
 
 def _read_block(block: Json, form: ResultForm) -> ToolValue:
@@ -100,16 +98,13 @@ def _read_block(block: Json, form: ResultForm) -> ToolValue:
 
 def _read_text(block: JsonObject, form: ResultForm) -> ToolValue:
     text = _text(block["text"])
-    if form.json_text and text.lstrip()[:1] in _JSON_BEGINS:
+    if form.json_text and text.lstrip()[:1] in '{["-0123456789tfn':
         try:
             value: ToolValue = json.loads(text)
+            return value
         except (ValueError, RecursionError):
-            return text
-        return value
+            pass
     return text
-
-
-_JSON_BEGINS = frozenset('{["-0123456789tfn')
 
 
 def _read_resource(block: JsonObject, _: ResultForm) -> Resource:
@@ -138,12 +133,9 @@ _READERS: dict[str, Callable[[JsonObject, ResultForm], ToolValue]] = {
 def _decode(data: object) -> bytes:
     """Decode base64 that holds nothing else but line breaks: a lenient decoder would accept any text."""
     try:
-        return base64.b64decode(_text(data).translate(_BREAKS), validate=True)
+        return base64.b64decode(_text(data).translate({ord("\r"): None, ord("\n"): None}), validate=True)
     except binascii.Error as error:
         raise ValueError("not base64") from error
-
-
-_BREAKS = {ord(character): None for character in "\r\n"}
 
 
 def _text(value: object) -> str:

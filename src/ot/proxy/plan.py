@@ -31,9 +31,6 @@ class TeamLogins:
         """The address to which browsers return, at whichever replica."""
         return f"{self.url.rstrip('/')}{CALLBACK}"
 
-    def way_of(self, server: str) -> str:
-        return f"Log in to {server} at {self.url.rstrip('/')}/servers."
-
     async def begin(self, state: str, server: str) -> None:
         """Await what this person's browser brings; raises OSError."""
         await self.pending.begin(state, self.principal, server, seconds=PATIENCE)
@@ -44,16 +41,11 @@ class TeamLogins:
         None if they have begun no such login: a browser that another person has sent here brings them nothing.
         """
         state = query.get("state", "")
-        answer: JsonObject = {
-            key: query[key] for key in ("code", "iss", "error", "error_description") if query.get(key)
-        }
+        wanted = ("code", "iss", "error", "error_description")
+        answer: JsonObject = {key: query[key] for key in wanted if query.get(key)}
         if not state or not answer.keys() & {"code", "error"} or sum(map(len, query.values())) > _LONGEST:
             return None
         return await self.pending.bring(state, self.principal, answer)
-
-    async def take(self, state: str) -> JsonObject | None:
-        """Return what was brought, once; None as long as nothing was. Raises OSError."""
-        return await self.pending.take(state)
 
 
 Mode = Literal["auto", "legacy"]

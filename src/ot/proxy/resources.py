@@ -225,19 +225,12 @@ def _own_name(name: str, listed: Iterable[JsonObject]) -> str | None:
 
 
 def _describe_prompt(server: str, item: Mapping[str, Json]) -> JsonObject:
-    arguments: list[Json] = [
-        {
-            "name": shown_name(str(argument.get("name"))),
-            **({"description": argument["description"]} if argument.get("description") else {}),
-            "required": argument.get("required") is True,
-        }
-        for argument in _objects(item.get("arguments"))
-    ]
-    facts: JsonObject = {
-        "server": server,
-        "name": shown_name(str(item.get("name"))),
-        "description": item.get("description") or item.get("title"),
-    }
+    arguments: list[Json] = []
+    for each in _objects(item.get("arguments")):
+        words: JsonObject = {"description": each["description"]} if each.get("description") else {}
+        arguments.append({"name": shown_name(str(each.get("name"))), **words, "required": each.get("required") is True})
+    facts: JsonObject = {"server": server, "name": shown_name(str(item.get("name")))}
+    facts["description"] = item.get("description") or item.get("title")
     return {**{key: value for key, value in facts.items() if value}, "arguments": arguments}
 
 

@@ -100,7 +100,7 @@ class ProxiedServer:
         if self._attempt is None or self._attempt.done:
             way = f"A person can do that with `onetool login {self.name}`."
             if self._host.logins is not None:
-                way = self._host.logins.way_of(self.name)
+                way = f"Log in to {self.name} at {self._host.logins.url.rstrip('/')}/servers."
             attempt = self._attempt = ConnectAttempt(self.name, way)
             if self.state == "connected":
                 attempt.settle(None)
@@ -175,7 +175,12 @@ class ProxiedServer:
 
                 async def ready(found: Connection) -> None:
                     scope.deadline = math.inf
-                    await self._become_connected(found, attempt, older=plan.older)
+                    changed = await anyio.to_thread.run_sync(self.memory.note, found.offer)
+                    self._connection, self._older, self.last_failure = found, plan.older, None
+                    self._backoff.succeed()
+                    if changed:
+                        self._tell_changed(self)
+                    attempt.settle(None)
 
                 self._deadline = scope
                 connection = build(plan)
@@ -229,16 +234,6 @@ class ProxiedServer:
             learn=self._host.learn,
             claims=lambda: self._host.clients.claims,
         )
-
-    async def _become_connected(self, connection: Connection, attempt: ConnectAttempt, *, older: bool) -> None:
-        changed = await anyio.to_thread.run_sync(self.memory.note, connection.offer)
-        self._connection = connection
-        self._older = older
-        self.last_failure = None
-        self._backoff.succeed()
-        if changed:
-            self._tell_changed(self)
-        attempt.settle(None)
 
     async def _on_changed(self, connection: Connection) -> None:
         """Take over what a connection says about its tools."""

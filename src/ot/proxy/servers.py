@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ot.proxy.host import ProxyHost
     from ot.proxy.late_parts import Acceptance, BuiltPack, ConnectAttempt, ProxiedServer, ServerStatus
 
-PROBE = 3.0  # seconds
 _GOODBYE = 2.0  # seconds
 
 
@@ -169,11 +168,8 @@ class Servers:
         self._forget_problems(server.name)
         self._problems[server.name] = problems
         self._registry.problems.extend(problems)
-        hidden = (identifier(name, fallback="tool") for name in server.memory.hidden("tools"))
-        refusals = {
-            name: partial(ToolChangedError, name, server=server.name, new=True)
-            for name in (f"{placed.name}.{short}" for short in hidden)
-        }
+        hidden = [f"{placed.name}.{identifier(name, fallback='tool')}" for name in server.memory.hidden("tools")]
+        refusals = {name: partial(ToolChangedError, name, server=server.name, new=True) for name in hidden}
         self._registry.explain_unusable(f"{PROXY}{server.name}", refusals)
         return pack, functions
 
@@ -250,32 +246,23 @@ class Servers:
                     built = await make_many(late_parts.build_pack, server, placed, pack.name)
                     self._prepared[server.name] = (pack, built)
 
-    async def probe(self, timeout: float = PROBE) -> None:
+    async def probe(self, timeout: float = 3.0) -> None:
         """Try, in parallel, every server that is not connected or could have ended unnoticed."""
         async with anyio.create_task_group() as tasks:
             for server in self._enabled():
                 tasks.start_soon(server.probe, timeout)
 
     def status(self) -> list[ServerStatus]:
-        return [self._status_of(self._servers[name]) for name in sorted(self._servers)]
-
-    def _status_of(self, server: ProxiedServer) -> ServerStatus:
-        known = server.settings.enabled and server.memory.known
-        changes = server.memory.all_changes() if known else {}
-        tools = server.offer().tools if known else ()
-        refused = {str(tool["name"]): str(tool[REFUSED]) for tool in tools if REFUSED in tool}
-        pack, confined = self.pack_name(server.name), server.settings.confine is not None
-        return late_parts.ServerStatus(
-            server.name,
-            pack,
-            server.state,
-            server.error,
-            len(tools) - len(refused),
-            changes,
-            confined,
-            refused,
-            server.memory.pinned,
-        )
+        found = []
+        for name, server in sorted(self._servers.items()):
+            known = server.settings.enabled and server.memory.known
+            changes = server.memory.all_changes() if known else {}
+            tools = server.offer().tools if known else ()
+            refused = {str(tool["name"]): str(tool[REFUSED]) for tool in tools if REFUSED in tool}
+            pack, confined = self.pack_name(name), server.settings.confine is not None
+            facts = (len(tools) - len(refused), changes, confined, refused, server.memory.pinned)
+            found.append(late_parts.ServerStatus(name, pack, server.state, server.error, *facts))
+        return found
 
     async def close(self) -> None:
         """End all connections at once; those that take too long are left to whoever cancels them."""

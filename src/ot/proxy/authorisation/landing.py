@@ -6,34 +6,16 @@ import asyncio
 import contextlib
 import secrets
 from collections.abc import Mapping
-from typing import Protocol
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
 from mcp.client.auth import OAuthFlowError
 from mcp.shared.auth import AuthorizationCodeResult
 
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import Json
 from ot.proxy.plan import PATIENCE, TeamLogins
 
 _TURN = 0.25  # seconds between two looks at the store
-_LONGEST_REFUSAL = 300  # characters
-
-
-class Landing(Protocol):
-    """A page for a browser that returns from a login."""
-
-    @property
-    def address(self) -> str: ...
-
-    async def open(self, address: str) -> None:
-        """Await the answer to what the browser is sent to; raises OAuthFlowError where that is not possible."""
-
-    async def wait(self) -> AuthorizationCodeResult:
-        """Return what the browser brings; raises OAuthFlowError if that is a refusal, or nothing in time."""
-
-    def close(self) -> None:
-        """Await it no longer."""
 
 
 class TeamLanding:
@@ -57,30 +39,24 @@ class TeamLanding:
 
     async def wait(self) -> AuthorizationCodeResult:
         with anyio.move_on_after(PATIENCE):
-            while (answer := await self._look()) is None:  # noqa: ASYNC110 - another replica may bring it
-                await anyio.sleep(_TURN)
-            return read_answer(answer, self._state)
+            while True:
+                with contextlib.suppress(OSError):  # the store comes back
+                    if (answer := await self._logins.pending.take(self._state)) is not None:
+                        return read_answer(answer, self._state)
+                await anyio.sleep(_TURN)  # another replica may bring it
         raise OAuthFlowError(f"nobody logged in within {PATIENCE:g} s")
 
     def close(self) -> None:
         """Do nothing: what nobody awaits any more is forgotten."""
-
-    async def _look(self) -> JsonObject | None:
-        try:
-            return await self._logins.take(self._state)
-        except OSError:  # it comes back
-            return None
 
 
 def read_answer(answer: Mapping[str, Json], state: str) -> AuthorizationCodeResult:
     """Return the code that a browser has brought; raises OAuthFlowError if it is a refusal."""
     if "error" in answer:
         reason = answer.get("error_description") or answer["error"]
-        raise OAuthFlowError(f"the login was refused: {reason}"[:_LONGEST_REFUSAL])
-    issuer = answer.get("iss")
-    return AuthorizationCodeResult(
-        code=str(answer["code"]), state=state, iss=issuer if isinstance(issuer, str) else None
-    )
+        raise OAuthFlowError(f"the login was refused: {reason}"[:300])
+    issuer = str(answer["iss"]) if isinstance(answer.get("iss"), str) else None
+    return AuthorizationCodeResult(code=str(answer["code"]), state=state, iss=issuer)
 
 
 def read_query(address: str) -> dict[str, str]:
@@ -110,7 +86,6 @@ class LoginListener:
 
     @property
     def address(self) -> str:
-        """The address of the page."""
         return f"http://127.0.0.1:{self._port}{_PATH}"
 
     async def open(self, address: str) -> None:
@@ -185,3 +160,6 @@ class LoginListener:
             self._refusal = str(refusal)
         self._arrived.set()
         return True
+
+
+Landing = LoginListener | TeamLanding

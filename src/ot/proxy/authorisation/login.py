@@ -40,7 +40,9 @@ class Login:
         self._held: HeldLogin | None = None
         self._settings = settings
         self._learn = learn
-        self.port = settings.port or self._known_port() or _find_free_port()
+        port = content.get("port")  # that our registration names
+        registered = port if isinstance(port, int) and 0 < port < 65536 else None
+        self.port = settings.port or registered or _find_free_port()
         self.returns_to = ""  # the address to which a browser returns, which our registration names
 
     @property
@@ -118,11 +120,6 @@ class Login:
         registration: JsonObject = {"port": self.port, "returns_to": self.returns_to}
         self._content |= {"client": client_info.model_dump(mode="json", exclude_none=True), **registration}
         await self._write()
-
-    def _known_port(self) -> int | None:
-        """The port that our registration names."""
-        found = self._content.get("port")
-        return found if isinstance(found, int) and 0 < found < 65536 else None
 
     def _parse(self, key: str, kind: type[Stored]) -> Stored | None:
         found = self._content.get(key)

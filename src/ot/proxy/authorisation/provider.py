@@ -46,13 +46,9 @@ class Authorisation(OAuthClientProvider):
                 landing.close()
                 raise
 
+        document = plan.settings.oauth.client_metadata_url
         super().__init__(
-            url,
-            metadata,
-            login,
-            redirect_handler=send,
-            callback_handler=landing.wait,
-            client_metadata_url=plan.settings.oauth.client_metadata_url,
+            url, metadata, login, redirect_handler=send, callback_handler=landing.wait, client_metadata_url=document
         )
         self._login = login
 

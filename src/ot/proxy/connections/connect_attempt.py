@@ -57,8 +57,7 @@ class ConnectAttempt(Attempt):
             raise ConnectFailedError("needs a person to log in, and they declined", remedy=self._way_to_log_in)
 
 
-FIRST = 0.5  # seconds
-LONGEST = 30.0
+LONGEST = 30.0  # seconds
 
 
 class Backoff:
@@ -74,7 +73,7 @@ class Backoff:
         return max(0.0, self._not_before - self._clock())
 
     def fail(self) -> None:
-        wait = wait_after(self._failures, first=FIRST, longest=LONGEST) if self._failures else 0.0
+        wait = wait_after(self._failures, first=0.5, longest=LONGEST) if self._failures else 0.0
         self._failures += 1
         self._not_before = self._clock() + wait
 

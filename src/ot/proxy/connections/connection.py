@@ -12,17 +12,10 @@ from functools import partial
 from typing import Any, TypeVar
 
 import anyio
+import mcp_types as types
 from mcp import Client
 from mcp.shared.dispatcher import CallOptions, ProgressFnT
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    CONNECTION_CLOSED,
-    MISSING_REQUIRED_CLIENT_CAPABILITY,
-    Implementation,
-    ListToolsResult,
-    PaginatedResult,
-    ToolListChangedNotification,
-)
 from mcp_types.methods import validate_server_result
 from pydantic import BaseModel, ValidationError
 
@@ -36,15 +29,16 @@ from ot.proxy.connections.server_requests import ClaimingTransport, ServerReques
 from ot.proxy.definitions.pins import Offer
 from ot.proxy.plan import ConnectionPlan
 from ot.proxy.status import CallsInFlight, ConnectFailedError, LostError
-from ot.proxy.transports.transport import Transport, build_transport
+from ot.proxy.transports.commands import build_command
+from ot.proxy.transports.http import HttpTransport
+from ot.proxy.transports.stdio import StdioTransport
 from ot.registry.from_schema import REFUSED
 from ot_sdk.failures import innermost, message_of
 
-MAX_PAGES = 200
-MAX_ITEMS = 5_000
+_MOST_ITEMS = 5_000
 
 
-async def list_all(fetch: Callable[..., Awaitable[PaginatedResult]], field: str) -> list[JsonObject]:
+async def list_all(fetch: Callable[..., Awaitable[types.PaginatedResult]], field: str) -> list[JsonObject]:
     """Follow the pages to their end; a server whose pages never end, or lead in a circle, is cut off.
 
     `fetch` is a method of the SDK's client that lists the page at a `cursor`; raises MCPError.
@@ -52,14 +46,14 @@ async def list_all(fetch: Callable[..., Awaitable[PaginatedResult]], field: str)
     found: list[JsonObject] = []
     cursor: str | None = None
     seen: set[str] = set()
-    for _ in range(MAX_PAGES):
+    for _ in range(200):
         page = await fetch(cursor=cursor)
         found += map(plain, getattr(page, field))
         cursor = page.next_cursor
-        if cursor is None or cursor in seen or len(found) >= MAX_ITEMS:
+        if cursor is None or cursor in seen or len(found) >= _MOST_ITEMS:
             break
         seen.add(cursor)
-    return found[:MAX_ITEMS]
+    return found[:_MOST_ITEMS]
 
 
 def plain(item: BaseModel) -> JsonObject:
@@ -77,12 +71,13 @@ _VERDICT = 5.0  # seconds that it may take to find out how a connection ended
 class Connection:
     """A live connection, used by any number of calls; its owner is the task that runs `hold`."""
 
-    def __init__(self, plan: ConnectionPlan, transport: Transport) -> None:
+    def __init__(self, plan: ConnectionPlan, transport: HttpTransport | StdioTransport) -> None:
         self.offer = Offer()
         self.calls = CallsInFlight()
         self.closing = anyio.Event()  # no longer usable
         self.ended = anyio.Event()  # everything of it is closed
         self.verdict = "was closed"
+        self.describe_silence = transport.describe_silence  # says what is known if it was not ready in time
         self._plan = plan
         self._transport = transport
         self._changed = anyio.Event()
@@ -92,7 +87,7 @@ class Connection:
             self._claiming,
             mode=plan.mode,
             cache=None,
-            client_info=Implementation(name="onetool", version=VERSION),
+            client_info=types.Implementation(name="onetool", version=VERSION),
             sampling_callback=requests.sample,
             elicitation_callback=requests.elicit,
             list_roots_callback=requests.list_roots,
@@ -202,11 +197,11 @@ class Connection:
                 refused: list[JsonObject] = []
                 return (*await list_all(partial(self._list_leniently, refused), "tools"), *refused)
         except MCPError as error:
-            if self._client.server_capabilities.tools is not None or error.code == CONNECTION_CLOSED:
+            if self._client.server_capabilities.tools is not None or error.code == types.CONNECTION_CLOSED:
                 raise
             return ()
 
-    async def _list_leniently(self, refused: list[JsonObject], *, cursor: str | None) -> ListToolsResult:
+    async def _list_leniently(self, refused: list[JsonObject], *, cursor: str | None) -> types.ListToolsResult:
         """List a page without the tools that do not follow the protocol, which are added to `refused` with the reason.
 
         Raises MCPError, and ValidationError if it is not a list of tools at all.
@@ -228,14 +223,10 @@ class Connection:
         return session._absorb_tool_listing(page, complete=cursor is None and page.next_cursor is None)  # noqa: SLF001
 
     async def _on_message(self, message: object) -> None:
-        if isinstance(message, ToolListChangedNotification):
+        if isinstance(message, types.ToolListChangedNotification):
             self._changed.set()
         elif isinstance(message, Exception):
             write_log(logging.WARNING, "proxy.transport", server=self._plan.server, reason=str(message))
-
-    def describe_silence(self) -> str:
-        """Say what is known about a server that was not ready in time."""
-        return self._transport.describe_silence()
 
     def _describe(self, error: Exception, *, connected: bool) -> str:
         """Say what happened, as the rest of a sentence that begins "the server NAME"."""
@@ -262,7 +253,7 @@ class Connection:
 
     async def _judge(self, error: MCPError, given: int) -> Exception:
         """Return what an error of the SDK means for the call."""
-        if error.code == CONNECTION_CLOSED:
+        if error.code == types.CONNECTION_CLOSED:
             with anyio.move_on_after(_VERDICT if self._transport.ends else 0.2):
                 await self.ended.wait()
             reason = self.verdict if self.ended.is_set() else error.error.message
@@ -270,7 +261,7 @@ class Connection:
         if self._transport.forgotten and self.offer.era == "handshake":
             self.closing.set()
             return LostError(f"has forgotten the session: {error.error.message}", begun=False)
-        if error.code == MISSING_REQUIRED_CLIENT_CAPABILITY:
+        if error.code == types.MISSING_REQUIRED_CLIENT_CAPABILITY:
             return ToolError(_word_missing(error))
         return ToolError(error.error.message or f"its server answered with the error {error.code}")
 
@@ -322,15 +313,15 @@ class Connection:
             else:
                 await self._client.session.send_discover(self._client.protocol_version)
         except MCPError as error:
-            if error.code == CONNECTION_CLOSED or self._transport.forgotten:
+            if error.code == types.CONNECTION_CLOSED or self._transport.forgotten:
                 self.closing.set()
 
 
-def _read_tools(page: dict[str, Any], version: str) -> ListToolsResult:
+def _read_tools(page: dict[str, Any], version: str) -> types.ListToolsResult:
     """Read a page as the SDK does; raises ValidationError."""
     with suppress(KeyError):  # a version without a schema of its own
         validate_server_result("tools/list", version, page)
-    return ListToolsResult.model_validate(page, by_name=False)
+    return types.ListToolsResult.model_validate(page, by_name=False)
 
 
 def _first_mistake(error: ValidationError, *, past: int = 0) -> str:
@@ -365,4 +356,10 @@ def _word_missing(error: MCPError) -> str:
 
 def build_connection(plan: ConnectionPlan) -> Connection:
     """Build a connection that is not open yet; raises ConnectFailedError."""
-    return Connection(plan, build_transport(plan))
+    if plan.settings.command is None:
+        return Connection(plan, HttpTransport(plan))
+    try:
+        command = build_command(plan.settings, environ=plan.environ, project=plan.project)
+    except OSError as error:
+        raise ConnectFailedError(f"cannot be started: {error}") from error
+    return Connection(plan, StdioTransport(plan.server, command))

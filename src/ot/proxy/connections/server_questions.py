@@ -15,8 +15,6 @@ from ot.clients.front import FrontError
 
 GATHERING = 0.05  # seconds without a further question, after which those that have come are asked
 _MOST = 32_768  # characters of questions that are put together: a person is shown all of them
-_WORDS = ("title", "description")
-
 Put = Callable[[JsonObject], Awaitable[JsonObject]]
 """Puts one question to a person; raises FrontError where that is refused."""
 
@@ -91,9 +89,9 @@ def _word(server: str, messages: list[str]) -> str:
         head = f"[{server}] asks {len(messages)} questions, and your answer is for all of them:"
         return "\n".join([head, *(f"{MARGIN}{visible(text)}" for text in messages)])
     lines = visible(messages[0], lines=True).split("\n")
-    return (
-        f"[{server}] {lines[0]}" if len(lines) == 1 else "\n".join([f"[{server}]", *(MARGIN + line for line in lines)])
-    )
+    if len(lines) == 1:
+        return f"[{server}] {lines[0]}"
+    return "\n".join([f"[{server}]", *(MARGIN + line for line in lines)])
 
 
 def show_form(params: JsonObject) -> JsonObject:
@@ -106,13 +104,8 @@ def show_form(params: JsonObject) -> JsonObject:
         raise HiddenTextError("its form contains names, choices or defaults with characters which cannot be seen")
     if not schema:
         return params
-    return {
-        **params,
-        "requestedSchema": {
-            **_with_words(schema),
-            "properties": {n: _with_words(mapping_of(f)) for n, f in fields.items()},
-        },
-    }
+    properties: JsonObject = {name: _with_words(mapping_of(field)) for name, field in fields.items()}
+    return {**params, "requestedSchema": {**_with_words(schema), "properties": properties}}
 
 
 def _exact_texts(name: str, field: Mapping[str, Json]) -> list[str]:
@@ -129,7 +122,7 @@ def _exact_texts(name: str, field: Mapping[str, Json]) -> list[str]:
 def _with_words(schema: Mapping[str, Json]) -> JsonObject:
     """Return a part of a form with its words made visible."""
     found: JsonObject = dict(schema)
-    for key in _WORDS:
+    for key in ("title", "description"):
         if isinstance(text := schema.get(key), str):
             found[key] = visible(text)
     if names := list_of(schema.get("enumNames")):

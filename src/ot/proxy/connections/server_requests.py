@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -28,7 +29,6 @@ from ot.context import CallContext, current_or_none
 from ot.logs import write_log
 from ot.proxy.connections.server_questions import HiddenTextError, ServerQuestions, show_form
 from ot.proxy.status import CallsInFlight, front_of
-from ot.proxy.transports.transport import Transport
 
 _LEVELS = {
     "debug": logging.DEBUG, "info": logging.INFO, "notice": logging.INFO, "warning": logging.WARNING,
@@ -80,25 +80,20 @@ class ServerRequests:
         return types.ListRootsResult(roots=[])
 
     async def log(self, params: types.LoggingMessageNotificationParams) -> None:
-        """Write to our log, and to the clients whose calls are being carried out."""
-        if not self._may_log():
+        """Write to our log, and to the clients whose calls are being carried out; past a limit, lines are left out."""
+        minute = int(time.monotonic() // 60)
+        self._logged = self._logged + 1 if minute == self._minute else 1
+        self._minute = minute
+        if self._logged >= _MOST_LOGGED:
+            if self._logged == _MOST_LOGGED:
+                reason = "too many lines; the rest of this minute is left out"
+                write_log(logging.WARNING, "proxy.log", server=self._server, reason=reason)
             return
         level = _LEVELS.get(params.level, logging.INFO)
         write_log(level, f"{self._server}.log", logger=params.logger or "", message=params.data)
         logger = f"{self._server}.{params.logger}" if params.logger else self._server
         for _, front in self._calls.fronts():
             await front.log(params.level, logger, params.data)
-
-    def _may_log(self) -> bool:
-        """True if this server may log one more line; past the limit they are left out, which is logged once."""
-        minute = int(time.monotonic() // 60)
-        if minute != self._minute:
-            self._minute, self._logged = minute, 0
-        self._logged += 1
-        if self._logged == _MOST_LOGGED:
-            reason = "too many lines; the rest of this minute is left out"
-            write_log(logging.WARNING, "proxy.log", server=self._server, reason=reason)
-        return self._logged < _MOST_LOGGED
 
     async def _ask(
         self, what: str, method: str, params: JsonObject, context: ClientRequestContext
@@ -156,7 +151,7 @@ def _read(kind: type[Kind], answer: Mapping[str, Json]) -> Kind | types.ErrorDat
 class ClaimingTransport:
     """Another transport, with other claims; `claimed` is what its handshake said, if it had one."""
 
-    def __init__(self, transport: Transport, known: Callable[[], Claims]) -> None:
+    def __init__(self, transport: AbstractAsyncContextManager[TransportStreams], known: Callable[[], Claims]) -> None:
         self.claimed: Claims | None = None
         self._transport = transport
         self._known = known

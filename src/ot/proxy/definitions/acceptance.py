@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Sequence
 
 from mcp_core.quick_dataclass import dataclass
 from ot.config.server_settings import ServerSettings
@@ -59,8 +58,13 @@ class Acceptance:
             for name, each in waiting.items()
             if each != offered.get(name) and each not in accepted.get(name, ())
         ]
-        ordered = sorted(found, key=lambda pair: str(pair[0]["name"]))
-        return [_differ(part, accepted.get(str(each["name"]), ()), each, offered=now) for each, now in ordered]
+        differences = []
+        for each, now in sorted(found, key=lambda pair: str(pair[0]["name"])):
+            known = accepted.get(str(each["name"]), ())
+            before = _lines(known[-1]) if known else []
+            diff = difflib.unified_diff(before, _lines(each), "accepted", "offered", lineterm="")
+            differences.append(Difference(part, each, not known, now, tuple(diff)))
+        return differences
 
     def absent(self) -> list[str]:
         """List the tools and prompts that are accepted, but were not offered when the server last listed them."""
@@ -75,12 +79,6 @@ class Acceptance:
             if listed or forget:
                 chosen = definitions_of(part, items).values() if forget else listed
                 self._pins.accept(self._place, part, chosen, forget=forget)
-
-
-def _differ(part: Part, accepted: Sequence[Definition], definition: Definition, *, offered: bool) -> Difference:
-    before = _lines(accepted[-1]) if accepted else []
-    diff = difflib.unified_diff(before, _lines(definition), "accepted", "offered", lineterm="")
-    return Difference(part, definition, not accepted, offered, tuple(diff))
 
 
 def _lines(definition: Definition) -> list[str]:

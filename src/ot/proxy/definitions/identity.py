@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 from ot.config.server_settings import ServerSettings
@@ -32,19 +31,10 @@ def _folder(settings: ServerSettings, project: Path) -> str:
 _FETCH = frozenset({"npx", "pnpx", "bunx", "uvx", "dnx", "ssh", "mcp-remote", "mcp-proxy", "supergateway"})
 """Programs that fetch what they run, or pass on what a server elsewhere says."""
 
-_FETCH_WITH: dict[str, frozenset[str]] = {
-    "npm": frozenset({"exec", "x"}),
-    "pnpm": frozenset({"dlx"}),
-    "yarn": frozenset({"dlx"}),
-    "bun": frozenset({"x"}),
-    "pipx": frozenset({"run"}),
-    "uv": frozenset({"tool"}),
-    "docker": frozenset({"run", "exec"}),
-    "podman": frozenset({"run", "exec"}),
-    "nerdctl": frozenset({"run", "exec"}),
-    "kubectl": frozenset({"run", "exec"}),
-    "nix": frozenset({"run", "shell"}),
-}
+_FETCH_WITH: dict[str, tuple[str, ...]] = {
+    "npm": ("exec", "x"), "pnpm": ("dlx",), "yarn": ("dlx",), "bun": ("x",), "pipx": ("run",), "uv": ("tool",),
+    "nix": ("run", "shell"), **dict.fromkeys(("docker", "podman", "nerdctl", "kubectl"), ("run", "exec")),
+}  # fmt: skip
 """Programs that do so when one of these words follows."""
 
 _TAKE_ADDRESSES = frozenset({"deno", "bun", "uv", "go", "jbang"})
@@ -62,11 +52,11 @@ def is_fetched(settings: ServerSettings) -> bool:
     if settings.command is None:
         return True
     words = [word for text in (settings.command, *settings.args) for word in _BETWEEN_WORDS.split(text)]
-    return any(_fetches(word, words[place + 1 :]) for place, word in enumerate(words))
-
-
-def _fetches(word: str, following: Sequence[str]) -> bool:
-    program = re.sub(r".*/|(?<=.)@.*|\.(?:exe|cmd)$", "", word)  # without its folder and its version
-    if program in _FETCH or not _FETCH_WITH.get(program, frozenset()).isdisjoint(following):
-        return True
-    return program in _TAKE_ADDRESSES and any(map(_ADDRESS.match, following))
+    for place, word in enumerate(words):
+        program = re.sub(r".*/|(?<=.)@.*|\.(?:exe|cmd)$", "", word)  # without its folder and its version
+        following = words[place + 1 :]
+        if program in _FETCH or not set(following).isdisjoint(_FETCH_WITH.get(program, ())):
+            return True
+        if program in _TAKE_ADDRESSES and any(map(_ADDRESS.match, following)):
+            return True
+    return False

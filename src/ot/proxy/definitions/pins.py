@@ -71,17 +71,13 @@ class DefinitionCache:
         try:
             self.shelf.write(name, json.dumps({FORM: _CACHE_FORM, **asdict(offer)}, separators=(",", ":")).encode())
             # Other configurations of the same name; other projects have documents of their own.
-            self.shelf.forget_unused(f"{_plain(server)}.*.json", seconds=_STALE)
+            self.shelf.forget_unused(_document_name(server, "*"), seconds=_STALE)
         except (OSError, ValueError, RecursionError) as error:
             write_log(logging.WARNING, "proxy.cache", server=server, not_written=name, reason=str(error))
 
 
 def _document_name(server: str, digest: str) -> str:
-    return f"{_plain(server)}.{digest}.json"
-
-
-def _plain(server: str) -> str:
-    return _PLAIN.sub("-", server)[:60]
+    return f"{_PLAIN.sub('-', server)[:60]}.{digest}.json"
 
 
 def _read_offer(document: Json) -> Offer:
@@ -167,14 +163,14 @@ class Pins:
 
         self.shelf.update(name, change)
         if forget:
-            self.shelf.remove(_waiting(name))
+            self.shelf.remove(f"waiting/{name}")
 
     def remember(self, digest: str, part: Part, items: Items) -> None:
         """Remember the last definition of each name that nobody has accepted: it may not be offered to the next client.
 
         Blocking.
         """
-        name, found = _waiting(_name(digest, part)), definitions_of(part, items)
+        name, found = f"waiting/{_name(digest, part)}", definitions_of(part, items)
 
         def change(before: bytes | None) -> bytes:
             known = {each: known[-1] for each, known in _understand(name, before).items() if each not in found}
@@ -187,7 +183,7 @@ class Pins:
 
     def waiting(self, digest: str, part: Part) -> dict[str, Definition]:
         """Return what was remembered; some of it may have been accepted since."""
-        return {name: known[-1] for name, known in (self._read(_waiting(_name(digest, part))) or {}).items()}
+        return {name: known[-1] for name, known in (self._read(f"waiting/{_name(digest, part)}") or {}).items()}
 
     def read(self, digest: str, part: Part) -> Accepted | None:
         """Read what was accepted; None if nothing ever was.
@@ -258,10 +254,6 @@ def hide_unaccepted(items: Items, changes: Changes, accepted: Accepted) -> Items
 
 def _name(digest: str, part: Part) -> str:
     return f"{digest}.json" if part == "tools" else f"{digest}.{part}.json"
-
-
-def _waiting(name: str) -> str:
-    return f"waiting/{name}"
 
 
 def _as_bytes(definitions: Accepted) -> bytes:

@@ -12,6 +12,7 @@ import itertools
 import json
 import re
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import anyio.to_thread
 from mcp.shared.exceptions import MCPError
@@ -83,7 +84,10 @@ class FastLane:
             return await self._answer(number, flight, progress)
         except asyncio.CancelledError:
             if sent:
-                await self._tell_cancelled(number)
+                params = {"requestId": number, "reason": "the caller is no longer waiting"}
+                line = _line({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+                with anyio.move_on_after(1, shield=True), suppress(anyio.BrokenResourceError):
+                    await self._write(line)
             raise
         finally:
             del self._flights[number]
@@ -95,17 +99,14 @@ class FastLane:
                 raise _closed()
             message = await _read(line)
             if message.get("id") == number and "method" not in message:
-                return _result_of(message)
+                result, error = message.get("result"), message.get("error")
+                if isinstance(result, dict):
+                    return result
+                facts: JsonObject = error if isinstance(error, dict) else {}
+                code, text = facts.get("code"), facts.get("message") or "its answer is neither a result nor an error"
+                raise MCPError(code if isinstance(code, int) else INTERNAL_ERROR, str(text))
             if not await _tell(message, number, progress):
                 self._give_back(line)
-
-    async def _tell_cancelled(self, number: int) -> None:
-        params: JsonObject = {"requestId": number, "reason": "the caller is no longer waiting"}
-        with anyio.move_on_after(1, shield=True):
-            try:
-                await self._write(_line({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}))
-            except anyio.BrokenResourceError:
-                pass
 
 
 async def _tell(message: JsonObject, number: int, progress: Progress | None) -> bool:
@@ -117,23 +118,9 @@ async def _tell(message: JsonObject, number: int, progress: Progress | None) -> 
         return False
     done, total, text = params.get("progress"), params.get("total"), params.get("message")
     if isinstance(done, int | float):
-        await progress(
-            float(done),
-            float(total) if isinstance(total, int | float) else None,
-            text if isinstance(text, str) else None,
-        )
+        whole = float(total) if isinstance(total, int | float) else None
+        await progress(float(done), whole, text if isinstance(text, str) else None)
     return True
-
-
-def _result_of(message: JsonObject) -> JsonObject:
-    result, error = message.get("result"), message.get("error")
-    if isinstance(result, dict):
-        return result
-    facts: JsonObject = error if isinstance(error, dict) else {}
-    code, text = facts.get("code"), facts.get("message")
-    raise MCPError(
-        code if isinstance(code, int) else INTERNAL_ERROR, str(text or "its answer is neither a result nor an error")
-    )
 
 
 async def _read(line: bytes) -> JsonObject:

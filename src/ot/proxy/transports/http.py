@@ -7,7 +7,6 @@ has failed.
 from __future__ import annotations
 
 import logging
-import ssl
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from types import TracebackType
@@ -28,10 +27,7 @@ from ot.proxy.authorisation.provider import build_authorisation
 from ot.proxy.plan import ConnectionPlan
 from ot.services.trusted_roots import trusted_roots
 
-_HEADERS = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
 _POST = 60.0  # seconds; a post is only acknowledged, the answer comes as an event
-_SHOWN = 500
-
 Incoming = SessionMessage | Exception
 
 
@@ -44,7 +40,8 @@ async def open_older_http(
     url: str, client: httpx2.AsyncClient, *, server: str, max_event: int
 ) -> AsyncIterator[TransportStreams]:
     """Open streams over a client, which stays the caller's to close; raises HTTPError or EndpointError."""
-    async with client.stream("GET", url, headers=_HEADERS) as response:
+    headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
+    async with client.stream("GET", url, headers=headers) as response:
         response.raise_for_status()
         events = httpx2.EventSource(response, max_event_size=max_event)
         incoming, read = anyio.create_memory_object_stream[Incoming]()
@@ -72,27 +69,22 @@ async def _read(
         async for event in events:
             if event.event == "endpoint" and not named:
                 named = True
-                task_status.started(_own_address(url, event.data))
+                address = urljoin(url, event.data)
+                if urlsplit(address)[:2] != urlsplit(url)[:2]:  # it would get our headers too
+                    raise EndpointError("it named a POST address on another host")
+                task_status.started(address)
             elif event.event == "message" and event.data:
                 try:
                     message = jsonrpc_message_adapter.validate_json(event.data, by_name=False)
                 except ValueError as error:
                     write_log(
-                        logging.WARNING, "proxy.not_a_message", server=server, content=event.data[:_SHOWN],
+                        logging.WARNING, "proxy.not_a_message", server=server, content=event.data[:500],
                         reason=type(error).__name__,
                     )  # fmt: skip
                 else:
                     await incoming.send(SessionMessage(message))
         if not named:
             raise EndpointError("it named no address for POST requests")
-
-
-def _own_address(url: str, named: str) -> str:
-    """Return the address to post to; another machine would receive what is meant for this one, headers included."""
-    address = urljoin(url, named)
-    if urlsplit(address)[:2] != urlsplit(url)[:2]:
-        raise EndpointError("it named a POST address on another host")
-    return address
 
 
 async def _post(
@@ -115,7 +107,6 @@ async def _post(
                 await incoming.send(SessionMessage(failure))
 
 
-_SESSION_UNKNOWN = (400, 404)  # the protocol wants the second, some servers use the first
 _CONNECT = 15.0  # seconds
 _MAX_EVENT = 256 * 1024 * 1024  # bytes
 
@@ -139,7 +130,14 @@ class HttpTransport:
         url = self._plan.settings.url
         assert url is not None
         roots = await anyio.to_thread.run_sync(trusted_roots)  # the first time they are read
-        client = await self._stack.enter_async_context(await self._build_client(roots))
+        client = httpx2.AsyncClient(
+            headers=self._plan.settings.headers,
+            timeout=httpx2.Timeout(_CONNECT, read=None),  # whoever waits for an answer decides how long it may take
+            verify=roots,
+            auth=await build_authorisation(self._plan),
+            event_hooks={"response": [self._note]},
+        )
+        await self._stack.enter_async_context(client)
         if self._plan.older:
             streams = open_older_http(url, client, server=self._plan.server, max_event=_MAX_EVENT)
         else:
@@ -155,20 +153,11 @@ class HttpTransport:
     ) -> bool | None:
         return await self._stack.__aexit__(kind, error, traceback)
 
-    async def _build_client(self, roots: ssl.SSLContext) -> httpx2.AsyncClient:
-        """Build a client without a read timeout: whoever waits for an answer decides how long it may take."""
-        return httpx2.AsyncClient(
-            headers=self._plan.settings.headers,
-            timeout=httpx2.Timeout(_CONNECT, read=None),
-            verify=roots,
-            auth=await build_authorisation(self._plan),
-            event_hooks={"response": [self._note]},
-        )
-
     async def _note(self, response: httpx2.Response) -> None:
         if response.status_code >= 400:
             self._refused = response.status_code
-            if MCP_SESSION_ID in response.request.headers and response.status_code in _SESSION_UNKNOWN:
+            # The protocol wants 404 for a session that is unknown, some servers use 400.
+            if MCP_SESSION_ID in response.request.headers and response.status_code in (400, 404):
                 self.forgotten = True
 
     def took_after(self, given: int) -> bool:
