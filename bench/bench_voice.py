@@ -17,7 +17,7 @@ from bench.servers import Servers
 from ot.config.assistant import VadSettings
 from ot.isolate import IsolateHost
 from ot_voice.audio import Utterance
-from ot_voice.ear import Ear, SileroDetector
+from ot_voice.ear import Ear, open_detector
 from ot_voice.grammar import Names, spoken_form
 from ot_voice.recognisers import CommandRecogniser, GrammarRecogniser, MoonshineRecogniser, Recogniser
 from ot_voice.second_opinion import SecondOpinion
@@ -101,7 +101,7 @@ async def _score(recogniser: Recogniser, commands: Sequence[tuple[str, bytes]]) 
 
 def _hear(text: str, voice: str) -> bytes:
     """The utterance that speech detection finds; nothing, which no engine understands, where it is not one."""
-    ear = Ear(SileroDetector(), VadSettings())
+    ear = Ear(open_detector(), VadSettings())
     sounds = [sound for block in cut_blocks(in_a_room(speak(text, voice))) for sound in ear.hear(block)]
     found = [sound for sound in [*sounds, *ear.finish()] if isinstance(sound, Utterance)]
     return found[0].audio if len(found) == 1 else b""

@@ -18,7 +18,7 @@ from bench.bench_voice import COMMANDS, DEVICES, OTHER, TOOLS
 from ot.config.assistant import VadSettings
 from ot.isolate import IsolateHost
 from ot_voice.audio import Utterance
-from ot_voice.ear import Ear, SileroDetector
+from ot_voice.ear import Ear, open_detector
 from ot_voice.grammar import Names, essence, spoken_form
 from ot_voice.recognisers import CommandRecogniser, GrammarRecogniser, MoonshineRecogniser, Transcript
 from ot_voice.second_opinion import SecondOpinion
@@ -44,7 +44,7 @@ class Sample:
         """Return the utterance that speech detection finds; nothing where it is not one."""
         seed = zlib.crc32(f"{self.voice} {self.pace} {self.text}".encode())
         audio = heard_in(self.room, speak(self.text, self.voice, pace=self.pace), seed=seed)
-        ear = Ear(SileroDetector(), VadSettings())
+        ear = Ear(open_detector(), VadSettings())
         sounds = [sound for block in cut_blocks(audio) for sound in ear.hear(block)]
         found = [sound for sound in [*sounds, *ear.finish()] if isinstance(sound, Utterance)]
         return found[0].audio if len(found) == 1 else b""

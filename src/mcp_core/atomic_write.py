@@ -106,7 +106,6 @@ def remove_unfinished(folder: int, *, older_than: float = 0.0) -> None:
 
 
 def is_unfinished(name: str) -> bool:
-    """True if a file of this name is one that a writer has not finished."""
     return _BESIDE.fullmatch(name) is not None
 
 

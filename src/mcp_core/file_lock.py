@@ -15,20 +15,24 @@ _TURN = 0.01  # seconds between two attempts
 _HELD = (errno.EAGAIN, errno.EACCES)
 
 
-def try_lock(opened: int) -> bool:
+def try_lock(opened: int, how: int = fcntl.LOCK_EX | fcntl.LOCK_NB) -> bool:
     """Take the lock; False if another process has it. Where a file system has no locks, nobody waits for one."""
-    return _lock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    try:
+        fcntl.flock(opened, how)
+    except OSError as error:
+        return error.errno not in _HELD
+    return True
 
 
 def try_share(opened: int) -> bool:
     """Take the lock together with others; False if a process has it for itself."""
-    return _lock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    return try_lock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
 def lock(opened: int, *, patience: float | None = None) -> bool:
     """Take the lock as soon as nobody else has it; False if that takes more than `patience` seconds. Blocking."""
     if patience is None:
-        return _lock(opened, fcntl.LOCK_EX)
+        return try_lock(opened, fcntl.LOCK_EX)
     deadline = time.monotonic() + patience
     while not try_lock(opened):
         if time.monotonic() > deadline:
@@ -45,11 +49,3 @@ def hold(file: Path, *, patience: float) -> Iterator[None]:
         if not lock(held.fileno(), patience=patience):
             raise OSError(errno.EAGAIN, "another program keeps it locked", str(file))
         yield
-
-
-def _lock(opened: int, how: int) -> bool:
-    try:
-        fcntl.flock(opened, how)
-    except OSError as error:
-        return error.errno not in _HELD
-    return True

@@ -70,9 +70,6 @@ class _Walk:
                 return base64.b64encode(bytes(value)).decode()
             case BaseException():
                 return {"type": type(value).__name__, "message": describe(value)}
-        return self._visit_container(value, depth)
-
-    def _visit_container(self, value: object, depth: int) -> Json:
         if id(value) in self._path:
             return f"<{type(value).__name__}: circular>"
         if depth >= MAX_DEPTH or self._seen > MAX_ITEMS:
@@ -142,21 +139,16 @@ def describe(value: object) -> str:
 
 def _fields_of(value: object) -> dict[str, object] | None:
     if isinstance(value, BaseModel):
-        return _dump(value)
+        try:  # its own idea of its fields may leave out or mask some
+            dumped = value.model_dump(by_alias=True, warnings=False)
+        except (ValueError, TypeError, AttributeError, RecursionError):  # circular, or built without validation
+            dumped = None
+        return dumped if isinstance(dumped, dict) else dict(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return dict(zip(value._fields, value, strict=True))
     return None
-
-
-def _dump(model: BaseModel) -> dict[str, object]:
-    """Return the model's own idea of its fields, which may leave out or mask some; else the fields as they are."""
-    try:
-        dumped = model.model_dump(by_alias=True, warnings=False)
-    except (ValueError, TypeError, AttributeError, RecursionError):  # circular, or built without validation
-        dumped = None
-    return dumped if isinstance(dumped, dict) else dict(model)
 
 
 def _leaf(value: object) -> Json:

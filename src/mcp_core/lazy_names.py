@@ -17,7 +17,12 @@ def lazy_names(package: str) -> Callable[[str], object]:
     homes: dict[str, str] = {}
 
     def find(name: str) -> object:
-        homes.update(homes or _read_imports(package))
+        if not homes:
+            source = Path(str(sys.modules[package].__file__)).read_text(encoding="utf-8")
+            imports = source.partition("if TYPE_CHECKING:")[2].partition("else:")[0]
+            for statement in imports.split("from ")[1:]:
+                module, names = statement.split(" import ")
+                homes.update({each.strip(): module for each in names.strip(" \n()").rstrip(",").split(",")})
         if name == "__all__":
             return sorted(homes)
         if name not in homes:
@@ -27,12 +32,3 @@ def lazy_names(package: str) -> Callable[[str], object]:
         return found
 
     return find
-
-
-def _read_imports(package: str) -> dict[str, str]:
-    source = Path(str(sys.modules[package].__file__)).read_text(encoding="utf-8")
-    imports = source.partition("if TYPE_CHECKING:")[2].partition("else:")[0]
-    statements = (statement.split(" import ") for statement in imports.split("from ")[1:])
-    return {
-        name.strip(): module for module, names in statements for name in names.strip(" \n()").rstrip(",").split(",")
-    }

@@ -98,9 +98,10 @@ def put_off_line(level: int, message: LineMessage) -> bool:
     if type(first) is not _LineHandler or level >= logging.WARNING:
         return False
     alone = len(handlers) == 1 or (len(handlers) == 2 and type(handlers[1]) is _KeptWarnings)
-    return (
-        alone and first.puts_off_lines and (level < first.level or first.put_off(_Line((time.time(), level, message))))
-    )
+    # Lines that are written at once, or in a form that needs a record, do not wait.
+    if not (alone and first.together and not first.filters and type(first.formatter) is _LineFormatter):
+        return False
+    return level < first.level or first.put_off((time.time(), level, message))
 
 
 def log_descriptor() -> int:
@@ -126,10 +127,7 @@ class LineMessage:
         return self.render(None)
 
 
-class _Line(tuple[float, int, LineMessage]):
-    """A line that waits to be written: when it was made, its level and its message."""
-
-    __slots__ = ()
+_Line = tuple[float, int, LineMessage]  # that waits to be written: when it was made, its level and its message
 
 
 class _LineFormatter(logging.Formatter):
@@ -142,7 +140,14 @@ class _LineFormatter(logging.Formatter):
         self._second = (-1, "")
 
     def format(self, record: logging.LogRecord) -> str:
-        text = self._message(record)
+        arguments, redact = record.args, self._redact_argument
+        if isinstance(record.msg, LineMessage):
+            text = record.msg.render(self._redact)
+        elif not arguments or redact is None:
+            text = f"{record.name} {record.getMessage()}"
+        else:
+            redacted = redact(arguments) if isinstance(arguments, Mapping) else tuple(map(redact, arguments))
+            text = f"{record.name} {str(record.msg) % redacted}"
         if record.exc_info:
             text = f"{text}\n{self.formatException(record.exc_info)}"
         return self._entry(record.created, record.levelname, text)
@@ -152,30 +157,13 @@ class _LineFormatter(logging.Formatter):
         return self._entry(created, logging.getLevelName(level), message.render(self._redact))
 
     def _entry(self, created: float, level: str, text: str) -> str:
-        return f"{self._time(created)} {level:<7} {_as_one_entry(self._redact(text))}"
-
-    def _message(self, record: logging.LogRecord) -> str:
-        if isinstance(record.msg, LineMessage):
-            return record.msg.render(self._redact)
-        arguments, redact = record.args, self._redact_argument
-        if not arguments or redact is None:
-            return f"{record.name} {record.getMessage()}"
-        redacted = redact(arguments) if isinstance(arguments, Mapping) else tuple(map(redact, arguments))
-        return f"{record.name} {str(record.msg) % redacted}"
-
-    def _time(self, created: float) -> str:
         second = int(created)
         if self._second[0] != second:
             self._second = (second, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second)))
-        return f"{self._second[1]}.{int((created - second) * 1000):03d}Z"
-
-
-def _as_one_entry(text: str) -> str:
-    """Escape text from outside: nothing in it controls a terminal or looks like another entry."""
-    if text.isprintable():
-        return text
-    shown = _ACTING.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
-    return _BEGINNING.sub("\n ", shown)
+        shown = self._redact(text)
+        if not shown.isprintable():  # nothing from outside controls a terminal or looks like another entry
+            shown = _BEGINNING.sub("\n ", _ACTING.sub(lambda found: f"\\x{ord(found[0]):02x}", shown))
+        return f"{self._second[1]}.{int((created - second) * 1000):03d}Z {level:<7} {shown}"
 
 
 class _LineHandler(logging.StreamHandler[TextIO]):
@@ -188,21 +176,16 @@ class _LineHandler(logging.StreamHandler[TextIO]):
     def __init__(self, file: Path | None, *, together: bool) -> None:
         super().__init__(sys.stderr if file is None else _open_log(file))
         self._own_stream = file is not None
-        self._together = together
+        self.together = together
         self._waiting: deque[logging.LogRecord | _Line] = deque()  # which threads may add to without a lock
         self._due_on: AbstractEventLoop | None = None  # the loop that will write what waits
         self._due_thread = 0  # in which it runs
 
     def emit(self, record: logging.LogRecord) -> None:
-        if self._together and record.levelno < logging.WARNING and self.put_off(record):
+        if self.together and record.levelno < logging.WARNING and self.put_off(record):
             return
         self._write_waiting()
         super().emit(record)
-
-    @property
-    def puts_off_lines(self) -> bool:
-        """False where lines are written at once, or in a form that needs a record."""
-        return self._together and not self.filters and type(self.formatter) is _LineFormatter
 
     def put_off(self, line: logging.LogRecord | _Line) -> bool:
         """Let a line wait for others; False where it cannot."""

@@ -10,6 +10,7 @@ import asyncio
 import os
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 
 MAX_LINE = 16 * 2**20
 """Bytes of one message: a command of the largest size, every character of it escaped, and room to spare."""
@@ -124,18 +125,14 @@ class LinePipes:
         """Give a client that reads slowly a moment, and close both descriptors."""
         if self._closed:
             return
-        try:
+        with suppress(TimeoutError):
             await asyncio.wait_for(self._sent.wait(), patience)
-        except TimeoutError:
-            pass
         self._closed = True
         self._read_on()
         if self._unsent:
             self._loop.remove_writer(self._sink)
         os.close(self._source)
         os.close(self._sink)
-
-    # -- reading
 
     def _read_on(self) -> None:
         """Wait for more to read, or do not, as things are."""
@@ -171,23 +168,16 @@ class LinePipes:
             self._read_on()
 
     def _give_lines(self) -> None:
-        while True:
+        line: bytes | None = b""
+        while line is not None:
             try:
                 line = self._lines.take()
-                if line is None:
-                    break
-                self._take(line)
+                if line is None and self._ended:
+                    line = self._lines.take_rest() or None
+                if line is not None:
+                    self._take(line)
             except LineTooLongError as error:
                 self._take(error)
-        if self._ended:
-            try:
-                rest = self._lines.take_rest()
-                if rest:
-                    self._take(rest)
-            except LineTooLongError as error:
-                self._take(error)
-
-    # -- writing
 
     def _write_some(self, data: bytes | bytearray) -> int:
         try:

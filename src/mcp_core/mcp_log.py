@@ -38,7 +38,6 @@ class Redactor(KnownSecrets):
     """Masks known secrets, and whatever has a telling name, in text and in values of any depth."""
 
     def text(self, text: str) -> str:
-        """Return the text without known secrets, and without what follows a telling name."""
         return _mask_named(_IN_ADDRESS.sub(f"{MASK}:{MASK}", super().text(text)))
 
     def value(self, value: object) -> object:
@@ -65,10 +64,9 @@ def _mask_named(text: str) -> str:
     parts = []
     end = 0
     for found in _BEFORE_VALUE.finditer(text):
-        if found.start() < end:
-            continue
-        parts += [text[end : found.end()], MASK]
-        end = _end_of_value(text, found.end())
+        if found.start() >= end:
+            parts += [text[end : found.end()], MASK]
+            end = _end_of_value(text, found.end())
     return "".join([*parts, text[end:]]) if parts else text
 
 
@@ -76,13 +74,9 @@ def _end_of_value(text: str, start: int) -> int:
     if quoted := _QUOTED.match(text, start):
         return quoted.end()
     closing = _CLOSING.get(text[start : start + 1])
-    if closing is not None:
-        return _end_of_brackets(text, start, closing)
-    plain = _PLAIN_VALUE.match(text, start)
-    return plain.end() if plain else start
-
-
-def _end_of_brackets(text: str, start: int, closing: str) -> int:
+    if closing is None:
+        plain = _PLAIN_VALUE.match(text, start)
+        return plain.end() if plain else start
     depth = 0
     for index in range(start, len(text)):
         if text[index] == text[start]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -17,25 +17,12 @@ _COMPARED = 50  # names that are compared letter by letter, which takes a tenth 
 
 def nearest(wanted: str, names: Iterable[str]) -> list[str]:
     """Return all names, the nearest first, then alphabetically; case, `_`, `-` and spaces do not count."""
-    wanted = wanted[:_LONGEST]
-    plain = _plain(wanted)
+    plain = _plain(wanted[:_LONGEST])
     pieces = {*plain, *map("".join, pairwise(plain))}
+    matcher = _match("", plain)
 
     def shares(name: str) -> int:
         return sum(map(name.lower().replace("_", "").__contains__, pieces))
-
-    # First by the letters, and pairs of letters, that are in both, which is quick for thousands.
-    ordered = sorted(names, key=lambda name: (-shares(name), name))
-    return sorted(ordered[:_COMPARED], key=_distance_from(wanted)) + ordered[_COMPARED:]
-
-
-def likeness(wanted: str, name: str) -> float:
-    return _match(_plain(wanted), _plain(name)).ratio()
-
-
-def _distance_from(wanted: str) -> Callable[[str], tuple[float, str]]:
-    plain = _plain(wanted)
-    matcher = _match("", plain)
 
     def distance(name: str) -> tuple[float, str]:
         other = _plain(name)
@@ -44,7 +31,13 @@ def _distance_from(wanted: str) -> Callable[[str], tuple[float, str]]:
         contained = longest / min(len(plain), len(other)) if longest else 0.0
         return (-(matcher.ratio() + contained), name)
 
-    return distance
+    # First by the letters, and pairs of letters, that are in both, which is quick for thousands.
+    ordered = sorted(names, key=lambda name: (-shares(name), name))
+    return sorted(ordered[:_COMPARED], key=distance) + ordered[_COMPARED:]
+
+
+def likeness(wanted: str, name: str) -> float:
+    return _match(_plain(wanted), _plain(name)).ratio()
 
 
 def _match(one: str, other: str) -> SequenceMatcher[str]:

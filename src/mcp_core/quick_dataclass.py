@@ -52,7 +52,12 @@ _MADE = object()  # stands for a default that is made at each call
 
 
 def _make(plain: type, *, eq: bool, frozen: bool, slots: bool, kw_only: bool) -> type:
-    fields = _find_fields(plain, kw_only=kw_only)
+    fields: dict[str, dataclasses.Field[object]] = {}
+    for base in reversed(plain.__mro__[1:]):
+        fields |= base.__dict__.get("__dataclass_fields__", {})
+    for name, kind in plain.__annotations__.items():
+        if not str(kind).startswith(("ClassVar", "typing.ClassVar")):
+            fields[name] = _describe(plain, name, kind, kw_only=kw_only)
     body = {
         "__dataclass_fields__": fields,
         "__dataclass_params__": SimpleNamespace(eq=eq, frozen=frozen),
@@ -74,16 +79,6 @@ def _make(plain: type, *, eq: bool, frozen: bool, slots: bool, kw_only: bool) ->
     if frozen:
         _freeze(made, frozenset(fields))
     return made
-
-
-def _find_fields(plain: type, *, kw_only: bool) -> Fields:
-    fields: dict[str, dataclasses.Field[object]] = {}
-    for base in reversed(plain.__mro__[1:]):
-        fields |= base.__dict__.get("__dataclass_fields__", {})
-    for name, kind in plain.__annotations__.items():
-        if not str(kind).startswith(("ClassVar", "typing.ClassVar")):
-            fields[name] = _describe(plain, name, kind, kw_only=kw_only)
-    return fields
 
 
 def _describe(plain: type, name: str, kind: object, *, kw_only: bool) -> dataclasses.Field[object]:

@@ -38,7 +38,10 @@ class ShownArguments(NamedTuple):
 
 def show_arguments(arguments: Mapping[str, object], describe: Describe, *, room: int = WHOLE) -> ShownArguments:
     """Write arguments for a person's eyes, in `room` characters or not much more."""
-    lines = {_show_name(name): _Shown(value, describe) for name, value in arguments.items()}
+    lines = {
+        name if _NAME.fullmatch(name) else json.dumps(visible(name), ensure_ascii=False): _Shown(value, describe)
+        for name, value in arguments.items()
+    }
     whole = "\n".join(f"{name} = {shown.framed(shown.text)}" for name, shown in lines.items())
     if len(whole) <= room:
         return ShownArguments(whole)
@@ -85,10 +88,6 @@ def _shorten(text: str, room: int) -> str:
         return text
     end = room // 4
     return f"{text[: room - end]}⟨{len(text) - room} characters left out⟩{text[-end:]}"
-
-
-def _show_name(name: str) -> str:
-    return name if _NAME.fullmatch(name) else json.dumps(visible(name), ensure_ascii=False)
 
 
 def _as_json(value: object, describe: Describe) -> str:

@@ -160,6 +160,11 @@ def requires_consent(word: str, *, effect: str, argument: str = CONSENT_ARGUMENT
     """
     if not _WORD.fullmatch(word):
         raise ValueError(f"a consent word is in capitals, such as CREATE_DOCUMENT: {word!r}")
+    notice = (
+        f"REQUIRES EXPLICIT USER INSTRUCTION: this tool {effect}. Call it only after the user has asked for exactly "
+        f'that, and state their consent with `{argument}` set to "{word}". Never use it frivolously: not on your own '
+        "initiative, not to try something out, not because it might be useful."
+    )
 
     def declare(function: Function) -> Function:
         model = _with_consent(find_form(function).model, word, argument)
@@ -170,7 +175,7 @@ def requires_consent(word: str, *, effect: str, argument: str = CONSENT_ARGUMENT
             return "\n".join([f"Allow {tool}? It {effect}.", *(f"  {line}" for line in lines if line)])
 
         # Found there wherever the form of the tool is looked at.
-        function.__dict__["__tool_terms__"] = Terms(model, _word_notice(word, effect, argument), ask)
+        function.__dict__["__tool_terms__"] = Terms(model, notice, ask)
         return ToolArguments.declare(function)
 
     return declare
@@ -186,11 +191,3 @@ def _with_consent(model: type[ToolArguments], word: str, argument: str) -> type[
     if get_args(field.annotation) != (word,) or get_origin(field.annotation) is not Literal or not field.is_required():
         raise TypeError(f'{model.__name__}.{argument} must be a required Literal["{word}"]')
     return model
-
-
-def _word_notice(word: str, effect: str, argument: str) -> str:
-    return (
-        f"REQUIRES EXPLICIT USER INSTRUCTION: this tool {effect}. Call it only after the user has asked for exactly "
-        f'that, and state their consent with `{argument}` set to "{word}". Never use it frivolously: not on your own '
-        "initiative, not to try something out, not because it might be useful."
-    )

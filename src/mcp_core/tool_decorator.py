@@ -39,7 +39,14 @@ class RegisteredTool:
         self._form = find_form(function)
         self._library = library
         self._redactor = redactor
-        self._context = self._find_context()
+        # The parameter by which the library hands us the context: the tool's own, or one that we add.
+        self._context = self._form.context
+        if self._context is None and library is not None:
+            added = "context"
+            while added in self._form.model.model_fields:
+                added += "_"
+            kind = inspect.Parameter.KEYWORD_ONLY
+            self._context = inspect.Parameter(added, kind, annotation=library.context_type)
 
     def build_wrapper(self) -> ToolFunction:
         """Build the function that the server gets: as async as the tool is, or as asking a person is."""
@@ -49,7 +56,16 @@ class RegisteredTool:
             # Libraries put plain functions on a thread, and asking is async; so this one is put there by us.
             wrapper = self._build_async_wrapper(partial(asyncio.to_thread, self._function), success_level=logging.DEBUG)
         else:
-            wrapper = self._build_sync_wrapper()
+
+            def wrapper(**values: object) -> object:
+                with self._logged():
+                    try:
+                        arguments, context = self._bind(values)
+                    except _AnsweredError as answered:
+                        return answered.reply
+                    result = self._function(arguments, *self._extra(context))
+                    return self._finish(result, success_level=logging.DEBUG)
+
         present(wrapper, self._function, self._form, self._context, self._library)
         return wrapper
 
@@ -65,49 +81,26 @@ class RegisteredTool:
 
         return wrapper
 
-    def _build_sync_wrapper(self) -> ToolFunction:
-        def wrapper(**values: object) -> object:
-            with self._logged():
-                try:
-                    arguments, context = self._bind(values)
-                except _AnsweredError as answered:
-                    return answered.reply
-                result = self._function(arguments, *self._extra(context))
-                return self._finish(result, success_level=logging.DEBUG)
-
-        return wrapper
-
-    def _find_context(self) -> inspect.Parameter | None:
-        """Return the parameter by which the library hands us the context: the tool's own, or one that we add."""
-        if self._form.context is not None or self._library is None:
-            return self._form.context
-        name = "context"
-        while name in self._form.model.model_fields:
-            name += "_"
-        return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=self._library.context_type)
-
     def _extra(self, context: object) -> tuple[object, ...]:
         return () if self._form.context is None else (context,)
 
     def _bind(self, values: dict[str, object]) -> tuple[ToolArguments, object]:
         context = None if self._context is None else values.pop(self._context.name)
         given = {name: value for name, value in values.items() if value is not Absent.ABSENT}
-        sent = self._library.find_arguments(context) if self._library is not None else None
+        if self._library is None:
+            return self._form.model.parse(given, tool=self._name), context
+        sent = self._library.find_arguments(context)
         try:
             return self._parse(given, sent), context
         except ArgumentProblemsError as problems:
-            if self._library is None:
-                raise
             self._answer(text_reply(str(problems), is_error=True), "; ".join(problems.problems))
 
     def _parse(self, given: Mapping[str, object], sent: Mapping[str, object] | None) -> ToolArguments:
         """Take the arguments as they were sent; a library may have parsed JSON in texts, which some clients need."""
-        if sent is None:
-            return self._form.model.parse(given, tool=self._name)
         try:
-            return self._form.model.parse(sent, tool=self._name)
+            return self._form.model.parse(given if sent is None else sent, tool=self._name)
         except ArgumentProblemsError:
-            if given == sent:
+            if sent is None or given == sent:
                 raise
             return self._form.model.parse({**sent, **given}, tool=self._name)
 

@@ -57,10 +57,8 @@ class Sentences:
     def _take_complete(self) -> list[str]:
         spoken = []
         while (sentence := self._next()) is not None:
-            cleaned = clean(sentence)
-            if cleaned:
-                spoken.append(cleaned)
-        return spoken
+            spoken.append(clean(sentence))
+        return [sentence for sentence in spoken if sentence]
 
     def _next(self) -> str | None:
         """Return the next complete piece of text, an empty one for code; None if there is none yet."""
@@ -154,8 +152,7 @@ class Answer:
                         pass
             await _say_all(sentences.finish(), say)
         finally:
-            close = getattr(reply, "aclose", None)
-            if close is not None:
+            if (close := getattr(reply, "aclose", None)) is not None:
                 with anyio.move_on_after(_CLOSING, shield=True):
                     await close()
 

@@ -98,7 +98,7 @@ class Resampler:
 
     def finish(self) -> bytes:
         """Return the samples that were still waiting for what comes after them."""
-        return self.feed(self._numpy.zeros(0, self._numpy.float32), last=True)
+        return self.feed(self._numpy.zeros(0, "float32"), last=True)
 
 
 @dataclass(frozen=True, slots=True)

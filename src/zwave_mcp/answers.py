@@ -14,7 +14,6 @@ from typing_extensions import TypedDict
 from mcp_core import Report, Result, answer_in_words, quote_name
 from zwave_mcp import errors
 from zwave_mcp.descriptions import write_time
-from zwave_mcp.errors import ZwaveError
 from zwave_mcp.house import House
 from zwave_mcp.nodes import Node, Status, Value
 
@@ -23,8 +22,13 @@ WHICH_DEVICE = "Node number, name, or place and name; case does not matter"
 
 def word_error(error: errors.ZwaveError) -> Report:
     match error:
+        case errors.UnknownDeviceError(total=0):
+            text = f"There is no device {quote_name(error.wanted)}. The network has no devices at all."
+            return Report(text, "unknown_device")
         case errors.UnknownDeviceError():
-            return _unknown_device(error)
+            text = f"There is no device {quote_name(error.wanted)}. The closest of {error.total}: "
+            text += f"{_list_candidates(error.nearest)}."
+            return Report(text, "unknown_device", "Call `devices` to see all.")
         case errors.AmbiguousDeviceError():
             names = _list_candidates(error.candidates)
             text = f"{quote_name(error.wanted)} matches several devices: {names}."
@@ -52,10 +56,9 @@ def _word_failure(error: errors.ZwaveError) -> Report:
             text = "The Z-Wave server is running, but the driver of its controller is not ready."
             return Report(text, "driver_not_ready", "Try again in a moment; call `health` for its state.")
         case errors.ConnectionLostError():
-            text = (
-                f"The connection was lost before {error.request} was answered; it may or may not have been carried out."
-            )
-            return Report(text, "connection_lost", "Check the device's values before you try again.")
+            lost = f"The connection was lost before {error.request} was answered"
+            hint = "Check the device's values before you try again."
+            return Report(f"{lost}; it may or may not have been carried out.", "connection_lost", hint)
         case errors.NoAnswerError():
             text = f"The Z-Wave server did not answer {error.request} within {error.seconds:g} s."
             return Report(text, "no_answer", "Check the device's values before you try again.")
@@ -67,14 +70,6 @@ def _word_failure(error: errors.ZwaveError) -> Report:
             text = f"The Z-Wave server refused {error.request}: {(error.message or error.code).rstrip('.')}."
             return Report(text, "refused")
     return Report(str(error), "failed")
-
-
-def _unknown_device(error: errors.UnknownDeviceError) -> Report:
-    sentence = f"There is no device {quote_name(error.wanted)}."
-    if not error.total:
-        return Report(f"{sentence} The network has no devices at all.", "unknown_device")
-    text = f"{sentence} The closest of {error.total}: {_list_candidates(error.nearest)}."
-    return Report(text, "unknown_device", "Call `devices` to see all.")
 
 
 def _endpoint(error: errors.EndpointError) -> Report:
@@ -133,7 +128,7 @@ Endpoint = Annotated[
 
 T = TypeVar("T")
 
-answered = answer_in_words(ZwaveError, word_error)
+answered = answer_in_words(errors.ZwaveError, word_error)
 
 
 def house_of(ctx: Context[House]) -> House:
@@ -154,4 +149,5 @@ def confirmed(node: Node, reported: Value) -> Confirmed:
 
 
 def done(node: Node, answer: T, words: str) -> Result[T]:
-    return Result.ok(answer, message=f"{node.full_title} {words}.")
+    place = f" ({node.location})" if node.location else ""  # which tells devices of the same name apart
+    return Result.ok(answer, message=f"{node.title}{place} {words}.")

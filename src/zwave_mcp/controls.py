@@ -14,11 +14,10 @@ FULL = 99  # of a dimmer, in the Z-Wave standard
 _PREVIOUS = 255  # as a command: on, at the level it had last
 SECURED, _UNSECURED = 255, 0  # modes of a lock
 
-_SWITCHED = ((CommandClass.BINARY_SWITCH, "targetValue"), (CommandClass.MULTILEVEL_SWITCH, "targetValue"))
-_DIMMED = ((CommandClass.MULTILEVEL_SWITCH, "targetValue"),)
-_LOCKED = ((CommandClass.DOOR_LOCK, "targetMode"),)
 Unit = Literal["C", "F"]
 
+_SWITCHED = (CommandClass.BINARY_SWITCH, "targetValue")
+_DIMMED = (CommandClass.MULTILEVEL_SWITCH, "targetValue")
 _MODE = (CommandClass.THERMOSTAT_MODE, "mode")
 _SETPOINT = (CommandClass.THERMOSTAT_SETPOINT, "setpoint")
 _SAME = 0.11  # degrees: devices round to tenths, or to halves of the other unit
@@ -27,7 +26,7 @@ _WITH_SETPOINT = {1, 2, 7, 8, 9, 10, 11, 12, 15}  # modes whose set point has th
 
 def build_switch(node: Node, *, on: bool, endpoint: int | None) -> Command:
     """Switch on or off; a dimmer goes to the level that it had last."""
-    target = find_control(node, "switched on and off", _SWITCHED, endpoint=endpoint)
+    target = find_control(node, "switched on and off", [_SWITCHED, _DIMMED], endpoint=endpoint)
     current = target.id.sibling("currentValue")
     if target.id.command_class == CommandClass.BINARY_SWITCH:
         return Command(target, on, current, lambda value: value is on)
@@ -35,20 +34,17 @@ def build_switch(node: Node, *, on: bool, endpoint: int | None) -> Command:
 
 
 def build_dim(node: Node, *, percent: int, seconds: float | None, endpoint: int | None) -> Command:
-    target = find_control(node, "dimmed", _DIMMED, endpoint=endpoint)
-    level = min(percent, FULL)
-    current = target.id.sibling("currentValue")
+    target = find_control(node, "dimmed", [_DIMMED], endpoint=endpoint)
+    level, current = min(percent, FULL), target.id.sibling("currentValue")
     return Command(target, level, current, lambda value: _is_level(value) and value == level, seconds)
 
 
 def build_lock(node: Node, *, locked: bool, endpoint: int | None) -> Command:
     """Lock or unlock; what counts is the mode that the lock itself reports."""
-    target = find_control(node, "locked and unlocked", _LOCKED, endpoint=endpoint)
-    wanted = SECURED if locked else _UNSECURED
+    target = find_control(node, "locked and unlocked", [(CommandClass.DOOR_LOCK, "targetMode")], endpoint=endpoint)
+    wanted, current = SECURED if locked else _UNSECURED, target.id.sibling("currentMode")
     # A bool is no mode, though Python takes False for 0.
-    return Command(
-        target, wanted, target.id.sibling("currentMode"), lambda value: type(value) is int and value == wanted
-    )
+    return Command(target, wanted, current, lambda value: type(value) is int and value == wanted)
 
 
 def read_percent(value: object) -> int | None:
@@ -117,7 +113,8 @@ def _choose_setpoint(node: Node, named: str | None, endpoint: int | None) -> Val
         if not known:
             raise BadSettingError(node.title, f'the set point "{named}"', _name_all(list_setpoints(node)))
     elif len(known) > 1:
-        known = [value for value in known if value.id.key in _WITH_SETPOINT & {_mode_of(node)}] or known
+        mode = next((value.value for value in node.values.values() if value.id.is_of(*_MODE)), None)
+        known = [value for value in known if value.id.key == mode and mode in _WITH_SETPOINT] or known
     endpoints = sorted({value.id.endpoint for value in known})
     if len(endpoints) > 1:
         raise EndpointError(node.title, wish, None, tuple(endpoints))
@@ -130,12 +127,6 @@ def _name_all(setpoints: list[Value]) -> str:
     return " or ".join(dict.fromkeys(name_of(value) for value in setpoints))
 
 
-def _mode_of(node: Node) -> int:
-    modes = (value.value for value in node.values.values() if value.id.is_of(*_MODE))
-    mode = next(modes, None)
-    return mode if isinstance(mode, int) else -1
-
-
 def _convert(node: Node, target: Value, temperature: float, unit: Unit | None) -> float:
     own = (target.unit or "").strip().lstrip("°").upper()
     if not math.isfinite(temperature):
@@ -144,5 +135,4 @@ def _convert(node: Node, target: Value, temperature: float, unit: Unit | None) -
         return temperature
     if own not in ("C", "F"):
         raise UnableError(node.title, f"set in °{unit}", (f"thermostat in {target.unit}",))
-    converted = temperature * 9 / 5 + 32 if own == "F" else (temperature - 32) * 5 / 9
-    return round(converted, 1)
+    return round(temperature * 9 / 5 + 32 if own == "F" else (temperature - 32) * 5 / 9, 1)

@@ -15,7 +15,7 @@ from zwave_mcp.devices import list_abilities
 from zwave_mcp.network import LinkState, Network
 from zwave_mcp.nodes import CommandClass, Node, Status, Value
 
-_LIGHTS = frozenset({CommandClass.BINARY_SWITCH, CommandClass.MULTILEVEL_SWITCH})
+_LIGHTS = {CommandClass.BINARY_SWITCH, CommandClass.MULTILEVEL_SWITCH}
 
 
 class Connection(TypedDict):
@@ -76,7 +76,15 @@ def describe_health(network: Network) -> Health:
     controller = network.controller
     dead = [node for node in devices if node.status is Status.DEAD]
     not_ready = [node for node in devices if not node.ready and node.status is not Status.DEAD]
-    problems = _list_problems(network, dead, not_ready)
+    problems = []
+    if not controller.ready:
+        problems.append("The driver of the controller is not ready.")
+    if controller.status in ("unresponsive", "jammed"):
+        problems.append(f"The controller is {controller.status}.")
+    if dead:
+        problems.append(f"Dead: {', '.join(node.title for node in dead)}.")
+    if not_ready:
+        problems.append(f"Not yet interviewed: {', '.join(node.title for node in not_ready)}.")
     return {
         "healthy": not problems,
         "problems": problems,
@@ -98,19 +106,6 @@ def describe_health(network: Network) -> Health:
 
 def write_time(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _list_problems(network: Network, dead: list[Node], not_ready: list[Node]) -> list[str]:
-    problems = []
-    if not network.controller.ready:
-        problems.append("The driver of the controller is not ready.")
-    if network.controller.status in ("unresponsive", "jammed"):
-        problems.append(f"The controller is {network.controller.status}.")
-    if dead:
-        problems.append(f"Dead: {', '.join(node.title for node in dead)}.")
-    if not_ready:
-        problems.append(f"Not yet interviewed: {', '.join(node.title for node in not_ready)}.")
-    return problems
 
 
 def _describe_connection(network: Network) -> Connection:
@@ -185,9 +180,18 @@ def describe_device(node: Node) -> DeviceLine:
         "abilities": list(list_abilities(node)),
         "last_seen": write_time(node.last_seen),
     }
-    _describe_state(node, line)
-    endpoints = {value.id.endpoint for value in node.values.values()} - {0}
-    if endpoints:
+    # Whether it is on, how bright, or locked, where the device as a whole has one such state.
+    light = _find_only(node, _LIGHTS, "currentValue")
+    lock = _find_only(node, {CommandClass.DOOR_LOCK}, "currentMode")
+    level = read_percent(light)
+    on = light if isinstance(light, bool) else None if level is None else level > 0
+    if on is not None:
+        line["on"] = on
+    if level is not None:
+        line["level"] = level
+    if isinstance(lock, int):
+        line["locked"] = lock == SECURED
+    if endpoints := {value.id.endpoint for value in node.values.values()} - {0}:
         line["endpoints"] = sorted(endpoints)
     if node.product:
         line["product"] = node.product
@@ -216,20 +220,6 @@ def describe_value(value: Value, *, several_endpoints: bool) -> ValueLine:
         if value.states:
             line["choices"] = list(value.states.values())
     return line
-
-
-def _describe_state(node: Node, line: DeviceLine) -> None:
-    """Say whether it is on, how bright, or locked, where the device as a whole has one such state."""
-    light = _find_only(node, _LIGHTS, "currentValue")
-    lock = _find_only(node, {CommandClass.DOOR_LOCK}, "currentMode")
-    level = read_percent(light)
-    on = light if isinstance(light, bool) else None if level is None else level > 0
-    if on is not None:
-        line["on"] = on
-    if level is not None:
-        line["level"] = level
-    if isinstance(lock, int):
-        line["locked"] = lock == SECURED
 
 
 def _find_only(node: Node, classes: AbstractSet[int], name: str) -> Json:

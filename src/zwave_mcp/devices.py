@@ -25,8 +25,7 @@ _SENSORS = {
     CommandClass.BATTERY,
     CommandClass.THERMOSTAT_OPERATING_STATE,
 }
-_BATTERY = ("level", "isLow")
-_EVERYDAY = _SENSORS | {
+EVERYDAY = _SENSORS | {  # classes of daily use, not of the configuration or the inventory
     CommandClass.BINARY_SWITCH,
     CommandClass.MULTILEVEL_SWITCH,
     CommandClass.DOOR_LOCK,
@@ -59,17 +58,12 @@ def is_sensor(value: Value) -> bool:
         return False
     match value.id.command_class:
         case CommandClass.BATTERY:
-            return value.id.property in _BATTERY
+            return value.id.property in ("level", "isLow")
         case CommandClass.NOTIFICATION:
             return bool(value.states)  # the raw numbers of old alarms say nothing to a person
         case CommandClass.METER:
             return value.id.property == "value"
     return True
-
-
-def is_everyday(value: Value) -> bool:
-    """True if the value is one of daily use, not of the configuration or the inventory."""
-    return value.id.command_class in _EVERYDAY
 
 
 def find_control(node: Node, wish: str, choices: Iterable[tuple[int, str]], *, endpoint: int | None) -> Value:

@@ -1,22 +1,4 @@
-"""Everything that can go wrong with a Z-Wave network, as facts; `reporting.py` has the sentences.
-
-ZwaveError
-├── NotConnectedError        there is no connection to the Z-Wave server now
-├── ConnectionLostError      it broke before an answer came: what was asked may have happened
-├── NoAnswerError            it stands, and no answer came in time
-├── DriverNotReadyError      connected, but the driver of the controller is not ready
-├── RefusedError             the Z-Wave server said no
-├── UnknownDeviceError       no device has this name
-├── AmbiguousDeviceError     several have it
-├── UnableError              the device cannot do this
-├── EndpointError            the device has several such parts, or not this one
-├── BadSettingError          a value that the device does not accept
-├── UnreachableError         the device is dead, asleep, or not yet interviewed
-├── CommandFailedError       the device, or the driver for it, refused the command
-└── NotConfirmedError        the command went out, and the device does not report the new value
-
-LinkError                    why a connection could not be made or kept; told as part of NotConnectedError
-"""
+"""Everything that can go wrong with a Z-Wave network, as facts; `answers.py` has the sentences."""
 
 from __future__ import annotations
 
@@ -39,7 +21,7 @@ class ZwaveError(FactsError):
 
 
 class LinkError(FactsError):
-    """`reason` is a clause such as "connection refused"; never with a password in it."""
+    """Why there is no connection, told as part of NotConnectedError; a clause that never has a password in it."""
 
     reason: str
 
@@ -50,6 +32,8 @@ class NotConnectedError(ZwaveError):
 
 
 class ConnectionLostError(ZwaveError):
+    """It broke before an answer came: what was asked may have happened."""
+
     request: str
 
 

@@ -46,57 +46,6 @@ class Command:
     transition: float | None = None
 
 
-class Commander:
-    """Sends commands, one after the other for each device, and waits until the device confirms them.
-
-    The driver takes a command that was delivered for one that was carried out, and reports the new value by itself. So
-    the device is asked, over the radio, what the value is now; only its own answer counts.
-    """
-
-    def __init__(self, network: Network, backend: Backend, *, confirm_within: float = CONFIRM_WITHIN) -> None:
-        self._network = network
-        self._backend = backend
-        self._confirm_within = confirm_within
-        self._turns: dict[int, anyio.Lock] = {}
-
-    async def carry_out(self, node: Node, command: Command) -> Value:
-        """Return the value that the device reports after the command; raises the errors that say why it does not."""
-        async with self._turns.setdefault(node.id, anyio.Lock()):
-            await self._network.require_connection()
-            node = self._network.nodes.get(node.id, node)  # it may have been replaced while this waited
-            check_reachable(node)
-            log.debug("node %s: set %s to %r", node.id, command.target.name, command.value)
-            try:
-                outcome = await self._backend.set_value(command.target.id, command.value, transition=command.transition)
-            except RefusedError as error:
-                raise CommandFailedError(node.title, error.message or error.code) from error
-            if not outcome.accepted:
-                raise CommandFailedError(node.title, outcome.message or _REASONS[outcome.status])
-            return await self._confirm(node, command, outcome)
-
-    async def _confirm(self, node: Node, command: Command, outcome: SetOutcome) -> Value:
-        limit = self._confirm_within + max(command.transition or 0.0, outcome.remaining)
-        deadline = time.monotonic() + limit
-        pause = _FIRST_PAUSE
-        known = self._network.find_value(command.current)
-        heard, last = False, known.value if known else None
-        while (left := deadline - time.monotonic()) > 0:
-            try:
-                with anyio.fail_after(left):
-                    last = await self._backend.poll_value(command.current)
-                heard = True
-            except (RefusedError, NoAnswerError, TimeoutError) as error:
-                log.debug("node %s does not tell its value: %r", node.id, error)
-            if heard and command.fits(last):
-                known = self._network.find_value(command.current)
-                if known is not None and known.value == last:
-                    return known
-                return replace(known or Value(command.current), value=last, updated=datetime.now(UTC))  # heard just now
-            await self._network.wait_for_news(command.current, min(pause, max(0.0, deadline - time.monotonic())))
-            pause = min(pause * 2, _LONGEST_PAUSE)
-        raise NotConfirmedError(node.title, wanted=command.value, last=last, heard=heard, seconds=limit)
-
-
 def check_reachable(node: Node) -> None:
     """Refuse to talk to a device that cannot hear; raises UnreachableError."""
     if node.status in (Status.DEAD, Status.ASLEEP) or not node.ready:
@@ -104,11 +53,18 @@ def check_reachable(node: Node) -> None:
         raise UnreachableError(node.title, node.status, ready=node.ready, last_seen=seen)
 
 
-@dataclass(frozen=True, slots=True)
 class House:
-    network: Network
-    backend: Backend
-    commander: Commander
+    """Sends commands, one after the other for each device, and waits until the device confirms them.
+
+    The driver takes a command that was delivered for one that was carried out, and reports the new value by itself. So
+    the device is asked, over the radio, what the value is now; only its own answer counts.
+    """
+
+    def __init__(self, network: Network, backend: Backend, confirm_within: float) -> None:
+        self.network = network
+        self.backend = backend
+        self._confirm_within = confirm_within
+        self._turns: dict[int, anyio.Lock] = {}
 
     async def find(self, device: str | int) -> Node:
         """Find a device by name; raises the errors of a connection and of names."""
@@ -116,10 +72,46 @@ class House:
         return find_device(device, self.network.devices())
 
     async def carry_out(self, device: str | int, build: Callable[[Node], Command]) -> tuple[Node, Value, Value]:
-        """Have a device do something; return it, the value that it reports then, and the one that was set."""
-        node = await self.find(device)
-        command = build(node)
-        return node, await self.commander.carry_out(node, command), command.target
+        """Have a device do something; return it, the value that it reports then, and the one that was set.
+
+        Raises the errors that say why it does not.
+        """
+        found = await self.find(device)
+        command = build(found)
+        async with self._turns.setdefault(found.id, anyio.Lock()):
+            await self.network.require_connection()
+            node = self.network.nodes.get(found.id, found)  # it may have been replaced while this waited
+            check_reachable(node)
+            log.debug("node %s: set %s to %r", node.id, command.target.name, command.value)
+            try:
+                outcome = await self.backend.set_value(command.target.id, command.value, transition=command.transition)
+            except RefusedError as error:
+                raise CommandFailedError(node.title, error.message or error.code) from error
+            if not outcome.accepted:
+                raise CommandFailedError(node.title, outcome.message or _REASONS[outcome.status])
+            return found, await self._confirm(node, command, outcome), command.target
+
+    async def _confirm(self, node: Node, command: Command, outcome: SetOutcome) -> Value:
+        limit = self._confirm_within + max(command.transition or 0.0, outcome.remaining)
+        deadline = time.monotonic() + limit
+        pause = _FIRST_PAUSE
+        known = self.network.find_value(command.current)
+        heard, last = False, known.value if known else None
+        while (left := deadline - time.monotonic()) > 0:
+            try:
+                with anyio.fail_after(left):
+                    last = await self.backend.poll_value(command.current)
+                heard = True
+            except (RefusedError, NoAnswerError, TimeoutError) as error:
+                log.debug("node %s does not tell its value: %r", node.id, error)
+            if heard and command.fits(last):
+                known = self.network.find_value(command.current)
+                if known is not None and known.value == last:
+                    return known
+                return replace(known or Value(command.current), value=last, updated=datetime.now(UTC))  # heard just now
+            await self.network.wait_for_news(command.current, min(pause, max(0.0, deadline - time.monotonic())))
+            pause = min(pause * 2, _LONGEST_PAUSE)
+        raise NotConfirmedError(node.title, wanted=command.value, last=last, heard=heard, seconds=limit)
 
     async def date(self, values: list[Value]) -> list[Value]:
         """Add the time of the last real update to values that lack it; it stays None if unknown."""
@@ -135,5 +127,5 @@ async def open_house(address: Address, *, confirm_within: float = CONFIRM_WITHIN
     backend: Backend = MqttBackend(network, address) if address.kind == "mqtt" else WebSocketBackend(network, address)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(backend.run)
-        yield House(network, backend, Commander(network, backend, confirm_within=confirm_within))
+        yield House(network, backend, confirm_within)
         tasks.cancel_scope.cancel()

@@ -66,10 +66,8 @@ class Network:
         """Take over everything that the server knows; what was known before is forgotten."""
         self.nodes = {node.id: node for node in nodes}
         self.controller = controller
-        if self.link.state is LinkState.CONNECTED:
-            self.link = self.link._replace(facts=dict(facts))
-        else:
-            self.link = Link(LinkState.CONNECTED, datetime.now(UTC), facts=dict(facts))
+        since = self.link.since if self.link.state is LinkState.CONNECTED else datetime.now(UTC)
+        self.link = Link(LinkState.CONNECTED, since, facts=dict(facts))
         self._first_attempt.set()
 
     def disconnected(self, problem: str) -> None:
@@ -87,9 +85,6 @@ class Network:
         node.status = status
         self._statuses_changed.set()
         self._statuses_changed = anyio.Event()
-
-    def remove_node(self, node: int) -> None:
-        self.nodes.pop(node, None)
 
     def put_value(self, value: Value) -> None:
         node = self.nodes.get(value.id.node)

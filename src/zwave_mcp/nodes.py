@@ -148,8 +148,3 @@ class Node:
     def title(self) -> str:
         """Its name, or a stand-in if it has none."""
         return self.name or f"Node {self.id}"
-
-    @property
-    def full_title(self) -> str:
-        """Its name with its place, which tells devices of the same name apart."""
-        return f"{self.title} ({self.location})" if self.location else self.title

@@ -9,7 +9,7 @@ import pytest
 
 from ot.config.assistant import VadSettings
 from ot_voice.audio import BLOCK, Utterance, seconds_of
-from ot_voice.ear import Ear, Segmenter, SileroDetector, SpeechBegan
+from ot_voice.ear import Ear, Segmenter, SpeechBegan, open_detector
 from tests.voice.spoken_audio import VOICES, cut_blocks, in_a_room, silence, speak, to_bytes
 
 BLOCK_TIME = seconds_of(BLOCK)
@@ -32,7 +32,7 @@ def blocks(seconds: float) -> int:
 
 
 def hear(audio: bytes, settings: VadSettings | None = None) -> list[Utterance]:
-    ear = Ear(SileroDetector(), settings or VadSettings())
+    ear = Ear(open_detector(), settings or VadSettings())
     sounds = [sound for block in cut_blocks(audio) for sound in ear.hear(block)]
     return utterances([*sounds, *ear.finish()])
 

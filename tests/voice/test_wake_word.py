@@ -8,14 +8,14 @@ from ot.config.assistant import VadSettings
 from ot.errors import VoiceError
 from ot.execution.wording import word_error
 from ot_voice.audio import Utterance
-from ot_voice.ear import Ear, SileroDetector, Sound, WakeWord, WakeWordHeard
+from ot_voice.ear import Ear, Sound, WakeWord, WakeWordHeard, open_detector
 from tests.voice.spoken_audio import cut_blocks, in_a_room, silence, speak
 
 pytestmark = pytest.mark.xdist_group("voice")
 
 
 def hear(audio: bytes, *, window: float = 8.0) -> list[Sound]:
-    ear = Ear(SileroDetector(), VadSettings(), waker=WakeWord("hey_jarvis"), window=window)
+    ear = Ear(open_detector(), VadSettings(), waker=WakeWord("hey_jarvis"), window=window)
     sounds = [sound for block in cut_blocks(audio) for sound in ear.hear(block)]
     sounds += ear.finish()
     ear.close()

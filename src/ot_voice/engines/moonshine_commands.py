@@ -8,6 +8,7 @@ like to write without any sound is taken off, in part: how common a sentence is 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -80,7 +81,7 @@ class _Judge:
         self._vocabulary = _Vocabulary(self._model.tokens)
         self._names: tuple[tuple[str, ...], tuple[str, ...]] | None = None
         self._paths = CommandPaths(render_grammar(["light"], [], written=True))
-        self._next: dict[Place, tuple[Tokens, list[tuple[Place, str]]]] = {}
+        self._next: dict[Place, tuple[Tokens, list[tuple[Place, str]]]] = {}  # what may follow, and where that leads
 
     def follow(self, devices: tuple[str, ...], tools: tuple[str, ...]) -> CommandPaths:
         """Return the paths of these names."""
@@ -107,8 +108,10 @@ class _Judge:
             for row, sentence in enumerate(going):
                 if sentence.closed or paths.is_end(sentence.place):
                     text = spoken_form(sentence.text)
-                    misfit = _misfit(text, length) - _PRIOR * paths.weigh(sentence.text)
-                    found[text] = max(found.get(text, -math.inf), sentence.score + float(likely[row][_END]) - misfit)
+                    expected = _PAUSES + _SECOND_A_LETTER * len(text)  # no long sentence is said in a second
+                    misfit = _MISFIT * max(0.0, abs(math.log(max(length, 0.1) / expected)) - _RANGE) ** 2
+                    score = sentence.score + float(likely[row][_END]) - misfit + _PRIOR * paths.weigh(sentence.text)
+                    found[text] = max(found.get(text, -math.inf), score)
             best = max(found.values(), default=-math.inf)
             going = [each for each in self._go_on(going, likely, paths, per_verb) if each.score > best - _FAR]
             if not going:
@@ -122,7 +125,11 @@ class _Judge:
         for row, sentence in enumerate(going):
             if sentence.closed:
                 continue
-            tokens, places = self._tokens_after(sentence.place, paths)
+            if sentence.place not in self._next:
+                follow = list(self._vocabulary.follow(sentence.place, paths))
+                numbers = load_library("numpy").array([token for token, _, _ in follow], "int64")
+                self._next[sentence.place] = numbers, [(place, text) for _, place, text in follow]
+            tokens, places = self._next[sentence.place]
             scores = likely[row][tokens]
             for index in scores.argsort()[::-1][:64]:
                 place, text = places[index]
@@ -142,15 +149,6 @@ class _Judge:
                 kept[way.text, way.closed] = way
                 beginnings[beginning] = beginnings.get(beginning, 0) + 1
         return list(kept.values())
-
-    def _tokens_after(self, place: Place, paths: CommandPaths) -> tuple[Tokens, list[tuple[Place, str]]]:
-        """Return the tokens that may follow a place, and where each leads."""
-        if place not in self._next:
-            numpy = load_library("numpy")
-            found = list(self._vocabulary.follow(place, paths))
-            tokens = numpy.array([token for token, _, _ in found], numpy.int64)
-            self._next[place] = tokens, [(after, text) for _, after, text in found]
-        return self._next[place]
 
     def _score_free(self, heard: Rows) -> float:
         """Return the score of what the model would write by itself."""
@@ -172,12 +170,6 @@ def _best(found: Mapping[str, float], free: float) -> CommandMatch:
     other = next((each for each in others if essence(each) != essence(text)), "")
     lead = min(found[text] - found[other], 100.0) if other else 100.0
     return {"text": text, "margin": found[text] - free, "lead": lead, "next": other}
-
-
-def _misfit(text: str, length: float) -> float:
-    """Return how badly a text fits into the time in which it was said: no long sentence is said in a second."""
-    expected = _PAUSES + _SECOND_A_LETTER * len(text)
-    return _MISFIT * max(0.0, abs(math.log(max(length, 0.1) / expected)) - _RANGE) ** 2
 
 
 class _Both:
@@ -254,9 +246,8 @@ class _Model:
 
     def encode(self, audio: bytes) -> Rows:
         """Return what the encoder makes of a sound."""
-        numpy = load_library("numpy")
         samples = samples_of(audio)[None]
-        mask = numpy.ones(samples.shape, numpy.int64)
+        mask = load_library("numpy").ones(samples.shape, "int64")
         heard: Rows = self._encoder.run(None, {"input_values": samples, "attention_mask": mask})[0]
         return heard
 
@@ -312,13 +303,8 @@ class _Characters:
 
 def _plain(token: bytes) -> str:
     """Return the text of a token in lower case; nothing for one that stands in no command."""
-    try:
-        text = token.decode().replace("\u2581", " ").lower()
-    except UnicodeDecodeError:
-        return ""
-    return (
-        text if all(character.isascii() and (character.isalnum() or character in " '%") for character in text) else ""
-    )
+    text = token.decode(errors="replace").replace("\u2581", " ").lower()
+    return text if re.fullmatch(r"[a-z0-9 '%]*", text) else ""
 
 
 def _read_tokens(data: bytes) -> Iterator[bytes]:

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from ot_voice.audio import load_library
+from ot_voice.audio import load_library, samples_of
 from ot_voice.command_paths import CommandPaths
 from ot_voice.grammar import render_answers, render_grammar
 
@@ -66,8 +66,7 @@ def pronounce(words: Sequence[str], *, program: str = "espeak-ng") -> dict[str, 
     lines = [line for line in said.splitlines() if line.strip()]
     if len(lines) != len(words):
         return {}
-    phones = {word: to_arpabet(line) for word, line in zip(words, lines, strict=True)}
-    return {word: text for word, text in phones.items() if text}
+    return {word: text for word, line in zip(words, lines, strict=True) if (text := to_arpabet(line))}
 
 
 def without_r(phones: str) -> str:
@@ -138,7 +137,10 @@ def transcribe(audio: bytes, devices: tuple[str, ...], tools: tuple[str, ...]) -
     heard = decoder.compare(_COMMANDS, audio)
     if heard["margin"] >= _CLEAR:
         return heard
-    return max(heard, decoder.compare(_COMMANDS, _without_echo(audio)), key=lambda found: found["margin"])
+    samples = dereverberate(samples_of(audio))
+    loudest = abs(samples).max() or 1.0
+    cleaned: bytes = (samples / loudest * 16384).astype("<i2").tobytes()
+    return max(heard, decoder.compare(_COMMANDS, cleaned), key=lambda found: found["margin"])
 
 
 def answer(audio: bytes) -> GrammarMatch:
@@ -187,8 +189,13 @@ class _Decoder:
 
     def _add(self, search: str, jsgf: str) -> CommandPaths:
         sentences = CommandPaths(jsgf)
+        # How each word is said in England too; the acoustic model has learnt from Americans.
         for word in sorted(sentences.words - self._with_variant):
-            self._add_variant(word)
+            self._with_variant.add(word)
+            phones = self._decoder.lookup_word(word)
+            said = phones and without_r(phones)
+            if said and said != phones and " " in said:  # a single vowel would be found everywhere
+                self._decoder.add_word(f"{word}({_VARIANT})", said, update=True)
         self._decoder.add_jsgf_string(search, jsgf)
         return sentences
 
@@ -207,14 +214,6 @@ class _Decoder:
             return "", -math.inf, 1  # the search gave up in the middle: its score is that of a part
         return found.hypstr, math.log(found.score), max(1, frames)
 
-    def _add_variant(self, word: str) -> None:
-        """Learn how the word is said in England too; the acoustic model has learnt from Americans."""
-        self._with_variant.add(word)
-        phones = self._decoder.lookup_word(word)
-        said = phones and without_r(phones)
-        if said and said != phones and " " in said:  # a single vowel would be found everywhere
-            self._decoder.add_word(f"{word}({_VARIANT})", said, update=True)
-
     def _learn(self, words: set[str]) -> set[str]:
         """Learn the words that the dictionary lacks; return those that cannot be learnt."""
         new = sorted(word for word in words if self._decoder.lookup_word(word) is None)
@@ -222,14 +221,6 @@ class _Decoder:
         for word, phones in said.items():
             self._decoder.add_word(word, phones, update=True)
         return set(new) - set(said)
-
-
-def _without_echo(audio: bytes) -> bytes:
-    numpy = load_library("numpy")
-    samples = dereverberate(numpy.frombuffer(audio, "<i2") / 32768)
-    loudest = abs(samples).max() or 1.0
-    cleaned: bytes = (samples / loudest * 16384).astype("<i2").tobytes()
-    return cleaned
 
 
 @cache

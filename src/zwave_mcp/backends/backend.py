@@ -7,16 +7,17 @@ import logging
 import os
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import IntEnum
-from typing import Protocol
 
 import anyio
 
 from mcp_core.backoff import wait_after
 from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import dataclass
+from zwave_mcp.address import Address
 from zwave_mcp.errors import ConnectionLostError, LinkError, NoAnswerError
 from zwave_mcp.network import LinkState, Network
 from zwave_mcp.nodes import ValueId
@@ -53,26 +54,52 @@ class SetOutcome:
         return self.status in (SetStatus.WORKING, SetStatus.SUCCESS_UNSUPERVISED, SetStatus.SUCCESS)
 
 
-class Backend(Protocol):
+class Backend(ABC):
     """Keeps a network's model up to date and carries commands; each request raises the errors of a connection."""
+
+    def __init__(self, network: Network, address: Address) -> None:
+        self._network = network
+        self._address = address
+        self._pending = Pending()
 
     async def run(self) -> None:
         """Connect, feed the model, and connect again after each end, until cancelled."""
+        failures = 0
+        while True:
+            try:
+                await self._connect_once()
+                reason = "the server closed the connection"
+            except LinkError as error:
+                reason = error.reason
+            failures = 1 if self._network.link.state is LinkState.CONNECTED else failures + 1
+            self._network.disconnected(reason)
+            log.warning("not connected to %s: %s", self._network.address, reason)
+            # Several clients that lost one server should not all come back in the same moment.
+            await anyio.sleep(wait_after(failures, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE, spread=0.25))
 
+    @abstractmethod
+    async def _connect_once(self) -> None:
+        """Stay connected until the connection ends; raises LinkError."""
+
+    @abstractmethod
     async def set_value(self, value_id: ValueId, value: Json, *, transition: float | None) -> SetOutcome:
         """Send a command to a device; `transition` is how many seconds the change should take."""
 
+    @abstractmethod
     async def poll_value(self, value_id: ValueId) -> Json:
         """Ask the device itself, over the radio."""
 
+    @abstractmethod
     async def refresh(self, node: int) -> None:
         """Ask the device for all its values, over the radio."""
 
+    @abstractmethod
     async def ping(self, node: int) -> bool:
         """True if the device answers."""
 
     async def read_times(self, ids: Iterable[ValueId]) -> Mapping[ValueId, datetime]:
-        """Return when the driver last heard these values, as far as it can tell."""
+        """Return when the driver last heard these values, as far as it can tell; by default, values come with it."""
+        return {}
 
 
 def read_outcome(answer: object) -> SetOutcome:
@@ -124,24 +151,6 @@ def word_os_error(error: OSError) -> str:
     return "it cannot be reached"
 
 
-async def keep_connected(network: Network, connect: Callable[[], Awaitable[None]]) -> None:
-    """Run `connect`, which returns or raises LinkError when the connection is over, until cancelled."""
-    failures = 0
-    while True:
-        try:
-            await connect()
-            reason = "the server closed the connection"
-        except LinkError as error:
-            reason = error.reason
-        if network.link.state is LinkState.CONNECTED:
-            failures = 0
-        failures += 1
-        network.disconnected(reason)
-        log.warning("not connected to %s: %s", network.address, reason)
-        # Several clients that lost one server should not all come back in the same moment.
-        await anyio.sleep(wait_after(failures, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE, spread=0.25))
-
-
 class Pending:
     def __init__(self) -> None:
         self._waiting: dict[str, tuple[str, asyncio.Future[Json]]] = {}
@@ -150,9 +159,8 @@ class Pending:
     def open(self, request: str) -> str:
         """Begin to wait for the answer to a request, which is named for people; returns the id to send with it."""
         self._last += 1
-        key = f"{self._last}"
-        self._waiting[key] = (request, asyncio.get_running_loop().create_future())
-        return key
+        self._waiting[str(self._last)] = (request, asyncio.get_running_loop().create_future())
+        return str(self._last)
 
     async def wait(self, key: str, seconds: float) -> Json:
         """Wait for the answer; raises ConnectionLostError, NoAnswerError, and what `settle` was given."""

@@ -7,8 +7,6 @@ import logging
 import secrets
 import ssl
 import time
-from collections.abc import Iterable, Mapping
-from datetime import datetime
 
 import anyio
 from aiomqtt import Client, Message, MqttError
@@ -22,7 +20,7 @@ from zwave_mcp.backends.messages import read_each, read_json
 from zwave_mcp.backends.topics import TopicIndex, apply_report, parse_topic, request_topic
 from zwave_mcp.errors import LinkError, NotConnectedError, RefusedError, ZwaveError
 from zwave_mcp.network import Controller, LinkState, Network
-from zwave_mcp.nodes import Node, ValueId
+from zwave_mcp.nodes import ValueId
 
 log = logging.getLogger(__name__)
 
@@ -35,22 +33,17 @@ _MOST_STRANGERS = 10_000
 _SHOWN = 200  # characters of a message that cannot be read
 
 
-class MqttBackend:
+class MqttBackend(backend.Backend):
     def __init__(self, network: Network, address: Address) -> None:
-        self._network = network
-        self._address = address
+        super().__init__(network, address)
         self._session = secrets.token_hex(4)  # sets our requests apart from those of other programs
         self._client: Client | None = None
-        self._pending = backend.Pending()
         self._asked: dict[str, tuple[str, list[Json]]] = {}
         self._index = TopicIndex()
         self._online: dict[str, bool] = {}
         self._used = address.gateway
         self._strangers: dict[str, float] = {}  # topics that are not known, and when they were last looked for
         self._look = anyio.Event()
-
-    async def run(self) -> None:
-        await backend.keep_connected(self._network, self._connect_once)
 
     async def set_value(self, value_id: ValueId, value: Json, *, transition: float | None) -> backend.SetOutcome:
         options: list[Json] = [] if transition is None else [{"transitionDuration": backend.write_duration(transition)}]
@@ -65,11 +58,7 @@ class MqttBackend:
     async def ping(self, node: int) -> bool:
         return await self._call("pingNode", node) is True
 
-    async def read_times(self, ids: Iterable[ValueId]) -> Mapping[ValueId, datetime]:
-        return {}  # the gateway sends a time with each value that it has one for
-
     async def _connect_once(self) -> None:
-        """Stay connected to the broker until the connection ends; raises LinkError."""
         address = self._address
         client = Client(
             address.host,
@@ -143,8 +132,12 @@ class MqttBackend:
             self._network.disconnected("the gateway's list of nodes cannot be read")
             return
         known = {node.id: node.to_node() for node in nodes}
-        for node in known.values():
-            _keep_newer(node, self._network.nodes.get(node.id))
+        for node in known.values():  # keeps what was published while the gateway put its answer together
+            before = self._network.nodes.get(node.id)
+            for id_, value in before.values.items() if before else ():
+                fresh = node.values.get(id_)
+                if fresh and value.updated and (fresh.updated is None or fresh.updated < value.updated):
+                    node.values[id_] = replace(fresh, value=value.value, updated=value.updated)
         self._index = TopicIndex.build(known.values())
         controller = info.to_controller(known)
         if controller.node in known:
@@ -179,7 +172,12 @@ class MqttBackend:
                 case ("reply", api, gateway):
                     self._take_reply(gateway, api, payload)
                 case ("gateway", "status", gateway) if payload:
-                    self._take_gateway_status(gateway, here=read_flag(payload))
+                    self._online[gateway] = here = read_flag(payload)
+                    if not here and (gateway == self._used or not any(self._online.values())):
+                        self._network.disconnected(f"the gateway {gateway} is offline")
+                        self._pending.fail_all()
+                    if any(self._online.values()):
+                        self._look.set()
                 case ("driver", _, _) if payload:
                     ready = read_flag(payload)
                     self._network.controller.ready = ready and self._network.link.state is LinkState.CONNECTED
@@ -200,17 +198,8 @@ class MqttBackend:
             self._strangers[path] = now
             self._look.set()
 
-    def _take_gateway_status(self, gateway: str, *, here: bool) -> None:
-        self._online[gateway] = here
-        if not here and (gateway == self._used or not any(self._online.values())):
-            self._network.disconnected(f"the gateway {gateway} is offline")
-            self._pending.fail_all()
-        if any(self._online.values()):
-            self._look.set()
-
     def _take_reply(self, gateway: str, api: str, payload: bytes) -> None:
         reply = Reply.model_validate(read_json(payload))
-        key: str | None = None
         if isinstance(reply.origin, dict):
             session, _, own = str(reply.origin.get("id")).partition(":")
             key = own if session == self._session else None
@@ -238,14 +227,6 @@ class MqttBackend:
             return await pending.wait(key, backend.ANSWER_WITHIN)
         finally:
             del self._asked[key]
-
-
-def _keep_newer(node: Node, before: Node | None) -> None:
-    """Keep what was published while the gateway put its answer together."""
-    for id_, known in before.values.items() if before else ():
-        fresh = node.values.get(id_)
-        if fresh and known.updated and (fresh.updated is None or fresh.updated < known.updated):
-            node.values[id_] = replace(fresh, value=known.value, updated=known.updated)
 
 
 def _address(value_id: ValueId) -> JsonObject:

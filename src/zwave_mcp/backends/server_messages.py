@@ -31,8 +31,7 @@ class ValueState(NamedValue):
     new_value: AnyJson = None
 
     def to_value(self, node: int) -> Value:
-        data = self.metadata
-        return self.build_value(node, data, states=data.states or {}, secret=data.secret)
+        return self.build_value(node, self.metadata, states=self.metadata.states or {}, secret=self.metadata.secret)
 
 
 class DeviceConfig(Message):
@@ -136,26 +135,20 @@ def word_controller_status(status: object) -> str:
 
 def apply_event(network: Network, event: Event) -> None:
     """Put one event into the model; raises ValueError if it cannot be read, LinkError if all must be read again."""
-    match event.source:
-        case "node":
+    match event.source, event.event:
+        case "node", _:
             _apply_to_node(network, event)
-        case "controller":
-            _apply_to_controller(network, event)
-        case "driver" if event.event == "driver ready":
+        case "driver", "driver ready":
             raise LinkError("the driver has restarted")  # everything known is void: begin again
-        case "driver" if event.event == "all nodes ready":
+        case "driver", "all nodes ready":
             network.controller.all_nodes_ready = True
-
-
-def _apply_to_controller(network: Network, event: Event) -> None:
-    match event.event:
-        case "node added" | "node found" if event.node is not None:
+        case "controller", "node added" | "node found" if event.node is not None:
             network.put_node(event.node.to_node(network.controller.node))
-        case "node removed" if event.node is not None:
-            network.remove_node(event.node.node_id)
-        case "statistics updated" if event.statistics is not None:
+        case "controller", "node removed" if event.node is not None:
+            network.nodes.pop(event.node.node_id, None)
+        case "controller", "statistics updated" if event.statistics is not None:
             network.controller.statistics = event.statistics
-        case "status changed":
+        case "controller", "status changed":
             network.controller.status = word_controller_status(event.status)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from mcp_core.quick_dataclass import dataclass, field, replace
-from zwave_mcp.backends.gateway_messages import GatewayNode, NodeStatus, Report, read_report, read_status
+from zwave_mcp.backends.gateway_messages import GatewayNode, NodeStatus, read_report, read_status
 from zwave_mcp.backends.messages import read_json
 from zwave_mcp.network import LinkState, Network
 from zwave_mcp.nodes import Node, Value, ValueId, read_milliseconds
@@ -155,18 +155,14 @@ def apply_report(network: Network, index: TopicIndex, path: str, payload: bytes,
     id_ = report.described.id if report.described else index.find_value(path)
     if id_ is None:
         return retained
-    _apply_to_value(network, id_, report, retained=retained)
-    return True
-
-
-def _apply_to_value(network: Network, value_id: ValueId, report: Report, *, retained: bool) -> None:
-    known = network.find_value(value_id)
+    known = network.find_value(id_)
     if known and known.updated and retained and (report.updated is None or report.updated <= known.updated):
-        return
+        return True
     if known is None and report.described is not None:
         network.put_value(report.described)
     else:
-        network.update_value(value_id, report.value, report.updated)
+        network.update_value(id_, report.value, report.updated)
+    return True
 
 
 def _apply_to_node(network: Network, index: TopicIndex, path: str, payload: bytes) -> bool:

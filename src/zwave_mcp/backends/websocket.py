@@ -14,12 +14,10 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from mcp_core.json_types import Json, JsonObject, mapping_of
-from zwave_mcp.address import Address
 from zwave_mcp.backends import backend
 from zwave_mcp.backends.messages import read_json
 from zwave_mcp.backends.server_messages import Event, ServerState, Version, apply_event
 from zwave_mcp.errors import LinkError, NotConnectedError, RefusedError, ZwaveError
-from zwave_mcp.network import Network
 from zwave_mcp.nodes import ValueId, read_milliseconds
 
 log = logging.getLogger(__name__)
@@ -32,16 +30,9 @@ _TRY_AGAIN_LATER = 1013
 _SHOWN = 200  # characters of a message that cannot be read
 
 
-class WebSocketBackend:
-    def __init__(self, network: Network, address: Address) -> None:
-        self._network = network
-        self._address = address
-        self._socket: ClientConnection | None = None
-        self._pending = backend.Pending()
-        self._knows_times = True
-
-    async def run(self) -> None:
-        await backend.keep_connected(self._network, self._connect_once)
+class WebSocketBackend(backend.Backend):
+    _socket: ClientConnection | None = None
+    _knows_times = True
 
     async def set_value(self, value_id: ValueId, value: Json, *, transition: float | None) -> backend.SetOutcome:
         options: JsonObject = {}
@@ -87,7 +78,6 @@ class WebSocketBackend:
         return read_milliseconds(answer.get("timestamp"))
 
     async def _connect_once(self) -> None:
-        """Stay connected until the connection ends; raises LinkError."""
         query = f"?{self._address.query}" if self._address.query else ""
         headers = {}  # for a reverse proxy that asks who is there; not in the address, since errors tell that
         if self._address.username:
@@ -113,7 +103,10 @@ class WebSocketBackend:
     async def _serve(self, socket: ClientConnection) -> None:
         """Agree on a version, take over what the server knows, then follow what happens; raises LinkError."""
         with anyio.fail_after(OPEN_WITHIN):
-            version = _read_version(await socket.recv())
+            try:
+                version = Version.model_validate(_parse(await socket.recv()))
+            except ValueError as error:
+                raise LinkError("the server at this address is not zwave-js-server") from error
             schema = _choose_schema(version)
             await _exchange(socket, "set_api_schema", schemaVersion=schema)
             listening = await _exchange(socket, "start_listening")
@@ -140,18 +133,15 @@ class WebSocketBackend:
             if message.get("type") == "event":
                 apply_event(self._network, Event.model_validate(message.get("event")))
             elif message.get("type") == "result":
-                self._take_result(message)
+                key = message.get("messageId")
+                refused = message.get("success") is not True
+                answer = _read_refusal(self._pending.name_of(key), message) if refused else message.get("result")
+                if not self._pending.settle(key, answer):
+                    log.debug("an answer that nobody waits for: %r", key)
             else:
                 log.warning("ignored a message from the server: %.*r", _SHOWN, message)
         except ValueError as error:  # also pydantic's
             log.warning("ignored a message from the server that cannot be read: %.*s", _SHOWN, error)
-
-    def _take_result(self, message: Mapping[str, Json]) -> None:
-        key, result = message.get("messageId"), message.get("result")
-        refused = message.get("success") is not True
-        answer = _read_refusal(self._pending.name_of(key), message) if refused else result
-        if not self._pending.settle(key, answer):
-            log.debug("an answer that nobody waits for: %r", key)
 
     async def _request(self, command: str, **arguments: Json) -> Mapping[str, Json]:
         socket = self._socket
@@ -188,13 +178,6 @@ def _parse(text: str | bytes) -> JsonObject:
     if not isinstance(message, dict):
         raise ValueError(f"it is not an object: {text[:_SHOWN]!r}")
     return message
-
-
-def _read_version(text: str | bytes) -> Version:
-    try:
-        return Version.model_validate(_parse(text))
-    except ValueError as error:
-        raise LinkError("the server at this address is not zwave-js-server") from error
 
 
 def _choose_schema(version: Version) -> int:

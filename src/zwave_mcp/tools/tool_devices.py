@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from mcp_core import Result, ToolArguments
 from zwave_mcp import descriptions
 from zwave_mcp.answers import WHICH_DEVICE, Device, NoBoolean, answered, house_of
-from zwave_mcp.devices import fold, is_everyday, is_sensor, list_abilities, words_of
+from zwave_mcp.devices import EVERYDAY, fold, is_sensor, list_abilities, words_of
 from zwave_mcp.house import House, check_reachable
 from zwave_mcp.nodes import Node, Status, Value
 
@@ -89,9 +89,8 @@ async def devices(args: DevicesArgs, ctx: Context[House]) -> Result[list[descrip
         for node in house.network.devices()
         if words <= words_of(node) and (not ability or ability in list_abilities(node))
     ]
-    if not found:
-        return Result.ok(found, instruction="No device matches. Call `devices` without arguments to see all of them.")
-    return Result.ok(found)
+    none = "No device matches. Call `devices` without arguments to see all of them."
+    return Result.ok(found, instruction=None if found else none)
 
 
 @ToolArguments.declare
@@ -100,7 +99,7 @@ async def device(args: DeviceArgs, ctx: Context[House]) -> Result[DeviceDetail]:
     """Show one Z-Wave device with its values: unit, limits, choices, and when each was last really updated."""
     house = house_of(ctx)
     node = await house.find(args.device)
-    wanted = [value for value in node.values.values() if args.everything or is_everyday(value)]
+    wanted = [value for value in node.values.values() if args.everything or value.id.command_class in EVERYDAY]
     dated = await house.date(wanted[:MOST_VALUES])
     several = len({value.id.endpoint for value in wanted}) > 1
     lines = [descriptions.describe_value(value, several_endpoints=several) for value in dated]
