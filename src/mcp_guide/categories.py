@@ -71,23 +71,17 @@ class Categories:
         nothing is removed.
         """
         with self._folder.open_category(name, lock=True) as folder:
-            documents = _list_removable(folder, name, with_documents=with_documents)
-            for entry in folder.entries():
-                if entry.name in documents or entry.name == CATEGORY_FILE or is_unfinished(entry.name):
-                    folder.remove(entry.name)
+            entries = folder.entries()
+            documents = {entry.name for entry in entries if is_document(entry) and entry.kind != "folder"}
+            ours = documents | {CATEGORY_FILE}
+            strangers = [entry.name for entry in entries if entry.name not in ours and not is_unfinished(entry.name)]
+            if strangers or (documents and not with_documents):
+                raise NotEmptyError(name, documents=len(documents), strangers=tuple(strangers))
+            for entry in entries:
+                folder.remove(entry.name)
             with self._folder.open() as root:
                 root.remove_folder(name)
         return len(documents)
-
-
-def _list_removable(folder: Folder, name: str, *, with_documents: bool) -> set[str]:
-    entries = folder.entries()
-    documents = {entry.name for entry in entries if is_document(entry) and entry.kind != "folder"}
-    ours = documents | {CATEGORY_FILE}
-    strangers = [entry.name for entry in entries if entry.name not in ours and not is_unfinished(entry.name)]
-    if strangers or (documents and not with_documents):
-        raise NotEmptyError(name, documents=len(documents), strangers=tuple(strangers))
-    return documents
 
 
 def _write_description(folder: Folder, description: str) -> None:

@@ -1,15 +1,4 @@
-"""Everything that can go wrong with a guide, as facts; `reporting.py` has the sentences.
-
-GuideError
-├── BadNameError            a name that a guide cannot use
-├── NotFoundError           no such category, document or collection
-├── ExistsError             the name is taken
-├── NotEmptyError           a category that still holds something
-├── TooLargeError           more bytes than a document may have
-├── UnreadableError         something has the name, and it is no document: a link, a folder, a pipe
-├── YamlError               YAML that is broken, or made to hurt
-└── TemplateFailedError     a template that cannot be rendered
-"""
+"""Everything that can go wrong with a guide, as facts; `reporting.py` has the sentences."""
 
 from __future__ import annotations
 
@@ -59,6 +48,8 @@ class TooLargeError(GuideError):
 
 
 class UnreadableError(GuideError):
+    """Something has the name, and it is no document: a link, a folder, a pipe."""
+
     name: str
     reason: str
 

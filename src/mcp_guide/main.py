@@ -23,9 +23,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         places = find_places(options.folder, environ=os.environ, cwd=Path.cwd(), home=Path.home())
     except LinkedFolderError as error:
-        return complain(
-            PROGRAM, f"{error.folder} is a link; if you trust where it leads, name that folder with --folder"
-        )
+        reason = f"{error.folder} is a link; if you trust where it leads, name that folder with --folder"
+        return complain(PROGRAM, reason)
     except OSError as error:
         return complain(PROGRAM, f"the working directory cannot be used: {error.strerror}")
     return serve_program(PROGRAM, lambda: mcp_guide.open_server(places, prefix, options.log_level))

@@ -33,8 +33,7 @@ def find_places(named: str | None, *, environ: Mapping[str, str], cwd: Path, hom
     Raises LinkedFolderError.
     """
     project = _find_project(cwd, home)
-    chosen = named or environ.get(FOLDER_VARIABLE)
-    if chosen:
+    if chosen := named or environ.get(FOLDER_VARIABLE):
         return Places(project, cwd / Path(chosen).expanduser(), named=True)
     folder = project / FOLDER
     if folder.is_symlink():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -33,7 +33,9 @@ class Search:
 
     def __init__(self, text: str) -> None:
         words = (word for word in _WORD.findall(text.casefold()) if len(word) > 1 or not word.isascii())
-        self._words = tuple(dict.fromkeys(map(_stem, words)))[:_WORDS]
+        # Let "tests" find "testing": the plural is the one ending worth the trouble.
+        stems = (word[:-1] if len(word) > 3 and word.endswith("s") else word for word in words)
+        self._words = tuple(dict.fromkeys(stems))[:_WORDS]
 
     def judge(self, document: Document) -> Match | None:
         """Return the match of one document, None where it has none of the words."""
@@ -50,11 +52,6 @@ class Search:
         columns = list(zip(*(match.weights for match in matches), strict=True))
         rarity = [math.log(1 + len(matches) / max(1, sum(map(bool, column)))) for column in columns]
         return [_score(match.weights, rarity) for match in matches]
-
-
-def _stem(word: str) -> str:
-    """Let "tests" find "testing": the plural is the one ending worth the trouble."""
-    return word[:-1] if len(word) > 3 and word.endswith("s") else word
 
 
 def _weigh(word: str, document: Document, body: str) -> float:
@@ -100,35 +97,25 @@ def select(guide: Guide, wish: Wish) -> Selection:
     """Find the documents that somebody wishes for; raises NotFoundError for a category or collection."""
     search = Search(wish.search) if wish.search else None
     selection = Selection()
-    for category in _find_categories(guide, wish):
-        for document in guide.documents.walk(category):
-            _consider(document, wish.pattern, search, selection)
+    known = guide.collections.read(wish.collection)["categories"] if wish.collection else guide.folder.category_names()
+    if wish.category is not None and wish.collection is None:
+        known = [check_name("category", wish.category)]
+    for category in known:
+        for found in guide.documents.walk(category) if wish.category in (None, category) else ():
+            name = found.name if isinstance(found, Unreadable) else found.summary.name
+            if wish.pattern is not None and not _fits(name, wish.pattern):
+                continue
+            if isinstance(found, Unreadable):
+                selection.unreadable.append(found)
+            elif search is None:
+                selection.found.append((found.summary, None))
+            elif (match := search.judge(found)) is not None:
+                selection.found.append((found.summary, match))
     if search is not None:
         scores = search.score([match for _, match in selection.found if match is not None])
         order = sorted(range(len(scores)), key=lambda index: -scores[index])
         selection.found = [selection.found[index] for index in order]
     return selection
-
-
-def _find_categories(guide: Guide, wish: Wish) -> Iterable[str]:
-    known = guide.collections.read(wish.collection)["categories"] if wish.collection else guide.folder.category_names()
-    if wish.category is None:
-        return known
-    if wish.collection is None:
-        return [check_name("category", wish.category)]
-    return [name for name in known if name == wish.category]
-
-
-def _consider(found: Document | Unreadable, pattern: str | None, search: Search | None, selection: Selection) -> None:
-    name = found.name if isinstance(found, Unreadable) else found.summary.name
-    if pattern is not None and not _fits(name, pattern):
-        return
-    if isinstance(found, Unreadable):
-        selection.unreadable.append(found)
-    elif search is None:
-        selection.found.append((found.summary, None))
-    elif (match := search.judge(found)) is not None:
-        selection.found.append((found.summary, match))
 
 
 def _fits(name: DocumentName, pattern: str) -> bool:

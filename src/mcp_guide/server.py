@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from urllib.parse import quote
 
@@ -20,7 +20,7 @@ from mcp_guide.names import DocumentName, check_name
 from mcp_guide.places import Places
 from mcp_guide.reporting import word_error
 from mcp_guide.selection import Wish, select
-from mcp_guide.tools import tool_category, tool_collection, tool_document, tool_template
+from mcp_guide.tools import tool_category, tool_document, tool_template
 from mcp_official import DeclaredToolsServer
 
 INSTRUCTIONS = (
@@ -36,7 +36,7 @@ class GuideServer(DeclaredToolsServer[Guide]):
     """The tools of a guide, and its documents as resources, read from disk at each request."""
 
     def __init__(self, guide: Guide, *, prefix: str | None = None) -> None:
-        modules = [tool_category, tool_document, tool_collection, tool_template]
+        modules = [tool_category, tool_document, tool_template]
         if os.environ.get(EXAMPLES_VARIABLE) == "true":  # importing a tool's module declares it
             modules.append(importlib.import_module("mcp_guide.tools.tool_example"))
         super().__init__(
@@ -60,23 +60,21 @@ class GuideServer(DeclaredToolsServer[Guide]):
                 raise ResourceError(word_error(error).text) from error
 
     async def list_resources(self) -> list[Resource]:
-        return await anyio.to_thread.run_sync(lambda: list(_list_documents(self._guide)))
+        selection = await anyio.to_thread.run_sync(select, self._guide, Wish())
+        return [
+            Resource(
+                uri=f"guide://{quote(str(summary.name))}",
+                name=str(summary.name),
+                title=summary.title,
+                description=summary.description or None,
+                mime_type=MARKDOWN,
+                size=summary.size,
+            )
+            for summary, _ in selection.found
+        ]
 
 
 @asynccontextmanager
 async def open_server(places: Places, prefix: str, log_level: Level) -> AsyncIterator[GuideServer]:
     mcp_log.configure("mcp_guide", level=log_level)
     yield GuideServer(open_guide(places), prefix=prefix)
-
-
-def _list_documents(guide: Guide) -> Iterator[Resource]:
-    for summary, _ in select(guide, Wish()).found:
-        category, name = quote(summary.name.category, safe=""), quote(summary.name.name, safe="")
-        yield Resource(
-            uri=ADDRESS.format(category=category, name=name),
-            name=str(summary.name),
-            title=summary.title,
-            description=summary.description or None,
-            mime_type=MARKDOWN,
-            size=summary.size,
-        )

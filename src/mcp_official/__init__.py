@@ -11,18 +11,9 @@ from typing import TYPE_CHECKING
 from mcp_core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from mcp_official.program import LOG_LEVELS, OK, USAGE, complain, serve_program
-    from mcp_official.questions import (
-        OfficialLibrary,
-        ask_within,
-        build_request,
-        can_ask,
-        choose_within,
-        is_sessionless,
-        read_choice,
-        read_response,
-    )
+    from mcp_official.program import LOG_LEVELS, complain, serve_program
+    from mcp_official.questions import OfficialLibrary, is_sessionless
     from mcp_official.server import DeclaredToolsServer, wait_for_signal
-    from mcp_official.stdio import MessageReader, MessageWriter
+    from mcp_official.stdio import MessageReader
 else:  # Whoever asks a program for --help should not wait for the SDK.
     __getattr__ = lazy_names(__name__)

@@ -16,15 +16,13 @@ if TYPE_CHECKING:
 
 State = TypeVar("State")
 
-OK = 0
-USAGE = 2
 LOG_LEVELS = tuple(LEVELS)
 
 
 def complain(program: str, text: str) -> int:
     """Say on stderr why the program cannot be used like this; returns the exit status for that."""
     sys.stderr.write(f"{program}: {text}\n")
-    return USAGE
+    return 2
 
 
 def serve_program(
@@ -49,4 +47,4 @@ def serve_program(
     if signalled is not None:  # tidied up; now end as whoever sent the signal expects it
         signal.signal(signalled, signal.SIG_DFL)
         signal.raise_signal(signalled)
-    return OK
+    return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, TypeVar
 
 from mcp.server.elicitation import render_elicitation_schema
@@ -26,7 +26,6 @@ from mcp_core.json_types import Json
 
 State = TypeVar("State")
 
-_CHOSEN = "answer"
 _SESSIONLESS = "2026-07-28"  # from this version on a server cannot ask in the middle of a request
 ANSWER_WITHIN = 600.0  # seconds
 _KEY = "consent"
@@ -63,18 +62,6 @@ async def ask_within(context: Context[State], question: str) -> bool:
     return answer.action == "accept" and answer.data.agree
 
 
-def build_request(question: str, choices: Mapping[str, str] | None = None) -> ElicitRequest:
-    """Build a question as part of an answer, for sessionless clients.
-
-    Without `choices` it is answered by yes or no; with them by one of their keys, each shown as its words.
-    """
-    if choices is None:
-        schema = render_elicitation_schema(Agreement)
-    else:
-        schema = _form({"type": "string", "oneOf": [{"const": key, "title": words} for key, words in choices.items()]})
-    return ElicitRequest(params=ElicitRequestFormParams(message=question, requested_schema=schema))
-
-
 def read_response(response: object) -> bool:
     """True if what a client sent back is a yes."""
     if not isinstance(response, ElicitResult) or response.action != "accept":
@@ -83,29 +70,6 @@ def read_response(response: object) -> bool:
         return Agreement.model_validate(response.content).agree
     except ValidationError:
         return False
-
-
-def read_choice(response: object, choices: Container[str]) -> str | None:
-    """Return the choice that a client sent back; None if it is none of them."""
-    if not isinstance(response, ElicitResult) or response.action != "accept":
-        return None
-    chosen = (response.content or {}).get(_CHOSEN)
-    return chosen if isinstance(chosen, str) and chosen in choices else None
-
-
-async def choose_within(context: Context[State], question: str, choices: Mapping[str, str]) -> str | None:
-    """Put a question with choices in the middle of a request, as clients with a session allow."""
-    # Clients of this era know the titles of choices under this name.
-    field = {"type": "string", "enum": list(choices), "enumNames": list(choices.values())}
-    try:
-        response = await context.session.elicit_form(question, _form(field), related_request_id=context.request_id)
-    except (MCPError, ValueError):
-        return None
-    return read_choice(response, choices)
-
-
-def _form(field: Mapping[str, object]) -> dict[str, object]:
-    return {"type": "object", "properties": {_CHOSEN: {"title": "Answer", **field}}, "required": [_CHOSEN]}
 
 
 class OfficialLibrary:
@@ -157,4 +121,5 @@ class OfficialLibrary:
             del self._open[next(iter(self._open))]
         state = secrets.token_urlsafe(16)
         self._open[state] = (question, now + ANSWER_WITHIN)
-        return InputRequiredResult(input_requests={_KEY: build_request(question)}, request_state=state)
+        form = ElicitRequestFormParams(message=question, requested_schema=render_elicitation_schema(Agreement))
+        return InputRequiredResult(input_requests={_KEY: ElicitRequest(params=form)}, request_state=state)

@@ -60,14 +60,12 @@ def _judge(line: bytes) -> JSONRPCError | None:
         return _refuse(INVALID_REQUEST, "a message is a JSON object; batches are not part of MCP")
     if "method" not in content and ("result" in content or "error" in content):
         return None  # an answer; answering it would be nonsense
-    return _refuse(INVALID_REQUEST, "not a JSON-RPC 2.0 request", _read_id(content.get("id")))
-
-
-def _read_id(identifier: object) -> str | int | None:
-    """Return the id of a refused request; None, as JSON-RPC says, for one that could not be written back."""
+    identifier = content.get("id")  # none, as JSON-RPC says, where it could not be written back
     if isinstance(identifier, str):
-        return None if any("\ud800" <= letter <= "\udfff" for letter in identifier) else identifier
-    return identifier if type(identifier) is int else None
+        identifier = None if any("\ud800" <= letter <= "\udfff" for letter in identifier) else identifier
+    elif type(identifier) is not int:
+        identifier = None
+    return _refuse(INVALID_REQUEST, "not a JSON-RPC 2.0 request", identifier)
 
 
 def write_line(message: JSONRPCMessage) -> bytes:
@@ -99,9 +97,6 @@ class MessageWriter(ObjectSendStream[SessionMessage]):
         await self._pipes.drained()
         if self._pipes.broken:
             raise anyio.BrokenResourceError
-
-    async def send_eof(self) -> None:
-        """Do nothing: whoever owns the pipes closes them."""
 
     async def aclose(self) -> None:
         """Do nothing: whoever owns the pipes closes them."""

@@ -338,15 +338,9 @@ async def delete(*, path: str, recursive: bool = False) -> FileChange:
 def _moved(
     path: str, change: Literal["copied", "moved", "deleted"], contents: moving.Contents, diff: str
 ) -> FileChange:
-    return {
-        "path": path,
-        "change": change,
-        "added": 0,
-        "removed": 0,
-        "diff": diff,
-        "files": contents.files,
-        "bytes": contents.bytes,
-    }
+    return FileChange(
+        path=path, change=change, added=0, removed=0, diff=diff, files=contents.files, bytes=contents.bytes
+    )
 
 
 async def _change(path: str, work: Callable[[], changing.Changed]) -> FileChange:

@@ -210,13 +210,9 @@ async def feed(*, url: str, offset: int = 0, limit: int | None = 50) -> FeedEntr
         address, found = await fetcher.read_feed(url)
     entries = found["entries"][offset : offset + limit]
     total = len(found["entries"])
-    return {
-        "url": address,
-        "title": found["title"],
-        "entries": entries,
-        "total": total,
-        "more": offset + len(entries) < total,
-    }
+    return FeedEntries(
+        url=address, title=found["title"], entries=entries, total=total, more=offset + len(entries) < total
+    )
 
 
 async def request(

@@ -110,12 +110,9 @@ def write_time(moment: datetime | None) -> str | None:
 
 def _describe_connection(network: Network) -> Connection:
     link = network.link
-    connection: Connection = {
-        "backend": network.backend,
-        "address": network.address,
-        "state": link.state.value,
-        "since": write_time(link.since),
-    }
+    connection = Connection(
+        backend=network.backend, address=network.address, state=link.state.value, since=write_time(link.since)
+    )
     if link.problem:
         connection["problem"] = link.problem
     if link.attempts:
@@ -126,12 +123,7 @@ def _describe_connection(network: Network) -> Connection:
 
 
 def _describe_device(node: Node) -> Attention:
-    line: Attention = {
-        "node": node.id,
-        "name": node.title,
-        "location": node.location,
-        "last_seen": write_time(node.last_seen),
-    }
+    line = Attention(node=node.id, name=node.title, location=node.location, last_seen=write_time(node.last_seen))
     if not node.ready and node.interview:
         line["interview"] = node.interview
     return line

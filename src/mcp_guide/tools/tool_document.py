@@ -91,15 +91,13 @@ def list_documents(args: ListDocumentsArgs, ctx: Context[Guide]) -> Result[Liste
     selection, limit = select(guide_of(ctx), args), args.limit
     lines = [_describe(summary, match) for summary, match in selection.found[:limit]]
     total = len(selection.found)
-    unreadable = {str(item.name): word_error(item.reason).text for item in selection.unreadable[:limit]}
     listed: Listed = {"documents": lines, "total": total}
-    if unreadable:
-        listed["unreadable"] = unreadable
+    if selection.unreadable:
+        listed["unreadable"] = {str(item.name): word_error(item.reason).text for item in selection.unreadable[:limit]}
+    instruction = None if lines else "Nothing matches. Call `list_categories` to see what exists."
     if total > len(lines):
-        return Result.ok(listed, instruction=f"{len(lines)} of {total} are shown: narrow the search, or raise limit.")
-    if not lines:
-        return Result.ok(listed, instruction="Nothing matches. Call `list_categories` to see what exists.")
-    return Result.ok(listed)
+        instruction = f"{len(lines)} of {total} are shown: narrow the search, or raise limit."
+    return Result.ok(listed, instruction=instruction)
 
 
 @ToolArguments.declare
@@ -123,7 +121,14 @@ def read_documents(args: ReadDocumentsArgs, ctx: Context[Guide]) -> Result[Read]
             continue
         texts.append(_cut(name, text, args.start, space))
         space -= len(texts[-1]["text"])
-    return _answer_reading(texts, left_out)
+    if not texts:
+        reason = " ".join(left_out.values()) or "No document matches."
+        return Result.failure(reason, "not_found", instruction="Call `list_documents` to see what exists.")
+    more = "For the rest of a long document set start to its next_start."
+    read: Read = {"documents": texts}
+    if left_out:
+        read["left_out"] = left_out
+    return Result.ok(read, instruction=more if any("next_start" in text for text in texts) else None)
 
 
 @requires_consent("CREATE_DOCUMENT", effect="creates or replaces a file in the guide's folder")
@@ -154,26 +159,10 @@ def _cut(name: str, text: str, start: int, space: int) -> DocumentText:
     return part
 
 
-def _answer_reading(texts: list[DocumentText], left_out: dict[str, str]) -> Result[Read]:
-    if not texts:
-        instruction = "Call `list_documents` to see what exists."
-        return Result.failure(
-            " ".join(left_out.values()) or "No document matches.", "not_found", instruction=instruction
-        )
-    more = "For the rest of a long document set start to its next_start."
-    read: Read = {"documents": texts}
-    if left_out:
-        read["left_out"] = left_out
-    return Result.ok(read, instruction=more if any("next_start" in text for text in texts) else None)
-
-
 def _describe(summary: Summary, match: Match | None = None) -> DocumentLine:
-    line: DocumentLine = {
-        "document": str(summary.name),
-        "title": summary.title,
-        "description": summary.description,
-        "size": summary.size,
-    }
+    line = DocumentLine(
+        document=str(summary.name), title=summary.title, description=summary.description, size=summary.size
+    )
     if summary.tags:
         line["tags"] = list(summary.tags)
     if summary.template:

@@ -152,17 +152,12 @@ def _read_table(parse: Callable[[str], Json], text: str) -> Mapping[str, Json]:
     return found if isinstance(found, dict) else {}
 
 
-def _read_go_module(text: str) -> Mapping[str, Json]:
-    module = _MODULE.search(text)
-    return {"name": module[1].rpartition("/")[2]} if module else {}
-
-
 _READERS: Mapping[str, Callable[[str], Mapping[str, Json]]] = {
     "pyproject.toml": partial(_read_table, lambda text: tomllib.loads(text).get("project")),
     "package.json": partial(_read_table, json.loads),
     "Cargo.toml": partial(_read_table, lambda text: tomllib.loads(text).get("package")),
     "composer.json": partial(_read_table, json.loads),
-    "go.mod": _read_go_module,
+    "go.mod": lambda text: {"name": module[1].rpartition("/")[2]} if (module := _MODULE.search(text)) else {},
 }
 
 
