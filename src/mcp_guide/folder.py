@@ -12,11 +12,10 @@ import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 from mcp_core.atomic_write import remove_unfinished, write_in_folder
 from mcp_core.file_lock import lock
-from mcp_core.quick_dataclass import dataclass
 from mcp_guide.errors import NotFoundError, TooLargeError, UnreadableError
 from mcp_guide.names import check_name, find_nearest, is_name
 
@@ -26,13 +25,11 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _STALE = 3600.0  # seconds after which an unfinished file belongs to nobody
 
 
-@dataclass(frozen=True, slots=True)
-class FolderEntry:
+class FolderEntry(NamedTuple):
     """One name in a folder; a link is a link, wherever it points."""
 
     name: str
     kind: Literal["file", "folder", "link", "other"]
-    size: int  # bytes
 
 
 class Folder:
@@ -50,7 +47,7 @@ class Folder:
     def entries(self) -> list[FolderEntry]:
         """List everything in it, by name."""
         with os.scandir(self._descriptor) as found:
-            return sorted((_look_at(entry) for entry in found), key=lambda entry: entry.name)
+            return sorted(map(_look_at, found))
 
     def open_folder(self, name: str) -> Folder:
         """Open a folder in this one; a link to one counts as no folder: NotADirectoryError."""
@@ -111,15 +108,11 @@ def open_path(path: Path, *, follow: bool) -> Folder:
 
 
 def _look_at(entry: os.DirEntry[str]) -> FolderEntry:
-    try:
-        found = entry.stat(follow_symlinks=False)
-    except FileNotFoundError:  # removed while we looked
-        return FolderEntry(entry.name, "other", 0)
-    if stat.S_ISREG(found.st_mode):
-        return FolderEntry(entry.name, "file", found.st_size)
-    if stat.S_ISDIR(found.st_mode):
-        return FolderEntry(entry.name, "folder", 0)
-    return FolderEntry(entry.name, "link" if stat.S_ISLNK(found.st_mode) else "other", 0)
+    if entry.is_symlink():
+        return FolderEntry(entry.name, "link")
+    if entry.is_dir(follow_symlinks=False):
+        return FolderEntry(entry.name, "folder")
+    return FolderEntry(entry.name, "file" if entry.is_file(follow_symlinks=False) else "other")
 
 
 def _one_step(name: str) -> str:

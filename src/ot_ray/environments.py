@@ -100,16 +100,6 @@ async def _pump(stream: asyncio.StreamReader, take: OnOutput) -> None:
         await take(data)
 
 
-def node_folder() -> Path:
-    """Return the folder on this node for what comes from servers; raises OSError."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(cache) / "onetool" / "ray"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if folder.stat().st_uid != os.geteuid():
-        raise PermissionError(f"{folder} belongs to another user")
-    return folder
-
-
 def put_files(folder: Path, files: dict[str, bytes]) -> Path:
     """Return a folder below `folder` that holds these files, made if need be; raises OSError."""
     digest = hashlib.sha256()
@@ -118,20 +108,14 @@ def put_files(folder: Path, files: dict[str, bytes]) -> Path:
     place = folder / digest.hexdigest()[:32]
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name, content in files.items():
-        _put(place / name, content)
+        with contextlib.suppress(OSError):
+            if (place / name).read_bytes() == content:
+                continue
+        # In one step: others may be doing the same.
+        with tempfile.NamedTemporaryFile(dir=place, delete=False) as draft:
+            draft.write(content)
+        Path(draft.name).replace(place / name)
     return place
-
-
-def _put(file: Path, content: bytes) -> None:
-    """Write a file in one step, unless it is there with this content: others may be doing the same."""
-    try:
-        if file.read_bytes() == content:
-            return
-    except OSError:
-        pass
-    with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as draft:
-        draft.write(content)
-    Path(draft.name).replace(file)
 
 
 _PLACES_OF_UV = ("~/.local/bin", "~/.cargo/bin", "/usr/local/bin")
@@ -155,7 +139,10 @@ class Command:
 async def prepare(order: Order, sdk: Path, tell: Tell) -> Command:
     """Make the environment of an extension; `sdk` is the folder that holds `ot_sdk`. Raises NotPreparedError."""
     try:
-        folder = node_folder()
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "onetool" / "ray"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if folder.stat().st_uid != os.geteuid():
+            raise PermissionError(f"{folder} belongs to another user")
         file = put_files(folder / "files", {order.name: order.source}) / order.name
         script = put_files(folder / "locks", {order.name: order.header, f"{order.name}.lock": order.lock}) / order.name
     except OSError as error:
@@ -181,7 +168,14 @@ def _confine(bounds: Bounds, python: Path, own: tuple[str, ...]) -> str:
 
 async def _sync(script: Path, tell: Tell, *, checked: bool) -> Path:
     """Return the interpreter of the environment that uv makes for a script, from the lock beside it."""
-    uv = _find_uv()
+    # That beside Ray, that on the PATH, or one where installers put it.
+    places = (sysconfig.get_path("scripts"), os.environ.get("PATH", ""), *map(os.path.expanduser, _PLACES_OF_UV))
+    uv = shutil.which("uv", path=os.pathsep.join(filter(None, places)))
+    if uv is None:
+        raise NotPreparedError(
+            "uv, which makes its environment, was not found. Install it on every node, for example beside Ray with "
+            "`pip install uv`"
+        )
     words = [uv, "sync", "--script", str(script), "--locked" if checked else "--frozen", *_OPTIONS]
     settings = {name: value for name, value in os.environ.items() if name.startswith("UV_")}
     output = bytearray()
@@ -189,12 +183,11 @@ async def _sync(script: Path, tell: Tell, *, checked: bool) -> Path:
     async def keep(data: bytes) -> None:
         output.extend(data)
 
-    program = GuardedProgram(guarded(words), environ=plain_environment(os.environ) | settings, cwd=script.parent)
-
     def tell_last_line(data: bytes) -> None:
         lines = data.decode(errors="replace").strip().splitlines()
         tell(f"making its environment: {(lines or [''])[-1]}")
 
+    program = GuardedProgram(guarded(words), environ=plain_environment(os.environ) | settings, cwd=script.parent)
     try:
         await program.start()
         await program.run(keep, tell_last_line)
@@ -205,15 +198,3 @@ async def _sync(script: Path, tell: Tell, *, checked: bool) -> Path:
         raise NotPreparedError(f"uv did not make its environment: {type(error).__name__}: {error}") from error
     finally:
         os.close(program.ledger.descriptor)
-
-
-def _find_uv() -> str:
-    """Return uv: that beside Ray, that on the PATH, or one where installers put it."""
-    places = (sysconfig.get_path("scripts"), os.environ.get("PATH", ""), *map(os.path.expanduser, _PLACES_OF_UV))
-    found = shutil.which("uv", path=os.pathsep.join(filter(None, places)))
-    if found is None:
-        raise NotPreparedError(
-            "uv, which makes its environment, was not found. Install it on every node, for example beside Ray with "
-            "`pip install uv`"
-        )
-    return found

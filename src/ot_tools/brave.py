@@ -284,20 +284,16 @@ async def batch(*, queries: list[str], count: int = 10) -> list[BatchResults]:
     async with open_service(_BRAVE) as service, anyio.create_task_group() as tasks:
 
         async def find(index: int, query: str) -> None:
-            done[index] = await _find_one(service, query, count)
+            try:
+                done[index] = {**await _find_pages(service, query, count), "error": None}
+            except CallError as error:
+                error.tool = error.tool or current().tool
+                done[index] = {"query": query, "results": [], "more": False, "error": word_error(error)}
             await current().progress(len(done), len(queries), query[:100])
 
         for index, query in enumerate(queries):
             tasks.start_soon(find, index, query)
     return [done[index] for index in range(len(queries))]
-
-
-async def _find_one(service: ServiceClient, query: str, count: int) -> BatchResults:
-    try:
-        return {**await _find_pages(service, query, count), "error": None}
-    except CallError as error:
-        error.tool = error.tool or current().tool
-        return {"query": query, "results": [], "more": False, "error": word_error(error)}
 
 
 async def _find_pages(service: ServiceClient, query: str, count: int, **options: str | int | None) -> WebResults:

@@ -18,10 +18,10 @@ from ot_packs.code.search import Query
 from ot_packs.code.search import search as search_tree
 from ot_packs.code.source_files import find_tree
 from ot_packs.full_text import read_query
+from ot_packs.limits import checked_page
 
 pack = "code"
 
-_MOST = 100_000  # of one answer that is to have everything
 needs = {"ast_grep_py": "ast-grep-py>=0.51"}
 
 
@@ -137,7 +137,7 @@ async def search(*, query: str, path: str = "", limit: int | None = 20, offset: 
     Example:
         code.search(query="parse header", limit=5)
     """
-    limit = _checked(limit, offset)
+    limit = checked_page(limit, offset)
     terms = read_query(query, split_humps)
     if not terms:
         raise ToolError("query has no words: give words or names to look for")
@@ -166,7 +166,7 @@ async def symbols(*, path: str, limit: int | None = 500, offset: int = 0) -> Sym
     Example:
         [s["name"] for s in code.symbols(path="src/app.py")["symbols"]]
     """
-    limit = _checked(limit, offset)
+    limit = checked_page(limit, offset)
     tree = await to_thread.run_sync(find_tree, allowed_files(), path)
     selection = Selection(tree, with_symbols=True)
     if tree.single and selection.language_of(path) is None:
@@ -192,7 +192,7 @@ async def find(*, pattern: str, language: str, path: str = "", limit: int | None
     Example:
         code.find(pattern="open($FILE, $$$REST)", language="python")["matches"]
     """
-    limit = _checked(limit)
+    limit = checked_page(limit)
     selection = await _select(path, language, pattern)
     arguments = {"pattern": pattern, "language": find_language(language).name}
     found = await collect(current(), selection, "find_in", Batch[Match], limit, **arguments)
@@ -216,7 +216,7 @@ async def references(*, name: str, path: str = "", limit: int | None = 200) -> R
     Example:
         code.references(name="parse_header", limit=50)
     """
-    limit = _checked(limit)
+    limit = checked_page(limit)
     if not name or any(sign.isspace() for sign in name):
         raise ToolError(f"name must be one identifier, not {name[:60]!r}; code.search finds words")
     tree = await to_thread.run_sync(find_tree, allowed_files(), path)
@@ -270,11 +270,3 @@ def _doubt(pattern: str, language: str, *, incomplete: bool) -> None:
         current().note(
             f"{current().tool}: {pattern[:60]!r} is not complete {language} code by itself, so it may match nothing"
         )
-
-
-def _checked(limit: int | None, offset: int = 0) -> int:
-    if limit is not None and not 1 <= limit <= 1000:
-        raise ToolError(f"limit must be between 1 and 1000, not {limit}; None for all")
-    if offset < 0:
-        raise ToolError(f"offset must not be negative: {offset}")
-    return _MOST if limit is None else limit

@@ -383,14 +383,9 @@ def create(*, path: str, sheets: list[dict[str, Any]], formulas: bool = False) -
             ],
         )
     """
+    created = workbooks.create_workbook(current().output("path"), sheets, formulas=formulas)
     made: list[MadeSheet] = [
-        {
-            "name": plan.name,
-            "rows": len(plan.rows),
-            "columns": plan.width,
-            "formulas": count,
-            "charts": len(plan.charts),
-        }
-        for plan, count in workbooks.create_workbook(current().output("path"), sheets, formulas=formulas)
+        MadeSheet(name=p.name, rows=len(p.rows), columns=p.width, formulas=count, charts=len(p.charts))
+        for p, count in created
     ]
     return {"path": path, "sheets": made}

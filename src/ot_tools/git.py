@@ -27,7 +27,7 @@ from ot_packs.git.outputs import (
     read_tags,
 )
 from ot_packs.git.program import DIFF_OPTIONS, Git, open_git
-from ot_packs.git.repository import Repository, Subject, find_subject
+from ot_packs.git.repository import Subject, find_subject
 from ot_packs.git.words import (
     checked,
     commit_word,
@@ -176,8 +176,7 @@ async def status(*, path: str = ".", limit: int | None = 200) -> Status:
         git.status()["changes"]
     """
     limit = checked(limit)
-    subject = await _find(path)
-    git = await _open(subject.repository, files=True)
+    git, subject = await _open(path, files=True)
     return _status_of(await read_state(git, literal(subject.name), limit=limit), subject)
 
 
@@ -216,7 +215,7 @@ async def log(  # noqa: PLR0913 - the filters that git has
         [c["subject"] for c in git.log(limit=5)["commits"]]
     """
     limit = checked(limit)
-    subject = await _find(path)
+    git, subject = await _open(path, files=False)
     filters = {"--grep": query, "--author": author, "--since": start_of(since), "--until": end_of(until)}
     words = [f"{option}={plain(text, option[2:])}" for option, text in filters.items() if text]
     if query or author:
@@ -232,7 +231,6 @@ async def log(  # noqa: PLR0913 - the filters that git has
         words.append("--follow")
         names = literal(subject.name)
     counted = (f"--max-count={limit + 1}", f"--skip={max(offset, 0)}")
-    git = await _open(subject.repository, files=False)
     begin = ("--end-of-options", revision_word(revision), "--", *names)
     output = await git.read("log", *LOG_OPTIONS, "--fixed-strings", *counted, *words, *begin)
     commits = [_commit_of(fields) for fields in read_commits(output)]
@@ -262,8 +260,7 @@ async def diff(
     limit = checked(limit)
     if head and (staged or not base):
         raise ToolError("head= needs base=, and cannot be combined with staged=")
-    subject = await _find(path)
-    git = await _open(subject.repository, files=not head)
+    git, subject = await _open(path, files=not head)
     options = (f"--unified={checked(context)}", *(["--cached"] if staged else []))
     ends = [commit_word(end) for end in (base, head) if end]
     return await _compare(git, subject, limit, "diff", *options, "--end-of-options", *ends)
@@ -285,8 +282,7 @@ async def show(*, revision: str = "HEAD", path: str = ".", limit: int | None = 2
         git.show(revision="HEAD")["commit"]["subject"]
     """
     limit = checked(limit)
-    subject = await _find(path)
-    git = await _open(subject.repository, files=False)
+    git, subject = await _open(path, files=False)
     words = ("--end-of-options", commit_word(revision))
     head = await git.read("log", "-1", *LOG_OPTIONS, *words, "--")
     options = ("--format=", "--diff-merges=first-parent", "--no-show-signature")
@@ -313,9 +309,8 @@ async def read(*, path: str, revision: str = "HEAD", offset: int = 1, limit: int
     limit = checked(limit)
     if offset < 1:
         raise ToolError("offset must be 1 or more: lines are counted from 1")
-    subject = await _find(path)
+    git, subject = await _open(path, files=False)
     require_open(subject.name)
-    git = await _open(subject.repository, files=False)
     commit = await _commit_id(git, revision)
     kept = bytearray()
 
@@ -352,8 +347,7 @@ async def blame(
         [(b["line"], b["author"]) for b in git.blame(path="README.md", limit=3)["lines"]]
     """
     limit = checked(limit)
-    subject = await _find(path)
-    git = await _open(subject.repository, files=not revision)
+    git, subject = await _open(path, files=not revision)
     at = [await _commit_id(git, revision)] if revision else []  # this command takes no mark for the end of its options
     wanted = sorted(set(lines or ()))[: limit + 1]
     ranges = [f"-L{number},{number}" for number in wanted] or [f"-L{max(offset, 1)},+{limit + 1}"]
@@ -387,7 +381,7 @@ async def branches(*, path: str = ".", remote: bool = False, limit: int | None =
         [b["name"] for b in git.branches()["branches"]]
     """
     limit = checked(limit)
-    git = await _open((await _find(path)).repository, files=False)
+    git, _ = await _open(path, files=False)
     kinds = ("refs/heads", "refs/remotes") if remote else ("refs/heads",)
     output = await git.read("for-each-ref", "--sort=-committerdate", f"--format={BRANCH_FORMAT}", *kinds)
     found = [_branch_of(fields) for fields in read_branches(output) if not fields[-1]]
@@ -409,7 +403,7 @@ async def tags(*, path: str = ".", limit: int | None = 100) -> Tags:
         [tag["name"] for tag in git.tags(limit=5)["tags"]]
     """
     limit = checked(limit)
-    git = await _open((await _find(path)).repository, files=False)
+    git, _ = await _open(path, files=False)
     output = await git.read("for-each-ref", "--sort=-creatordate", f"--format={TAG_FORMAT}", "refs/tags")
     found = [
         Tag(
@@ -439,13 +433,13 @@ async def add(*, paths: list[str]) -> Status:
     """
     if not 0 < len(paths) <= _MOST_PATHS:
         raise ToolError(f"paths= must have 1 to {_MOST_PATHS} files or folders")
-    subjects = [await _find(path) for path in paths]
+    git, first = await _open(paths[0], files=True)
+    subjects = [first, *[await _find(path) for path in paths[1:]]]
     if len({subject.repository for subject in subjects}) > 1:
         raise ToolError("paths= has files of several repositories")
-    git = await _open(subjects[0].repository, files=True)
     names = [subject.name for subject in subjects]
     await stage(git, names)
-    return _status_of(await read_state(git, literal(*names), limit=_MOST), subjects[0])
+    return _status_of(await read_state(git, literal(*names), limit=_MOST), first)
 
 
 async def commit(*, message: str, path: str = ".") -> Commit:
@@ -463,7 +457,7 @@ async def commit(*, message: str, path: str = ".") -> Commit:
     Example:
         git.commit(message="Add notes")
     """
-    git = await _open((await _find(path)).repository, files=True)
+    git, _ = await _open(path, files=True)
     await commit_staged(git, message)
     return _commit_of(next(read_commits(await git.read("log", "-1", *LOG_OPTIONS, "--"))))
 
@@ -482,8 +476,7 @@ async def switch(*, branch: str, create: bool = False, path: str = ".") -> Statu
     Example:
         git.switch(branch="topic", create=True)["branch"]
     """
-    subject = await _find(path)
-    git = await _open(subject.repository, files=True)
+    git, subject = await _open(path, files=True)
     await switch_to(git, plain(branch, "branch"), create=create)
     return _status_of(await read_state(git, [], limit=_MOST), subject)
 
@@ -505,14 +498,14 @@ async def stash(
     Example:
         git.stash(action="push", message="half done")["stashes"]
     """
-    subject = await _find(path)
-    git = await _open(subject.repository, files=True)
+    git, subject = await _open(path, files=True)
     await use_stash(git, action, message=plain(message, "message"), number=number)
     return _status_of(await read_state(git, [], limit=_MOST), subject)
 
 
-async def _open(repository: Repository, *, files: bool) -> Git:
-    return await open_git(repository, files=files, standby=current().part(Standby))
+async def _open(path: str, *, files: bool) -> tuple[Git, Subject]:
+    subject = await _find(path)
+    return await open_git(subject.repository, files=files, standby=current().part(Standby)), subject
 
 
 async def _commit_id(git: Git, revision: str) -> str:

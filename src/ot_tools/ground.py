@@ -91,22 +91,17 @@ async def search(*, query: str, context: str = "", model: str | None = None) -> 
         raise ToolError("query is empty")
     if len(query) + len(context) > _LONGEST_QUESTION:
         raise ToolError(f"query and context have more than {_LONGEST_QUESTION:,} characters: shorten them")
-    name = _checked_model(model)
-    question = f"{query}\n\nContext: {context}" if context.strip() else query
-    body = {"contents": [{"role": "user", "parts": [{"text": question}]}], "tools": [{"googleSearch": {}}]}
-    async with open_service(_GEMINI) as service:
-        answer = await service.post(f"models/{name}:generateContent", body, repeatable=True)
-    return _describe(answer, name)
-
-
-def _checked_model(model: str | None) -> str:
     configured = current().config.get("model", _MODEL)
     if model is None and (not isinstance(configured, str) or not _MODEL_NAME.fullmatch(configured)):
         raise ToolError(f"packs.ground.model is not the name of a model such as {_MODEL}")
     name = str(configured) if model is None else model
     if not _MODEL_NAME.fullmatch(name):
         raise ToolError(f"{name[:100]!r} is not the name of a model such as {_MODEL}")
-    return name
+    question = f"{query}\n\nContext: {context}" if context.strip() else query
+    body = {"contents": [{"role": "user", "parts": [{"text": question}]}], "tools": [{"googleSearch": {}}]}
+    async with open_service(_GEMINI) as service:
+        answer = await service.post(f"models/{name}:generateContent", body, repeatable=True)
+    return _describe(answer, name)
 
 
 def _describe(answer: Json, model: str) -> Grounded:
@@ -122,7 +117,12 @@ def _describe(answer: Json, model: str) -> Grounded:
         reason = text_of(answer, "promptFeedback", "blockReason") or ended or "no reason given"
         raise ToolError(f"Gemini gave no answer ({reason}); ask in other words")
     found = part_of(candidate, "groundingMetadata")
-    sources = _sources(found)
+    # They are numbered as the passages do; those that are not pages are left out.
+    sources: list[Source] = [
+        {"number": number, "title": text_of(chunk, "web", "title"), "url": text_of(chunk, "web", "uri")}
+        for number, chunk in enumerate(items_of(found, "groundingChunks")[:_MOST_SOURCES], start=1)
+        if text_of(chunk, "web", "uri")
+    ]
     return {
         "answer": text,
         "grounded": bool(sources),
@@ -137,15 +137,6 @@ def _describe(answer: Json, model: str) -> Grounded:
             "total": number_of(answer, "usageMetadata", "totalTokenCount"),
         },
     }
-
-
-def _sources(found: Json) -> list[Source]:
-    """Number the sources as the passages do; those that are not pages are left out."""
-    return [
-        {"number": number, "title": text_of(chunk, "web", "title"), "url": text_of(chunk, "web", "uri")}
-        for number, chunk in enumerate(items_of(found, "groundingChunks")[:_MOST_SOURCES], start=1)
-        if text_of(chunk, "web", "uri")
-    ]
 
 
 def _passages(found: Json, known: set[int]) -> list[Passage]:

@@ -93,7 +93,15 @@ async def map(
         return {"answers": [], "failed": []}
     async with open_asker(model=model, max_tokens=max_tokens) as asker:
         found = await ask_all(asker, [question(instruction, text) for text in texts], parallel)
-    return _describe(found)
+    errors = [one for one in found if isinstance(one, CallError)]
+    if len(errors) == len(found):
+        raise errors[0]
+    failed: list[Failure] = []
+    for number, one in enumerate(found):
+        if isinstance(one, CallError):
+            one.tool = one.tool or current().tool
+            failed.append({"index": number, "error": word_error(one)})
+    return {"answers": [one if isinstance(one, str) else None for one in found], "failed": failed}
 
 
 @reads
@@ -155,15 +163,3 @@ def _checked_prompt(prompt: str, max_tokens: int | None) -> str:
     if max_tokens is not None:
         check_tokens(max_tokens, "max_tokens")
     return prompt
-
-
-def _describe(found: list[str | CallError]) -> MappedAnswers:
-    errors = [one for one in found if isinstance(one, CallError)]
-    if len(errors) == len(found):
-        raise errors[0]
-    failed: list[Failure] = []
-    for number, one in enumerate(found):
-        if isinstance(one, CallError):
-            one.tool = one.tool or current().tool
-            failed.append({"index": number, "error": word_error(one)})
-    return {"answers": [one if isinstance(one, str) else None for one in found], "failed": failed}

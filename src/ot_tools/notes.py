@@ -17,13 +17,13 @@ from ot.results.reader import ResultReader
 from ot.store.owner import Owner, shared_project
 from ot.store.unavailable import StoreUnavailableError
 from ot_packs.full_text import read_query
+from ot_packs.limits import checked_page
 from ot_packs.notes.store import LONGEST_CONTENT, Draft, NoteFilter, Notes, Summary, open_notes, write_content
 
 if TYPE_CHECKING:
     from ot.store.postgres.link import PostgresLink
 
 pack = "notes"
-_MOST = 100_000  # of one answer that is to have everything
 
 _LONGEST_TITLE = 200  # characters
 _LONGEST_TAG = 60
@@ -92,7 +92,6 @@ async def write(
     Example:
         notes.write(title="How to deploy", content="make release, then tag", tags=["release"])
     """
-    context = current()
     if (content is None) == (not handle):
         raise ToolError("a note needs content, or the handle of a stored result, and not both")
     if handle:
@@ -106,13 +105,16 @@ async def write(
         raise ToolError(f"the note has {len(text):,} characters, more than {LONGEST_CONTENT:,}: shorten or split it")
     if not title.strip() or len(title) > _LONGEST_TITLE or not title.isprintable():
         raise ToolError(f"a title has 1 to {_LONGEST_TITLE} characters on one line")
+    labels = [*dict.fromkeys(tag.strip() for tag in tags or ())]
+    if len(labels) > _MOST_TAGS or not all(tag.isprintable() and 1 <= len(tag) <= _LONGEST_TAG for tag in labels):
+        raise ToolError(f"a note has at most {_MOST_TAGS} tags of 1 to {_LONGEST_TAG} characters")
     draft = Draft(
         project=_project(),
         title=title.strip(),
         content=text,
         plain=isinstance(content, str),
-        tags=_checked_tags(tags or []),
-        read_before=frozenset(context.caller.memory.read),
+        tags=labels,
+        read_before=frozenset(current().caller.memory.read),
     )
     note, replaced = await _with_store(lambda store: store.write(draft, replace=replace))
     return WrittenNote(id=note.number, title=note.title, project=note.project, replaced=replaced)
@@ -204,8 +206,7 @@ async def delete(*, title: str = "", id: int = 0) -> DeletedNote:
     project = _project()
 
     def forget(store: Notes) -> Summary:
-        found = store.find(number=id, title=title, project=project)
-        note = _only(found, title, id)
+        note = _only(store.find(number=id, title=title, project=project), title, id)
         if not id and note.project != project:
             raise ToolError(f"the note {title!r} belongs to {note.project}; notes.delete(id={note.number}) deletes it")
         store.delete(note)
@@ -252,19 +253,8 @@ async def _load(handle: str) -> object:
     return await to_thread.run_sync(stored.read)
 
 
-def _checked_tags(tags: Iterable[str]) -> builtins.list[str]:
-    found = [*dict.fromkeys(tag.strip() for tag in tags)]
-    if len(found) > _MOST_TAGS or not all(tag.isprintable() and 1 <= len(tag) <= _LONGEST_TAG for tag in found):
-        raise ToolError(f"a note has at most {_MOST_TAGS} tags of 1 to {_LONGEST_TAG} characters")
-    return found
-
-
 def _choice(*, tag: str, here: bool, limit: int | None, offset: int) -> NoteFilter:
-    if limit is not None and not 1 <= limit <= 1000:
-        raise ToolError(f"limit must be between 1 and 1000, not {limit}; None for all")
-    if offset < 0:
-        raise ToolError(f"offset must not be negative: {offset}")
-    return NoteFilter(_project() if here else "", tag, _MOST if limit is None else limit, offset)
+    return NoteFilter(_project() if here else "", tag, checked_page(limit, offset), offset)
 
 
 def _page(choice: NoteFilter, found: builtins.list[Summary], total: int) -> NotePage:

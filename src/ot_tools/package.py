@@ -134,8 +134,8 @@ async def pypi(
         registry, index = await lookups.find_python(
             name, version=version, since=since, python=python, prereleases=prereleases, limit=limit
         )
-        about = await _optional(lookups.about_python(registry, index, _version_of(index)))
-        before = await _optional(lookups.about_python(registry, index, _since_of(index)))
+        about = await _optional(lookups.about_python(registry, index, _version_of(index["matching"])))
+        before = await _optional(lookups.about_python(registry, index, _version_of(index["since"])))
     return _describe(name, registry.url, index, about, before, asked=since)
 
 
@@ -173,8 +173,8 @@ async def npm(
         registry, document = await lookups.find_npm(
             name, version=version, since=since, prereleases=prereleases, dates=dates, limit=limit
         )
-        about = await _optional(lookups.about_npm(registry, name, document, _version_of(document)))
-    before = document["about"].get(_since_of(document))
+        about = await _optional(lookups.about_npm(registry, name, document, _version_of(document["matching"])))
+    before = document["about"].get(_version_of(document["since"]))
     return _describe(name, registry.url, document, about, before, asked=since) | {"tags": document["tags"]}
 
 
@@ -220,12 +220,8 @@ async def outdated(
     }
 
 
-def _version_of(choice: Choice) -> str:
-    return choice["matching"]["version"] if choice["matching"] else ""
-
-
-def _since_of(choice: Choice) -> str:
-    return choice["since"]["version"] if choice["since"] else ""
+def _version_of(release: Release | None) -> str:
+    return release["version"] if release else ""
 
 
 async def _optional(reading: Awaitable[About | None]) -> About | None:
@@ -290,8 +286,8 @@ def _outdated(verdict: Verdict) -> Outdated:
         "file": package["file"],
         "asked": package["asked"],
         "current": package["current"],
-        "wanted": wanted["version"] if wanted else "",
-        "newest": newest["version"] if newest else "",
+        "wanted": _version_of(wanted),
+        "newest": _version_of(newest),
         "released": newest["released"] if newest else "",
         "requires": newest["requires"] if newest else "",
         "withdrawn": own["withdrawn"] if own else None,

@@ -7,6 +7,7 @@ import io
 import os
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -75,27 +76,21 @@ class FolderPlayer:
 
     async def play(self, wav: bytes) -> None:
         self._count += 1
-        await to_thread.run_sync(self._write, self._folder / f"spoken-{self._count:04}.wav", wav)
-
-    @staticmethod
-    def _write(file: Path, wav: bytes) -> None:
+        file = self._folder / f"spoken-{self._count:04}.wav"
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            write_file(file, wav)
+            self._folder.mkdir(parents=True, exist_ok=True)
+            await to_thread.run_sync(write_file, file, wav)
         except OSError as error:
             raise VoiceError(str(file), f"cannot be written: {error.strerror}") from error
 
 
 def find_player() -> Player | None:
     """Return a player that can be heard on this machine; None if there is none."""
-    try:
+    with suppress(VoiceError):
         sounddevice = load_library("sounddevice")
-        sounddevice.query_devices(kind="output")
-        return DevicePlayer()
-    except VoiceError:
-        pass
-    except sounddevice.PortAudioError:
-        pass
+        with suppress(sounddevice.PortAudioError):
+            sounddevice.query_devices(kind="output")
+            return DevicePlayer()
     return AplayPlayer() if shutil.which("aplay") and any(Path("/dev/snd").glob("pcm*p")) else None
 
 

@@ -53,20 +53,20 @@ class Recogniser(Protocol):
 class IsolatedRecogniser:
     """A module with `prepare` and `transcribe`, in a helper process of the host; `arguments` go to both."""
 
+    name: str
+    module: str
+    library: str
     package = with_extra("voice")  # what brings the library
 
-    def __init__(self, host: IsolateHost, name: str, *, module: str, library: str, **arguments: str) -> None:
+    def __init__(self, host: IsolateHost, **arguments: str) -> None:
         self._host = host
-        self.name = name
-        self._module = module
-        self._library = library
         self._arguments = arguments
         self._one_at_a_time = anyio.Lock()  # a second call would load the model a second time, in another process
 
     def require(self) -> None:
         """Raise MissingVoiceError if the library is not installed."""
-        if importlib.util.find_spec(self._library) is None:
-            raise MissingVoiceError(self._library, "not installed", package=self.package)
+        if importlib.util.find_spec(self.library) is None:
+            raise MissingVoiceError(self.library, "not installed", package=self.package)
 
     async def prepare(self) -> None:
         await self.call("prepare", **self._arguments)
@@ -85,7 +85,7 @@ class IsolatedRecogniser:
         self.require()
         try:
             async with self._one_at_a_time:
-                return await self._host.run(self._module, function, arguments)
+                return await self._host.run(self.module, function, arguments)
         except ToolFailedError as error:
             raise VoiceError(self.name, f"{error.kind}: {error.message} (incident {error.incident})") from error
         except ToolError as error:
@@ -97,25 +97,24 @@ class IsolatedRecogniser:
 class MoonshineRecogniser(IsolatedRecogniser):
     """Free speech in English, on this machine, with the weights of its package."""
 
-    def __init__(self, host: IsolateHost) -> None:
-        super().__init__(host, "moonshine", module="ot_voice.engines.moonshine", library="moonshine_voice")
+    name, module, library = "moonshine", "ot_voice.engines.moonshine", "moonshine_voice"
 
 
 class FasterWhisperRecogniser(IsolatedRecogniser):
     """Free speech in many languages, where a person has installed it; its weights come from the network once."""
 
+    name, module, library = "faster-whisper", "ot_voice.engines.faster_whisper", "faster_whisper"
     package = "faster-whisper"
 
     def __init__(self, host: IsolateHost, model: str) -> None:
-        module = "ot_voice.engines.faster_whisper"
-        super().__init__(host, "faster-whisper", module=module, library="faster_whisper", model=model)
+        super().__init__(host, model=model)
 
 
 class NamedCommandRecogniser(IsolatedRecogniser):
     """Short commands about the devices and tools that there are right now; `names` is asked before each utterance."""
 
-    def __init__(self, host: IsolateHost, names: Callable[[], Awaitable[Names]], **engine: str) -> None:
-        super().__init__(host, **engine)
+    def __init__(self, host: IsolateHost, names: Callable[[], Awaitable[Names]]) -> None:
+        super().__init__(host)
         self._names = names
 
     async def prepare(self) -> None:
@@ -141,9 +140,7 @@ class NamedCommandRecogniser(IsolatedRecogniser):
 class CommandRecogniser(NamedCommandRecogniser):
     """The command that Moonshine's model finds in a sound, if it may write nothing else."""
 
-    def __init__(self, host: IsolateHost, names: Callable[[], Awaitable[Names]]) -> None:
-        module = "ot_voice.engines.moonshine_commands"
-        super().__init__(host, names, name="commands", module=module, library="onnxruntime")
+    name, module, library = "commands", "ot_voice.engines.moonshine_commands", "onnxruntime"
 
     def _judge(self, found: Mapping[str, Any], restore: Callable[[str], str]) -> Transcript:
         text = restore(found["text"])
@@ -156,9 +153,8 @@ class CommandRecogniser(NamedCommandRecogniser):
 class GrammarRecogniser(NamedCommandRecogniser):
     """The command that PocketSphinx finds in a sound, which needs little; and answers to questions."""
 
-    def __init__(self, host: IsolateHost, names: Callable[[], Awaitable[Names]]) -> None:
-        super().__init__(host, names, name="grammar", module="ot_voice.engines.pocketsphinx", library="pocketsphinx")
-        self._reported: frozenset[str] = frozenset()
+    name, module, library = "grammar", "ot_voice.engines.pocketsphinx", "pocketsphinx"
+    _reported: frozenset[str] = frozenset()
 
     async def prepare(self) -> None:
         devices, tools = await self._spoken()

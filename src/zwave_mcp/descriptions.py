@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from mcp_core.json_types import Json
 from zwave_mcp.controls import SECURED, read_percent
 from zwave_mcp.devices import list_abilities
-from zwave_mcp.network import LinkState, Network
+from zwave_mcp.network import Network
 from zwave_mcp.nodes import CommandClass, Node, Status, Value
 
 _LIGHTS = {CommandClass.BINARY_SWITCH, CommandClass.MULTILEVEL_SWITCH}
@@ -69,7 +69,7 @@ class Health(TypedDict):
 
 def describe_health(network: Network) -> Health:
     connection = _describe_connection(network)
-    if network.link.state is not LinkState.CONNECTED:
+    if network.link.state != "connected":
         problem = network.link.problem or "still connecting for the first time"
         return {"healthy": False, "problems": [f"Not connected: {problem}."], "connection": connection}
     devices = network.devices()
@@ -111,7 +111,7 @@ def write_time(moment: datetime | None) -> str | None:
 def _describe_connection(network: Network) -> Connection:
     link = network.link
     connection = Connection(
-        backend=network.backend, address=network.address, state=link.state.value, since=write_time(link.since)
+        backend=network.backend, address=network.address, state=link.state, since=write_time(link.since)
     )
     if link.problem:
         connection["problem"] = link.problem

@@ -13,7 +13,7 @@ import anyio
 from mcp_core.json_types import Json
 from mcp_core.quick_dataclass import dataclass, replace
 from zwave_mcp.address import Address
-from zwave_mcp.backends.backend import Backend, SetOutcome, SetStatus
+from zwave_mcp.backends.backend import Backend, SetOutcome
 from zwave_mcp.backends.mqtt import MqttBackend
 from zwave_mcp.backends.websocket import WebSocketBackend
 from zwave_mcp.devices import find_device
@@ -25,14 +25,6 @@ log = logging.getLogger(__name__)
 
 CONFIRM_WITHIN = 8.0  # seconds after the driver has accepted a command
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
-
-_REASONS = {
-    SetStatus.NO_DEVICE_SUPPORT: "the device does not support it",
-    SetStatus.FAIL: "the device, or the driver for it, reported a failure",
-    SetStatus.ENDPOINT_NOT_FOUND: "the device has no such endpoint",
-    SetStatus.NOT_IMPLEMENTED: "the driver does not know how to set it",
-    SetStatus.INVALID_VALUE: "the driver does not accept the value",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +79,8 @@ class House:
                 outcome = await self.backend.set_value(command.target.id, command.value, transition=command.transition)
             except RefusedError as error:
                 raise CommandFailedError(node.title, error.message or error.code) from error
-            if not outcome.accepted:
-                raise CommandFailedError(node.title, outcome.message or _REASONS[outcome.status])
+            if outcome.refusal:
+                raise CommandFailedError(node.title, outcome.refusal)
             return found, await self._confirm(node, command, outcome), command.target
 
     async def _confirm(self, node: Node, command: Command, outcome: SetOutcome) -> Value:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from enum import Enum
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import anyio
 
@@ -18,18 +17,10 @@ from zwave_mcp.nodes import CommandClass, Node, Status, Value, ValueId
 _PATIENCE = 5.0  # seconds
 
 
-class LinkState(Enum):
-    """The connection to the Z-Wave server: being made for the first time, standing, or lost and tried again."""
-
-    CONNECTING = "connecting"
-    CONNECTED = "connected"
-    DISCONNECTED = "disconnected"
-
-
 class Link(NamedTuple):
     """The connection now; `problem` says why there is none, `facts` what the server told about itself."""
 
-    state: LinkState
+    state: Literal["connecting", "connected", "disconnected"]  # for the first time; standing; lost and tried again
     since: datetime
     problem: str = ""
     attempts: int = 0  # in vain since it last stood
@@ -55,7 +46,7 @@ class Network:
         self.address = address
         self.nodes: dict[int, Node] = {}
         self.controller = Controller()
-        self.link = Link(LinkState.CONNECTING, datetime.now(UTC))
+        self.link = Link("connecting", datetime.now(UTC))
         self._first_attempt = anyio.Event()
         self._waiting: dict[ValueId, set[anyio.Event]] = {}
         self._statuses_changed = anyio.Event()
@@ -66,14 +57,14 @@ class Network:
         """Take over everything that the server knows; what was known before is forgotten."""
         self.nodes = {node.id: node for node in nodes}
         self.controller = controller
-        since = self.link.since if self.link.state is LinkState.CONNECTED else datetime.now(UTC)
-        self.link = Link(LinkState.CONNECTED, since, facts=dict(facts))
+        since = self.link.since if self.link.state == "connected" else datetime.now(UTC)
+        self.link = Link("connected", since, facts=dict(facts))
         self._first_attempt.set()
 
     def disconnected(self, problem: str) -> None:
         """Note that the connection could not be made, or broke."""
-        since = self.link.since if self.link.state is LinkState.DISCONNECTED else datetime.now(UTC)
-        self.link = Link(LinkState.DISCONNECTED, since, problem, self.link.attempts + 1)
+        since = self.link.since if self.link.state == "disconnected" else datetime.now(UTC)
+        self.link = Link("disconnected", since, problem, self.link.attempts + 1)
         self.controller.ready = False
         self._first_attempt.set()
 
@@ -120,7 +111,7 @@ class Network:
     async def require_connection(self) -> None:
         """Raises NotConnectedError, DriverNotReadyError."""
         await self.finish_first_attempt()
-        if self.link.state is not LinkState.CONNECTED:
+        if self.link.state != "connected":
             raise NotConnectedError(self.address, self.link.problem or "still connecting for the first time")
         if not self.controller.ready:
             raise DriverNotReadyError

@@ -147,11 +147,11 @@ def test_importing_a_tool_module_declares_its_tools(start: Start) -> None:
 import json
 from mcp_core import ToolArguments
 before = list(ToolArguments.get_declared_tools())
-import mcp_guide.tools.tool_category
+import mcp_guide.tools.tool_document
 print(json.dumps([before, sorted(ToolArguments.get_declared_tools())]))
 """
 
-    assert start(script) == [[], ["create_category", "list_categories", "remove_category", "update_category"]]
+    assert start(script) == [[], ["create_document", "list_documents", "read_documents", "remove_document"]]
 
 
 @pytest.mark.scenario("infrastructure/tool-integration-pattern/automatic-registration-with-descriptions")

@@ -274,6 +274,8 @@ async def test_closing_in_the_middle_leaves_no_process_and_no_task(tmp_path: Pat
     async with IsolateHost() as host:
 
         class Hanging(IsolatedRecogniser):
+            name, module, library = "hanging", str(ENGINE), "numpy"
+
             async def prepare(self) -> None:
                 pass
 
@@ -281,7 +283,7 @@ async def test_closing_in_the_middle_leaves_no_process_and_no_task(tmp_path: Pat
                 await self.call("transcribe", audio=audio, folder=str(tmp_path))
                 raise AssertionError
 
-        hanging = Hanging(host, "hanging", module=str(ENGINE), library="numpy")
+        hanging = Hanging(host)
         async with listen(Blocks(UTTERANCE), hanging, Replies(), Seen()):
             with anyio.fail_after(60):
                 while not ((tmp_path / "pid").exists() and (tmp_path / "pid").read_text()):

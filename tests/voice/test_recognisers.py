@@ -214,8 +214,12 @@ async def test_a_model_is_loaded_once_however_many_ask_for_it() -> None:
         assert len(host.idle_pids()) == 1
 
 
+class Odd(IsolatedRecogniser):
+    name, module, library = "odd", str(ENGINE), "numpy"
+
+
 async def test_an_engine_that_hangs_is_dead_when_it_is_stopped(host: IsolateHost, tmp_path: Path) -> None:
-    engine = IsolatedRecogniser(host, "hanging", module=str(ENGINE), library="numpy")
+    engine = Odd(host)
     pid = tmp_path / "pid"
 
     async with anyio.create_task_group() as tasks:
@@ -233,7 +237,7 @@ async def test_an_engine_that_hangs_is_dead_when_it_is_stopped(host: IsolateHost
     ("function", "reason"), [("raising", "MemoryError: no room"), ("dying", "ended in the middle")]
 )
 async def test_an_engine_that_fails_is_named(host: IsolateHost, tmp_path: Path, function: str, reason: str) -> None:
-    engine = IsolatedRecogniser(host, "odd", module=str(ENGINE), library="numpy")
+    engine = Odd(host)
 
     with pytest.raises(VoiceError, match=reason):
         await engine.call(function, audio=b"", folder=str(tmp_path))

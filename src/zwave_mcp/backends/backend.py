@@ -10,16 +10,15 @@ import ssl
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from enum import IntEnum
+from typing import NamedTuple
 
 import anyio
 
 from mcp_core.backoff import wait_after
 from mcp_core.json_types import Json, JsonObject
-from mcp_core.quick_dataclass import dataclass
 from zwave_mcp.address import Address
 from zwave_mcp.errors import ConnectionLostError, LinkError, NoAnswerError
-from zwave_mcp.network import LinkState, Network
+from zwave_mcp.network import Network
 from zwave_mcp.nodes import ValueId
 
 ANSWER_WITHIN = 20.0  # seconds: a driver tries a silent device several times before it gives up
@@ -28,30 +27,21 @@ log = logging.getLogger(__name__)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 30.0  # seconds
 
 
-class SetStatus(IntEnum):
-    """The driver's verdict on a command, with its own numbers."""
-
-    NO_DEVICE_SUPPORT = 0
-    WORKING = 1
-    FAIL = 2
-    ENDPOINT_NOT_FOUND = 3
-    NOT_IMPLEMENTED = 4
-    INVALID_VALUE = 5
-    SUCCESS_UNSUPERVISED = 254
-    SUCCESS = 255
+_ACCEPTED = (1, 254, 255)  # the driver's verdict on a command: the device works on it, was told, has done it
+_REFUSALS = {
+    0: "the device does not support it",
+    2: "the device, or the driver for it, reported a failure",
+    3: "the device has no such endpoint",
+    4: "the driver does not know how to set it",
+    5: "the driver does not accept the value",
+}
 
 
-@dataclass(frozen=True, slots=True)
-class SetOutcome:
-    """The answer to a command; `remaining` is how many seconds the device says that it still needs."""
+class SetOutcome(NamedTuple):
+    """The answer to a command: why it was refused, if it was, or the seconds that the device says it still needs."""
 
-    status: SetStatus
-    message: str = ""
+    refusal: str = ""
     remaining: float = 0.0
-
-    @property
-    def accepted(self) -> bool:
-        return self.status in (SetStatus.WORKING, SetStatus.SUCCESS_UNSUPERVISED, SetStatus.SUCCESS)
 
 
 class Backend(ABC):
@@ -71,7 +61,7 @@ class Backend(ABC):
                 reason = "the server closed the connection"
             except LinkError as error:
                 reason = error.reason
-            failures = 1 if self._network.link.state is LinkState.CONNECTED else failures + 1
+            failures = 1 if self._network.link.state == "connected" else failures + 1
             self._network.disconnected(reason)
             log.warning("not connected to %s: %s", self._network.address, reason)
             # Several clients that lost one server should not all come back in the same moment.
@@ -105,14 +95,15 @@ class Backend(ABC):
 def read_outcome(answer: object) -> SetOutcome:
     """Read what a driver answers to a command: an object with its status, or yes and no from old ones."""
     if isinstance(answer, bool):
-        return SetOutcome(SetStatus.SUCCESS_UNSUPERVISED if answer else SetStatus.FAIL)
+        return SetOutcome("" if answer else _REFUSALS[2])
     if not isinstance(answer, Mapping):
-        return SetOutcome(SetStatus.FAIL, "the answer has no status")
-    try:
-        status = SetStatus(answer.get("status", -1))
-    except ValueError:
-        return SetOutcome(SetStatus.FAIL, f"unknown status {answer.get('status')!r}")
-    return SetOutcome(status, str(answer.get("message") or ""), read_duration(answer.get("remainingDuration")))
+        return SetOutcome("the answer has no status")
+    status = answer.get("status")
+    if status in _ACCEPTED:
+        return SetOutcome(remaining=read_duration(answer.get("remainingDuration")))
+    if not isinstance(status, int) or status not in _REFUSALS:
+        return SetOutcome(f"unknown status {status!r}")
+    return SetOutcome(str(answer.get("message") or _REFUSALS[status]))
 
 
 def read_duration(duration: object) -> float:

@@ -19,7 +19,7 @@ from zwave_mcp.backends.gateway_messages import DriverInfo, GatewayNode, Reply, 
 from zwave_mcp.backends.messages import read_each, read_json
 from zwave_mcp.backends.topics import TopicIndex, apply_report, parse_topic, request_topic
 from zwave_mcp.errors import LinkError, NotConnectedError, RefusedError, ZwaveError
-from zwave_mcp.network import Controller, LinkState, Network
+from zwave_mcp.network import Controller, Network
 from zwave_mcp.nodes import ValueId
 
 log = logging.getLogger(__name__)
@@ -102,7 +102,7 @@ class MqttBackend(backend.Backend):
             self._network.disconnected(f"no zwave-js-ui gateway was found under {self._address.prefix}/")
         await anyio.sleep(_SETTLE)
         while True:
-            connected = self._network.link.state is LinkState.CONNECTED
+            connected = self._network.link.state == "connected"
             with anyio.move_on_after(None if connected else _ASK_AGAIN):
                 await self._look.wait()
             self._look = anyio.Event()
@@ -180,7 +180,7 @@ class MqttBackend(backend.Backend):
                         self._look.set()
                 case ("driver", _, _) if payload:
                     ready = read_flag(payload)
-                    self._network.controller.ready = ready and self._network.link.state is LinkState.CONNECTED
+                    self._network.controller.ready = ready and self._network.link.state == "connected"
                     if ready and not retained:
                         self._look.set()  # it has restarted: everything known is void
                 case ("device", path, _):

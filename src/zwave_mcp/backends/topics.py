@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from mcp_core.quick_dataclass import dataclass, field, replace
 from zwave_mcp.backends.gateway_messages import GatewayNode, NodeStatus, read_report, read_status
 from zwave_mcp.backends.messages import read_json
-from zwave_mcp.network import LinkState, Network
+from zwave_mcp.network import Network
 from zwave_mcp.nodes import Node, Value, ValueId, read_milliseconds
 
 GATEWAY = "ZWAVE_GATEWAY-"
@@ -145,7 +145,7 @@ def apply_report(network: Network, index: TopicIndex, path: str, payload: bytes,
     What the broker has kept from before is older than what the gateway told since, unless its time says otherwise.
     Raises ValueError for a message that cannot be read.
     """
-    if network.link.state is not LinkState.CONNECTED or not payload:
+    if network.link.state != "connected" or not payload:
         return True  # everything is looked at when the connection stands
     if path.rpartition("/")[2] in _ABOUT_NODES:
         return retained or _apply_to_node(network, index, path, payload)

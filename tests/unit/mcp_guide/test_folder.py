@@ -135,6 +135,6 @@ def test_entries_say_what_they_are(inside: Path) -> None:
     os.mkfifo(inside / "d")
 
     with open_path(inside, follow=False) as folder:
-        found = [(entry.name, entry.kind, entry.size) for entry in folder.entries()]
+        found = folder.entries()
 
-    assert found == [("a", "folder", 0), ("b.md", "file", 5), ("c.md", "link", 0), ("d", "other", 0)]
+    assert found == [("a", "folder"), ("b.md", "file"), ("c.md", "link"), ("d", "other")]
