@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +33,7 @@ from ot.run.namespace import Namespace
 from ot.run.outcome import Keeping
 from ot.run.runner import Runner
 from ot.run.runs import Runs
-from ot.shapes.shapes import SHAPES_FOLDER, open_shapes
+from ot.shapes.shapes import SHAPES_FOLDER, Shapes
 from ot.stats.recorder import open_recorder
 from ot.store.parts import Store
 
@@ -87,7 +86,11 @@ async def open_app(  # noqa: PLR0913 - the one place where parts are built
         plain, loaded = loaded, await own.join(loaded)
         tools = await enter(open_tools(loaded, shared, own.store, packs, environ, clients, ahead=connect_ahead))
         app = await _open_parts(stack, loaded, shared, store, own, tools, telemetry, own_definition)
-        app.reload = Reload(plain, own.joining(app.follow), tools.registry, everywhere=reload_everywhere)
+
+        async def follow(fresh: LoadedConfig) -> list[str]:
+            return await app.follow(await own.join(fresh))
+
+        app.reload = Reload(plain, follow, tools.registry, everywhere=reload_everywhere)
         own.follow_again = app.reload.follow_again
         app.lend_all()
         stack.callback(shared.definitions.save)  # a command is over before it is idle
@@ -114,7 +117,7 @@ async def _open_parts(
     """Open what stands on the tools and the store; the stack closes it."""
     recorder = await stack.enter_async_context(open_recorder(loaded, store))
     audit = stack.enter_context(open_audit(loaded, store))
-    shapes = await stack.enter_async_context(open_shapes(own.store.shelf.below(SHAPES_FOLDER)))
+    shapes = await stack.enter_async_context(Shapes(own.store.shelf.below(SHAPES_FOLDER)))
     results, journal = build_results(loaded, store), open_journal(loaded, store)
     for_many, config = loaded.administrator is not None, loaded.config
     executor = ToolExecutor(
@@ -135,9 +138,13 @@ async def _open_parts(
     reader = build_result_reader(loaded, results, tools.isolates)
     modest = loaded.untrusted.aliases  # which give way to packs
     namespace = Namespace(tools.registry, config.aliases, config.projects, shapes=shapes, modest=modest)
-    follow = tools.catch_up if own.alone else partial(_catch_up, own, tools)
+
+    async def catch_up(code: str) -> None:
+        await own.catch_up()
+        await tools.catch_up(code)
+
     parts = tools.registry, executor, shared.supply, namespace, Keeping(results)
-    runner = Runner(*parts, catch_up=follow, settings=run_settings(loaded))
+    runner = Runner(*parts, tools.catch_up if own.alone else catch_up, run_settings(loaded))
     answers = KeptAnswers(results, reader, store.kept_answers, project=loaded.project)
     return App(
         started=loaded,
@@ -163,12 +170,6 @@ async def _open_parts(
     )
 
 
-async def _catch_up(own: PersonOverlay, tools: Tools, code: str) -> None:
-    """Let the engine see what has changed since the last run, and what this one needs."""
-    await own.catch_up()
-    await tools.catch_up(code)
-
-
 @asynccontextmanager
 async def open_assistant(
     app: App, loaded: LoadedConfig, *, settings: AiSettings | None = None, caller: Caller = NOBODY
@@ -179,6 +180,5 @@ async def open_assistant(
     """
     from ot.ai import build_client  # a server needs none of it
 
-    client = build_client(app.executor, settings or app.config.ai, loaded.secrets, caller=caller)
-    async with client:
+    async with build_client(app.executor, settings or app.config.ai, loaded.secrets, caller=caller) as client:
         yield client

@@ -11,7 +11,6 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import field
-from functools import partial
 from typing import Self
 
 import anyio
@@ -34,7 +33,8 @@ MOST = 256  # apps that may stay open
 FILES_OF_APP = 16  # that are open in an app at most, with some for its servers and a share for everything else
 _LOOKS = 10  # at idle apps, while one of them becomes too old
 
-Opened = Callable[[Person, App], None]
+_Key = tuple[str, frozenset[str]]
+"""A principal, and the groups that count."""
 
 
 @dataclass(eq=False, slots=True)
@@ -55,50 +55,35 @@ class _Kept:
         return self.users > 0 or self.app is None or self.app.runs.count > 0
 
 
+@dataclass(eq=False)
 class Apps:
     """Opens apps late and keeps them in the order of their use; one that is in use is never closed.
 
     A person whose groups change gets another app: what has begun with fewer rights never goes on with more.
     """
 
-    def __init__(  # noqa: PLR0913 - what its front door does without in tests
-        self,
-        team: LoadedConfig,
-        *,
-        launched: ZygoteProcess | None = None,
-        backing: SharedBackend | None = None,
-        own_definition: Callable[[], str] = str,
-        clients_of: Callable[[Person], KnownClients | None] = lambda person: None,
-        opened: Opened = lambda person, app: None,
-        telemetry: Telemetry | None = None,
-        idle: float = IDLE,
-        most: int = MOST,
-    ) -> None:
-        """`opened` hears of each app that was opened."""
-        self._team = team
-        self._shared: SharedParts
-        self._tasks: TaskGroup
-        self._open_shared = partial(open_shared_parts, team, launched, backing)
-        self._own_definition = own_definition
-        self._clients_of = clients_of
-        self._opened = opened
-        self._telemetry = telemetry
-        self._idle = idle
-        self._most = most
-        self._kept: OrderedDict[tuple[str, frozenset[str]], _Kept] = OrderedDict()  # the least recently used first
-        self._reloading = anyio.Lock()
+    config: LoadedConfig  # of the team
+    launched: ZygoteProcess | None = None
+    backing: SharedBackend | None = None
+    own_definition: Callable[[], str] = str
+    clients_of: Callable[[Person], KnownClients | None] = lambda person: None
+    opened: Callable[[Person, App], None] = lambda person, app: None  # hears of each app that was opened
+    telemetry: Telemetry | None = None
+    idle: float = IDLE
+    most: int = MOST
+    _kept: OrderedDict[_Key, _Kept] = field(default_factory=OrderedDict)  # the least recently used first
+    _reloading: anyio.Lock = field(default_factory=anyio.Lock)
+    _shared: SharedParts = field(init=False)
+    _tasks: TaskGroup = field(init=False)
 
     @asynccontextmanager
     async def serve(self) -> AsyncIterator[Self]:
         """Be open to the people of a team, for as long as this is."""
-        async with self._open_shared() as self._shared, anyio.create_task_group() as self._tasks:
+        opening = open_shared_parts(self.config, self.launched, self.backing)
+        async with opening as self._shared, anyio.create_task_group() as self._tasks:
             self._tasks.start_soon(self._close_idle)
             yield self
             self._tasks.cancel_scope.cancel()
-
-    @property
-    def config(self) -> LoadedConfig:
-        return self._team
 
     @asynccontextmanager
     async def use(self, person: Person) -> AsyncIterator[App]:
@@ -123,16 +108,16 @@ class Apps:
         """Read the configuration again, and let every app follow it; raises ConfigError, and nothing has changed."""
         async with self._reloading:
             with LogSpan("config.reload") as span:
-                self._team = await anyio.to_thread.run_sync(self._team.read_again)
+                self.config = await anyio.to_thread.run_sync(self.config.read_again)
                 apps = self.all_open()
                 for person, app in apps:
-                    await app.reload.follow(for_person(self._team, person))
-                span.add(files=[str(file) for file in self._team.files], apps=len(apps))
+                    await app.reload.follow(for_person(self.config, person))
+                span.add(files=[str(file) for file in self.config.files], apps=len(apps))
 
     # -- their lives
 
     def _find(self, person: Person) -> _Kept:
-        key = person.principal, groups_that_count(self._team.config, person)
+        key = person.principal, groups_that_count(self.config.config, person)
         kept = self._kept.get(key)
         if kept is None:
             kept = self._kept[key] = _Kept(person)
@@ -141,12 +126,12 @@ class Apps:
         self._kept.move_to_end(key)
         return kept
 
-    async def _live(self, key: tuple[str, frozenset[str]], kept: _Kept) -> None:
+    async def _live(self, key: _Key, kept: _Kept) -> None:
         """Open an app and close it, in one task as its parts require."""
         try:
             with LogSpan("app.live", level=logging.DEBUG, principal=kept.person.principal):
                 async with self._open(kept.person) as kept.app:
-                    self._opened(kept.person, kept.app)
+                    self.opened(kept.person, kept.app)
                     kept.idle_since = anyio.current_time()
                     kept.settled.set()
                     await kept.left.wait()
@@ -160,37 +145,37 @@ class Apps:
 
     @asynccontextmanager
     async def _open(self, person: Person) -> AsyncIterator[App]:
-        team = self._team
+        team = self.config
         administers = is_administrator(team.config, person)
         async with open_app(
             for_person(team, person),
             shared=self._shared,
-            own_definition=self._own_definition,
+            own_definition=self.own_definition,
             connect_ahead=False,  # no process for somebody who does not need it
-            clients=self._clients_of(person),
-            telemetry=self._telemetry,
+            clients=self.clients_of(person),
+            telemetry=self.telemetry,
             reload_everywhere=self.reload if administers else None,
         ) as app:
-            if team is not self._team:  # it was reloaded meanwhile
-                await app.reload.follow(for_person(self._team, person))
+            if team is not self.config:  # it was reloaded meanwhile
+                await app.reload.follow(for_person(self.config, person))
             yield app
 
     async def _close_idle(self) -> None:
         """Look after apps for as long as this is not cancelled."""
         while True:
-            await anyio.sleep(self._idle / _LOOKS)
+            await anyio.sleep(self.idle / _LOOKS)
             now = anyio.current_time()
             for key, kept in list(self._kept.items()):
                 if kept.used:
                     kept.idle_since = now
-                elif now - kept.idle_since >= self._idle:
+                elif now - kept.idle_since >= self.idle:
                     self._leave(key)
 
     def _make_room(self) -> None:
         unused = [key for key, kept in self._kept.items() if not kept.used]
-        for key in unused[: max(0, len(self._kept) - self._most)]:
+        for key in unused[: max(0, len(self._kept) - self.most)]:
             self._leave(key)
 
-    def _leave(self, key: tuple[str, frozenset[str]]) -> None:
+    def _leave(self, key: _Key) -> None:
         """Let nobody use an app from now on, so that it can be closed; the next request opens a new one."""
         self._kept.pop(key).left.set()

@@ -30,7 +30,6 @@ class Attempt:
         self._wake()
 
     def finish(self) -> None:
-        """Let everybody go on: the outcome is known."""
         self.done = True
         self._wake()
 

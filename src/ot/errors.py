@@ -581,9 +581,6 @@ class ToolError(CallError):
 
     message: str
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-
 
 class MissingSecretError(ToolError, caught_as="PermissionError"):
     """A secret that a pack needs is not set; `page` is where a person gets one, if that is known."""

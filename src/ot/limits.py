@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import anyio
 
@@ -52,7 +52,8 @@ class PersonLimits:
         try:
             yield
         finally:
-            await self._end(run)
+            with anyio.CancelScope(shield=True), suppress(OSError):
+                await self._quotas.end_run(self._principal, run)  # or its room is free when nobody renews it
 
     async def call(self, tool: str) -> None:
         """Count a call of a tool that is about to be made; raises CallLimitError."""
@@ -84,7 +85,9 @@ class PersonLimits:
             raise ModelRefusedError(provider, reason) from error
         if spent >= most:
             limit = f"you have spent ${spent:.2f} on models today, and the limit is ${most:g} per day (limits.{COST})"
-            raise ModelRefusedError(provider, f"{limit}; it resets in {_word_wait(DAY - time.time() % DAY)}")
+            left = max(1, round(DAY - time.time() % DAY))
+            wait = f"{left} s" if left < 120 else f"{left // 60} min" if left < 7200 else f"{left // 3600} h"
+            raise ModelRefusedError(provider, f"{limit}; it resets in {wait}")
 
     def add_model_cost(self, cost: float) -> None:
         if self._settings.model_cost_per_day is not None:
@@ -95,23 +98,10 @@ class PersonLimits:
         left = self._calls if now < self._calls_until else 0
         self._calls, self._calls_until = left + given.calls, now + given.free_in
 
-    async def _end(self, run: str) -> None:
-        with anyio.CancelScope(shield=True):
-            try:
-                await self._quotas.end_run(self._principal, run)
-            except OSError:
-                return  # its room is free again when nobody has renewed it for a while
-
 
 def attends_runs(command: str) -> bool:
-    """True for a command that only waits for runs, ends one or lists them."""
     return _ATTENDS_RUNS.fullmatch(command) is not None
 
 
 def _at_once(settings: LimitSettings) -> int:
     return max(1, min(_MOST_AT_ONCE, (settings.calls_per_minute or 0) // _SHARE))
-
-
-def _word_wait(seconds: float) -> str:
-    whole = max(1, round(seconds))
-    return f"{whole} s" if whole < 120 else f"{whole // 60} min" if whole < 7200 else f"{whole // 3600} h"

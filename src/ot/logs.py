@@ -81,7 +81,6 @@ class LogSpan:
         self._fields.update(fields)
 
     def escalate(self, level: int) -> None:
-        """Log at this level if it is the higher one."""
         self._level = max(self._level, level)
 
     def elapsed(self) -> float:
@@ -107,7 +106,6 @@ def logs_content() -> bool:
 
 
 def write_span(level: int, name: str, status: str, seconds: float, fields: Mapping[str, object]) -> None:
-    """Log one line about something that has ended."""
     if _LOGGER.isEnabledFor(level):
         entry = LogEntry(name, fields, "", (status, seconds))
         if not put_off_line(level, entry):

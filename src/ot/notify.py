@@ -22,7 +22,6 @@ PATIENCE = 5.0  # seconds to wait for the lock
 
 
 def find_topic(topics: Sequence[TopicSettings], topic: str) -> TopicSettings | None:
-    """Return the first configured topic whose pattern fits."""
     return next((each for each in topics if fnmatchcase(topic, each.pattern)), None)
 
 

@@ -11,11 +11,10 @@ from ot.config.paths import FOLDER, SKILLS, TOOLS
 from ot.context import CallContext, current
 from ot.errors import ConsentError, NewExtensionError, NewSkillError, ToolError
 from ot.execution.wording import word_error
-from ot.skills.draft import LONGEST_SHOWN, Draft, keep_on_shelf
-from ot.skills.new_skill import NewSkill, write_text
+from ot.skills.new_skill import LONGEST_SHOWN, Draft, NewSkill, keep_on_shelf, write_text
 from ot.skills.skill_loader import SkillLoader
 from ot.store.shelf import Shelf
-from ot.trust.untrusted import trust_command
+from ot.trust.project_trust import trust_command
 from ot.values import Arguments
 from ot.workers.extension_loader import ExtensionLoader
 from ot.workers.new_extension import check_name, write_extension

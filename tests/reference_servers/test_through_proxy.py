@@ -17,7 +17,7 @@ from ot.errors import CallError, ToolError
 from ot.execution.tool_executor import ToolExecutor
 from ot.proxy.resources import fill_prompt, list_prompts, list_resources, read_resource
 from ot.registry.registry import ToolRegistry
-from ot.shapes.shapes import Shapes, open_shapes
+from ot.shapes.shapes import Shapes
 from ot.store.shelf import FolderShelf
 from ot.values import Image
 from tests.proxied import Proxied, open_proxied
@@ -170,7 +170,7 @@ async def test_one_call_tells_what_a_tool_returns(folder: Path, all_of_them: Pro
 
     with anyio.fail_after(90):
         await all_of_them.servers.catch_up(" ".join(NAMES))
-        async with open_shapes(FolderShelf(tmp_path)) as shapes:
+        async with Shapes(FolderShelf(tmp_path)) as shapes:
             executor = ToolExecutor(registry, config=Config(), secrets=Secrets(), project=folder, shapes=shapes)
             before = told_results(registry, shapes)
             for tool, arguments, _ in calls:

@@ -35,8 +35,7 @@ from ot.parts.known_tools import worker_host
 from ot.proxy import find_mistake
 from ot.registry.names import NameCollision
 from ot.registry.registry import ToolRegistry
-from ot.trust.project_trust import Comparison
-from ot.trust.untrusted import trust_command
+from ot.trust.project_trust import Comparison, trust_command
 from ot.workers.examining import examine
 from ot.workers.extension import Extension
 from ot.workers.uv_program import PreparationError

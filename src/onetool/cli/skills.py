@@ -37,12 +37,11 @@ from ot.registry.registry import ToolRegistry
 from ot.run.fence_processor import read_command
 from ot.run.live_run import new_run_id
 from ot.run.replaying import play
-from ot.skills.draft import Draft
-from ot.skills.new_skill import NewSkill, write_text
+from ot.skills.new_skill import Draft, NewSkill, write_text
 from ot.skills.recording import Recording, find_changed, read_recording, recording_of, write_recording
 from ot.skills.skill_file import Skill
 from ot.skills.skill_loader import SkillLoader
-from ot.trust.untrusted import trust_command
+from ot.trust.project_trust import trust_command
 
 _WENT_WELL = ("value", "nothing")
 

@@ -12,7 +12,7 @@ from ot.config.project_trust import project_trust
 from ot.errors import ConfigError
 from ot.execution.wording import word_error
 from ot.registry.registry import ToolRegistry
-from ot.trust.untrusted import trust_command
+from ot.trust.project_trust import trust_command
 
 
 def look_at_configuration(

@@ -103,7 +103,6 @@ class CallNames:
         self._count = 0
 
     def know(self, ids: Iterable[str]) -> None:
-        """Give none of these ids again."""
         self._used.update(ids)
 
     def sound(self, message: AssistantMessage) -> AssistantMessage:
@@ -171,35 +170,24 @@ class Totals:
         self.cost = None if self.cost is None or usage.cost is None else self.cost + usage.cost
 
 
+@dataclass(eq=False)
 class Models:
     """The model of a conversation, and the one that stands in for it. Nothing here calls a tool."""
 
-    def __init__(
-        self,
-        first: Model,
-        spare: Model | None = None,
-        *,
-        backoff: Backoff,
-        prices: Mapping[str, PriceSettings],
-        record: Record | None = None,
-        redact: Callable[[str], str] = str,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
-    ) -> None:
-        self._first = first
-        self._spare = spare
-        self._backoff = backoff
-        self._prices = prices
-        self._record = record
-        self._redact = redact
-        self._clock = clock
-        self._sleep = sleep
-        self._away_until = float("-inf")
-        self.totals: dict[tuple[str, str], Totals] = {}
+    _first: Model
+    _spare: Model | None = None
+    backoff: Backoff = field(kw_only=True)
+    prices: Mapping[str, PriceSettings] = field(kw_only=True)
+    record: Record | None = field(default=None, kw_only=True)
+    redact: Callable[[str], str] = field(default=str, kw_only=True)
+    clock: Callable[[], float] = field(default=time.monotonic, kw_only=True)
+    sleep: Callable[[float], Awaitable[None]] = field(default=anyio.sleep, kw_only=True)
+    totals: dict[tuple[str, str], Totals] = field(default_factory=dict, init=False)
+    _away_until: float = field(default=-math.inf, init=False)
 
     @property
     def current(self) -> Model:
-        return self._spare if self._spare is not None and self._clock() < self._away_until else self._first
+        return self._spare if self._spare is not None and self.clock() < self._away_until else self._first
 
     async def ask(self, request: Request) -> AsyncGenerator[TextDelta | Retrying | Usage | Turn]:
         """Yield what happens during a turn of the model, and the turn last; raises ModelError if no model answers.
@@ -220,19 +208,19 @@ class Models:
                 yield turn
                 return
             failure.attempts = attempt
-            wait = self._backoff.wait_after(attempt, failure)
+            wait = self.backoff.wait_after(attempt, failure)
             if wait is None:
                 if self._spare is None or model is self._spare:
                     raise failure
-                self._away_until = self._clock() + AWAY
+                self._away_until = self.clock() + AWAY
                 model, attempt, wait = self._spare, 0, 0.0
             told = {"provider": failure.provider, "reason": failure.reason[:200], "next": model.provider}
             write_log(30, "ai.retry", **told, wait=round(wait, 2))
             yield Retrying(failure.reason, wait, turn.text, "" if attempt else model.provider)
-            await self._sleep(wait)
+            await self.sleep(wait)
 
     async def _attempt(self, model: Model, request: Request, turn: Turn) -> AsyncGenerator[TextDelta | Usage]:
-        started, failure = self._clock(), ""
+        started, failure = self.clock(), ""
         try:
             async with aclosing(model.stream(request)) as pieces:
                 async for piece in pieces:
@@ -243,23 +231,23 @@ class Models:
                 raise ModelUnavailableError(model.provider, "the answer broke off")
         except BaseException as error:
             if isinstance(error, ModelRefusedError | ModelUnavailableError):
-                error.reason = self._redact(error.reason)  # a server may repeat the key that it refuses
+                error.reason = self.redact(error.reason)  # a server may repeat the key that it refuses
             failure = type(error).__name__
             raise
         finally:
             # A turn that was stopped or broke off has cost what it has cost.
-            usage = self._account(model, turn.spent, self._clock() - started, failure)
+            usage = self._account(model, turn.spent, self.clock() - started, failure)
         if usage is not None:
             yield usage
 
     def _account(self, model: Model, spent: Spent | None, seconds: float, failure: str) -> Usage | None:
         usage = None
         if spent is not None:
-            cost = cost_of(spent, model.name, self._prices)
+            cost = cost_of(spent, model.name, self.prices)
             usage = Usage(**asdict(spent), cost=cost, provider=model.provider, model=model.name)
             self.totals.setdefault((model.provider, model.name), Totals()).add(usage)
-        if self._record is not None:
-            self._record(model, usage, seconds, failure)
+        if self.record is not None:
+            self.record(model, usage, seconds, failure)
         return usage
 
     async def close(self) -> None:

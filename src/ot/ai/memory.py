@@ -12,7 +12,17 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from mcp_core.quick_dataclass import dataclass, field, replace
-from ot.ai.messages import AssistantMessage, Message, Opaque, Text, ToolCall, ToolMessage, ToolResult, UserMessage
+from ot.ai.messages import (
+    AssistantMessage,
+    Message,
+    Opaque,
+    Part,
+    Text,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    UserMessage,
+)
 from ot.config.assistant import MemorySettings
 
 STOPPED = "[The answer was stopped here.]"
@@ -129,33 +139,26 @@ class Memory:
 
 
 def _measure(exchange: Exchange) -> tuple[int, int]:
-    """Return its number of messages, and about how many characters they take up."""
     weights = list(map(weigh, exchange.messages()))
     return len(weights), sum(weights)
 
 
-def weigh(message: Message) -> int:
+def weigh(message: Message | Part) -> int:
     match message:
-        case UserMessage():
+        case UserMessage() | Text():
             return len(message.text)
+        case ToolCall():
+            return len(message.name) + len(json.dumps(message.arguments, default=str))
+        case Opaque():
+            return len(json.dumps(message.data, default=str))
         case AssistantMessage():
-            return sum(map(_weigh_part, message.parts))
+            return sum(map(weigh, message.parts))
         case ToolMessage():
             return sum(map(_weigh_result, message.results))
 
 
 def _weigh_result(result: ToolResult) -> int:
     return len(result.text) + IMAGE_WEIGHT * len(result.images)
-
-
-def _weigh_part(part: Text | ToolCall | Opaque) -> int:
-    match part:
-        case Text():
-            return len(part.text)
-        case ToolCall():
-            return len(part.name) + len(json.dumps(part.arguments, default=str))
-        case Opaque():
-            return len(json.dumps(part.data, default=str))
 
 
 def _shrink(exchange: Exchange, count: int, size: int) -> None:

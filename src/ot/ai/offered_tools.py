@@ -141,7 +141,6 @@ class OfferedTools:
         return self._tools.get(name) or self._tools.get(legal_name(name))
 
     def explain_unknown(self, name: str) -> str:
-        """Return the words for a model that asked for something else."""
         way = " Call every other tool from the code that run executes." if self._tools.keys() == {"run"} else ""
         return f"There is no tool {name!r}. Tools: {list_names(name, self._tools)}.{way}"
 

@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Self
 
+from mcp_core.quick_dataclass import dataclass, field
 from ot.ai.failover import Backoff, CallNames, Models, Record, Totals, Turn
 from ot.ai.memory import Exchange, Keeper, Memory, Round
 from ot.ai.messages import (
@@ -49,38 +50,34 @@ SYSTEM = (
 OUT_OF_ROUNDS = "No more tools can be called for this answer: answer now, and say what is left undone."
 
 
+@dataclass(eq=False)
 class ToolLoop:
     """One conversation with a model that uses our tools. Use it with `async with`, or `close` it.
 
     `caller` is how a person is asked where `policy.ask` wants that; `spare` is the model that stands in.
     """
 
-    def __init__(
-        self,
-        executor: ToolExecutor,
-        settings: AiSettings,
-        model: Model,
-        *,
-        spare: Model | None = None,
-        caller: Caller = NOBODY,
-        record: Record | None = None,
-        backoff: Backoff | None = None,
-    ) -> None:
-        self._executor = executor
-        self._settings = settings
-        self._caller = caller
+    _executor: ToolExecutor
+    _settings: AiSettings
+    _first: Model
+    spare: Model | None = None
+    caller: Caller = NOBODY
+    record: Record | None = None
+    backoff: Backoff | None = None
+    _names: CallNames = field(default_factory=CallNames)
+    _offered: tuple[int, OfferedTools] | None = None
+    _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def __post_init__(self) -> None:
         self._models = Models(
-            model,
-            spare,
-            backoff=backoff or Backoff(settings.retries),
-            prices=settings.prices,
-            record=record,
-            redact=executor.redactor.text,
+            self._first,
+            self.spare,
+            backoff=self.backoff or Backoff(self._settings.retries),
+            prices=self._settings.prices,
+            record=self.record,
+            redact=self._executor.redactor.text,
         )
-        self._names = CallNames()
-        self._offered: tuple[int, OfferedTools] | None = None
-        self._one_at_a_time = asyncio.Lock()
-        self.memory = Memory(settings.memory)
+        self.memory = Memory(self._settings.memory)
 
     @property
     def model(self) -> Model:
@@ -220,7 +217,7 @@ class ToolLoop:
             unknown = offered.explain_unknown(call.name) if tool is None else ""
             problems = " ".join(part for part in (unknown, call.problem, "Nothing was called.") if part)
             return ToolResult(call, problems, ok=False)
-        answer = await self._executor.answer(tool.tool, tool.arguments(call.arguments), caller=self._caller)
+        answer = await self._executor.answer(tool.tool, tool.arguments(call.arguments), caller=self.caller)
         images = tuple(item for item in answer.attachments if isinstance(item, Image))
         return ToolResult(call, answer.text, answer.ok, images)
 

@@ -5,12 +5,12 @@ A caller is made of an MCP client's front here, and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import JsonObject, mapping_of
 from mcp_core.quick_dataclass import dataclass, field
 from ot.clients.front import ELICIT, Front, FrontError
 from ot.clients.person import LOCAL
@@ -81,7 +81,6 @@ class Notes:
         self.lines[line] = None
 
     def below(self, text: str) -> str:
-        """Return the text with the lines below it."""
         return "\n".join([text, *self.lines]) if self.lines and not self.apart else text
 
 
@@ -146,28 +145,22 @@ def _asking(front: Front) -> Ask:
     """Put questions to the person as forms; what is not an answer is a no."""
 
     async def ask(question: str, choices: Sequence[Choice]) -> Choice | None:
-        form = _YES_OR_NO if choices == YES_OR_NO else _choosing(choices, sessionless=front.sessionless)
+        form = _YES_OR_NO
+        if choices != YES_OR_NO:
+            words: dict[str, str] = {**{choice.value: CHOICE_WORDS[choice] for choice in choices}, _NO: "No"}
+            field: JsonObject = {"title": "Answer", "type": "string"}
+            if front.sessionless:
+                field["oneOf"] = [{"const": key, "title": text} for key, text in words.items()]
+            else:  # clients of that era know the titles of choices under this name
+                field |= {"enum": list(words), "enumNames": list(words.values())}
+            form = {"type": "object", "properties": {_CHOSEN: field}, "required": [_CHOSEN]}
         try:
             answer = await front.request(ELICIT, {"message": question, "mode": "form", "requestedSchema": form}, "")
         except FrontError:
             return None
-        content = answer.get("content") if answer.get("action") == "accept" else None
-        return _read_choice(content, choices) if isinstance(content, Mapping) else None
+        content = mapping_of(answer.get("content")) if answer.get("action") == "accept" else {}
+        if choices == YES_OR_NO:
+            return Choice.ONCE if content.get(_AGREED) is True else None
+        return next((choice for choice in choices if content.get(_CHOSEN) == choice.value), None)
 
     return ask
-
-
-def _choosing(choices: Sequence[Choice], *, sessionless: bool) -> JsonObject:
-    words: dict[str, str] = {**{choice.value: CHOICE_WORDS[choice] for choice in choices}, _NO: "No"}
-    field: JsonObject = {"title": "Answer", "type": "string"}
-    if sessionless:
-        field["oneOf"] = [{"const": key, "title": text} for key, text in words.items()]
-    else:  # clients of that era know the titles of choices under this name
-        field |= {"enum": list(words), "enumNames": list(words.values())}
-    return {"type": "object", "properties": {_CHOSEN: field}, "required": [_CHOSEN]}
-
-
-def _read_choice(content: Mapping[str, Json], choices: Sequence[Choice]) -> Choice | None:
-    if choices == YES_OR_NO:
-        return Choice.ONCE if content.get(_AGREED) is True else None
-    return next((choice for choice in choices if content.get(_CHOSEN) == choice.value), None)

@@ -46,7 +46,6 @@ class Abilities:
 
     @property
     def claims(self) -> Claims:
-        """The same in the protocol's words."""
         ways = {"form": self.can_elicit, "url": self.can_open_urls}
         claims: Claims = {}
         if any(ways.values()):
@@ -77,7 +76,6 @@ class KnownClients:
 
     @property
     def claims(self) -> Claims:
-        """The abilities of all of them together, in the protocol's words."""
         return self._able.claims
 
 

@@ -15,7 +15,7 @@ from ot.config.mistakes import Layer, Mistakes
 from ot.config.paths import absolute
 from ot.config.secrets import Variables
 from ot.errors import ConfigError
-from ot.trust.untrusted import Untrusted
+from ot.trust.project_trust import Untrusted
 
 MAX_INCLUDE_DEPTH = 20
 

@@ -20,7 +20,7 @@ from ot.config.secrets import Secrets, Variables, read_secrets
 from ot.config.tightening import Refusal, Tightening, guard_sections, guards_of, keep_guards
 from ot.errors import ConfigError
 from ot.text.redaction import Redactor
-from ot.trust.untrusted import Untrusted
+from ot.trust.project_trust import Untrusted
 
 
 @dataclass(frozen=True, slots=True)

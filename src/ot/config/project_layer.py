@@ -15,9 +15,8 @@ from ot.config.mistakes import Layer, Mistakes
 from ot.config.paths import CONFIG_FILE, PROMPTS_FILE, SECRETS_FILE, absolute, present
 from ot.config.secrets import Variables, read_secrets
 from ot.errors import ConfigError
-from ot.trust.project_trust import read_inside, refuse_link
+from ot.trust.project_trust import Untrusted, read_inside, refuse_link
 from ot.trust.store import TrustRecord, TrustStore
-from ot.trust.untrusted import Untrusted
 
 _MOST_FILES = 50  # that are looked through for names
 _MOST_NAMES = 100  # of each kind in one of them

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
 
+from mcp_core.quick_dataclass import dataclass
 from ot.audit.chain import OK
 from ot.audit.log import AuditLog, summarize
 from ot.clients.caller import Caller
@@ -28,13 +29,11 @@ from ot.values import Arguments, ToolValue
 POSITIONAL = "*"  # the key of positional arguments of a call that was refused before they had names
 
 
+@dataclass(eq=False, slots=True)
 class RefusalStep(Step):
     """Writes that a call was refused before it began; this is all that is audited of a tool that only reads."""
 
-    __slots__ = ("_audit",)
-
-    def __init__(self, audit: AuditLog) -> None:
-        self._audit = audit
+    _audit: AuditLog
 
     def fail(self, call: Call, error: BaseException) -> Awaitable[None] | None:
         if call.context is not None or not isinstance(error, CallError):

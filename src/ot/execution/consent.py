@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import errno
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from hashlib import sha256
@@ -20,15 +21,17 @@ import anyio
 import anyio.to_thread
 
 from mcp_core.atomic_write import write_file
-from mcp_core.shown_arguments import MOST_SHOWN, WHOLE, show_arguments
+from mcp_core.shown_arguments import MOST_SHOWN, WHOLE, ShownRows, show_arguments, with_visible_texts
 from mcp_core.visible_text import visible
 from ot.clients.caller import YES_OR_NO, Caller, Choice, ClientMemory
 from ot.errors import ConsentError
-from ot.execution.shown_values import as_shown, describe
 from ot.files.marked_files import MarkedFiles, named_files
+from ot.tasks.large_values import FileValue
 from ot.text.redaction import Redactor
-from ot.values import Arguments
+from ot.values import MANY, Arguments, OpaqueValue, Resource, Rows, by_column
+from ot_kernel import values
 
+_MOST_BYTES = 100  # that are shown as they are
 GATHERING = 0.05  # seconds in which calls that begin together come together into one question
 _ROOM = 4 * WHOLE  # characters of a question that lists several calls
 
@@ -221,9 +224,56 @@ def held(caller: Caller) -> AbstractContextManager[None]:
 
 
 def _agreed(subject: Subject, caller: Caller) -> Choice | None:
-    """Return how a person agreed to such calls before."""
     if subject.agreement in caller.memory.agreed:
         return Choice.CLIENT
     if caller.run_memory is not None and subject.agreement in caller.run_memory.agreed:
         return Choice.RUN
     return None
+
+
+Keep = Callable[[bytes], str]
+"""Puts bytes into a file while the question is open, and returns its place."""
+
+
+def as_shown(value: object) -> object:
+    """Return many rows as they are shown by column, few of them as a list, and any other argument as it is."""
+    rows = by_column(value.to_list() if isinstance(value, Rows) and len(value) < MANY else value)
+    return ShownRows(rows.names, rows.unpacked()) if isinstance(rows, Rows) else rows
+
+
+def describe(keep: Keep, value: object) -> object:
+    """Write what JSON has no form for."""
+    match value:
+        case Rows():
+            return with_visible_texts(value.to_list())
+        case AbstractSet():
+            return {"⟨set⟩": with_visible_texts(list(value))}
+        case bytes() | bytearray() | memoryview():
+            return _show_bytes(bytes(value), keep)
+        case values.Attachment():
+            return {f"⟨{type(value).__name__}⟩": visible(value.mime_type), "data": _show_bytes(value.data, keep)}
+        case Resource():
+            content = value.data if value.text is None else value.text.encode("utf-8", "surrogatepass")
+            found = {"⟨Resource⟩": value.uri, "name": value.name, "type": value.mime_type}
+            named = {name: visible(text) for name, text in found.items() if text is not None}
+            return named if content is None else {**named, "content": _show_bytes(content, keep)}
+        case FileValue():
+            return {"⟨stored value⟩": with_visible_texts(value.read())}
+        case OpaqueValue():
+            return f"⟨{type(value).__name__}: {visible(repr(value))}⟩"
+        case dict() | list() | tuple() | int():  # with keys or numbers that JSON does not have
+            return f"⟨value {_encode(value)}⟩"
+    return f"⟨{visible(repr(value))}⟩"
+
+
+def _encode(value: object) -> str:
+    try:
+        return values.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        return f"of the type {type(value).__name__}, which cannot be shown"
+
+
+def _show_bytes(data: bytes, keep: Keep) -> str:
+    if len(data) <= _MOST_BYTES:
+        return f"⟨{len(data)} bytes: {data!r}⟩"
+    return f"⟨{len(data):,} bytes, sha256 {sha256(data).hexdigest()}, held in {visible(keep(data))}⟩"

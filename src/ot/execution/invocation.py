@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Generator
 from types import coroutine
 
+from mcp_core.quick_dataclass import dataclass
 from ot.context import CallContext, CallServices, reset_current, set_current
 from ot.errors import (
     CallError,
@@ -46,13 +47,11 @@ def call_error_from(error: BaseException, tool: str) -> CallError:
     return ToolFailedError(tool, kind, message, incident)
 
 
+@dataclass(eq=False, slots=True)
 class CallStep(Step):
     """Calls the tool's function; raises CallError and nothing else, apart from cancellation."""
 
-    __slots__ = ("_services",)
-
-    def __init__(self, services: CallServices) -> None:
-        self._services = services
+    _services: CallServices
 
     async def begin(self, call: Call) -> bool:
         limit, key = time_limit(call)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
+from mcp_core.quick_dataclass import dataclass, field, replace
 from ot.audit.log import AuditLog
 from ot.clients.caller import Milestone
 from ot.config.models import Config
@@ -24,30 +24,19 @@ from ot.text.redaction import Redactor
 from ot.values import Arguments, ToolValue
 
 
+@dataclass(eq=False)
 class PackDoor:
     """Gives a tool its pack's configuration and secrets, parts of the engine, other tools, and a way to its caller."""
 
-    def __init__(
-        self,
-        registry: ToolRegistry,
-        *,
-        config: Config,
-        secrets: Secrets,
-        project: Path,
-        redactor: Redactor,
-        policy: Policy,
-        call: Callable[..., Awaitable[ToolValue]],
-        audit: AuditLog | None,
-    ) -> None:
-        self.registry = registry
-        self.settings = config
-        self.project = project
-        self._secrets = secrets
-        self._redactor = redactor
-        self._policy = policy
-        self._call = call
-        self._audit = audit
-        self._parts: dict[type, object] = {}
+    registry: ToolRegistry
+    settings: Config
+    _secrets: Secrets
+    project: Path
+    _redactor: Redactor
+    _policy: Policy
+    _call: Callable[..., Awaitable[ToolValue]]
+    _audit: AuditLog | None
+    _parts: dict[type, object] = field(default_factory=dict)
 
     def apply(self, config: Config, secrets: Secrets) -> None:
         self.settings = config

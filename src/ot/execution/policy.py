@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from pathlib import Path
 
+from mcp_core.quick_dataclass import dataclass
 from ot.clients.caller import EVERYTHING, Caller
 from ot.context import OwnQuestion
 from ot.effects import Effect
@@ -21,42 +22,35 @@ MAX_DEPTH = 32  # calls that tools make inside calls
 OWN_QUESTION = "the tool asks by itself; policy.allow can answer for it"
 
 
+@dataclass(eq=False, slots=True)
 class DenyStep(Step):
     """Refuses a tool that nobody may call here, that can only be called in a way we do not have, or an endless call."""
 
-    __slots__ = ("_definition", "_guard")
-
-    def __init__(self, tool: PreparedTool) -> None:
-        self._definition = tool.definition
-        self._guard = tool.guard
+    _tool: PreparedTool
 
     def begin(self, call: Call) -> None:
-        refuse_denied(self._guard)
-        if self._definition.lacks:
-            raise UnsupportedToolError(call.name, self._definition.lacks)
+        refuse_denied(self._tool.guard)
+        if self._tool.definition.lacks:
+            raise UnsupportedToolError(call.name, self._tool.definition.lacks)
         if call.depth > MAX_DEPTH:
             raise call_error_from(RecursionError(f"calls inside calls, more than {MAX_DEPTH} deep"), call.name)
 
 
+@dataclass(eq=False, slots=True)
 class LimitStep(Step):
     """Counts the calls that a person may make in a minute."""
 
-    __slots__ = ("_limits",)
-
-    def __init__(self, limits: PersonLimits) -> None:
-        self._limits = limits
+    _limits: PersonLimits
 
     def begin(self, call: Call) -> Awaitable[None]:
         return self._limits.call(call.name)
 
 
+@dataclass(eq=False, slots=True)
 class AskStep(Step):
     """Stops what may not flow to a tool, and asks a person where the configuration wants that."""
 
-    __slots__ = ("_policy",)
-
-    def __init__(self, policy: Policy) -> None:
-        self._policy = policy
+    _policy: Policy
 
     async def begin(self, call: Call) -> None:
         reads = call.tool.effect is Effect.READS

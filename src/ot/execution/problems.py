@@ -61,7 +61,6 @@ def find_problems_of(check: Check, value: object) -> list[Problem]:
 
 
 def _read(error: Failure) -> Iterator[Problem]:
-    """Yield the problems of one failure."""
     place, schema = str(error.name or "").removeprefix("data"), mapping_of(error.definition)
     match error.rule:
         case "type":

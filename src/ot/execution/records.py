@@ -9,7 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from mcp_core.quick_dataclass import replace
+from mcp_core.quick_dataclass import dataclass, replace
 from ot.clients.caller import Caller
 from ot.errors import CallError, OneToolError
 from ot.execution.call import Call, Delivery, Step
@@ -30,13 +30,11 @@ if TYPE_CHECKING:
 SLOW = 1.0  # seconds
 
 
+@dataclass(eq=False, slots=True)
 class TraceStep(Step):
     """Makes a span of each call, where spans are wanted, and counts it; calls inside it belong to its span."""
 
-    __slots__ = ("_telemetry",)
-
-    def __init__(self, telemetry: Telemetry) -> None:
-        self._telemetry = telemetry
+    _telemetry: Telemetry
 
     def begin(self, call: Call) -> None:
         parent = call.caller.span
@@ -54,30 +52,26 @@ class TraceStep(Step):
         self.end(call)
 
 
+@dataclass(eq=False, slots=True)
 class ShapeStep(Step):
     """Notes the types of what came back, for a tool that does not declare them."""
 
-    __slots__ = ("_learns", "_shapes")
-
-    def __init__(self, learns: LearntFrom, shapes: Shapes) -> None:
-        self._learns = learns
-        self._shapes = shapes
+    _learns: LearntFrom
+    _shapes: Shapes
 
     def end(self, call: Call) -> None:
         if not call.reused:
             self._shapes.note(self._learns, call.caller.principal, call.value)
 
 
+@dataclass(eq=False, slots=True)
 class RecordStep(Step):
     """Writes each call into the log, and notes it for the statistics where those are kept.
 
     Only at the level `debug` does a line hold what was read or written.
     """
 
-    __slots__ = ("_recorder",)
-
-    def __init__(self, recorder: Recorder | None) -> None:
-        self._recorder = recorder
+    _recorder: Recorder | None
 
     def end(self, call: Call, error: BaseException | None = None) -> None:
         seconds, level, status = call.seconds, logging.INFO, "ok"
@@ -115,17 +109,15 @@ def record_unknown(name: str, error: CallError, caller: Caller, sent: bytes, rec
         recorder.call(UNKNOWN_TOOL, seconds=0, error=failure, run=caller.run, sent=sent)
 
 
+@dataclass(eq=False, slots=True)
 class RedactionStep(Step):
     """Takes the secrets out of everything that a call gives, and delivers its value.
 
     `keep` writes a large value into the journal, before the code gets it: the run may end with that.
     """
 
-    __slots__ = ("_keep", "_redactor")
-
-    def __init__(self, redactor: Redactor, keep: Callable[[Call], Awaitable[None]] | None = None) -> None:
-        self._redactor = redactor
-        self._keep = keep
+    _redactor: Redactor
+    _keep: Callable[[Call], Awaitable[None]] | None = None
 
     def begin(self, call: Call) -> Awaitable[None] | None:
         large = type(call.value) is not str and is_large(call.value)

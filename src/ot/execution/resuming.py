@@ -195,20 +195,17 @@ class JournalStep(RunStep):
             run.abandon(entry)
 
     async def keep(self, call: Call) -> None:
-        """Write a large value beside the lines."""
         if call.entry is not None and call.journal is not None:
             keep, packed = call.journal.keep_value, call.packed
             call.entry.kept = keep(packed) if len(packed) <= ASIDE else await anyio.to_thread.run_sync(keep, packed)
 
     async def _begin_aside(self, call: Call, run: RunJournal) -> None:
-        """Do the same for a call with large arguments, which are worded on a thread before it begins."""
         given = await aside(self._word_arguments, call, call.bound)
         call.entry = run.begin(call.name, call.tool.effect, given)
         if run.waits and self._tool.effect is not Effect.READS:
             await self._settle(call, run)
 
     async def _settle(self, call: Call, run: RunJournal) -> None:
-        """Wait until it is written that the call begins."""
         try:
             await run.settle()
         except OSError as error:

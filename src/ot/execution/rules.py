@@ -35,7 +35,6 @@ class Guard(NamedTuple):
 
     @property
     def simple(self) -> bool:
-        """True if there is nothing to ask and nothing to remember."""
         return self.asked_by is None and not self.guarded and not self.flows
 
 

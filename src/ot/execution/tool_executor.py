@@ -32,7 +32,7 @@ from ot.clients.caller import NOBODY, Caller, ClientMemory, Notes
 from ot.config.models import Config
 from ot.config.secrets import Secrets
 from ot.context import CallContext
-from ot.errors import CallError, ResultNotKeptError, ToolFailedError, UntrustedSnippetError
+from ot.errors import CallError, ResultNotKeptError, ToolFailedError
 from ot.execution.auditing import all_arguments, audit_early_refusal, audit_refusal
 from ot.execution.call import Call, Delivery
 from ot.execution.pack_door import PackDoor
@@ -100,16 +100,7 @@ class ToolExecutor:
         self._clock = clock
         self.nobody = ClientMemory()
         policy = Policy(self.redactor, questions, project=project)
-        self._door = PackDoor(
-            registry,
-            config=config,
-            secrets=secrets,
-            project=project,
-            redactor=self.redactor,
-            policy=policy,
-            call=self.call,
-            audit=audit,
-        )
+        self._door = PackDoor(registry, config, secrets, project, self.redactor, policy, self.call, audit)
         self._parts = StepParts(self._door, policy, self.redactor, recorder, audit, shapes, journal, limits, telemetry)
         self._preparation = Preparation(registry, config, self._parts)
         self.lend = self._door.lend
@@ -170,11 +161,10 @@ class ToolExecutor:
                 await waiting
 
     async def execute(self, name: str, arguments: Arguments) -> str:
-        """Call a tool for an AI client: the text of its value, or a sentence about what went wrong."""
         return (await self.answer(name, arguments)).text
 
     async def answer(self, name: str, arguments: Arguments, *, caller: Caller = NOBODY) -> ToolAnswer:
-        """Do the same, and say whether it went well; what is not text is returned beside it."""
+        """Call a tool for an AI client: the text of its value, or a sentence about what went wrong."""
         notes = Notes()
         try:
             value = await self.call(name, arguments, caller=replace(caller, notes=notes))
@@ -209,10 +199,6 @@ class ToolExecutor:
         if not self.registry.has(name):
             return None
         return foresee_refusal(self._preparation.of(name).tool.guard, self.known(caller))
-
-    def note_refused_snippet(self, error: UntrustedSnippetError, caller: Caller) -> None:
-        """Note that a command named a snippet that nobody has trusted."""
-        audit_early_refusal(self.audit, f"${error.name}", self.known(caller), error)
 
     def apply(self, config: Config, secrets: Secrets) -> None:
         """Let calls that begin from now on go by these."""

@@ -100,7 +100,6 @@ class ArgumentStep(Step):
         return None
 
     async def _bind_aside(self, call: Call) -> None:
-        """Bind arguments of which there may be many, and then on a thread."""
         given = (call.positional, call.arguments) if call.positional else call.arguments
         call.bound = await aside_if_large(given, self.bind, call.positional, call.arguments)
 

@@ -14,7 +14,7 @@ from mcp_core.nearest_names import nearest
 from ot import errors
 from ot.config.mistakes import Mistake
 from ot.logs import word_incident
-from ot.trust.untrusted import trust_command
+from ot.trust.project_trust import trust_command
 from ot_sdk.failures import builtin_name
 
 NAMES_SHOWN = 40
@@ -209,7 +209,6 @@ def _at_line(line: int | None) -> str:
 
 
 def _word_status(status: int | None) -> str:
-    """A status of waitpid in words."""
     if status is None:
         return "the reason is unknown"
     number = status & 0x7F

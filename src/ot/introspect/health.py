@@ -23,10 +23,8 @@ from ot.execution.wording import word_error, word_mistakes
 from ot.kernel.supply import KernelSupply
 from ot.proxy import Servers
 from ot.registry.names import shown_name
-from ot.registry.registry import ToolRegistry
 from ot.registry.tool_threads import ToolThreads
-from ot.trust.project_trust import Comparison
-from ot.trust.untrusted import trust_command
+from ot.trust.project_trust import Comparison, trust_command
 from ot.workers.pool import WorkerPool
 
 if TYPE_CHECKING:
@@ -62,8 +60,15 @@ class Health:
             "python": sys.version.split()[0],
             "cwd": str(Path.cwd()),
             "project": str(self._executor.project),
-            "configuration": _describe_configuration(self._loaded),
-            "registry": _describe_registry(registry),
+            "configuration": {"status": DEGRADED, "mistakes": _shortened(word_mistakes(self._loaded.mistakes))}
+            if self._loaded.mistakes
+            else {"status": OK},
+            "registry": {
+                "status": DEGRADED if registry.problems else OK,
+                "pack_count": len(registry.packs()),
+                "tool_count": len(registry.definitions()),
+                "switched_off": [*registry.switched_off()],
+            },
             "proxy": _describe_proxy(servers),
             "proxy_problems": _describe_server_problems(servers),
             "problems": [
@@ -85,7 +90,6 @@ class Health:
         }
 
     def _describe_libraries(self) -> JsonObject:
-        """Describe what is there of the libraries that packs need."""
         from ot.workers.pack_environments import state_of  # noqa: PLC0415 - every engine has a Health, few are asked
 
         packs = self._executor.registry.packs()
@@ -93,7 +97,6 @@ class Health:
         return {pack.name: str(state_of(state, pack.libraries)) for pack in packs if pack.libraries is not None}
 
     async def _describe_sandbox(self) -> JsonObject:
-        """Describe the configured level, and the layers that are really in force."""
         described: JsonObject = {"status": OK, "level": self._settings.sandbox}
         if not self._supply.layers:
             try:
@@ -109,13 +112,6 @@ class Health:
             "missing": list(self._supply.missing),
             "scratch": "tmpfs" if self._supply.scratch_sized else "watched",
         }
-
-
-def _describe_configuration(loaded: LoadedConfig) -> JsonObject:
-    """Describe what is off, because its settings are wrong."""
-    if not loaded.mistakes:
-        return {"status": OK}
-    return {"status": DEGRADED, "mistakes": _shortened(word_mistakes(loaded.mistakes))}
 
 
 def _describe_trust(loaded: LoadedConfig) -> JsonObject:
@@ -137,15 +133,6 @@ def _shortened(names: Sequence[str]) -> list[Json]:
     """The first names: a stranger may have written any number of them."""
     more = len(names) - _MOST_FILES
     return [*names[:_MOST_FILES], *([f"and {more} more"] if more > 0 else [])]
-
-
-def _describe_registry(registry: ToolRegistry) -> JsonObject:
-    return {
-        "status": DEGRADED if registry.problems else OK,
-        "pack_count": len(registry.packs()),
-        "tool_count": len(registry.definitions()),
-        "switched_off": [*registry.switched_off()],
-    }
 
 
 def _describe_proxy(servers: Sequence[ServerStatus]) -> JsonObject:
@@ -173,6 +160,5 @@ def _describe_server_problems(servers: Sequence[ServerStatus]) -> list[Json]:
 
 
 def _describe_records(problem: str, place: JsonObject, lost: JsonObject) -> JsonObject:
-    """Describe what is recorded, by what is wrong with it, where it is, and how much of it was lost."""
     reason: JsonObject = {"reason": problem} if problem else {}
     return {"status": DEGRADED if problem or any(lost.values()) else OK, **place, **reason, **lost}

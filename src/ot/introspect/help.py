@@ -59,7 +59,10 @@ class Catalogue:
         shelf: Shelf | None = None,
     ) -> None:
         switched_off = [each for each in _tools(chain(*(pack.tools.values() for pack in off))) if each.keywords]
-        things = (_tools(tools), switched_off, _packs(packs, config), _snippets(config), _aliases(tools, config))
+        snippets = [
+            Searchable(f"snippets:{name}", "", name, each.description) for name, each in config.snippets.items()
+        ]
+        things = (_tools(tools), switched_off, _packs(packs, config), snippets, _aliases(tools, config))
         self._index = ToolIndex([*chain.from_iterable(things)], shelf)
         self.off = {tool.name: mark_off(tool) for pack in off for tool in pack.tools.values()}
 
@@ -71,7 +74,10 @@ class Catalogue:
         if len(part) > 1 and not any(character.isspace() for character in part):
             for key in self._index.keys:
                 name = key.partition(":")[2]
-                if _is_part(part, name.casefold()):
+                words = re.split(r"[._]", name.casefold())
+                # Few letters only where a word begins: `ls` is no part of `tools`.
+                begins = len(part) > _FEW_LETTERS or any(word.startswith(part) for word in words)
+                if part in name.casefold() and begins:
                     scores[key] = 1 + len(part) / len(name)
         found = Matches(weak=[] if scores else _tools_of(ranked)[:_MOST_WEAK])
         for key, score in sorted(scores.items(), key=lambda each: -each[1]):
@@ -79,11 +85,6 @@ class Catalogue:
             if name not in self.off or len(found.tools) < _MOST_OFF:  # it may be the answer, or else says nothing
                 getattr(found, kind).append(Hit(name, score))
         return found
-
-
-def _is_part(part: str, name: str) -> bool:
-    """True if a name contains it; few letters only where a word of it begins, for `ls` is no part of `tools`."""
-    return part in name and (len(part) > _FEW_LETTERS or any(word.startswith(part) for word in re.split(r"[._]", name)))
 
 
 def _tools_of(hits: Sequence[Hit]) -> list[Hit]:
@@ -121,11 +122,6 @@ def _packs(packs: Sequence[PackDefinition], config: Config) -> Iterator[Searchab
     for pack in packs:
         text = f"{pack.description} {config.prompts.packs.get(pack.name, '')}"
         yield Searchable(f"packs:{pack.name}", pack.name, "", text)
-
-
-def _snippets(config: Config) -> Iterator[Searchable]:
-    for name, snippet in config.snippets.items():
-        yield Searchable(f"snippets:{name}", "", name, snippet.description)
 
 
 def _aliases(tools: Sequence[ToolDefinition], config: Config) -> Iterator[Searchable]:
@@ -172,12 +168,6 @@ PLAIN_PYTHON = (
 )
 
 
-def find_plain_python(query: str) -> PlainPython | None:
-    """Return what does without a tool what a query asks for, by its only word, or by the pack that it names."""
-    word = query.partition(".")[0].strip().casefold()
-    return next((plain for plain in PLAIN_PYTHON if word in plain.words), None)
-
-
 BUDGET = 8000  # characters of an answer, about 2,000 tokens
 MOST_QUERIES = 10
 
@@ -201,10 +191,13 @@ class Help:
     mark: MarkTool = lambda tool: tool
 
     async def answer(self, queries: Sequence[str], info: Info) -> str:
-        """Answer each query; without any, give an overview."""
         wanted = [*dict.fromkeys(query.strip().removesuffix("()") for query in queries if query.strip())]
         if not wanted:
-            return self._overview()
+            packs = self.registry.packs()
+            names = ", ".join(pack.name for pack in packs[:_PACK_NAMES])
+            more = f" ({_PACK_NAMES} of {len(packs)})" if len(packs) > _PACK_NAMES else ""
+            tools = sum(len(pack.tools) for pack in packs)
+            return OVERVIEW.format(tools=tools, packs=f"{len(packs)} packs: {names}{more}")
         asked = wanted[:MOST_QUERIES]
         room = BUDGET // len(asked)
         parts = []
@@ -221,26 +214,21 @@ class Help:
             return _cut("\n\n".join(exact), room, f'All of it: ot.tools(pattern="{query}", info="full")')
         found = self.catalogue.find(query)
         heading = " ".join(shorten(query, 80).split())
-        plain = find_plain_python(query)
+        word = query.partition(".")[0].strip().casefold()  # its only word, or the pack that it names
+        plain = next((plain for plain in PLAIN_PYTHON if word in plain.words), None)
         if plain is not None and not exact:
             others = self._matches(found, "list", room // 2)
             return _cut("\n\n".join(filter(None, (f"# {heading}", str(plain), others))), room, "Ask for fewer at once")
-        if not found and not exact:
-            return _cut(
-                f"# {heading}\n\n{self._without_match(heading, found, info, room)}", room, "Ask for fewer at once"
-            )
+        if not found and not exact:  # what shares at least a word with what was asked may be shown
+            browse = "Try other words, or browse with ot.tools() or ot.packs()."
+            text = f"No matches found for {heading!r}. {browse}"
+            if found.weak:
+                kind: Info = "list" if info == "list" else "min"
+                weak = self._matches(Matches(tools=found.weak), kind, room - len(heading) - len(browse) - 80)
+                text = f"Nothing fits {heading!r} well. {browse} The closest matches, which may be unrelated:\n\n{weak}"
+            return _cut(f"# {heading}\n\n{text}", room, "Ask for fewer at once")
         text = self._matches(found, info, room - len(heading) - 2)
         return _cut(f"# {heading}\n\n{text}", room, 'Less of each: info="list"')
-
-    def _without_match(self, asked: str, found: Matches, info: Info, room: int) -> str:
-        """Say that nothing fits, and show what shares at least a word with what was asked."""
-        browse = "Try other words, or browse with ot.tools() or ot.packs()."
-        if not found.weak:
-            return f"No matches found for {asked!r}. {browse}"
-        weak = self._matches(
-            Matches(tools=found.weak), "list" if info == "list" else "min", room - len(asked) - len(browse) - 80
-        )
-        return f"Nothing fits {asked!r} well. {browse} The closest matches, which may be unrelated:\n\n{weak}"
 
     def _matches(self, found: Matches, info: Info, room: int) -> str:
         """Describe tools, packs, snippets and aliases, best first; tools get the room that the others leave."""
@@ -278,7 +266,6 @@ class Help:
         return describe_tool(tool, info, docs_url=self.config.docs_url, signature=self.signature_of(tool))
 
     def _exact(self, query: str, info: Info, room: int) -> list[str]:
-        """Describe whatever has exactly this name."""
         config, registry = self.config, self.registry
         found: list[str] = []
         if "." in query and registry.has(query):
@@ -295,12 +282,6 @@ class Help:
         if (absence := registry.absence(query)) is not None:
             found.append(f"# {query}\n\n{word_error(absence)}")
         return found
-
-    def _overview(self) -> str:
-        packs = self.registry.packs()
-        names = ", ".join(pack.name for pack in packs[:_PACK_NAMES])
-        more = f" ({_PACK_NAMES} of {len(packs)})" if len(packs) > _PACK_NAMES else ""
-        return OVERVIEW.format(tools=sum(len(pack.tools) for pack in packs), packs=f"{len(packs)} packs: {names}{more}")
 
 
 def _one_line(text: str) -> str:

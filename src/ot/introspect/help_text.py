@@ -40,12 +40,17 @@ def describe_tool(tool: ToolDefinition, info: Info, *, docs_url: str, signature:
     if tool.docs.example:
         parts.append(f"Example:\n{tool.docs.example}")
     if info == "full":
-        parts.append(_origin(tool))
+        origin = {
+            "Source": tool.source,
+            "File": tool.file,
+            "Name at its server": shown_name(tool.original) if tool.original else None,
+            "Time limit": None if tool.timeout is None else f"{tool.timeout:g} s",
+        }
+        parts.append("\n".join(f"{name}: {fact}" for name, fact in origin.items() if fact is not None))
     return _join([*parts, _docs(tool, docs_url)])
 
 
 def describe_pack(pack: PackDefinition, info: Info, *, config: Config, signature_of: SignatureOf, room: int) -> str:
-    """Describe a pack and its tools: as many with descriptions as there is room for, the rest by name."""
     tools = [tool for _, tool in sorted(pack.tools.items())]
     lines = [_line(tool, info, signature_of) for tool in tools]
     listed = fit(lines, room, of=len(tools), narrow=f'All names: ot.tools(pattern="{pack.name}.", info="list")')
@@ -64,7 +69,6 @@ def describe_pack(pack: PackDefinition, info: Info, *, config: Config, signature
 
 
 def describe_snippet_help(name: str, info: Info, *, config: Config, expand: Expand) -> str:
-    """Describe a snippet and how to start it."""
     if info == "list":
         return f"${name}"
     snippet = config.snippets[name]
@@ -73,7 +77,6 @@ def describe_snippet_help(name: str, info: Info, *, config: Config, expand: Expa
 
 
 def describe_alias(name: str, info: Info, *, config: Config, registry: ToolRegistry, signature_of: SignatureOf) -> str:
-    """Describe an alias by the tool it stands for."""
     target = config.aliases[name]
     if info == "list":
         return name
@@ -101,7 +104,6 @@ def fit(entries: Sequence[str], room: int, *, of: int, narrow: str, count: str =
 
 
 def shorten(text: str, most: int) -> str:
-    """Cut a text that is too long."""
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
@@ -127,17 +129,6 @@ def _docs(tool: ToolDefinition, base: str) -> str:
     if base == DOCS_URL and tool.pack in _DOCUMENTED_HERE:
         return f"Docs: onetool help {tool.pack}"  # for a person, at the command line
     return f"Docs: {base.rstrip('/')}/{quote(_DOCUMENTED_AS.get(tool.pack, tool.pack))}/"
-
-
-def _origin(tool: ToolDefinition) -> str:
-    facts = [f"Source: {tool.source}"]
-    if tool.file is not None:
-        facts.append(f"File: {tool.file}")
-    if tool.original:
-        facts.append(f"Name at its server: {shown_name(tool.original)}")
-    if tool.timeout is not None:
-        facts.append(f"Time limit: {tool.timeout:g} s")
-    return "\n".join(facts)
 
 
 def _join(parts: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ from typing import Literal
 import yaml
 
 from mcp_core.json_types import Json, JsonObject
-from ot.config.models import SnippetParameter, SnippetSettings
+from ot.config.models import SnippetSettings
 from ot.errors import OneToolError
 from ot.execution.wording import word_error
 from ot.registry.definitions import PackDefinition, ToolDefinition
@@ -36,7 +36,11 @@ _Dumper.add_representer(
 def describe_snippet(name: str, snippet: SnippetSettings, expand: Expand) -> str:
     """Write a snippet's definition, an example invocation, and what that expands to."""
     body = snippet.body if snippet.body.endswith("\n") else f"{snippet.body}\n"
-    params = {key: _describe_parameter(param) for key, param in snippet.params.items()}
+    params: dict[str, dict[str, object]] = {}
+    for key, each in snippet.params.items():
+        params[key] = {} if each.required else {"default": each.default}
+        if each.description:
+            params[key]["description"] = each.description
     example = example_invocation(name, snippet)
     parts = [
         _dump({"name": name, "description": snippet.description}),
@@ -52,13 +56,6 @@ def example_invocation(name: str, snippet: SnippetSettings) -> str:
     return " ".join([f"${name}", *(f"{key}={key}" for key, param in snippet.params.items() if param.required)])
 
 
-def _describe_parameter(parameter: SnippetParameter) -> dict[str, object]:
-    described: dict[str, object] = {} if parameter.required else {"default": parameter.default}
-    if parameter.description:
-        described["description"] = parameter.description
-    return described
-
-
 def _dump(part: Mapping[str, object], *, inner_flow: bool = False) -> str:
     style = None if inner_flow else False  # None: what holds no other collection stands on one line
     return str(
@@ -71,18 +68,14 @@ def _expansion(invocation: str, expand: Expand) -> str:
         code, values = expand(invocation)
     except OneToolError as error:
         return f"# It fails: {word_error(error)}"
-    bare = _bare_names(code)
-    for placeholder, value in values.items():
-        code = code.replace(placeholder, _literal(value) if placeholder in bare else _quoted(value))
-    return code.rstrip("\n")
-
-
-def _bare_names(code: str) -> set[str]:
-    """Find the placeholders that stand for a value of their own, not for a part of a text."""
-    try:
-        return {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+    try:  # placeholders that stand for a value of their own, not for a part of a text
+        bare = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
+        bare = set()
+    for placeholder, value in values.items():
+        inside = json.dumps(value, ensure_ascii=False)[1:-1]  # of a string literal, which it cannot end
+        code = code.replace(placeholder, _literal(value) if placeholder in bare else inside)
+    return code.rstrip("\n")
 
 
 def _literal(text: str) -> str:
@@ -92,11 +85,6 @@ def _literal(text: str) -> str:
     except (ValueError, RecursionError):
         return repr(text)
     return repr(text if isinstance(value, list | dict | str) else value)
-
-
-def _quoted(text: str) -> str:
-    """Write a value inside a string literal, which it cannot end."""
-    return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 Info = Literal["list", "min", "full"]
@@ -110,7 +98,6 @@ SignatureOf = Callable[[ToolDefinition], str]
 def list_tools(
     definitions: Iterable[ToolDefinition], pattern: str, info: Info, *, signature_of: SignatureOf
 ) -> list[Json]:
-    """List the tools whose name contains the pattern."""
     found = [tool for tool in definitions if contains(tool.name, pattern)]
     match info:
         case "list":
@@ -123,7 +110,6 @@ def list_tools(
 def list_packs(
     packs: Iterable[PackDefinition], pattern: str, info: Info, *, instructions: Mapping[str, str]
 ) -> list[Json]:
-    """List the packs whose name contains the pattern."""
     found = [pack for pack in packs if contains(pack.name, pattern)]
     match info:
         case "list":
@@ -134,7 +120,6 @@ def list_packs(
 
 
 def list_aliases(aliases: Mapping[str, str], pattern: str, info: Info) -> list[Json]:
-    """List the aliases whose name or target contains the pattern."""
     found = {name: aliases[name] for name in sorted(aliases) if contains(f"{name}\n{aliases[name]}", pattern)}
     match info:
         case "list":

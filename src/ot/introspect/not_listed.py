@@ -35,9 +35,7 @@ def marking(policy: PolicySettings, caller: Caller) -> MarkTool:
 
     def mark(tool: ToolDefinition) -> ToolDefinition:
         refusal = foresee_refusal(build_guard(tool.all_names, policy), caller)
-        if refusal is None:
-            return tool
-        return _put_before(tool, _WORDS[type(refusal)])
+        return tool if refusal is None else _put_before(tool, _WORDS[type(refusal)])
 
     return mark
 
@@ -105,7 +103,6 @@ def concerns_tools(pattern: str, registry: ToolRegistry) -> Concerns:
 
 
 def concerns_packs(pattern: str) -> Concerns:
-    """Judge packs by a part of their name."""
     return lambda name: contains(name, pattern)
 
 

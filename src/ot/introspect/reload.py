@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 import anyio
 import anyio.to_thread
 
+from mcp_core.quick_dataclass import dataclass, field
 from ot.config.loader import LoadedConfig
 from ot.config.models import Config
 from ot.errors import CallError
@@ -17,31 +18,24 @@ from ot.registry.registry import ToolRegistry
 RELOADED = "OK: Configuration reloaded"
 
 
+@dataclass(eq=False)
 class Reload:
     """One reload at a time, lent to the ot pack; `waiting` are keys that take effect at the next start."""
 
-    def __init__(
-        self,
-        loaded: LoadedConfig,
-        follow: Callable[[LoadedConfig], Awaitable[list[str]]],
-        registry: ToolRegistry,
-        *,
-        everywhere: Callable[[], Awaitable[None]] | None = None,
-    ) -> None:
-        self._loaded = loaded
-        self._follow = follow
-        self._registry = registry
-        self._everywhere = everywhere
-        self._turn = anyio.Lock()
-        self.waiting: list[str] = []
+    _loaded: LoadedConfig
+    _follow: Callable[[LoadedConfig], Awaitable[list[str]]]
+    _registry: ToolRegistry
+    everywhere: Callable[[], Awaitable[None]] | None = None
+    _turn: anyio.Lock = field(default_factory=anyio.Lock)
+    waiting: list[str] = field(default_factory=list)
 
     async def reload(self) -> str:
         """Read and follow what is on disk now; if that raises ConfigError, nothing has changed.
 
         For whoever looks after a server that many share, everybody's app follows it.
         """
-        if self._everywhere is not None:
-            await self._everywhere()
+        if self.everywhere is not None:
+            await self.everywhere()
         else:
             async with self._turn:
                 with LogSpan("config.reload") as span:

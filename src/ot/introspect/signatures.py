@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from mcp_core.quick_dataclass import dataclass, field
-from ot.registry.from_source import Parameter, list_parameters
+from ot.registry.from_source import list_parameters
 
 _LONGEST = 20_000
 
@@ -29,12 +29,9 @@ def read_signature(signature: str) -> SignatureParts:
         return SignatureParts()
     if not isinstance(function, ast.FunctionDef):
         return SignatureParts()
-    parameters = {parameter.node.arg: _text(parameter) for parameter in list_parameters(function.args)}
+    parameters = {}
+    for each in list_parameters(function.args):
+        annotation = ast.unparse(each.node.annotation) if each.node.annotation else ""
+        default = "" if each.default is None else f" = {ast.unparse(each.default)}"
+        parameters[each.node.arg] = f"{annotation}{default}".strip()
     return SignatureParts(parameters, ast.unparse(function.returns) if function.returns else "")
-
-
-def _text(parameter: Parameter) -> str:
-    annotation = ast.unparse(parameter.node.annotation) if parameter.node.annotation else ""
-    if parameter.default is None:
-        return annotation
-    return f"{annotation} = {ast.unparse(parameter.default)}".strip()

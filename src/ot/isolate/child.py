@@ -16,7 +16,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from ot.context import CallContext, OwnQuestion, Part, set_current
 from ot.errors import ToolError
@@ -97,7 +97,10 @@ class ChildDoor:
 
 def main(memory: int, ledger: Ledger, guarded: int) -> None:
     """Carry out calls; `memory` is the bytes of data it may hold, `guarded` ends when the guardian is there."""
-    requests, replies = _take_streams()
+    # Both pipes move to descriptors that no other code knows and no child inherits.
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
     os.read(guarded, 1)
     os.close(guarded)
     adopt_orphans()
@@ -110,16 +113,6 @@ def main(memory: int, ledger: Ledger, guarded: int) -> None:
         replies.write(mark(frame) if _has_children() else frame)
         replies.flush()
     os._exit(0)
-
-
-def _take_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Move both pipes to descriptors that no other code knows and no child inherits."""
-    requests = os.fdopen(os.dup(0), "rb")
-    replies = os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.dup2(2, 1)
-    return requests, replies
 
 
 def _has_children() -> bool:

@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Mapping
-from typing import Any, BinaryIO, NamedTuple, TypedDict
+from typing import Any, BinaryIO, TypedDict
 
 from ot_kernel import values
 
-_HEADER = struct.Struct("!?I")
+HEADER = struct.Struct("!?I")
 MAX_FRAME = 256 * 1024 * 1024
 CONNECTION_VARIABLE = "OT_HELPER_CONNECTION"
 """The environment variable that names the descriptor of a connection which a helper was given."""
-
-
-class FrameError(Exception):
-    """Bytes that are not a message; the text says why."""
 
 
 class ChildContext(TypedDict):
@@ -45,11 +41,6 @@ class HelperCall(CallRequest):
     number: int
 
 
-class Frame(NamedTuple):
-    marked: bool  # the call it answers left processes behind
-    payload: bytes
-
-
 def write_frame(message: Mapping[str, object]) -> bytes:
     """Write a message as bytes; raises UnsupportedValueError if a value cannot cross, ValueError if it is too large."""
     given = message.get("arguments")
@@ -58,7 +49,7 @@ def write_frame(message: Mapping[str, object]) -> bytes:
     payload = values.dumps(message).encode("ascii")
     if len(payload) > MAX_FRAME:
         raise ValueError(f"{len(payload)} bytes are more than a helper process may exchange ({MAX_FRAME})")
-    return _HEADER.pack(False, len(payload)) + payload
+    return HEADER.pack(False, len(payload)) + payload
 
 
 def mark(frame: bytes) -> bytes:
@@ -68,10 +59,8 @@ def mark(frame: bytes) -> bytes:
 
 def read_frame(stream: BinaryIO) -> Any:
     """Read the next message of a blocking stream, which the server has written; None at its end."""
-    header = stream.read(_HEADER.size)
-    if len(header) < _HEADER.size:
-        return None
-    return read_message(stream.read(_HEADER.unpack(header)[1]))
+    header = stream.read(HEADER.size)
+    return read_message(stream.read(HEADER.unpack(header)[1])) if len(header) == HEADER.size else None
 
 
 def read_message(payload: bytes) -> Any:
@@ -81,27 +70,3 @@ def read_message(payload: bytes) -> Any:
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     return {name: values.decode_fields(item) for name, item in message.items()} if type(message) is dict else None
-
-
-class FrameBuffer:
-    """Collects one message as its pieces arrive."""
-
-    def __init__(self) -> None:
-        self._received = bytearray()
-
-    def feed(self, data: bytes) -> Frame | None:
-        """Return the message once it is complete; raises FrameError for anything else."""
-        self._received += data
-        if len(self._received) < _HEADER.size:
-            return None
-        marked, size = _HEADER.unpack_from(self._received)
-        if size > MAX_FRAME:
-            raise FrameError(f"it announced an answer of {size} bytes")
-        missing = _HEADER.size + size - len(self._received)
-        if missing > 0:
-            return None
-        if missing < 0:
-            raise FrameError("it wrote more than its answer")
-        payload = bytes(memoryview(self._received)[_HEADER.size :])
-        self._received = bytearray()
-        return Frame(marked, payload)

@@ -8,7 +8,6 @@ takes milliseconds instead of tenths of a second.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import os
 import re
 import sys
@@ -23,15 +22,7 @@ from anyio import to_thread
 
 from mcp_core.quick_dataclass import dataclass
 from ot.isolate.connection import ConnectionTarget, open_connection
-from ot.isolate.frames import (
-    CONNECTION_VARIABLE,
-    CallRequest,
-    Frame,
-    FrameBuffer,
-    FrameError,
-    read_message,
-    write_frame,
-)
+from ot.isolate.frames import CONNECTION_VARIABLE, HEADER, MAX_FRAME, CallRequest, read_message, write_frame
 from ot.processes.guarded_process import GuardedProcess, start_guarded
 from ot.processes.standby import CannotForkError, Standby
 from ot.registry.definitions import Libraries
@@ -72,37 +63,21 @@ class Helper:
         self.explanation = ""  # of its guardian, once it has ended
         self.status: int | None = None  # of waitpid, once it has ended
         self.has_children = False  # its latest call left processes behind
-        self._process = process
-        self._numbers = itertools.count(1)
+        self.process = process
         self._number = 0  # of the call that it carries out
-        self._answer: asyncio.Future[Frame] | None = None
-        self._received = FrameBuffer()
+        self._answer: asyncio.Future[tuple[bool, bytes]] | None = None
+        self._received = bytearray()
         process.on_output = self._on_output
         process.on_end = self._on_end
 
-    @property
-    def pid(self) -> int:
-        """The process id of its guardian."""
-        return self._process.pid
-
-    @property
-    def alive(self) -> bool:
-        """False once the event loop has heard of its end, which may come later than the end."""
-        return not self._process.ended.is_set()
-
-    @property
-    def tail(self) -> str:
-        """The end of what its latest call wrote to stderr."""
-        return self._process.tail
-
     async def call(self, request: CallRequest) -> dict[Any, object]:
         """Send one call and wait for its answer; raises HelperEndedError. Cancelled, it leaves the process unusable."""
-        self._number = next(self._numbers)
+        self._number += 1
         message = {**request, "number": self._number}
         frame = await aside_if_large(request["arguments"], write_frame, message)
         self._answer = asyncio.get_running_loop().create_future()
-        self._process.forget_tail()
-        self._process.write(frame)
+        self.process.forget_tail()
+        self.process.write(frame)
         self.has_children, payload = await self._answer
         large = len(payload) > _DECODE_ON_THREAD
         answer = await to_thread.run_sync(read_message, payload) if large else read_message(payload)
@@ -112,28 +87,34 @@ class Helper:
 
     async def kill(self) -> None:
         """End it and all that it started; it has ended when this returns, cancelled or not."""
-        await self._process.close(patience=0)
+        await self.process.close(patience=0)
 
     def _on_output(self, data: bytes) -> None:
         if self._answer is None or self._answer.done():
-            self._process.kill()  # it speaks without having been asked
+            self.process.kill()  # it speaks without having been asked
             return
-        try:
-            frame = self._received.feed(data)
-        except FrameError as error:
-            self._fail(str(error))
-        else:
-            if frame is not None:
-                self._answer.set_result(frame)
+        self._received += data
+        if len(self._received) < HEADER.size:
+            return
+        has_children, size = HEADER.unpack_from(self._received)
+        missing = HEADER.size + size - len(self._received)
+        if size > MAX_FRAME:
+            self._fail(f"it announced an answer of {size} bytes")
+        elif missing < 0:
+            self._fail("it wrote more than its answer")
+        elif not missing:
+            payload = bytes(memoryview(self._received)[HEADER.size :])
+            self._received = bytearray()
+            self._answer.set_result((has_children, payload))
 
     def _on_end(self) -> None:
-        self.status = self._process.ledger.status()
-        self.explanation = self._process.ledger.explanation()
+        self.status = self.process.ledger.status()
+        self.explanation = self.process.ledger.explanation()
         self._fail("it ended")
 
     def _fail(self, reason: str) -> None:
         if self._answer is not None and not self._answer.done():
-            begun = self._process.ledger.has_begun(_SLOT, self._number)
+            begun = self.process.ledger.has_begun(_SLOT, self._number)
             self._answer.set_exception(HelperEndedError(reason, begun=begun))
 
 
@@ -217,24 +198,20 @@ class HelperStarter:
         known = self._started.get((module, python))
         if known is not None and isinstance(imported, list) and len(known.modules) + len(imported) <= _MOST_MODULES:
             trusted = {_ROOM_OF_PACKS, *(libraries.modules if libraries is not None else ())}
-            known.modules.update(name for name in imported if _is_module(name, trusted))
+            modules = (name for name in imported if isinstance(name, str) and _MODULE.fullmatch(name))
+            own = (name for name in modules if name.partition(".")[0] in trusted)
+            known.modules.update(name for name in own if not name.endswith(_PROGRAM))
 
     def forget(self, module: str) -> list[Standby]:
         """Return the standbys of a module that has changed, to be closed: nothing is forked from them any more."""
         return [self._started.pop(key).standby for key in [key for key in self._started if key[0] == module]]
 
     async def close(self) -> None:
-        """End all standbys."""
         for known in self._started.values():
             await known.standby.close()
 
     def standby_pids(self) -> list[int]:
         return [pid for known in self._started.values() if (pid := known.standby.pid) is not None]
-
-
-def _is_module(name: object, trusted: set[str]) -> bool:
-    named = isinstance(name, str) and _MODULE.fullmatch(name) and not name.endswith(_PROGRAM)
-    return bool(named) and str(name).partition(".")[0] in trusted
 
 
 async def _fork(known: _Started, memory: str, bounds: str, handed: Sequence[int]) -> GuardedProcess:

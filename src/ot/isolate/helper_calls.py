@@ -55,15 +55,17 @@ class Outputs:
 
         An output that it has not made is left alone.
         """
-        if self.made and self._files is not None:
-            await to_thread.run_sync(self._move, folder, self._files)
+        files = self._files
 
-    def _move(self, folder: str, files: AllowedFiles) -> None:
-        for parameter, place in self.made.items():
-            with _open_made(folder, place) as source:
-                if source is not None:
-                    with files.replace(self._wanted[parameter]) as target:
-                        shutil.copyfileobj(source, target, 1024 * 1024)
+        def move(files: AllowedFiles) -> None:
+            for parameter, place in self.made.items():
+                with _open_made(folder, place) as source:
+                    if source is not None:
+                        with files.replace(self._wanted[parameter]) as target:
+                            shutil.copyfileobj(source, target, 1024 * 1024)
+
+        if self.made and files is not None:
+            await to_thread.run_sync(move, files)
 
 
 @contextmanager
@@ -107,13 +109,7 @@ class HelperCall:
     confine: Confine | None
     outputs: Outputs
 
-    def leaves_reusable(self, helper: Helper, answer: Mapping[str, object]) -> bool:
-        """True if the helper may take another call after this answer."""
-        lost = helper.connection is not None and answer.get("error") == "network"
-        return not (helper.has_children or lost or answer.get("kind") == "MemoryError")
-
     def raise_error(self, helper: Helper, answer: Mapping[str, object]) -> None:
-        """Raise the error that the call has answered with, if any."""
         match answer.get("error"):
             case None:
                 return
@@ -178,14 +174,10 @@ async def crashed(helper: Helper, error: HelperEndedError, memory: int) -> ToolF
     """Return the error for a call whose helper has ended; `memory` is what it was allowed to hold."""
     incident = os.urandom(4).hex()
     await helper.kill()
-    status, tail = helper.status, helper.tail
+    status, tail = helper.status, helper.process.tail
     write_log(logging.ERROR, "isolate.crash", incident=incident, status=status, reason=str(error), detail=tail)
-    message = f"its helper process {helper.explanation or _ending(status, memory)}"
-    return ToolFailedError("", "ChildProcessError", message, incident, status=status, tail=tail)
-
-
-def _ending(status: int | None, memory: int) -> str:
-    """Say how it ended; libraries in C++ and Rust end by these signals when they get no more memory."""
+    # Libraries in C++ and Rust end by these signals when they get no more memory.
     out_of_memory = status is not None and status & 0x7F in (signal.SIGABRT, signal.SIGTRAP, signal.SIGILL)
     bound = f", perhaps because it may hold no more than {memory >> 20} MB of memory" if out_of_memory else ""
-    return f"ended in the middle of the call{bound}"
+    message = f"its helper process {helper.explanation or f'ended in the middle of the call{bound}'}"
+    return ToolFailedError("", "ChildProcessError", message, incident, status=status, tail=tail)

@@ -103,7 +103,9 @@ class IsolateHost:
         changes = self._changes.get(call.module)
         try:
             answer = await helper.call(call.request)
-            fit = self._changes.get(call.module) == changes and call.leaves_reusable(helper, answer)
+            lost = helper.connection is not None and answer.get("error") == "network"
+            spoilt = helper.has_children or lost or answer.get("kind") == "MemoryError"
+            fit = self._changes.get(call.module) == changes and not spoilt
             if "error" not in answer:
                 await call.outputs.move(helper.folder)
             reusable = fit
@@ -125,7 +127,7 @@ class IsolateHost:
                 self._tasks.start_soon(standby.close)
 
     def idle_pids(self) -> list[int]:
-        return [helper.pid for helpers in self._idle.values() for helper in helpers]
+        return [helper.process.pid for helpers in self._idle.values() for helper in helpers]
 
     def standby_pids(self) -> list[int]:
         return self._starter.standby_pids() if self._starter is not None else []
@@ -141,7 +143,7 @@ class IsolateHost:
     def _take(self, module: str, confine: Confine | None, connection: ConnectionTarget | None) -> Helper | None:
         """Take one that is confined like this, on the same connection; bounds can be narrowed and never changed."""
         helpers = self._idle.get(module, [])
-        helpers[:] = [helper for helper in helpers if helper.alive]
+        helpers[:] = [helper for helper in helpers if not helper.process.ended.is_set()]
         wanted = (confine, connection)
         fitting = next((each for each in reversed(helpers) if (each.confine, each.connection) == wanted), None)
         if fitting is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import field, fields
 
 import anyio.to_thread
@@ -129,7 +129,10 @@ class App:
         self.supply.keep_warm(config.execution.warm)
         self.results.apply(config.results)
         self.reader.apply(config.results)
-        tools.workers.apply(config.workers, renew=_changed_packs(self.loaded, loaded))
+        before, other_secrets = self.loaded.config.packs, self.loaded.secrets != loaded.secrets
+        tools.workers.apply(
+            config.workers, renew=lambda pack: other_secrets or before.get(pack) != config.packs.get(pack)
+        )
         self.loaded = loaded
         self._lend_built()
         tools.registry.problems += tools.places.switch(config.packs)
@@ -144,23 +147,12 @@ class App:
         return self._waiting()
 
     def _waiting(self) -> list[str]:
+        paths = [key.path for key in known_keys() if key.when == NEXT_START]
+        # A mapping of names counts as one key.
+        names = dict.fromkeys(".".join(itertools.takewhile(lambda part: part != ANY, path)) for path in paths)
         before, now = self.config, self.loaded.config
-        keys = [name for name, value_of in _read_at_start() if value_of(before) != value_of(now)]
+        keys = [name for name in names if operator.attrgetter(name)(before) != operator.attrgetter(name)(now)]
         return keys + (["the project's folder"] if self.started.project != self.loaded.project else [])
-
-
-def _changed_packs(before: LoadedConfig, now: LoadedConfig) -> Callable[[str], bool]:
-    """Return a test for packs whose workers need a restart: their settings have changed, or any secret has."""
-    if before.secrets != now.secrets:
-        return lambda _: True
-    return lambda pack: before.config.packs.get(pack) != now.config.packs.get(pack)
-
-
-def _read_at_start() -> Iterator[tuple[str, Callable[[Config], object]]]:
-    """The keys that are read once, at the start, and how to read each; a mapping of names counts as one."""
-    paths = [key.path for key in known_keys() if key.when == NEXT_START]
-    for name in dict.fromkeys(".".join(itertools.takewhile(lambda part: part != ANY, path)) for path in paths):
-        yield name, operator.attrgetter(name)
 
 
 def run_settings(loaded: LoadedConfig, *, memory: int | None = None) -> RunSettings:

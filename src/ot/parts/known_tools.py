@@ -164,7 +164,6 @@ def proxy_host(
 
 
 def worker_host(loaded: LoadedConfig, environ: Mapping[str, str]) -> WorkerHost:
-    """Build the surroundings that the workers of a configuration live in."""
     home = loaded.machine_home
     always = loaded.administrator is not None
     return WorkerHost(loaded.project, home, state_folder(home), environ, word=word_error, always_confined=always)

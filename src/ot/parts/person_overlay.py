@@ -9,6 +9,7 @@ from functools import lru_cache, partial
 
 import anyio.to_thread
 
+from mcp_core.quick_dataclass import dataclass
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.config.personal_secrets import PersonalSecrets, load_sealer, with_own_secrets
@@ -18,26 +19,19 @@ from ot.store.opening import Backend, EmbeddedBackend, PersonalStore
 from ot.store.sealing import Sealer
 from ot.store.shelf import FolderShelf, Shelf
 
-Follow = Callable[[LoadedConfig], Awaitable[list[str]]]
 
-
+@dataclass(eq=False)
 class PersonOverlay:
     """A person's part of the store; `secrets` and `settings` are what one of many people sets for themselves."""
 
-    def __init__(
-        self,
-        principal: str,
-        backend: Backend,
-        store: PersonalStore,
-        secrets: PersonalSecrets | None = None,
-        settings: PersonalSettings | None = None,
-    ) -> None:
-        self.principal = principal
-        self.backend = backend
-        self.store = store
-        self.secrets = secrets
-        self.settings = settings
-        self.follow_again: Callable[[], Awaitable[None]] | None = None  # lets the engine use what has changed
+    principal: str
+    backend: Backend
+    store: PersonalStore
+    secrets: PersonalSecrets | None = None
+    settings: PersonalSettings | None = None
+    follow_again: Callable[[], Awaitable[None]] | None = None  # lets the engine use what has changed
+
+    def __post_init__(self) -> None:
         self._state = self._look()
 
     @property
@@ -52,14 +46,6 @@ class PersonOverlay:
         if self.settings is not None and self.settings.state():
             loaded = await anyio.to_thread.run_sync(with_own_settings, loaded, self.settings)
         return loaded
-
-    def joining(self, follow: Follow) -> Follow:
-        """Return what follows a configuration together with the person's own secrets and settings."""
-
-        async def follow_joined(fresh: LoadedConfig) -> list[str]:
-            return await follow(await self.join(fresh))
-
-        return follow_joined
 
     async def catch_up(self) -> None:
         """Use secrets and settings as they are now; those of other replicas are fetched meanwhile, for the next run."""

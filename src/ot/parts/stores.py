@@ -31,7 +31,6 @@ def open_own_backend(loaded: LoadedConfig) -> Iterator[Backend]:
 
 
 def store_of(loaded: LoadedConfig, backend: Backend) -> Store:
-    """Build the store of a configuration on the backend that this process has."""
     _learn_password(loaded, backend)
     journal = loaded.config.journal
     kept = Retention(journal.keep_for, journal.max_size)

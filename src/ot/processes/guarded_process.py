@@ -17,7 +17,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import anyio
@@ -65,9 +64,7 @@ class Pipes:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
         _close_all(self.theirs)
         if error is not None:
             _close_all((*self.ours, self.ledger.descriptor))
@@ -109,7 +106,6 @@ class GuardedProcess:
 
     @property
     def tail(self) -> str:
-        """The end of what it wrote to stderr."""
         return self._tail.decode(errors="replace").strip()
 
     def forget_tail(self) -> None:
@@ -224,7 +220,12 @@ class GuardedProcess:
     def _on_exit(self) -> None:
         self._loop.remove_reader(self._guardian.pidfd)
         self.exit_code = self._guardian.exit_code()
-        self._read_rest()
+        # What was left in the pipes when it died is read: an answer may be among it.
+        for descriptor, handle in ((self._output, self.on_output), (self._stderr, self._keep_tail)):
+            left = _REST
+            while left > 0 and (data := _read(descriptor)):
+                handle(data)
+                left -= len(data)
         self.close_input()
         for descriptor in (self._output, self._stderr):
             self._loop.remove_reader(descriptor)
@@ -233,14 +234,6 @@ class GuardedProcess:
         self.ended.set()
         self.on_end()
         os.close(self.ledger.descriptor)
-
-    def _read_rest(self) -> None:
-        """Read what was left in the pipes when it died: an answer may be among it."""
-        for descriptor, handle in ((self._output, self.on_output), (self._stderr, self._keep_tail)):
-            left = _REST
-            while left > 0 and (data := _read(descriptor)):
-                handle(data)
-                left -= len(data)
 
     def _keep_tail(self, data: bytes) -> None:
         self._tail = (self._tail + data)[-TAIL:]

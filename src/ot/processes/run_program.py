@@ -60,7 +60,14 @@ async def run_program(  # noqa: PLR0913 - what a program is given, and who liste
         with os.fdopen(os.dup(input_file), "wb") as stream:
             stream.write(stdin)
         os.lseek(input_file, 0, os.SEEK_SET)
-        process = await _start(command, input_file, environ, cwd, confine, standby)
+        process = None
+        if standby is not None:
+            words = [confine.to_text() if confine is not None else "", *command]
+            with suppress(CannotForkError):
+                process = await standby.start(words, environ=environ, cwd=cwd, pass_fds=[input_file])
+        if process is None:
+            words = guarded(command, stdin=input_file, confine=confine)
+            process = start_guarded(words, environ=environ, cwd=cwd, pass_fds=[input_file])
     finally:
         os.close(input_file)
     reader = _Reader(process)
@@ -76,22 +83,6 @@ async def run_program(  # noqa: PLR0913 - what a program is given, and who liste
     finally:
         await process.close(patience=0)
     return Finished(process.exit_code, bytes(kept), process.tail, stopped=stopped, explanation=reader.explanation)
-
-
-async def _start(
-    command: Sequence[str],
-    stdin: int,
-    environ: Mapping[str, str],
-    cwd: Path,
-    confine: Confine | None,
-    standby: Standby | None,
-) -> GuardedProcess:
-    if standby is not None:
-        bounds = confine.to_text() if confine is not None else ""
-        with suppress(CannotForkError):
-            return await standby.start([bounds, *command], environ=environ, cwd=cwd, pass_fds=[stdin])
-    words = guarded(command, stdin=stdin, confine=confine)
-    return start_guarded(words, environ=environ, cwd=cwd, pass_fds=[stdin])
 
 
 class _Reader:

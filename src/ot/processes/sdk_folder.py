@@ -24,27 +24,20 @@ def sdk_folder(state: Path) -> Path:
     folder = state / "sdk" / hashlib.sha256(os.fsencode(_PACKAGES[0])).hexdigest()[:12]
     for package in _PACKAGES:
         link = folder / package.name
-        if not _leads_to(package, link):
+        try:
+            there = link.samefile(package)
+        except OSError:
+            there = False
+        if not there:
             make_private(folder)
-            _put(package, link)
+            # Under another name first, and then moved into place: others may be doing the same.
+            with tempfile.TemporaryDirectory(dir=folder, prefix=".") as temporary:
+                made = Path(temporary) / link.name
+                made.symlink_to(package, target_is_directory=True)
+                made.replace(link)
     return folder
 
 
 def files_of_sdk(folder: Path) -> tuple[str, ...]:
     """Return what a confined worker must be able to read of that folder: itself, and where its links lead."""
     return (str(folder), *map(str, _PACKAGES))
-
-
-def _leads_to(package: Path, link: Path) -> bool:
-    try:
-        return link.samefile(package)
-    except OSError:
-        return False
-
-
-def _put(package: Path, link: Path) -> None:
-    """Make the link under another name and move it into place: others may be doing the same."""
-    with tempfile.TemporaryDirectory(dir=link.parent, prefix=".") as folder:
-        made = Path(folder) / link.name
-        made.symlink_to(package, target_is_directory=True)
-        made.replace(link)

@@ -13,7 +13,6 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 import anyio
@@ -118,9 +117,7 @@ class Standby:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     @property
@@ -202,7 +199,6 @@ class Standby:
             self._timer.cancel()
 
     def _leave(self, *, kill: bool = False) -> None:
-        """Give the process no more orders."""
         self._stop_timer()
         if self._process is not None:
             self._left = {each for each in (*self._left, self._process) if not each.ended.is_set()}

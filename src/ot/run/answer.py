@@ -28,7 +28,6 @@ class Answer:
     cut: bool = False
 
     def encoded(self) -> Json:
-        """Return its form for another process."""
         return encode([self.text, self.is_error, self.attachments])
 
     @classmethod

@@ -126,7 +126,11 @@ def read_command(command: str) -> str:
     code = strip_fences(text) if "`" in text or "~~~" in text else text
     if code is not text:
         code = strip_prefix(code)
-    return code if code.isascii() else _repair_spaces(code)
+    if code.isascii() or code.lstrip().startswith("$"):
+        return code
+    # Odd spaces outside strings, where Python refuses them, become what they look like.
+    ordinary = {odd: " " if odd in ODD_SPACES else "" for odd in ODD_SPACES + INVISIBLE}
+    return _token().sub(lambda token: ordinary[token[0]] if token.lastgroup == "odd" else token[0], code)
 
 
 def strip_fences(command: str) -> str:
@@ -163,8 +167,12 @@ def _read_fence(text: str, opening: re.Match[str]) -> _Fence | None:
     if marker[0] == "~" and (one_line := _one_line_of_tildes(text, opening, marker)):
         return one_line
     closing = _next_fence(text, opening.end(), marker)
-    stop = len(text) if closing is None else closing.start()
-    end = _resume_after(text, closing)
+    stop = end = len(text)
+    if closing is not None:  # one that names Python where an end was due opens the next block
+        after = _REST_OF_LINE.match(text, closing.end())
+        at_line_start = text[closing.start() - 1] == "\n"
+        reopens = after is not None and after["end"] is not None and after["word"].lower() in _PYTHON
+        stop, end = closing.start(), closing.start() if at_line_start and reopens else closing.end()
     first, newline, rest = text[opening.end() : stop].partition("\n")
     opens = first.strip(_BLANK).lower() in ("", *_PYTHON) and rest.strip()
     if marker[0] == "~" and closing is None and not opens:  # `~~~x` alone is an expression
@@ -185,16 +193,6 @@ def _one_line_of_tildes(text: str, opening: re.Match[str], marker: str) -> _Fenc
     if not line.endswith(marker):
         return None
     return _Fence(*_split_language(line.removesuffix(marker).strip()), opening.end(), stop)
-
-
-def _resume_after(text: str, closing: re.Match[str] | None) -> int:
-    """Find where to look for the next fence; one that names Python where an end was due opens the next block."""
-    if closing is None:
-        return len(text)
-    rest = _REST_OF_LINE.match(text, closing.end())
-    at_line_start = text[closing.start() - 1] == "\n"
-    reopens = rest is not None and rest["end"] is not None and rest["word"].lower() in _PYTHON
-    return closing.start() if at_line_start and reopens else closing.end()
 
 
 def _split_language(text: str) -> tuple[str, str]:
@@ -252,11 +250,3 @@ def _strip_inline(command: str) -> str:
     if not (text.startswith(marker) and text.endswith(marker) and inner.strip()):
         return command
     return command if "`" in _token().sub("", inner) else inner.strip()
-
-
-def _repair_spaces(code: str) -> str:
-    """Replace odd spaces outside strings, where Python refuses them, by what they look like."""
-    if code.lstrip().startswith("$"):
-        return code
-    ordinary = {odd: " " if odd in ODD_SPACES else "" for odd in ODD_SPACES + INVISIBLE}
-    return _token().sub(lambda token: ordinary[token[0]] if token.lastgroup == "odd" else token[0], code)

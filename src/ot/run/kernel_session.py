@@ -73,7 +73,6 @@ class RunClock:
         self._timer: asyncio.TimerHandle | None = None
 
     def remaining(self) -> float:
-        """Return the seconds that are left."""
         return self._left if self._holds else self._left - (self._loop.time() - self._since)
 
     def start(self, on_over: Callable[[], None]) -> None:
@@ -191,7 +190,6 @@ class KernelSession:
             self._go_on()
 
     async def _until_end(self) -> None:
-        """Wait for the end, or until the time is up."""
         if self._ending is None:
             self._end_awaited = Awaited(asyncio.get_running_loop())
             await self._end_awaited

@@ -58,7 +58,6 @@ class Patience:
 
     @property
     def asking(self) -> bool:
-        """True while somebody at the client is asked."""
         return self._questions > 0
 
     @contextmanager
@@ -304,7 +303,6 @@ class LiveRun:
 
     @property
     def elapsed(self) -> float:
-        """The seconds since it began."""
         return self._loop.time() - self._began
 
     @property
@@ -318,7 +316,6 @@ class LiveRun:
         self._turned = asyncio.Event()
 
     def end(self) -> None:
-        """Tell everyone that it has ended."""
         self.ended = True
         self.patience.close()
         if self._due is not None:
@@ -326,7 +323,6 @@ class LiveRun:
         self.nudge()
 
     async def has_ended(self) -> None:
-        """Wait for its end."""
         while not self.ended:
             await self.turn()
 

@@ -76,7 +76,6 @@ class Namespace:
 
 
 def _document(tool: ToolDefinition, signature: str) -> str:
-    """Write what `help(pack.tool)` shows: everything its author wrote."""
     docs = tool.docs
     arguments = "\n".join(f"    {name}: {text}" for name, text in docs.arguments.items())
     example = "\n".join(f"    {line}" for line in docs.example.splitlines())

@@ -106,22 +106,15 @@ def _argument_problems(reference: Reference, definition: ToolDefinition) -> Iter
     if "$ref" in schema:
         return
     names = mapping_of(schema.get("properties"))
-    if not reference.open:
-        yield from _binding_problems(reference, definition, list(names))
+    if not reference.open:  # all of its arguments are written out
+        count = 0 if definition.variadic else reference.positional
+        if count > len(names):
+            yield f"{count} positional arguments given, it takes at most {len(names)}"
+        given = [*[*names][:count], *map(definition.own_name, reference.keywords)]
+        twice = [name for name in dict.fromkeys(given) if given.count(name) > 1]
+        yield from (f"{definition.shown_name(name)} is given twice" for name in twice)
+        missing = [name for name in names_in(schema.get("required")) if name not in given]
+        yield from (f"{definition.shown_name(name)} is missing" for name in missing)
     if schema.get("additionalProperties") is False and "patternProperties" not in schema:
         unknown = (name for name in reference.keywords if definition.own_name(name) not in names)
         yield from (f"{name} is not a parameter" for name in unknown)
-
-
-def _binding_problems(reference: Reference, definition: ToolDefinition, names: list[str]) -> Iterator[str]:
-    """Find what is wrong with a call whose arguments are all written out."""
-    count = 0 if definition.variadic else reference.positional
-    if count > len(names):
-        yield f"{count} positional arguments given, it takes at most {len(names)}"
-    by_position = names[:count]
-    keywords = [definition.own_name(name) for name in reference.keywords]
-    twice = [name for name in dict.fromkeys(keywords) if [*by_position, *keywords].count(name) > 1]
-    yield from (f"{definition.shown_name(name)} is given twice" for name in twice)
-    required = names_in(definition.parameters.get("required"))
-    missing = [name for name in required if name not in {*by_position, *keywords}]
-    yield from (f"{definition.shown_name(name)} is missing" for name in missing)

@@ -96,7 +96,6 @@ def word_running(run: str, seen: Seen, elapsed: float, limit: float, waits_for: 
 
 
 def word_stopped(run: str, seen: Seen, elapsed: float, *, inline_limit: int) -> str:
-    """Say what a run that was stopped had printed, and where it was."""
     text = f"[Run {run} was stopped by ot.stop after {elapsed:.0f} s.{_word_doing(seen, was=True)}]"
     return _below(seen.printed, text, inline_limit)
 

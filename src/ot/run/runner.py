@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import field
 from functools import cache, partial
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from mcp_core.quick_dataclass import dataclass, replace
 from ot.clients.caller import NOBODY, Caller, ClientMemory, Notes
 from ot.clients.person import LOCAL
 from ot.errors import LimitReachedError, OneToolError, StoreGoneError, UntrustedSnippetError
+from ot.execution.auditing import audit_early_refusal
 from ot.execution.tool_executor import ToolExecutor
 from ot.journal.run_journal import RunJournal
 from ot.kernel.supply import KernelSupply
@@ -73,29 +74,19 @@ class _Ended:
     fields: dict[str, object] = field(default_factory=dict)  # of the log line
 
 
+@dataclass(eq=False)
 class Runner:
     """Executes commands; each in a kernel of its own, and by the settings that hold when it begins."""
 
-    def __init__(
-        self,
-        registry: ToolRegistry,
-        executor: ToolExecutor,
-        supply: KernelSupply,
-        namespace: Namespace,
-        keeping: Keeping,
-        *,
-        catch_up: Callable[[str], Awaitable[None]],
-        settings: RunSettings,
-    ) -> None:
-        self._registry = registry
-        self._executor = executor
-        self._supply = supply
-        self._namespace = namespace
-        self._keeping = keeping
-        self._catch_up = catch_up  # lets the registry see what has changed since the last run, and what this code needs
-        self.settings = settings  # of runs that begin now
-        self._readers = anyio.CapacityLimiter(READERS)
-        self._unrecorded = itertools.count(1)  # numbers of runs that nobody records
+    _registry: ToolRegistry
+    _executor: ToolExecutor
+    _supply: KernelSupply
+    _namespace: Namespace
+    _keeping: Keeping
+    _catch_up: Callable[[str], Awaitable[None]]  # lets the registry see what has changed, and what this code needs
+    settings: RunSettings  # of runs that begin now
+    _readers: anyio.CapacityLimiter = field(default_factory=partial(anyio.CapacityLimiter, READERS))
+    _unrecorded: Iterator[int] = field(default_factory=partial(itertools.count, 1))  # runs that nobody records
 
     async def run(
         self,
@@ -222,7 +213,8 @@ class Runner:
         try:
             expanded = settings.snippets.expand(code)
         except UntrustedSnippetError as error:
-            self._executor.note_refused_snippet(error, caller)
+            executor = self._executor
+            audit_early_refusal(executor.audit, f"${error.name}", executor.known(caller), error)
             raise
         await self._catch_up(expanded.code)
         async with self._supply.take(caller.principal, share=settings.share, attends_runs=asked.attends_runs) as kernel:

@@ -13,6 +13,7 @@ from typing import Self
 
 import anyio
 
+from mcp_core.quick_dataclass import dataclass, field
 from ot.clients.caller import Caller
 from ot.errors import NoDetachedRunError, ToolError
 from ot.logs import LogSpan, write_log
@@ -38,28 +39,20 @@ _BROKEN = "The run was lost to a mistake in OneTool; the log has it."
 _ANSWERING = 1.0  # seconds of its own limit that a run keeps for itself after waiting
 
 
+@dataclass(eq=False)
 class Runs:
     """Runs commands in tasks of their own, so that they can outlive the requests that began them, until it is closed.
 
     A run belongs to its principal; all runs here are of one project. `elsewhere` are the replicas of a team.
     """
 
-    def __init__(
-        self,
-        runner: Runner,
-        answers: KeptAnswers,
-        *,
-        elsewhere: RunsElsewhere | None = None,
-        most: int = MOST_DETACHED,
-        hold: float = HOLD,
-    ) -> None:
-        self._runner = runner
-        self._answers = answers
-        self._elsewhere = elsewhere
-        self._most = most
-        self._hold = hold  # seconds that a question of a detached run waits for a client
-        self._tasks = OwnedTasks()
-        self._live: dict[str, LiveRun] = {}
+    _runner: Runner
+    _answers: KeptAnswers
+    elsewhere: RunsElsewhere | None = None
+    most: int = MOST_DETACHED
+    hold: float = HOLD  # seconds that a question of a detached run waits for a client
+    _tasks: OwnedTasks = field(default_factory=OwnedTasks)
+    _live: dict[str, LiveRun] = field(default_factory=dict)
 
     async def __aenter__(self) -> Self:
         return self
@@ -96,7 +89,7 @@ class Runs:
         """
         settings = self._runner.settings
         patience = Patience(settings.patience or math.inf, since=since, renewed=questions is not None)
-        run = LiveRun(caller, deliver, patience=patience, limit=settings.timeout, hold=self._hold)
+        run = LiveRun(caller, deliver, patience=patience, limit=settings.timeout, hold=self.hold)
         run.traced = context is not None
         if questions is not None:
             run.ask_between(questions)
@@ -112,9 +105,9 @@ class Runs:
         run = self._find(name, caller)
         if run is None:
             told = None
-            if self._elsewhere is not None:
+            if self.elsewhere is not None:
                 with self._waiting(caller, seconds) as most:
-                    told = await self._elsewhere.wait(name, seconds=most, caller=caller)
+                    told = await self.elsewhere.wait(name, seconds=most, caller=caller)
             return told or await self._find_kept(name, caller)
         with self._waiting(caller, seconds) as most:
             await run.attend(caller, most)
@@ -132,7 +125,7 @@ class Runs:
         """End a detached run; raises ToolError and NoDetachedRunError."""
         run = self._find(name, caller)
         if run is None:
-            told = None if self._elsewhere is None else await self._elsewhere.stop(name, caller=caller)
+            told = None if self.elsewhere is None else await self.elsewhere.stop(name, caller=caller)
             if told is None:
                 await self._find_kept(name, caller)
             return told or _ENDED_BEFORE.format(name)
@@ -210,7 +203,12 @@ class Runs:
                 if not self._may_detach(run):
                     await run.turn()
                     continue
-                await self._make_known(run)
+                if self.elsewhere is not None and not run.known_elsewhere:  # before its client knows of it
+                    run.known_elsewhere = True
+                    try:
+                        await self.elsewhere.add(run.id, run.principal)
+                    except OSError as error:  # it is found here nevertheless
+                        write_log(logging.WARNING, "run.known", error=error.strerror)
                 text = await self._word_running(run)
                 if self._may_detach(run):
                     run.detached = True
@@ -229,24 +227,15 @@ class Runs:
             for other in self._live.values():
                 other.nudge()  # there may be room for it now
 
-    async def _make_known(self, run: LiveRun) -> None:
-        """Let other replicas know of a run before its client does; where they cannot be reached, it is found here."""
-        if self._elsewhere is not None and not run.known_elsewhere:
-            run.known_elsewhere = True
-            try:
-                await self._elsewhere.add(run.id, run.principal)
-            except OSError as error:
-                write_log(logging.WARNING, "run.known", error=error.strerror)
-
     async def _make_unknown(self, run: LiveRun) -> None:
-        if self._elsewhere is not None and run.known_elsewhere:
+        if self.elsewhere is not None and run.known_elsewhere:
             try:
-                await self._elsewhere.drop(run.id, run.principal)
+                await self.elsewhere.drop(run.id, run.principal)
             except OSError as error:
                 write_log(logging.WARNING, "run.unknown", error=error.strerror)
 
     def _may_detach(self, run: LiveRun) -> bool:
-        return not run.ended and not run.patience.asking and len(self._detached()) < self._most
+        return not run.ended and not run.patience.asking and len(self._detached()) < self.most
 
     async def _word_running(self, run: LiveRun) -> str:
         seen = await run.view.look()
@@ -255,7 +244,6 @@ class Runs:
     # -- finding one
 
     def _find(self, name: str, caller: Caller) -> LiveRun | None:
-        """Find a detached run that goes on."""
         if name == caller.run_id:
             raise ToolError(f"{name} is this run itself")
         run = self._live.get(name)
@@ -265,16 +253,15 @@ class Runs:
         kept = await self._answers.find(name, caller)
         if kept is not None:
             return kept
-        if self._elsewhere is not None and await self._elsewhere.is_lost(name, caller.principal):
+        if self.elsewhere is not None and await self.elsewhere.is_lost(name, caller.principal):
             raise ToolError(_LOST.format(name))
         raise NoDetachedRunError(name, await self.detached_of(caller))
 
     async def detached_of(self, caller: Caller) -> list[str]:
-        """The ids of a caller's detached runs that go on."""
         here = [run.id for run in self._detached() if run.principal == caller.principal]
-        if self._elsewhere is None:
+        if self.elsewhere is None:
             return here
-        return list(dict.fromkeys([*here, *await self._elsewhere.names(caller.principal)]))
+        return list(dict.fromkeys([*here, *await self.elsewhere.names(caller.principal)]))
 
     def has(self, name: str) -> bool:
         return name in self._live

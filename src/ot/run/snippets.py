@@ -11,12 +11,11 @@ import re
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from types import MappingProxyType
 
 from mcp_core.quick_dataclass import dataclass
 from ot.config.models import SnippetParameter, SnippetSettings
 from ot.errors import SnippetError, UnknownSnippetError, UntrustedSnippetError, WrongSnippetError
-from ot.trust.untrusted import Untrusted
+from ot.trust.project_trust import Untrusted
 
 _INVOCATION = re.compile(r"\s*+\$(?P<name>[^\W\d][\w-]*+)(?=\s|\Z)")
 _ARGUMENT = re.compile(
@@ -50,20 +49,13 @@ def expand_with(settings: Mapping[str, SnippetSettings]) -> Callable[[str], tupl
     return expand
 
 
+@dataclass(frozen=True, slots=True)
 class Snippets:
-    """The configured snippets, by name."""
+    """The configured snippets, by name; `wrong` are those that are off because of a mistake, which is told."""
 
-    def __init__(
-        self,
-        settings: Mapping[str, SnippetSettings],
-        untrusted: Untrusted | None = None,
-        *,
-        wrong: Mapping[str, str] = MappingProxyType({}),
-    ) -> None:
-        """`wrong` are those that are off because of a mistake, which is told."""
-        self._settings = settings
-        self._untrusted = untrusted
-        self._wrong = wrong
+    settings: Mapping[str, SnippetSettings]
+    untrusted: Untrusted | None = None
+    wrong: Mapping[str, str] = field(default_factory=dict)
 
     def expand(self, text: str) -> Expanded:
         """Expand `$name key=value ...`; other text comes back as it is. Raises UnknownSnippetError or SnippetError."""
@@ -71,13 +63,13 @@ class Snippets:
         if invocation is None:
             return Expanded(text)
         name = invocation["name"]
-        snippet = self._settings.get(name)
-        if snippet is None and self._untrusted is not None and name in self._untrusted.snippets:
-            raise UntrustedSnippetError(name, str(self._untrusted.project))
-        if snippet is None and name in self._wrong:
-            raise WrongSnippetError(name, self._wrong[name])
+        snippet = self.settings.get(name)
+        if snippet is None and self.untrusted is not None and name in self.untrusted.snippets:
+            raise UntrustedSnippetError(name, str(self.untrusted.project))
+        if snippet is None and name in self.wrong:
+            raise WrongSnippetError(name, self.wrong[name])
         if snippet is None:
-            raise UnknownSnippetError(name, sorted(self._settings))
+            raise UnknownSnippetError(name, sorted(self.settings))
         usage = " ".join([f"${name}", *(_parameter_usage(key, param) for key, param in snippet.params.items())])
         arguments = _parse_arguments(name, text[invocation.end() :], usage)
         return _render(name, snippet.body, _complete(name, snippet.params, arguments, usage), usage)
@@ -115,7 +107,6 @@ def _parse_arguments(name: str, text: str, usage: str) -> dict[str, str]:
 def _complete(
     name: str, params: Mapping[str, SnippetParameter], arguments: dict[str, str], usage: str
 ) -> dict[str, object]:
-    """Return the arguments, with defaults for those that were not given."""
     unknown = [key for key in arguments if key not in params]
     if unknown:
         raise SnippetError(name, f"it has no parameter {', '.join(unknown)}", usage)

@@ -106,15 +106,11 @@ class WaitingRuns:
         now = anyio.current_time()
         self._runs = {state: other for state, other in self._runs.items() if other.scope.deadline > now}
         while len(self._runs) >= MOST:
-            self._give_way()
+            # The oldest run of whoever has most ends, so that a crowd of one person's pushes nobody else's out.
+            [(crowded, _)] = Counter(each.principal for each in self._runs.values()).most_common(1)
+            oldest = next(state for state, each in self._runs.items() if each.principal == crowded)
+            self._runs.pop(oldest).scope.cancel()
         state = RunState(self.replica, run.id, secrets.token_urlsafe(24))
         self._runs[state] = run
         run.scope.deadline = now + self._patience
         return Waiting(str(state), outcome.contents)
-
-    def _give_way(self) -> None:
-        """End the oldest run of whoever has most, so that a crowd of one person's pushes nobody else's out."""
-        counts = Counter(run.principal for run in self._runs.values())
-        [(crowded, _)] = counts.most_common(1)
-        state = next(state for state, run in self._runs.items() if run.principal == crowded)
-        self._runs.pop(state).scope.cancel()

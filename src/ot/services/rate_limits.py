@@ -113,7 +113,6 @@ class RateLimits:
         self._paces: dict[tuple[str, str], RateLimit] = {}
 
     def known(self, service: str, key: str) -> RateLimit | None:
-        """Return the rate limit of a key that was used before."""
         return self._paces.get((service, key))
 
     def pace_of(self, service: str, key: str) -> RateLimit:

@@ -20,7 +20,11 @@ def read_wait(headers: Mapping[str, str], clock: Callable[[], float] = time.time
     if asked:
         seconds = read_seconds(asked, clock)
         return seconds if seconds is not None else _seconds_until(asked, clock)
-    return _until_reset(headers, clock)
+    # Counters such as `X-RateLimit-Remaining: 0, 1420` beside `X-RateLimit-Reset: 1, 86400`: one a period.
+    left = headers.get("x-ratelimit-remaining", "").split(",")
+    resets = zip(left, headers.get("x-ratelimit-reset", "").split(","), strict=False)
+    used_up = [read_seconds(reset.strip(), clock) for count, reset in resets if count.strip() == "0"]
+    return max((seconds for seconds in used_up if seconds is not None), default=None)
 
 
 def read_seconds(text: str, clock: Callable[[], float] = time.time) -> float | None:
@@ -42,13 +46,3 @@ def _seconds_until(date: str, clock: Callable[[], float]) -> float | None:
     if when.tzinfo is None:
         when = when.replace(tzinfo=UTC)
     return max(when.timestamp() - clock(), 0.0)
-
-
-def _until_reset(headers: Mapping[str, str], clock: Callable[[], float]) -> float | None:
-    """Read counters such as `X-RateLimit-Remaining: 0, 1420` beside `X-RateLimit-Reset: 1, 86400`: one a period."""
-    left = headers.get("x-ratelimit-remaining", "").split(",")
-    resets = headers.get("x-ratelimit-reset", "").split(",")
-    used_up = [
-        read_seconds(reset.strip(), clock) for count, reset in zip(left, resets, strict=False) if count.strip() == "0"
-    ]
-    return max((seconds for seconds in used_up if seconds is not None), default=None)

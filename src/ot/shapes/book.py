@@ -92,7 +92,6 @@ class ShapeBook:
         return True
 
     async def close(self) -> None:
-        """Write what is left."""
         if self._timer is not None:
             self._timer.cancel()
         if self._writing is not None:
@@ -112,9 +111,17 @@ class ShapeBook:
         return found if found is not None and found.version == source.version else None
 
     def describe(self, tool: ToolDefinition, source: LearntFrom, principal: str, room: int) -> str:
-        """Say what a tool was seen to return; empty if nothing is known of it."""
+        """Say what a tool was seen to return, and how often; empty if nothing is known of it."""
         learnt = self.learnt(source, principal)
-        return "" if learnt is None else describe_learnt(tool, learnt, room)
+        if learnt is None:
+            return ""
+        shape, times = learnt.shape, f"seen {learnt.seen} time{'s' if learnt.seen > 1 else ''}"
+        if shape.json is None or not shape.always_json:
+            return f"{describe_shape(shape, room=room)}  # {times}"
+        way = f"json.loads() makes it {describe_shape(shape.json, room=room)}"
+        if tool.source.startswith(PROXY):
+            way += f", and so does servers.{tool.source.removeprefix(PROXY)}.json_text: true"
+        return f"str  # {times}, always JSON: {way}"
 
     def _page(self, principal: str, place: str) -> Page:
         known = self._known.get((principal, place))
@@ -124,14 +131,3 @@ class ShapeBook:
         if known is None or known[0] != state:
             known = self._known[principal, place] = state, self._pages.read(principal, place)
         return known[1]
-
-
-def describe_learnt(tool: ToolDefinition, learnt: Learnt, room: int) -> str:
-    """Write what a tool was seen to return, and how often; of text that is always JSON, what to do with it."""
-    shape, times = learnt.shape, f"seen {learnt.seen} time{'s' if learnt.seen > 1 else ''}"
-    if shape.json is None or not shape.always_json:
-        return f"{describe_shape(shape, room=room)}  # {times}"
-    way = f"json.loads() makes it {describe_shape(shape.json, room=room)}"
-    if tool.source.startswith(PROXY):
-        way += f", and so does servers.{tool.source.removeprefix(PROXY)}.json_text: true"
-    return f"str  # {times}, always JSON: {way}"

@@ -60,7 +60,6 @@ KINDS = frozenset({*_KINDS.values(), ANY, DICT, LIST, EMPTY_TEXT})
 
 
 def shape_of(value: object) -> Shape:
-    """Return the shape of a value that is not text."""
     return _Look().shape(value, MOST_LEVELS)
 
 

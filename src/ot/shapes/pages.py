@@ -18,26 +18,17 @@ from ot.store.shelf import Shelf
 
 
 def store(shape: Shape) -> JsonObject:
-    """Write a shape as JSON."""
-    stored: JsonObject = {}
-    if shape.kinds:
-        stored["kinds"] = [*sorted(shape.kinds)]
-    for key, inside in (("items", shape.items), ("json", shape.json)):
-        if inside is not None:
-            stored[key] = store(inside)
-    if shape.fields is not None:
-        stored["fields"] = _store_fields(shape.fields)
+    stored: JsonObject = {"kinds": [*sorted(shape.kinds)]} if shape.kinds else {}
+    stored |= {key: store(each) for key, each in (("items", shape.items), ("json", shape.json)) if each is not None}
+    if (fields := shape.fields) is not None:
+        names = (("always", fields.always), ("sometimes", fields.sometimes))
+        found: JsonObject = {
+            key: {name: store(each) for name, each in inside.items()} for key, inside in names if inside
+        }
+        if fields.others is not None:
+            found["others"] = store(fields.others)
+        stored["fields"] = found | {key: True for key in ("closed", "empty") if getattr(fields, key)}
     return stored
-
-
-def _store_fields(fields: Fields) -> JsonObject:
-    stored: JsonObject = {}
-    for key, names in (("always", fields.always), ("sometimes", fields.sometimes)):
-        if names:
-            stored[key] = {name: store(shape) for name, shape in names.items()}
-    if fields.others is not None:
-        stored["others"] = store(fields.others)
-    return stored | {key: True for key in ("closed", "empty") if getattr(fields, key)}
 
 
 def restore(stored: object) -> Shape:
@@ -131,7 +122,15 @@ class Pages:
     def add(self, principal: str, place: str, more: Page) -> None:
         """Add to a page what was learnt since; blocking. Raises OSError."""
         name = _name(principal, place)
-        self.shelf.update(name, lambda before: _as_bytes(_with_more(_understand(name, before), more)))
+
+        def added(before: bytes | None) -> bytes:
+            tools = dict(_understand(name, before))
+            for tool, learnt in more.items():
+                known = tools.pop(tool, None)
+                tools[tool] = learnt if known is None else known.with_more(learnt)
+            return _as_bytes(dict(list(tools.items())[-MOST_TOOLS:]))
+
+        self.shelf.update(name, added)
 
     def forget_unused(self) -> None:
         """Remove the pages of servers that nobody has called for half a year."""
@@ -141,14 +140,6 @@ class Pages:
 
 def _name(principal: str, place: str) -> str:
     return f"{digest_of(principal, place)}.json"
-
-
-def _with_more(page: Page, more: Page) -> Page:
-    tools = dict(page)
-    for name, learnt in more.items():
-        known = tools.pop(name, None)
-        tools[name] = learnt if known is None else known.with_more(learnt)
-    return dict(list(tools.items())[-MOST_TOOLS:])
 
 
 def _as_bytes(page: Page) -> bytes:

@@ -58,7 +58,6 @@ NOTHING = Shape()
 
 
 def merge(one: Shape, other: Shape) -> Shape:
-    """Return the shape that covers both."""
     if one is other or other is NOTHING:
         return one
     if one is NOTHING:
@@ -89,16 +88,11 @@ def _merge_fields(one: Fields | None, other: Fields | None) -> Fields | None:
             if name not in always:
                 sometimes[name] = merge(sometimes.get(name, NOTHING), shape)
     closed = one.closed or other.closed or len(sometimes) > MOST_SOMETIMES or (not always and len(sometimes) > 1)
-    found = Fields(always, sometimes, merge_known(one.others, other.others), closed, empty)
-    return _with_data(found) if closed else found
-
-
-def _with_data(fields: Fields) -> Fields:
-    """Count the names that some dicts lack as data."""
-    others = fields.others
-    for shape in fields.sometimes.values():
-        others = merge_known(others, shape)
-    return fields._replace(sometimes={}, others=others)
+    others = merge_known(one.others, other.others)
+    if closed:  # names that some dicts lack are data
+        for shape in sometimes.values():
+            others = merge_known(others, shape)
+    return Fields(always, {} if closed else sometimes, others, closed, empty)
 
 
 def within_bounds(shape: Shape) -> Shape:
@@ -138,7 +132,6 @@ def _trim_fields(fields: Fields | None, levels: int) -> Fields | None:
 
 
 def count_nodes(shape: Shape) -> int:
-    """Count the places that a shape tells of."""
     return 1 + sum(map(count_nodes, _inside(shape)))
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import anyio
 
@@ -21,7 +19,10 @@ ROOM = 600  # characters of a shape
 
 
 class Shapes:
-    """All shapes of all persons that this process serves. Nothing of it can fail a call."""
+    """All shapes of all persons that this process serves; what is learnt last is written when this is closed.
+
+    Nothing of it can fail a call.
+    """
 
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
@@ -49,18 +50,10 @@ class Shapes:
             self._book = ShapeBook(self._shelf)
         return self._book
 
-    async def close(self) -> None:
-        """Write what is left."""
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
         if self._book is not None:
-            await self._book.close()
-
-
-@asynccontextmanager
-async def open_shapes(shelf: Shelf) -> AsyncIterator[Shapes]:
-    """Open the shapes on a shelf; what is learnt last is written when this is closed."""
-    shapes = Shapes(shelf)
-    try:
-        yield shapes
-    finally:
-        with anyio.CancelScope(shield=True):
-            await shapes.close()
+            with anyio.CancelScope(shield=True):
+                await self._book.close()

@@ -1,16 +1,24 @@
-"""A new skill from code that worked: the text of its file, which is checked before anybody is asked about it."""
+"""A new skill from code that worked: the text of its file, checked before anybody is asked, and its writing."""
 
 from __future__ import annotations
 
 import ast
+import errno
 import keyword
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
+import anyio.to_thread
+
+from mcp_core.atomic_write import write_file
 from ot.errors import NewSkillError, PackLoadError
 from ot.skills.skill_file import LONGEST_NAME, PACK, parse_skill
+from ot.store.shelf import Shelf
+from ot.workers.new_extension import check_place
 
+LONGEST_SHOWN = 16_384  # characters of a file that a person is shown where they have no other way to see it
 _INDENT = "    "
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
@@ -39,12 +47,15 @@ def write_text(new: NewSkill, folder: Path) -> str:
     required = _read_parameters(new)
     if not tree.body or not new.description.strip():
         raise NewSkillError(new.name, f"there is no {'description' if tree.body else 'code'}")
-    definition = (
-        f"{'async def' if _waits(tree) else 'def'} {new.name}({new.parameters and f'*, {new.parameters.strip()}'}):"
-    )
-    text = (
-        "\n".join([definition, *_docstring(new, required), *_indented(_with_return(code, tree), tree)]).rstrip() + "\n"
-    )
+    last = tree.body[-1]
+    if isinstance(last, ast.Expr):  # whose value a run would give
+        lines = code.split("\n")
+        line = lines[last.lineno - 1].encode()
+        lines[last.lineno - 1] = (line[: last.col_offset] + b"return " + line[last.col_offset :]).decode()
+        code = "\n".join(lines)
+    word = "async def" if _waits(tree) else "def"
+    definition = f"{word} {new.name}({new.parameters and f'*, {new.parameters.strip()}'}):"
+    text = "\n".join([definition, *_docstring(new, required), *_indented(code, tree)]).rstrip() + "\n"
     _compare(new, text, tree, folder)
     return text
 
@@ -70,7 +81,6 @@ def _parse(name: str, text: str, what: str) -> ast.Module:
 
 
 def _read_parameters(new: NewSkill) -> list[str]:
-    """Return the parameters that every call has to give."""
     wanted = f"*, {new.parameters.strip()}" if new.parameters.strip() else ""
     function = _parse(new.name, f"def {new.name}({wanted}): ...", "parameters").body[0]
     assert isinstance(function, ast.FunctionDef)
@@ -94,17 +104,6 @@ def _docstring(new: NewSkill, required: list[str]) -> Iterator[str]:
     text = "\n\n".join(sections).replace("\\", "\\\\").replace('"', '\\"' if '"""' in "".join(sections) else '"')
     for number, line in enumerate(f'"""{text}\n"""'.split("\n")):
         yield f"{_INDENT}{line}" if line or not number else ""
-
-
-def _with_return(code: str, tree: ast.Module) -> str:
-    """Return the code with a `return` in front of its last expression, whose value a run would give."""
-    last = tree.body[-1] if tree.body else None
-    if not isinstance(last, ast.Expr):
-        return code
-    lines = code.split("\n")
-    line = lines[last.lineno - 1].encode()
-    lines[last.lineno - 1] = (line[: last.col_offset] + b"return " + line[last.col_offset :]).decode()
-    return "\n".join(lines)
 
 
 def _indented(code: str, tree: ast.Module) -> Iterator[str]:
@@ -150,3 +149,48 @@ def _compare(new: NewSkill, text: str, tree: ast.Module, folder: Path) -> None:
 
 def _without_return(node: ast.stmt) -> ast.stmt:
     return ast.Expr(node.value) if isinstance(node, ast.Return) and node.value is not None else node
+
+
+class Draft:
+    """A skill that nobody has agreed to yet."""
+
+    def __init__(self, folder: Path, name: str, text: str) -> None:
+        self._folder = folder
+        self._name = name
+        self._text = text
+        self._file = folder / f"{name}.py"
+
+    def write(self) -> Path:
+        """Write the file unless there is one by now, and return its place; blocking. Raises NewSkillError."""
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            write_file(self._file, self._text.encode(), replace=False)
+        except OSError as error:
+            raise self._refusal(error) from error
+        return self._file
+
+    def check(self, project: Path) -> None:
+        """Raise NewSkillError if it could not be written; blocking."""
+        try:
+            check_place(self._folder, project)
+            if self._file.exists() or self._file.is_symlink():
+                raise FileExistsError(errno.EEXIST, "it already exists")
+        except OSError as error:
+            raise self._refusal(error) from error
+
+    def _refusal(self, error: OSError) -> NewSkillError:
+        return NewSkillError(self._name, f"{self._file}: {error.strerror or type(error).__name__}")
+
+
+async def keep_on_shelf(shelf: Shelf, name: str, text: str, ask: Callable[[], Awaitable[bool]]) -> bool:
+    """Keep the skill of one of many people, if they agree; True if so. Raises NewSkillError."""
+    document = f"{name}.py"
+    try:
+        if shelf.state(document):
+            raise FileExistsError(errno.EEXIST, "it already exists")
+        if not await ask():
+            return False
+        await anyio.to_thread.run_sync(partial(shelf.write, document, text.encode(), replace=False))
+    except OSError as error:
+        raise NewSkillError(name, error.strerror or type(error).__name__) from error
+    return True

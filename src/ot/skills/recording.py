@@ -33,7 +33,6 @@ class Recording(NamedTuple):
 
 
 def recording_of(skill: Path) -> Path:
-    """Return where the recorded calls of a skill lie."""
     return skill.with_suffix(_ENDING)
 
 
@@ -48,9 +47,8 @@ def write_recording(skill: Path, recording: Recording, fetch: Callable[[Place], 
     }
     text = json.dumps(facts, indent=1)
     if len(text) > _MOST_BYTES:
-        raise NewSkillError(
-            skill.stem, f"its calls returned {len(text):,} bytes; at most {_MOST_BYTES:,} can be recorded"
-        )
+        most = f"its calls returned {len(text):,} bytes; at most {_MOST_BYTES:,} can be recorded"
+        raise NewSkillError(skill.stem, most)
     file = recording_of(skill)
     try:
         write_file(file, text.encode())

@@ -46,36 +46,27 @@ class SkillLook:
         return found
 
 
+@dataclass(eq=False)
 class SkillLoader:
     """Keeps the registry true to the folders of skills; `redact` takes secrets out of code on its way to a kernel."""
 
-    def __init__(
-        self,
-        registry: ToolRegistry,
-        places: PackPlaces,
-        folders: Sequence[ToolFolder],
-        *,
-        home: Path,
-        redact: Callable[[str], str] = str,
-        own: Shelf | None = None,
-    ) -> None:
-        """Take the folders, nearest first; `own` is where one of many people has theirs, the first of the folders."""
-        self._registry = registry
-        self._places = places
-        self._folders = tuple(folders)
-        self._home = home
-        self._redact = redact
-        self.own = own
-        self._last = SkillLook(tuple(FolderContents() for _ in folders))
-        self._problems: list[PackLoadError] = []
+    _registry: ToolRegistry
+    _places: PackPlaces
+    _folders: Sequence[ToolFolder]  # nearest first
+    home: Path
+    redact: Callable[[str], str] = str
+    own: Shelf | None = None  # where one of many people has theirs, the first of the folders
+    _problems: list[PackLoadError] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._last = SkillLook(tuple(FolderContents() for _ in self._folders))
         self._looks = Looks(self._look, self._apply)
         self.load, self.catch_up = self._looks.load, self._looks.catch_up
 
     def skills(self) -> list[Skill]:
         """Return the skills that can be called, by name."""
-        return sorted(
-            (each for _, each in self._last.nearest().values() if isinstance(each, Skill)), key=attrgetter("name")
-        )
+        found = (each for _, each in self._last.nearest().values() if isinstance(each, Skill))
+        return sorted(found, key=attrgetter("name"))
 
     def waiting(self) -> list[Path]:
         """Return the files that nobody has trusted."""
@@ -92,11 +83,10 @@ class SkillLoader:
         return self._folders[0].trust
 
     def shown(self, file: Path) -> str:
-        """Write the place of a skill as a person would."""
         if self.own is not None and file.parent == self.own.folder:
             return f"{PACK}/{file.name}"
-        for root, prefix in ((self._folders[0].path.parent.parent, ""), (self._home, "~/")):
-            if file.is_relative_to(root) and (prefix or root != self._home):
+        for root, prefix in ((self._folders[0].path.parent.parent, ""), (self.home, "~/")):
+            if file.is_relative_to(root) and (prefix or root != self.home):
                 return f"{prefix}{file.relative_to(root)}"
         return str(file)
 
@@ -120,7 +110,15 @@ class SkillLoader:
             tools = {skill.name: skill.definition for skill in self.skills()}
             pack = PackDefinition(PACK, _DESCRIPTION, SOURCE, tools=tools)
             layers = [[OfferedPack(pack, self._register)]] if tools else []
-            self._registry.explain_unusable("skills", self._explanations(look))
+            unusable: dict[str, Callable[[], CallError]] = {}  # what is said of them, by the names that code uses
+            for name, (file, reading) in look.nearest().items():
+                tool = f"{PACK}.{name}"
+                if isinstance(reading, PackLoadError):
+                    place = self.shown(file.file)
+                    unusable[tool] = partial(BrokenSkillError, tool, place, reading.reason, reading.line)
+                elif reading is None and self.trust is not None:
+                    unusable[tool] = partial(UntrustedSkillError, PACK, str(self.trust.project), name)
+            self._registry.explain_unusable("skills", unusable)
             misplaced = [
                 PackLoadError(each.file, each.reason) for content in look.contents for each in content.misplaced
             ]
@@ -138,20 +136,9 @@ class SkillLoader:
             context = current()
             if context.depth or not context.caller.run_id:
                 raise ToolError("a skill is executed inside a run: call it from the code of a run")
-            return SkillCode(f"{pack}.{skill.name}", self.shown(skill.file), self._redact(skill.text))
+            return SkillCode(f"{pack}.{skill.name}", self.shown(skill.file), self.redact(skill.text))
 
         return call
-
-    def _explanations(self, look: SkillLook) -> dict[str, Callable[[], CallError]]:
-        """Return what is said of skills that are there and cannot be called, by the names that code uses."""
-        found: dict[str, Callable[[], CallError]] = {}
-        for name, (file, reading) in look.nearest().items():
-            tool = f"{PACK}.{name}"
-            if isinstance(reading, PackLoadError):
-                found[tool] = partial(BrokenSkillError, tool, self.shown(file.file), reading.reason, reading.line)
-            elif reading is None and self.trust is not None:
-                found[tool] = partial(UntrustedSkillError, PACK, str(self.trust.project), name)
-        return found
 
 
 def _read(found: FoundFile, trusted: TrustedFiles | None) -> Reading:

@@ -28,15 +28,8 @@ class FlowText:
     def __init__(self, room: float) -> None:
         self._room = room
 
-    def item(self, value: object) -> str:
-        """Write `- value` on one line; raises NotOrdinaryError."""
-        return f"- {self._write(value, 0)}"
-
-    def pair(self, key: object, value: object) -> str:
-        """Write `key: value` on one line; raises NotOrdinaryError."""
-        return f"{self._key(key)}: {self._write(value, 0)}"
-
-    def _write(self, value: object, depth: int) -> str:
+    def write(self, value: object, depth: int = 0) -> str:
+        """Write a value on one line; raises NotOrdinaryError."""
         if type(value) is str:
             return self._text(value)
         if type(value) is int and -_PLAIN_INT < value < _PLAIN_INT:
@@ -47,14 +40,14 @@ class FlowText:
             return "null"
         if depth < MAX_DEPTH and type(value) is dict:
             self._take(len(value))
-            pairs = [f"{self._key(key)}: {self._write(item, depth + 1)}" for key, item in value.items()]
+            pairs = [f"{self.key(key)}: {self.write(item, depth + 1)}" for key, item in value.items()]
             return f"{{{', '.join(pairs)}}}"
         if depth < MAX_DEPTH and (type(value) is list or type(value) is tuple):
             self._take(len(value))
-            return f"[{', '.join([self._write(item, depth + 1) for item in value])}]"
+            return f"[{', '.join([self.write(item, depth + 1) for item in value])}]"
         raise NotOrdinaryError
 
-    def _key(self, key: object) -> str:
+    def key(self, key: object) -> str:
         if type(key) is not str or len(key) > MAX_KEY:
             raise NotOrdinaryError
         return self._text(key)
@@ -78,7 +71,7 @@ def flow_lines(items: Iterable[object], *, room: float) -> list[str] | None:
     writer = FlowText(room)
     try:
         if isinstance(items, Mapping):
-            return [writer.pair(key, value) for key, value in items.items()]
-        return [writer.item(item) for item in items]
+            return [f"{writer.key(key)}: {writer.write(value)}" for key, value in items.items()]
+        return [f"- {writer.write(item)}" for item in items]
     except NotOrdinaryError:
         return None

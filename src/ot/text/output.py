@@ -20,7 +20,6 @@ from ot.text.flow_text import flow_lines
 from ot_kernel.values import Audio, Image, Resource
 
 if TYPE_CHECKING:
-    from _typeshed import SupportsRichComparison
     from yaml.events import Event, ScalarEvent
 
 ONE_LINE = 100  # characters up to which a whole container stays on one line
@@ -89,7 +88,7 @@ def render_lines(value: object, *, limit: int | None = None) -> Iterator[str]:
     for chunk in _chunks(container, 1 if limit else _CHUNK):
         lines = flow_lines(chunk, room=left)
         if lines is None:
-            lines = _Rendering(limit, []).items_in_flow(chunk)
+            lines = [line.replace("\n", " ") for line in _Rendering(limit, []).item_lines(chunk, flow=True)]
         for line in lines:
             yield line
             left -= len(line)
@@ -179,16 +178,11 @@ def _as_container(value: object) -> Container | None:
     if fields is not None:
         return {name: getattr(value, name) for name in fields}
     if isinstance(value, AbstractSet):
-        return _in_order(value)
+        try:
+            return sorted(value)  # so that equal sets have equal texts
+        except TypeError:
+            return list(value)
     return value if isinstance(value, Mapping | Sequence | ValuesView) else None
-
-
-def _in_order(items: AbstractSet[SupportsRichComparison]) -> list[SupportsRichComparison]:
-    """List the items of a set, sorted if possible, so that equal sets have equal texts."""
-    try:
-        return sorted(items)
-    except TypeError:
-        return list(items)
 
 
 def _chunks(value: Container, size: int) -> Iterator[Container]:
@@ -228,7 +222,7 @@ class _Rendering:
         self._parents.append(id(value))
         lines: list[str] = []
         room = _UNLIMITED if self._limit is None else self._limit
-        for line in self._item_lines(value):
+        for line in self.item_lines(value):
             if len(line) > room:
                 # Whole items read best, but one huge item must not hide behind small ones in front of it.
                 rest = [line[:room]] if self._limit is not None and room * 2 > self._limit else []
@@ -236,10 +230,6 @@ class _Rendering:
             lines.append(line)
             room -= len(line) + 1
         return self._rendered(lines, value, shown=len(lines))
-
-    def items_in_flow(self, value: Container) -> list[str]:
-        """Write the items of a container, each on one line in flow style."""
-        return [line.replace("\n", " ") for line in self._item_lines(value, flow=True)]
 
     def _rendered(self, lines: list[str], value: Container, *, shown: int) -> Rendered:
         text, cut = "\n".join(lines), shown < len(value)
@@ -257,7 +247,7 @@ class _Rendering:
         text = self._emit(events)
         return text if len(text) <= most else None
 
-    def _item_lines(self, value: Container, *, flow: bool = False) -> Iterator[str]:
+    def item_lines(self, value: Container, *, flow: bool = False) -> Iterator[str]:
         start, end = self._around(value, flow=False)
         for chunk in _chunks(value, _CHUNK):
             self._budget = _UNLIMITED if self._limit is None else self._limit + 1
@@ -288,7 +278,6 @@ class _Rendering:
         return True
 
     def _emit(self, inner: list[Event]) -> str:
-        """Emit one document, with characters beyond the basic plane unescaped."""
         yaml, events = self._yaml, self._yaml.events
         back = _hide_astral([event for event in inner if isinstance(event, events.ScalarEvent)])
         start = [events.StreamStartEvent(), events.DocumentStartEvent()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -10,7 +11,6 @@ from pathlib import Path
 from mcp_core.quick_dataclass import dataclass
 from ot.errors import ConfigError
 from ot.trust.store import TrustRecord, TrustStore
-from ot.trust.untrusted import trust_command
 
 MOST_FILES = 2000
 MOST_BYTES = 5_000_000  # of one file
@@ -177,3 +177,27 @@ def compare(files: FolderFiles, record: TrustRecord) -> Comparison:
         gone=tuple(sorted(known.keys() - files.contents.keys())),
         refused=tuple(f"{name}: {reason}" for name, reason in sorted(files.refused.items())),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Untrusted:
+    """The configuration of a project, as far as it is not in force; its tools are listed elsewhere."""
+
+    project: Path
+    files: tuple[str, ...] = ()  # nobody has trusted them: not read, or only for names
+    changed: tuple[str, ...] = ()  # in force as they were when they were trusted
+    broken: tuple[str, ...] = ()  # what is wrong with files that nobody has trusted
+    servers: tuple[str, ...] = ()
+    snippets: tuple[str, ...] = ()
+    aliases: frozenset[str] = frozenset()  # these are read, and give way to everything else
+
+    def __bool__(self) -> bool:
+        return bool(self.files or self.changed)
+
+    @property
+    def remedy(self) -> str:
+        return trust_command(self.project)
+
+
+def trust_command(project: Path) -> str:
+    return f"onetool trust {shlex.quote(str(project))}"

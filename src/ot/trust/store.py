@@ -72,7 +72,6 @@ class TrustRecord:
     digests: Mapping[str, str] = field(default_factory=dict)
 
     def holds(self, name: str, content: bytes) -> bool:
-        """True if this is what the person trusted."""
         return self.digests.get(name) == digest(content)
 
     def copy(self, name: str) -> bytes | None:

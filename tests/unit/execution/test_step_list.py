@@ -33,7 +33,7 @@ from ot.journal.journal import Journal
 from ot.limits import PersonLimits
 from ot.registry.definitions import Cancellation, LearntFrom
 from ot.registry.registry import RegisteredTool
-from ot.shapes.shapes import Shapes, open_shapes
+from ot.shapes.shapes import Shapes
 from ot.store.embedded_journal import EmbeddedJournal
 from ot.store.parts import EmbeddedAudit
 from ot.store.quotas import EmbeddedQuotas
@@ -372,7 +372,7 @@ async def test_a_shape_is_noted_unless_the_value_is_an_old_one(tmp_path: Path, *
     call = call_of(caller=Caller(principal="somebody"))
     call.value, call.reused = [1], reused
 
-    async with open_shapes(FolderShelf(tmp_path)) as shapes:
+    async with Shapes(FolderShelf(tmp_path)) as shapes:
         ShapeStep(SOURCE, shapes).end(call)
         signature = shapes.signature(define("x.tool", learns=SOURCE), "somebody")
 
