@@ -75,9 +75,16 @@ def _make(plain: type, *, eq: bool, frozen: bool, slots: bool, kw_only: bool) ->
         body |= {"__eq__": same, "__hash__": (lambda self: hash(compared(self))) if frozen else None}
     own = plain.__dict__
     body = {name: value for name, value in body.items() if own.get(name) is None or name == "__dataclass_fields__"}
-    made = _with_slots(plain, fields, body) if slots else _with_members(plain, body)
+    made: type[Any] = _with_slots(plain, fields, body) if slots else _with_members(plain, body)
     if frozen:
-        _freeze(made, frozenset(fields))
+
+        def refuse(self: object, name: str, *value: object) -> None:
+            if type(self) is made or name in fields:
+                raise dataclasses.FrozenInstanceError(f"cannot {'assign to' if value else 'delete'} field {name!r}")
+            change = super(made, self).__setattr__ if value else super(made, self).__delattr__
+            change(name, *value)
+
+        _with_members(made, {"__setattr__": refuse, "__delattr__": refuse})
     return made
 
 
@@ -163,16 +170,6 @@ def _get_state(self: Record) -> list[object]:
 def _set_state(self: Record, state: Iterable[object]) -> None:
     for name, value in zip(self.__dataclass_fields__, state, strict=True):
         _set(self, name, value)
-
-
-def _freeze(made: type[Any], names: frozenset[str]) -> None:
-    def refuse(self: object, name: str, *value: object) -> None:
-        if type(self) is made or name in names:
-            raise dataclasses.FrozenInstanceError(f"cannot {'assign to' if value else 'delete'} field {name!r}")
-        change = super(made, self).__setattr__ if value else super(made, self).__delattr__
-        change(name, *value)
-
-    _with_members(made, {"__setattr__": refuse, "__delattr__": refuse})
 
 
 @recursive_repr()

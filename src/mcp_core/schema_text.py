@@ -36,13 +36,20 @@ def describe_arguments(schema: Schema, *, defaults: Mapping[str, Json] | None = 
 
     `defaults` has those that the schema does not tell.
     """
-    known = {name: {"default": value} for name, value in (defaults or {}).items()}
     own = follow(schema, schema)  # a model that contains itself is a reference
     required = list_of(own.get("required"))
-    return [
-        _describe_argument(name, {**known.get(name, {}), **mapping_of(field)}, schema, required=name in required)
-        for name, field in mapping_of(own.get("properties")).items()
-    ]
+    lines = []
+    for name, described in mapping_of(own.get("properties")).items():
+        known = {"default": defaults[name]} if defaults and name in defaults else {}
+        field: Schema = {**known, **mapping_of(described)}
+        notes = [describe_type(field, schema), "required" if name in required else "optional"]
+        if limits := describe_limits(field):
+            notes.append(limits)
+        if "default" in field:
+            notes.append(f"default {write_literal(field['default'])}")
+        description = " ".join(str(field.get("description", "")).split())
+        lines.append(f"- `{name}` ({', '.join(notes)})" + (f": {description}" if description else ""))
+    return lines
 
 
 def describe_type(schema: Schema, root: Schema, *, inside: tuple[str, ...] = ()) -> str:
@@ -89,17 +96,6 @@ def follow(root: Schema, schema: Schema) -> Schema:
 def write_literal(value: object) -> str:
     """Write a value the way a caller must send it."""
     return json.dumps(value, ensure_ascii=False)
-
-
-def _describe_argument(name: str, field: Schema, root: Schema, *, required: bool) -> str:
-    notes = [describe_type(field, root), "required" if required else "optional"]
-    if limits := describe_limits(field):
-        notes.append(limits)
-    if "default" in field:
-        notes.append(f"default {write_literal(field['default'])}")
-    line = f"- `{name}` ({', '.join(notes)})"
-    description = " ".join(str(field.get("description", "")).split())
-    return f"{line}: {description}" if description else line
 
 
 def _describe_definition(reference: str, root: Schema, inside: tuple[str, ...]) -> str:
@@ -153,7 +149,6 @@ _JSON_NAMES = {
     list: "array",
     dict: "object",
 }
-_SAID_BY_US = ("Value error, ", "Assertion failed, ")  # put by pydantic before what our own validators say
 
 Place = tuple[str | int, ...]
 
@@ -214,7 +209,5 @@ def _phrase(place: Place, details: Sequence[ErrorDetails], schema: Schema) -> st
 
 def _said(detail: ErrorDetails) -> str:
     text = detail["msg"]
-    for prefix in _SAID_BY_US:
-        if text.startswith(prefix):
-            return text.removeprefix(prefix)
-    return f"{text[:1].lower()}{text[1:]}"
+    own = text.removeprefix("Value error, ").removeprefix("Assertion failed, ")  # said by validators of ours
+    return own if own != text else f"{text[:1].lower()}{text[1:]}"

@@ -65,7 +65,12 @@ class _Shown:
         lines = visible(value, lines=True) if isinstance(value, str) else ""
         self._is_block = "\n" in lines
         self._sent = value if isinstance(value, str) and self._is_block else _as_json(value, describe)
-        self.text = lines if self._is_block else _visible_json(value, self._sent, describe)
+        if self._is_block:
+            self.text = lines
+        elif isinstance(value, list | tuple) and value and len(self._sent) > _LONG_LINE:
+            self.text = _by_line(_visible_line(item, _as_json(item, describe), describe) for item in value)
+        else:
+            self.text = _visible_line(value, self._sent, describe)
 
     def framed(self, text: str) -> str:
         if not self._is_block:
@@ -98,13 +103,6 @@ def _as_json(value: object, describe: Describe) -> str:
         return json.dumps(describe(value), ensure_ascii=False)
 
 
-def _visible_json(value: object, plain: str, describe: Describe) -> str:
-    """Return the JSON of a value with every text in it made visible; a long list has one item a line."""
-    if isinstance(value, list | tuple) and value and len(plain) > _LONG_LINE:
-        return _by_line(_visible_line(item, _as_json(item, describe), describe) for item in value)
-    return _visible_line(value, plain, describe)
-
-
 def _by_line(items: Iterable[str]) -> str:
     return "[\n  " + ",\n  ".join(items) + "\n]"
 
@@ -117,8 +115,11 @@ class ShownRows(NamedTuple):
 
     def write(self, describe: Describe) -> tuple[str, str]:
         """Return what JSON has for a list of them, and their visible text."""
-        places = ", ".join(["%s"] * len(self.columns) if self.names is None else map(_place, self.names))
-        line = f"[{places}]" if self.names is None else f"{{{places}}}"
+        if self.names is None:
+            line = f"[{', '.join(['%s'] * len(self.columns))}]"
+        else:
+            places = [f"{encode_basestring(name)}: ".replace("%", "%%") + "%s" for name in self.names]
+            line = f"{{{', '.join(places)}}}"
         lines = [line % row for row in zip(*[_write_column(column, describe) for column in self.columns], strict=True)]
         plain = f"[{', '.join(lines)}]"
         if not _is_visible(plain):
@@ -128,10 +129,6 @@ class ShownRows(NamedTuple):
             )
             lines = [_visible_line(row, line, describe) for row, line in zip(rows, lines, strict=True)]
         return plain, _by_line(lines)
-
-
-def _place(name: str) -> str:
-    return f"{encode_basestring(name)}: ".replace("%", "%%") + "%s"
 
 
 def _write_column(values: Sequence[object], describe: Describe) -> Iterable[str]:

@@ -167,7 +167,17 @@ def requires_consent(word: str, *, effect: str, argument: str = CONSENT_ARGUMENT
     )
 
     def declare(function: Function) -> Function:
-        model = _with_consent(find_form(function).model, word, argument)
+        model = find_form(function).model
+        field = model.model_fields.get(argument)
+        if field is None:
+            consent: Any = (Literal[word], Field(description="States that the user explicitly asked for this action"))
+            name = f"{model.__name__}WithConsent"
+            model = create_model(name, __base__=model, __module__=model.__module__, **{argument: consent})
+        elif (get_origin(field.annotation), get_args(field.annotation)) != (
+            Literal,
+            (word,),
+        ) or not field.is_required():
+            raise TypeError(f'{model.__name__}.{argument} must be a required Literal["{word}"]')
 
         def ask(arguments: ToolArguments, tool: str) -> str:
             given = Redactor().value(to_json_value(arguments.model_dump(exclude={argument})))
@@ -179,15 +189,3 @@ def requires_consent(word: str, *, effect: str, argument: str = CONSENT_ARGUMENT
         return ToolArguments.declare(function)
 
     return declare
-
-
-def _with_consent(model: type[ToolArguments], word: str, argument: str) -> type[ToolArguments]:
-    field = model.model_fields.get(argument)
-    if field is None:
-        consent: Any = (Literal[word], Field(description="States that the user explicitly asked for this action"))
-        return create_model(
-            f"{model.__name__}WithConsent", __base__=model, __module__=model.__module__, **{argument: consent}
-        )
-    if get_args(field.annotation) != (word,) or get_origin(field.annotation) is not Literal or not field.is_required():
-        raise TypeError(f'{model.__name__}.{argument} must be a required Literal["{word}"]')
-    return model

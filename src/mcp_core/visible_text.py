@@ -101,22 +101,19 @@ def _write_hidden(text: str, kept: str) -> str:
     written, at = list[str](), 0
     for run in _REPEATED.finditer(text):
         written += (_write_one(each, kept) for each in text[at : run.start()])
-        written.append(_write_repeated(run[1], len(run[0]) // len(run[1])))
-        at = run.end()
+        unit, count, at = run[1], len(run[0]) // len(run[1]), run.end()
+        names = ", ".join(map(_name, unit))
+        if unit == " " and count < _LONG:
+            written.append(run[0])
+        elif unit in _NAMES:
+            written.append(f"⟨{count} {names}s⟩")
+        else:
+            written.append(f"⟨{count} × {names}⟩" if len(unit) == 1 else f"⟨{count} × ({names})⟩")
     return "".join([*written, *(_write_one(each, kept) for each in text[at:])])
 
 
 def _write_one(character: str, kept: str) -> str:
     return character if character in kept else f"⟨{_name(character)}⟩"
-
-
-def _write_repeated(unit: str, count: int) -> str:
-    if unit == " " and count < _LONG:
-        return unit * count
-    if unit in _NAMES:
-        return f"⟨{count} {_NAMES[unit]}s⟩"
-    names = ", ".join(map(_name, unit))
-    return f"⟨{count} × {names}⟩" if len(unit) == 1 else f"⟨{count} × ({names})⟩"
 
 
 def _name(character: str) -> str:

@@ -30,29 +30,24 @@ class LinkedFolderError(FactsError):
 def find_places(named: str | None, *, environ: Mapping[str, str], cwd: Path, home: Path) -> Places:
     """Find the guide: the folder that is named, that of MCP_GUIDE_FOLDER, else `.guide` in the project's root.
 
-    Raises LinkedFolderError.
+    The root is the nearest folder at or above `cwd` that has a guide or a repository, below the home folder; else
+    `cwd`. Raises LinkedFolderError.
     """
-    project = _find_project(cwd, home)
+    project = cwd
+    # What another user has left in a shared folder such as /tmp is passed over: guidance is followed.
+    trusted = {os.geteuid(), 0, cwd.stat().st_uid}
+    for folder in (cwd, *cwd.parents):
+        if folder == home and folder != cwd:
+            break
+        if any(_owner(folder / mark) in trusted for mark in (FOLDER, ".git")):
+            project = folder
+            break
     if chosen := named or environ.get(FOLDER_VARIABLE):
         return Places(project, cwd / Path(chosen).expanduser(), named=True)
     folder = project / FOLDER
     if folder.is_symlink():
         raise LinkedFolderError(folder)
     return Places(project, folder, named=False)
-
-
-def _find_project(cwd: Path, home: Path) -> Path:
-    """Return the nearest folder at or above `cwd` that has a guide or a repository, below the home folder; else `cwd`.
-
-    What another user has left in a shared folder such as /tmp is passed over: guidance is followed.
-    """
-    trusted = {os.geteuid(), 0, cwd.stat().st_uid}
-    for folder in (cwd, *cwd.parents):
-        if folder == home and folder != cwd:
-            break
-        if any(_owner(folder / mark) in trusted for mark in (FOLDER, ".git")):
-            return folder
-    return cwd
 
 
 def _owner(path: Path) -> int | None:

@@ -38,15 +38,6 @@ class Agreement(BaseModel):
     agree: bool = Field(description="Let this call go ahead")
 
 
-def can_ask(context: Context[State]) -> bool:
-    """True if this client can show a form to its person."""
-    capabilities = context.client_capabilities
-    elicitation = capabilities.elicitation if capabilities else None
-    if elicitation is None or (elicitation.form is None and elicitation.url is not None):
-        return False
-    return is_sessionless(context) or context.session.can_send_request
-
-
 def is_sessionless(context: Context[State]) -> bool:
     """True if a question to this client must be the answer to its request."""
     version = context.protocol_version
@@ -100,9 +91,13 @@ class OfficialLibrary:
         return Annotated[CallToolResult, value]
 
     async def ask(self, context: Context[State], question: str) -> Answer | Unanswered:
-        if not can_ask(context):
+        capabilities, sessionless = context.client_capabilities, is_sessionless(context)
+        elicitation = capabilities.elicitation if capabilities else None
+        if elicitation is None or (elicitation.form is None and elicitation.url is not None):
+            return Answer.NOBODY  # it cannot show a form
+        if not sessionless and not context.session.can_send_request:
             return Answer.NOBODY
-        if not is_sessionless(context):
+        if not sessionless:
             agreed = await ask_within(context, question)
         elif context.request_state is None:
             return Unanswered(self._put(question))

@@ -53,8 +53,6 @@ class DocumentTable(TypedDict):
 
 
 class Tables(TypedDict):
-    """Tables of a document."""
-
     format: str
     tables: list[DocumentTable]
     rows: int  # that they have together
@@ -70,8 +68,6 @@ class DocumentImage(TypedDict):
 
 
 class Images(TypedDict):
-    """Pictures of a document."""
-
     format: str
     images: list[DocumentImage]
     more: bool

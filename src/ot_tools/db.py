@@ -31,23 +31,17 @@ needs = {
 
 
 class TableName(TypedDict):
-    """A table or view."""
-
     name: str
     kind: str
 
 
 class Tables(TypedDict):
-    """The tables of a database."""
-
     tables: list[TableName]
     total: int
     more: bool
 
 
 class ColumnInfo(TypedDict):
-    """One column."""
-
     name: str
     type: str
     nullable: bool
@@ -55,16 +49,12 @@ class ColumnInfo(TypedDict):
 
 
 class ForeignKeyInfo(TypedDict):
-    """Columns that refer to a row of another table."""
-
     columns: list[str]
     table: str
     references: list[str]
 
 
 class TableInfo(TypedDict):
-    """A table or view with its columns and keys."""
-
     name: str
     kind: str
     columns: list[ColumnInfo]
@@ -74,15 +64,11 @@ class TableInfo(TypedDict):
 
 
 class Described(TypedDict):
-    """Tables with their columns and keys."""
-
     tables: list[TableInfo]
     total: int
 
 
 class Schema(Described):
-    """Tables with their columns and keys, and whether there are more."""
-
     more: bool
 
 
@@ -97,16 +83,12 @@ class QueryRows(TypedDict):
 
 
 class Loaded(TypedDict):
-    """The table that rows were inserted into."""
-
     table: str
     rows: int
     created: bool
 
 
 class Plan(TypedDict):
-    """How a database would execute a statement."""
-
     engine: str
     plan: str
 

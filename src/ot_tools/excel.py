@@ -27,8 +27,6 @@ needs = {
 
 
 class SheetInfo(TypedDict):
-    """One sheet."""
-
     name: str
     kind: str  # sheet, chart, macro or dialog
     visible: str  # visible, hidden or very hidden
@@ -38,8 +36,6 @@ class SheetInfo(TypedDict):
 
 
 class Sheets(TypedDict):
-    """The sheets of a workbook, in their order."""
-
     format: str
     sheets: list[SheetInfo]
 
@@ -57,24 +53,18 @@ class Window(TypedDict):
 
 
 class MatchingCell(TypedDict):
-    """A cell that was found."""
-
     sheet: str
     cell: str
     value: Any
 
 
 class MatchingCells(TypedDict):
-    """Cells that were found."""
-
     matches: list[MatchingCell]
     total: int
     more: bool
 
 
 class Formula(TypedDict):
-    """A formula and its last computed value."""
-
     sheet: str
     cell: str
     formula: str
@@ -82,8 +72,6 @@ class Formula(TypedDict):
 
 
 class Formulas(TypedDict):
-    """Formulas of a workbook."""
-
     formulas: list[Formula]
     total: int
     more: bool
@@ -100,8 +88,6 @@ class EditResult(TypedDict):
 
 
 class FormatResult(TypedDict):
-    """Formats that were written."""
-
     path: str
     sheet: str
     cells: int
@@ -109,16 +95,12 @@ class FormatResult(TypedDict):
 
 
 class SheetsResult(TypedDict):
-    """The sheets of a workbook after a change."""
-
     path: str
     sheets: list[str]
     lost: list[str]
 
 
 class MadeSheet(TypedDict):
-    """A sheet of a new workbook."""
-
     name: str
     rows: int
     columns: int
@@ -127,8 +109,6 @@ class MadeSheet(TypedDict):
 
 
 class Created(TypedDict):
-    """A new workbook."""
-
     path: str
     sheets: list[MadeSheet]
 

@@ -25,8 +25,6 @@ _SHOWN = 300  # characters of an answer that does not fit
 
 
 class Failure(TypedDict):
-    """An item without an answer, by its index."""
-
     index: int
     error: str
 

@@ -42,8 +42,6 @@ class NoteHead(TypedDict):
 
 
 class NoteSummary(NoteHead):
-    """A note with an excerpt, if there is one, of its content."""
-
     characters: int
     excerpt: str
 

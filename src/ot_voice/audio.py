@@ -138,11 +138,9 @@ def read_audio(stream: BinaryIO, name: str, *, frames: int = 4096) -> Iterator[b
         yield resampler.finish()
 
 
-def write_wav(audio: bytes, *, rate: int = RATE) -> bytes:
-    head = _HEADER.pack(
-        b"RIFF", 36 + len(audio), b"WAVE", b"fmt ", 16, PCM, 1, rate, rate * 2, 2, 16, b"data", len(audio)
-    )
-    return head + audio
+def write_wav(audio: bytes) -> bytes:
+    form = (b"fmt ", 16, PCM, 1, RATE, RATE * SAMPLE, SAMPLE, 16)
+    return _HEADER.pack(b"RIFF", 36 + len(audio), b"WAVE", *form, b"data", len(audio)) + audio
 
 
 def _read_head(stream: BinaryIO, name: str) -> tuple[WavFormat, int]:
@@ -158,19 +156,13 @@ def _read_head(stream: BinaryIO, name: str) -> tuple[WavFormat, int]:
             if form is None:
                 raise VoiceError(name, "its samples come before their format")
             return form, size if 0 < size < _UNKNOWN_LENGTH else 1 << 62
-        content = _read_chunk(stream, size)
+        content = stream.read(min(size, 64))
+        left = size + size % 2 - len(content)  # skipped, however long it claims to be; chunks have even lengths
+        while left > 0 and (skipped := stream.read(min(left, 65536))):
+            left -= len(skipped)
         if kind == b"fmt ":
             form = _read_format(content, name)
     raise VoiceError(name, "the WAV file ends before its samples")
-
-
-def _read_chunk(stream: BinaryIO, size: int) -> bytes:
-    """Return the first bytes of a chunk and skip the rest, however long it claims to be; chunks have even lengths."""
-    content = stream.read(min(size, 64))
-    left = size + size % 2 - len(content)
-    while left > 0 and (skipped := stream.read(min(left, 65536))):
-        left -= len(skipped)
-    return content
 
 
 def _read_format(content: bytes, name: str) -> WavFormat:

@@ -177,8 +177,12 @@ class BackgroundTranscriber:
             async with aclosing(read_blocks(self._source)) as blocks:
                 waited_since = anyio.current_time()
                 async for block in blocks:
-                    if anyio.current_time() - waited_since >= _FRESH:
-                        self._open_question()
+                    question = self._question
+                    fresh = anyio.current_time() - waited_since >= _FRESH
+                    if fresh and question is not None and question.said and not question.is_open:
+                        self._ear.attend(self._settings.answer_window)
+                        question.is_open = True
+                        self._watch(events.Asked())
                     # Off the event loop: the models take a few milliseconds for each block.
                     for sound in await to_thread.run_sync(self._ear.hear, block):
                         await self._take(sound)
@@ -193,14 +197,6 @@ class BackgroundTranscriber:
             self._ear.close()
             if self._question is not None:
                 self._question.end()
-
-    def _open_question(self) -> None:
-        """Let the answer to a question come, once the question has been said."""
-        question = self._question
-        if question is not None and question.said and not question.is_open:
-            self._ear.attend(self._settings.answer_window)
-            question.is_open = True
-            self._watch(events.Asked())
 
     async def _take(self, sound: Sound) -> None:
         match sound:

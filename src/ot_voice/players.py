@@ -121,10 +121,6 @@ class EspeakSpeaker:
         self._program = program
 
     async def say(self, sentence: str) -> None:
-        await self._player.play(await self.synthesise(sentence))
-
-    async def synthesise(self, sentence: str) -> bytes:
-        """Return the sentence as a WAV file in this package's one form."""
         path = shutil.which(self._program)
         if path is None:
             raise VoiceError(
@@ -137,4 +133,4 @@ class EspeakSpeaker:
         if not wav:
             raise VoiceError(self._program, f"it made no sound; does the voice {self._voice!r} exist?")
         # It was streamed, so the length in its head is not the true one.
-        return write_wav(b"".join(read_audio(io.BytesIO(wav), self._program)))
+        await self._player.play(write_wav(b"".join(read_audio(io.BytesIO(wav), self._program))))

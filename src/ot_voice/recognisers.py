@@ -126,7 +126,7 @@ class NamedCommandRecogniser(IsolatedRecogniser):
             return Transcript("", self.name, 0.0)
         devices, tools = await self._spoken()
         found = await self.call("transcribe", audio=audio, devices=tuple(devices), tools=tuple(tools))
-        return self._judge(found, lambda text: restore_names(text, devices, article="the"))
+        return self._judge(found, lambda text: restore_names(text, devices))
 
     def _judge(self, found: Mapping[str, Any], restore: Callable[[str], str]) -> Transcript:
         raise NotImplementedError
@@ -188,14 +188,14 @@ _LOCKS = {"lock", "unlock", "locked", "unlocked", "open", "close"}
 _EVEN, _SPREAD = 0.1, 0.1  # nats for a hundredth of a second
 
 
-def restore_names(text: str, names: Mapping[str, str], *, article: str = "") -> str:
-    """Write the name in a command as its owner writes it, the longest one that fits; with an article in front of it.
+def restore_names(text: str, names: Mapping[str, str]) -> str:
+    """Write the name in a command as its owner writes it, the longest one that fits; with "the" in front of it.
 
     Whether "the" was said is as hard to hear as it is unimportant.
     """
     for spoken in sorted(names, key=len, reverse=True):
         before, found, after = f" {text} ".partition(f" {spoken} ")
         if found:
-            said = before.split() if not article or before.endswith(f" {article}") else [*before.split(), article]
-            return " ".join([*said, names[spoken], *after.split()])
+            said = before.removesuffix(" the").split()
+            return " ".join([*said, "the", names[spoken], *after.split()])
     return text

@@ -41,21 +41,18 @@ class AudioSource(Protocol):
 
 
 class WavSource:
-    """A WAV file of any rate, width and number of channels; `paced`, it is played as if it were heard now."""
+    """A WAV file of any rate, width and number of channels."""
 
-    def __init__(self, file: Path, *, paced: bool = False) -> None:
+    live = False
+
+    def __init__(self, file: Path) -> None:
         self._file = file
-        self.live = paced
 
     async def pieces(self) -> AsyncGenerator[bytes, None]:
-        began, sent = anyio.current_time(), 0
         reader = self._read()
         try:
             while (piece := await to_thread.run_sync(next, reader, None)) is not None:
                 yield piece
-                sent += len(piece)
-                if self.live:
-                    await anyio.sleep_until(began + seconds_of(sent))
         finally:
             reader.close()
 

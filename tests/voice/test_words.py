@@ -118,8 +118,8 @@ def test_names_come_back_as_their_owners_write_them() -> None:
 
     assert restore_names("dim the bedroom lamp to thirty percent", names) == "dim the Bedroom Lamp to thirty percent"
     assert restore_names("turn on the clamp", names) == "turn on the clamp"
-    assert restore_names("turn lamp on", names, article="the") == "turn the Lamp on"
-    assert restore_names("turn on the lamp", names, article="the") == "turn on the Lamp"
+    assert restore_names("turn lamp on", names) == "turn the Lamp on"
+    assert restore_names("turn on the lamp", names) == "turn on the Lamp"
 
 
 def test_names_are_found_in_what_tools_give() -> None:

@@ -91,8 +91,14 @@ class _Judge:
         return self._paths
 
     def find(self, audio: bytes, paths: CommandPaths) -> CommandMatch:
-        heard = self._model.encode(audio)
-        free, length = self._score_free(heard), seconds_of(len(audio))
+        heard, length = self._model.encode(audio), seconds_of(len(audio))
+        states, free, token = _Both(self._model, heard), 0.0, _BEGIN
+        for _ in range(_MOST_TOKENS):  # what the model would write by itself
+            plain, corrected = states.step([token], [0])
+            token = int(plain[0].argmax())
+            free += float(corrected[0][token])
+            if token == _END:
+                break
         found = _best(self._search(heard, paths, length, _PER_VERB), free)
         if found["margin"] < _NO_DOUBT[0] or found["lead"] < _NO_DOUBT[1]:
             found = _best(self._search(heard, paths, length, _PER_VERB_IN_DOUBT), free)
@@ -149,17 +155,6 @@ class _Judge:
                 kept[way.text, way.closed] = way
                 beginnings[beginning] = beginnings.get(beginning, 0) + 1
         return list(kept.values())
-
-    def _score_free(self, heard: Rows) -> float:
-        """Return the score of what the model would write by itself."""
-        states, score, token = _Both(self._model, heard), 0.0, _BEGIN
-        for _ in range(_MOST_TOKENS):
-            plain, corrected = states.step([token], [0])
-            token = int(plain[0].argmax())
-            score += float(corrected[0][token])
-            if token == _END:
-                break
-        return score
 
 
 def _best(found: Mapping[str, float], free: float) -> CommandMatch:

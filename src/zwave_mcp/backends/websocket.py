@@ -107,7 +107,11 @@ class WebSocketBackend(backend.Backend):
                 version = Version.model_validate(_parse(await socket.recv()))
             except ValueError as error:
                 raise LinkError("the server at this address is not zwave-js-server") from error
-            schema = _choose_schema(version)
+            schema = min(version.max_schema_version, NEWEST_SCHEMA)  # the newest that both sides know
+            if schema < max(version.min_schema_version, OLDEST_SCHEMA):
+                offered = f"{version.min_schema_version} to {version.max_schema_version}"
+                own = f"{OLDEST_SCHEMA} to {NEWEST_SCHEMA}"
+                raise LinkError(f"the server supports schema {offered}, this program {own}")
             await _exchange(socket, "set_api_schema", schemaVersion=schema)
             listening = await _exchange(socket, "start_listening")
         try:
@@ -178,15 +182,6 @@ def _parse(text: str | bytes) -> JsonObject:
     if not isinstance(message, dict):
         raise ValueError(f"it is not an object: {text[:_SHOWN]!r}")
     return message
-
-
-def _choose_schema(version: Version) -> int:
-    """Return the newest version of the interface that both sides know; raises LinkError."""
-    chosen = min(version.max_schema_version, NEWEST_SCHEMA)
-    if chosen < max(version.min_schema_version, OLDEST_SCHEMA):
-        offered = f"{version.min_schema_version} to {version.max_schema_version}"
-        raise LinkError(f"the server supports schema {offered}, this program {OLDEST_SCHEMA} to {NEWEST_SCHEMA}")
-    return chosen
 
 
 def _read_refusal(request: str, message: Mapping[str, Json]) -> RefusedError:
