@@ -12,7 +12,6 @@ from pathlib import Path
 from mcp_core.private_files import make_private, open_lock
 
 _TURN = 0.01  # seconds between two attempts
-_HELD = (errno.EAGAIN, errno.EACCES)
 
 
 def try_lock(opened: int, how: int = fcntl.LOCK_EX | fcntl.LOCK_NB) -> bool:
@@ -20,7 +19,7 @@ def try_lock(opened: int, how: int = fcntl.LOCK_EX | fcntl.LOCK_NB) -> bool:
     try:
         fcntl.flock(opened, how)
     except OSError as error:
-        return error.errno not in _HELD
+        return error.errno not in (errno.EAGAIN, errno.EACCES)
     return True
 
 

@@ -18,8 +18,6 @@ from mcp_core.tool_arguments import ToolForm, ToolFunction
 
 
 class Answer(Enum):
-    """The answer of the person behind the client."""
-
     YES = auto()
     NO = auto()
     NOBODY = auto()  # this client has no way to ask

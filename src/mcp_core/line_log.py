@@ -36,7 +36,6 @@ LEVELS: Mapping[str, int] = {
 TOGETHER = 0.02  # seconds in which lines gather that are written together
 MOST_TOGETHER = 1000
 MOST_KEPT = 4_000_000  # bytes of a kept log, after which another is begun
-_STDERR = 2
 _ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # on a terminal: control characters, without tab and newline
 _BEGINNING = re.compile(r"\n(?=\d{4}-\d\d-\d\dT)")
 
@@ -107,7 +106,7 @@ def put_off_line(level: int, message: LineMessage) -> bool:
 def log_descriptor() -> int:
     """Return the descriptor that log lines are written to, for what must be able to write without the interpreter."""
     own = [handler for handler in logging.getLogger().handlers if isinstance(handler, _LineHandler)]
-    return own[0].stream.fileno() if own else _STDERR
+    return own[0].stream.fileno() if own else 2  # stderr
 
 
 class LineMessage:

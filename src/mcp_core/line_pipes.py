@@ -27,8 +27,6 @@ class LineTooLongError(Exception):
 
 
 class LineSplitter:
-    """Bytes as they arrive, cut into lines."""
-
     def __init__(self, limit: int = MAX_LINE) -> None:
         self._limit = limit
         self._bytes = bytearray()

@@ -22,8 +22,6 @@ WRAPPED = "result"
 
 
 class TextBlock(TypedDict):
-    """One block of content, as the protocol writes it."""
-
     type: str
     text: str
     annotations: NotRequired[JsonObject]
@@ -67,7 +65,6 @@ class Result(Generic[T]):
 
     @classmethod
     def ok(cls, value: T | None = None, *, message: str | None = None, instruction: str | None = None) -> Self:
-        """Return the result of a tool that did what was asked."""
         return cls(success=True, value=value, message=message, instruction=instruction)
 
     @classmethod

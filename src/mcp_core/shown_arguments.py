@@ -155,7 +155,6 @@ def _visible_line(value: object, plain: str, describe: Describe) -> str:
 
 
 def with_visible_texts(value: object) -> object:
-    """Return a value with every text in it made visible."""
     if isinstance(value, str):
         return visible(value, lines=True)
     if isinstance(value, list | tuple):

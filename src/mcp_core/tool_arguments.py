@@ -94,9 +94,8 @@ class ToolArguments(BaseModel):
     @classmethod
     def to_schema_markdown(cls) -> str:
         """List the arguments, one per line, as `name` (type, required, limits, default): description."""
-        defaults = {
-            name: _EMPTY[f.default_factory] for name, f in cls.model_fields.items() if f.default_factory in _EMPTY
-        }
+        made = {name: field.default_factory for name, field in cls.model_fields.items()}
+        defaults = {name: _EMPTY[factory] for name, factory in made.items() if factory in _EMPTY}
         return "\n".join(describe_arguments(cls.model_json_schema(), defaults=defaults))
 
     @classmethod

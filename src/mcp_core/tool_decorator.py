@@ -24,21 +24,13 @@ from mcp_core.tool_arguments import ToolArguments, ToolFunction, find_form
 class RegisteredTool:
     """A tool function under its final name: checks arguments, asks for consent, logs, and words the answer."""
 
-    def __init__(
-        self,
-        name: str,
-        function: ToolFunction,
-        *,
-        library: ServerLibrary | None,
-        redactor: Redactor,
-        names: Mapping[str, str],
-    ) -> None:
+    def __init__(self, name: str, function: ToolFunction, server: ExtMcpToolDecorator) -> None:
         self._name = name
-        self._names = names  # of all tools of the server
+        self._names = server.names
         self._function = function
         self._form = find_form(function)
-        self._library = library
-        self._redactor = redactor
+        self._library = library = server.library
+        self._redactor = server.redactor
         # The parameter by which the library hands us the context: the tool's own, or one that we add.
         self._context = self._form.context
         if self._context is None and library is not None:
@@ -191,8 +183,8 @@ class ExtMcpToolDecorator:
     ) -> None:
         self._server = server
         self._prefix = prefix
-        self._library = library
-        self._redactor = redactor or Redactor()
+        self.library = library
+        self.redactor = redactor or Redactor()
         self.models: dict[str, type[ToolArguments]] = {}
         self.names: dict[str, str] = {}
 
@@ -209,8 +201,8 @@ class ExtMcpToolDecorator:
             chosen = next((candidate for candidate in prefixes if candidate is not None), "")
             final = "_".join(filter(None, (chosen, name or function.__name__)))
             self.names[function.__name__] = final
-            tool = RegisteredTool(final, function, library=self._library, redactor=self._redactor, names=self.names)
-            self._server.tool(name=final, description=description)(tool.build_wrapper())
+            wrapper = RegisteredTool(final, function, self).build_wrapper()
+            self._server.tool(name=final, description=description)(wrapper)
             self.models[final] = find_form(function).model
             return function
 

@@ -52,14 +52,12 @@ def visible_output(text: str) -> str:
     """Write out what acts on a terminal, turns the text or shows nothing; layout stays, and so do its marks."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
-    return _NOT_PLAIN.sub(
-        lambda found: _write_suspect(found[0], text[max(found.start() - 1, 0) : found.start()], _OF_SCRIPTS), text
-    )
+    return _write(text, _OF_SCRIPTS, _NOT_PLAIN)
 
 
-def _write(text: str, kept: str = " ") -> str:
+def _write(text: str, kept: str = " ", suspect: re.Pattern[str] = _SUSPECT) -> str:
     """Write a text whose blanks are `kept` where there are few in a row."""
-    return _SUSPECT.sub(
+    return suspect.sub(
         lambda found: _write_suspect(found[0], text[max(found.start() - 1, 0) : found.start()], kept), text
     )
 

@@ -17,7 +17,6 @@ from mcp_guide.names import SUFFIX, DocumentName, check_new_name, find_nearest, 
 from mcp_guide.plain_yaml import one_line, read_mapping
 
 _BLOCK = re.compile(r"---[ \t]*\r?\n(?P<yaml>.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
-_YES = {"true", "yes", "on"}
 _LINES = 200  # looked at; a document that has not come to the point by then has no summary
 _LENGTH = 200  # characters of a description
 
@@ -56,7 +55,7 @@ def split_front_matter(text: str) -> tuple[FrontMatter, str]:
         title=one_line(found.get("title")),
         description=one_line(found.get("description")),
         tags=tuple(tag for tag in map(one_line, listed) if tag),
-        template=str(found.get("template")).lower() in _YES,
+        template=str(found.get("template")).lower() in ("true", "yes", "on"),
     )
     return front, text[block.end() :]
 

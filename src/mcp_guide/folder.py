@@ -45,7 +45,6 @@ class Folder:
         os.close(self._descriptor)
 
     def entries(self) -> list[FolderEntry]:
-        """List everything in it, by name."""
         with os.scandir(self._descriptor) as found:
             return sorted(map(_look_at, found))
 

@@ -13,7 +13,6 @@ from mcp_official import LOG_LEVELS, complain, serve_program
 
 PROGRAM = "mcp-guide"
 PREFIX_VARIABLE = "MCP_TOOL_PREFIX"
-_DEFAULT_PREFIX = "guide"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,7 +35,7 @@ def _configure_environment() -> str:
     They have the names that the documentation uses, without a prefix, unless one was chosen.
     """
     chosen = os.environ.get(PREFIX_VARIABLE, "")
-    os.environ.setdefault(PREFIX_VARIABLE, _DEFAULT_PREFIX)
+    os.environ.setdefault(PREFIX_VARIABLE, "guide")
     return chosen
 
 

@@ -54,7 +54,6 @@ async def ask_within(context: Context[State], question: str) -> bool:
 
 
 def read_response(response: object) -> bool:
-    """True if what a client sent back is a yes."""
     if not isinstance(response, ElicitResult) or response.action != "accept":
         return False
     try:

@@ -118,7 +118,6 @@ class MessageReader(ObjectReceiveStream[SessionMessage]):
 
     @property
     def due(self) -> int:
-        """How many lines wait to be taken."""
         return len(self._due)
 
     def give(self, line: bytes | LineTooLongError) -> None:
@@ -128,7 +127,6 @@ class MessageReader(ObjectReceiveStream[SessionMessage]):
             self._pipes.hold()
 
     def end(self) -> None:
-        """Take note that the client has closed its side."""
         self._ended = True
         self._news.set()
 

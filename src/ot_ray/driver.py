@@ -67,7 +67,6 @@ class Actor:
         self._hosting.start(number, order)
 
     async def read(self) -> bytes:
-        """Wait for frames of the worker; none after its end."""
         return await self._hosting.read()
 
     async def write(self, data: bytes) -> None:
@@ -168,7 +167,6 @@ class Driver:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def serve(self, reader: asyncio.StreamReader) -> None:
-        """Do as the server says until it is gone."""
         frames = Frames()
         while data := await reader.read(_CHUNK):
             for kind, number, payload in frames.feed(data):

@@ -56,12 +56,10 @@ class Hosting:
             await self._program.write(data)
 
     def close_input(self) -> None:
-        """Let it end by itself."""
         if self._program is not None:
             self._program.close_input()
 
     def kill(self) -> None:
-        """End it, with everything that it has started."""
         if self._program is not None:
             self._program.kill()
         elif self._life is not None:

@@ -219,10 +219,8 @@ async def references(*, name: str, path: str = "", limit: int | None = 200) -> R
     limit = checked_page(limit)
     if not name or any(sign.isspace() for sign in name):
         raise ToolError(f"name must be one identifier, not {name[:60]!r}; code.search finds words")
-    tree = await to_thread.run_sync(find_tree, allowed_files(), path)
-    found = await collect(
-        current(), Selection(tree, words=(name,)), "references_in", Batch[Reference], limit, name=name
-    )
+    selection = Selection(await to_thread.run_sync(find_tree, allowed_files(), path), words=(name,))
+    found = await collect(current(), selection, "references_in", Batch[Reference], limit, name=name)
     return ReferencesResult(references=found.items, total=found.total, more=found.more, unread=found.unread)
 
 

@@ -103,9 +103,8 @@ async def skill(
         draft = Draft(folder, name, text)
         await anyio.to_thread.run_sync(draft.check, context.project)
         shown = {"skill": name, "folder": str(folder), "file": text}
-        agreed = await _ask(
-            context, "Write this skill into the project, and trust it?", shown, own=loader.trust is None
-        )
+        question = "Write this skill into the project, and trust it?"
+        agreed = await _ask(context, question, shown, own=loader.trust is None)
         file = await anyio.to_thread.run_sync(draft.write)
     except NewSkillError as error:
         raise ToolError(word_error(error)) from error

@@ -58,7 +58,6 @@ def seconds_of(size: int) -> float:
 
 
 def samples_of(audio: bytes) -> Samples:
-    """Return audio as the numbers that models take."""
     numpy = load_library("numpy")
     samples: Samples = numpy.frombuffer(audio, "<i2").astype(numpy.float32) / 32768
     return samples
@@ -91,7 +90,6 @@ class Resampler:
         self._stream = load_library("soxr").ResampleStream(rate, RATE, 1, dtype="float32")
 
     def feed(self, samples: Samples, *, last: bool = False) -> bytes:
-        """Take samples; return those that can be computed by now."""
         out = self._stream.resample_chunk(samples.astype(self._numpy.float32), last=last)
         audio: bytes = (self._numpy.clip(out, -1, 1) * 32767).round().astype("<i2").tobytes()
         return audio

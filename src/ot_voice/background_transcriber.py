@@ -234,7 +234,6 @@ class BackgroundTranscriber:
             self._ended.set()
 
     async def _next(self) -> Utterance | None:
-        """Return the utterance that is next; None if there will be no more."""
         kept, self._kept = self._kept, None
         if kept is not None:
             return kept

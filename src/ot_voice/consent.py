@@ -13,7 +13,6 @@ from ot_voice.audio import Utterance
 
 LONGEST_LINE = 90  # characters of one argument that are read
 MOST_LINES = 8
-_INVITATION = "Say yes or no."
 _ASIDE = re.compile(r"\s*\((?:asked because|all of it:) ")  # for the eye: the reason, and where the whole text lies
 _DOTS = re.compile(r"(?<=\w)[._](?=\w)")
 
@@ -38,7 +37,7 @@ def read_aloud(question: str) -> list[str]:
     lines = [_DOTS.sub(" ", line.strip()) for line in question.splitlines() if line.strip() and not _ASIDE.match(line)]
     shortened = len(lines) > MOST_LINES or any(len(line) > LONGEST_LINE for line in lines)
     spoken = [clean(_shorten(line.replace(" = ", ": "))) for line in lines[:MOST_LINES]]
-    return [*filter(None, spoken), *(["This is shortened."] if shortened else []), _INVITATION]
+    return [*filter(None, spoken), *(["This is shortened."] if shortened else []), "Say yes or no."]
 
 
 def _shorten(line: str) -> str:
@@ -62,13 +61,11 @@ class OpenQuestion:
             self._began.set()
 
     def take(self, utterance: Utterance) -> None:
-        """Take an utterance as the answer, if none has been given."""
         if self.is_open and self._answer is None:
             self._answer = utterance
             self.end()
 
     def end(self) -> None:
-        """Nothing more will be heard."""
         self._began.set()
         self._ended.set()
 

@@ -55,7 +55,6 @@ class Segmenter:
         self._time = 0.0  # seconds since listening began
 
     def feed(self, block: bytes, probability: float) -> Iterator[SpeechBegan | Utterance]:
-        """Take one block and what the detector says of it."""
         self._time += _BLOCK_TIME
         if self._state is _State.SILENT:
             self._before.append(block)
@@ -179,7 +178,6 @@ class Ear:
         return list(self._select(sounds))
 
     def finish(self) -> list[Sound]:
-        """End the stream; return what was still being said."""
         return list(self._select(self._segmenter.finish()))
 
     def attend(self, seconds: float) -> None:

@@ -22,8 +22,6 @@ _HEAD = 44  # bytes before the samples in the WAVs that we write
 
 
 class Player(Protocol):
-    """A player or keeper of WAV files."""
-
     async def play(self, wav: bytes) -> None:
         """Play it, and return at its end; cancelled, it is silent at once. Raises VoiceError."""
 
@@ -55,10 +53,8 @@ class DevicePlayer:
             loop.call_soon_threadsafe(ended.set)
 
         try:
-            stream = sounddevice.RawOutputStream(
-                samplerate=RATE, channels=1, dtype="int16", callback=fill, finished_callback=finished
-            )
-            with stream:
+            form = {"samplerate": RATE, "channels": 1, "dtype": "int16"}
+            with sounddevice.RawOutputStream(**form, callback=fill, finished_callback=finished) as stream:
                 try:
                     await ended.wait()
                 finally:
@@ -123,9 +119,8 @@ class EspeakSpeaker:
     async def say(self, sentence: str) -> None:
         path = shutil.which(self._program)
         if path is None:
-            raise VoiceError(
-                self._program, "it is not installed (Debian: apt install espeak-ng), or set voice.speaker: off"
-            )
+            remedy = "it is not installed (Debian: apt install espeak-ng), or set voice.speaker: off"
+            raise VoiceError(self._program, remedy)
         command = [path, "-b", "1", "-v", self._voice, "-s", str(self._speed), "--stdin", "--stdout"]
         # In double brackets espeak-ng reads phonemes.
         text = sentence.replace("[[", "[").replace("]]", "]")

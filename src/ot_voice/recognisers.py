@@ -64,7 +64,6 @@ class IsolatedRecogniser:
         self._one_at_a_time = anyio.Lock()  # a second call would load the model a second time, in another process
 
     def require(self) -> None:
-        """Raise MissingVoiceError if the library is not installed."""
         if importlib.util.find_spec(self.library) is None:
             raise MissingVoiceError(self.library, "not installed", package=self.package)
 
@@ -174,7 +173,6 @@ class GrammarRecogniser(NamedCommandRecogniser):
 
 
 def probability_of(logit: float) -> float:
-    """Return the probability that so much evidence amounts to."""
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, logit))))
 
 

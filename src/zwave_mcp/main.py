@@ -38,9 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.log_level not in LOG_LEVELS:
         return complain(PROGRAM, f"{LEVEL_VARIABLE} must be one of {', '.join(LOG_LEVELS)}")
     if not 0 < options.confirm_seconds <= _LONGEST_CONFIRM:
-        return complain(
-            PROGRAM, f"the seconds to wait for a confirmation must be above 0 and at most {_LONGEST_CONFIRM:g}"
-        )
+        limits = f"above 0 and at most {_LONGEST_CONFIRM:g}"
+        return complain(PROGRAM, f"the seconds to wait for a confirmation must be {limits}")
     return serve_program(PROGRAM, lambda: zwave_mcp.open_server(address, options.log_level, options.confirm_seconds))
 
 

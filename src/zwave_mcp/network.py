@@ -62,7 +62,6 @@ class Network:
         self._first_attempt.set()
 
     def disconnected(self, problem: str) -> None:
-        """Note that the connection could not be made, or broke."""
         since = self.link.since if self.link.state == "disconnected" else datetime.now(UTC)
         self.link = Link("disconnected", since, problem, self.link.attempts + 1)
         self.controller.ready = False

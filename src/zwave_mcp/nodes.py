@@ -146,5 +146,4 @@ class Node:
 
     @property
     def title(self) -> str:
-        """Its name, or a stand-in if it has none."""
         return self.name or f"Node {self.id}"

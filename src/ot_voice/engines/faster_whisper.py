@@ -10,7 +10,6 @@ from ot_voice.audio import load_library, samples_of
 
 
 def prepare(model: str) -> None:
-    """Load the model, so that the first utterance does not wait for it."""
     _model(model)
 
 

@@ -7,11 +7,8 @@ from typing import Any
 
 from ot_voice.audio import RATE, load_library, samples_of
 
-_MODEL = "tiny-en"
-
 
 def prepare() -> None:
-    """Load the model, so that the first utterance does not wait for it."""
     _transcriber()
 
 
@@ -24,6 +21,6 @@ def transcribe(audio: bytes) -> dict[str, str]:
 def _transcriber() -> Any:
     """Kept for the life of the helper process."""
     library, interface = load_library("moonshine_voice.transcriber"), load_library("moonshine_voice.moonshine_api")
-    weights = load_library("moonshine_voice.utils").get_model_path(_MODEL)
+    weights = load_library("moonshine_voice.utils").get_model_path("tiny-en")
     # We have found the speech already: its own search for it would only cut off beginnings.
     return library.Transcriber(str(weights), interface.ModelArch.TINY, options={"vad_threshold": "0.0"})

@@ -25,7 +25,6 @@ if TYPE_CHECKING:  # numpy is loaded late
     Rows: TypeAlias = NDArray[numpy.float32]
     Tokens: TypeAlias = NDArray[numpy.int64]
 
-_MODEL = "tiny-en"
 _BEGIN, _END = 1, 2  # tokens
 _SHAPE = (8, 36)  # heads of the decoder, and the numbers of each
 _HIDDEN = 288
@@ -53,7 +52,6 @@ _NOTHING: CommandMatch = {"text": "", "margin": -math.inf, "lead": 0.0, "next": 
 
 
 def prepare(devices: tuple[str, ...], tools: tuple[str, ...]) -> None:
-    """Load the model, and the paths of these names."""
     judge = _judge()
     if devices or tools:
         judge.follow(devices, tools)
@@ -84,7 +82,6 @@ class _Judge:
         self._next: dict[Place, tuple[Tokens, list[tuple[Place, str]]]] = {}  # what may follow, and where that leads
 
     def follow(self, devices: tuple[str, ...], tools: tuple[str, ...]) -> CommandPaths:
-        """Return the paths of these names."""
         if self._names != (devices, tools):
             self._paths = CommandPaths(render_grammar(devices, tools, written=True))
             self._names, self._next = (devices, tools), {}
@@ -185,8 +182,6 @@ class _Both:
 
 
 class _States:
-    """The decoder's states of some sentences over one sound."""
-
     def __init__(self, model: _Model, heard: Rows) -> None:
         self._model = model
         self._heard = heard
@@ -229,7 +224,7 @@ class _Model:
 
     def __init__(self) -> None:
         runtime = load_library("onnxruntime")
-        folder = Path(load_library("moonshine_voice.utils").get_model_path(_MODEL))
+        folder = Path(load_library("moonshine_voice.utils").get_model_path("tiny-en"))
         options = runtime.SessionOptions()
         # Its threads would wait for the next small step by turning round and round, beside the other recogniser.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
@@ -240,7 +235,6 @@ class _Model:
         self.tokens = list(_read_tokens((folder / "tokenizer.bin").read_bytes()))
 
     def encode(self, audio: bytes) -> Rows:
-        """Return what the encoder makes of a sound."""
         samples = samples_of(audio)[None]
         mask = load_library("numpy").ones(samples.shape, "int64")
         heard: Rows = self._encoder.run(None, {"input_values": samples, "attention_mask": mask})[0]

@@ -144,7 +144,6 @@ def transcribe(audio: bytes, devices: tuple[str, ...], tools: tuple[str, ...]) -
 
 
 def answer(audio: bytes) -> GrammarMatch:
-    """Return the most likely answer to a yes-or-no question, and its margin."""
     return _decoder().compare(_ANSWERS, audio)
 
 

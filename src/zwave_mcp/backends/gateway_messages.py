@@ -12,7 +12,6 @@ from zwave_mcp.network import Controller
 from zwave_mcp.nodes import CommandClass, Node, Status, Value, read_milliseconds, state_key
 
 _STATUSES = {status.value: status for status in Status}
-_TIMED = {"time", "value", "nodeName", "nodeLocation"}
 
 
 class State(Message):
@@ -126,7 +125,7 @@ def read_report(payload: bytes) -> Report | None:
     if isinstance(data, dict) and {"nodeId", "commandClass", "property"} <= data.keys():
         described = GatewayValue.model_validate(data).to_value()
         return Report(described.value, described.updated, described)
-    if isinstance(data, dict) and "value" in data and data.keys() <= _TIMED:
+    if isinstance(data, dict) and "value" in data and data.keys() <= {"time", "value", "nodeName", "nodeLocation"}:
         return Report(data["value"], read_milliseconds(data.get("time")))
     return Report(data, None)
 

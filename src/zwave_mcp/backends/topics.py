@@ -46,7 +46,6 @@ _CLASS_NAMES = {
     0x87: "indicator",
     0x90: "energy_production",
 }
-_ABOUT_NODES = ("status", "lastActive", "nodeinfo")
 
 
 class Topic(NamedTuple):
@@ -147,7 +146,7 @@ def apply_report(network: Network, index: TopicIndex, path: str, payload: bytes,
     """
     if network.link.state != "connected" or not payload:
         return True  # everything is looked at when the connection stands
-    if path.rpartition("/")[2] in _ABOUT_NODES:
+    if path.rpartition("/")[2] in ("status", "lastActive", "nodeinfo"):
         return retained or _apply_to_node(network, index, path, payload)
     report = read_report(payload)
     if report is None:
