@@ -14,8 +14,7 @@ from ot.effects import best_first, idempotent, reads
 from ot.errors import ToolError
 from ot.parts.person_overlay import PersonOverlay
 from ot.results.reader import ResultReader
-from ot.store.owner import Owner, shared_project
-from ot.store.unavailable import StoreUnavailableError
+from ot.store.owner import Owner, StoreUnavailableError, shared_project
 from ot_packs.full_text import read_query
 from ot_packs.limits import checked_page
 from ot_packs.notes.store import LONGEST_CONTENT, Draft, NoteFilter, Notes, Summary, open_notes, write_content

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ot.store.api_keys import KEYS_FILE, ApiKeys, EmbeddedApiKeys, new_key, split_key
+from ot.store.logins import KEYS_FILE, ApiKeys, EmbeddedApiKeys, new_key, split_key
 from ot.store.opening import build_backend
 from tests.store.conftest import BOTH, EMBEDDED
 

@@ -10,10 +10,10 @@ import anyio
 import asyncpg
 import pytest
 
-from ot.store.postgres.connection import Connection
+from ot.store.owner import StoreUnavailableError
+from ot.store.postgres.group_commit import Connection
 from ot.store.postgres.link import PostgresLink
 from ot.store.postgres.migrations import SCHEMA, find_migrations
-from ot.store.unavailable import StoreUnavailableError
 from tests.packs.db.servers import PASSWORD, RunningServer
 from tests.postgres import address_of, create_database, run_sql
 

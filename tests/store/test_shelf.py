@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ot.store.unavailable import StoreUnavailableError
+from ot.store.owner import StoreUnavailableError
 from tests.store.personal_parts import OpenParts, open_parts
 
 __all__ = ["open_parts"]

@@ -18,7 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, InputRequiredResult
 
 from mcp_core.json_types import JsonObject
-from ot.store.api_keys import new_key
+from ot.store.logins import new_key
 from ot.store.postgres.link import PostgresLink
 from ot.store.postgres.logins import PostgresApiKeys
 from ot.store.replicas import name_replica

@@ -14,7 +14,7 @@ from mcp.client.session import ClientRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, InputRequiredResult
 
-from ot.store.api_keys import EmbeddedApiKeys, new_key
+from ot.store.logins import EmbeddedApiKeys, new_key
 from tests.e2e.http_server import INITIALIZE
 from tests.e2e.raw_server import WAIT
 from tests.team.replicas import begin

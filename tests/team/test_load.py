@@ -13,7 +13,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from ot.store.api_keys import EmbeddedApiKeys, new_key
+from ot.store.logins import EmbeddedApiKeys, new_key
 from tests.demo_pack import give_demo
 from tests.e2e.raw_server import RawServer
 from tests.packs.db.servers import RunningServer

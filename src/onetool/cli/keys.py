@@ -11,7 +11,7 @@ from onetool.cli import OK
 from onetool.cli.printing import add_json_argument, complain, fail, say, say_json, say_table
 from onetool.cli.start import load
 from ot.config.paths import state_folder
-from ot.store.api_keys import ApiKey, ApiKeys, new_key
+from ot.store.logins import ApiKey, ApiKeys, new_key
 from ot.store.opening import build_backend
 
 EPILOG = "A key is shown once, when it is created; only its digest is stored. Its person is NAME of the issuer onetool."

@@ -6,7 +6,7 @@ from onetool.cli import FAILED, USAGE
 from onetool.cli.printing import complain, fail
 from ot.errors import ConfigError, OneToolError
 from ot.execution.wording import word_error
-from ot.store.unavailable import StoreUnavailableError
+from ot.store.owner import StoreUnavailableError
 
 
 def report_mistake(error: Exception) -> int:

@@ -24,7 +24,7 @@ from ot.execution.invocation import call_error_from
 from ot.execution.wording import word_error
 from ot.logs import write_log
 from ot.proxy.plan import CALLBACK as FROM_SERVER
-from ot.store.unavailable import StoreUnavailableError
+from ot.store.owner import StoreUnavailableError
 
 if TYPE_CHECKING:  # it needs the libraries of the extra `team`
     from onetool.dashboard.openid import OpenIdLogin

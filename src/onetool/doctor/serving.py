@@ -22,7 +22,7 @@ from ot.config.personal_secrets import keys_file, load_sealer
 from ot.config.team import EMBEDDED_STORE, is_safe
 from ot.errors import ConfigError
 from ot.execution.wording import word_error
-from ot.store.unavailable import StoreUnavailableError
+from ot.store.owner import StoreUnavailableError
 
 
 def look_at_address(loaded: LoadedConfig, wanted: str | None) -> Iterator[Finding]:

@@ -20,7 +20,7 @@ from ot.errors import StoreGoneError
 from ot.run.answer import Answer
 from ot.run.live_run import new_run_id
 from ot.run.waiting_runs import RunState, Waiting, WaitingRuns
-from ot.store.unavailable import StoreUnavailableError
+from ot.store.owner import StoreUnavailableError
 from ot.telemetry.telemetry import is_traced
 
 if TYPE_CHECKING:  # the engine is loaded late, other replicas only with a database

@@ -13,7 +13,7 @@ from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.config.team import AuthSettings
 from ot.errors import MissingExtraError
-from ot.store.api_keys import PREFIX, ApiKey, ApiKeys, split_key
+from ot.store.logins import PREFIX, ApiKey, ApiKeys, split_key
 from ot.store.opening import Backend
 from ot.store.sealing import digest_of
 

@@ -21,8 +21,8 @@ from ot.effects import Effect
 from ot.journal.recorded import CallOutcome, RecordedCall, describe
 from ot.journal.reuse import Reuse
 from ot.logs import write_log
+from ot.store.owner import StoreUnavailableError
 from ot.store.parts import WHOLE, JournalStore, Mark, Place
-from ot.store.unavailable import StoreUnavailableError
 from ot.values import ToolValue
 from ot_kernel.wire import pack
 

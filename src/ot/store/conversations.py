@@ -74,14 +74,7 @@ class Conversations:
     def make_room(self) -> None:
         """Make the folder, and remove what is too much in it; raises OSError where others fill it."""
         make_private(self._folder)
-        left = prune(
-            self._folder,
-            is_ours=_NAME.fullmatch,
-            keep_for=self._keep_for,
-            most_bytes=self._max_size,
-            most_files=MOST_FILES,
-        )
-        if left > self._max_size:
+        if prune(self._folder, _NAME.fullmatch, self._keep_for, self._max_size, MOST_FILES) > self._max_size:
             raise OSError(errno.EDQUOT, "the conversations have reached their maximum size (ai.conversations.max_size)")
 
 
@@ -96,10 +89,13 @@ class OpenConversation:
 
     def append(self, line: JsonObject) -> None:
         """Add a line; raises OSError where it cannot be kept."""
-        if self._descriptor is None:
-            self._create()
-        elif "question" in line:
+        if self._descriptor is None or "question" in line:
             self._store.make_room()
+        if self._descriptor is None:
+            file = self._store.file_of(self._owner, self.id)
+            self._descriptor = os.open(file, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
+            try_lock(self._descriptor)
+            self._write({"form": _FORM, "principal": self._owner.principal, "project": str(self._owner.project)})
         self._write(line)
 
     def claim(self) -> None:
@@ -118,13 +114,6 @@ class OpenConversation:
             os.close(self._descriptor)
             self._descriptor = None
 
-    def _create(self) -> None:
-        self._store.make_room()
-        file = self._store.file_of(self._owner, self.id)
-        self._descriptor = os.open(file, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
-        try_lock(self._descriptor)
-        self._write({"form": _FORM, "principal": self._owner.principal, "project": str(self._owner.project)})
-
     def _write(self, line: JsonObject) -> None:
         assert self._descriptor is not None
         data = json.dumps(line, separators=(",", ":")).encode("ascii") + b"\n"
@@ -137,13 +126,9 @@ def _read(file: Path) -> list[JsonObject] | None:
         content = read_whole(file)
     except OSError:
         return None
-    lines = [line for text in content.split(b"\n")[:-1] if (line := _parse(text)) is not None]
+    lines: list[JsonObject] = []
+    for text in content.split(b"\n")[:-1]:
+        with suppress(ValueError, RecursionError):
+            if isinstance(line := json.loads(text), dict):
+                lines.append(line)
     return lines[1:] if lines and lines[0].get("form") == _FORM else None
-
-
-def _parse(text: bytes) -> JsonObject | None:
-    try:
-        line = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return line if isinstance(line, dict) else None

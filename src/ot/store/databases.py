@@ -58,10 +58,9 @@ def worded(file: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        if code in _BUSY:
+        if _code_of(error) in _BUSY:
             raise DatabaseBusyError(file, "another server is writing to it; try again") from error
-        kind = DatabaseDamagedError if code in _DAMAGED else DatabaseUnavailableError
+        kind = DatabaseDamagedError if means_damage(error) else DatabaseUnavailableError
         raise kind(file, str(error)) from error
     except OSError as error:
         raise DatabaseUnavailableError(file, error.strerror or str(error)) from error
@@ -106,7 +105,7 @@ def set_aside(file: Path) -> None:
     """Give a damaged database another name, so that a new one can begin; of several servers only one does it."""
     with open_lock(file.parent / f"{file.name}.lock") as held:
         lock(held.fileno())
-        if not is_damaged(file):
+        if not _is_damaged(file):
             return  # another one was here first
         mark = f"damaged-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
         for suffix in ("-wal", "-shm", ""):
@@ -117,7 +116,7 @@ def set_aside(file: Path) -> None:
             old.unlink()
 
 
-def is_damaged(file: Path) -> bool:
+def _is_damaged(file: Path) -> bool:
     """True if SQLite finds damage, after looking through the whole file."""
     if not file.exists():
         return False
@@ -128,6 +127,10 @@ def is_damaged(file: Path) -> bool:
             return means_damage(error)
 
 
-def means_damage(error: sqlite3.DatabaseError) -> bool:
+def means_damage(error: sqlite3.Error) -> bool:
     """True if the file is damaged, as against one that cannot be used at the moment."""
-    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _DAMAGED
+    return _code_of(error) in _DAMAGED
+
+
+def _code_of(error: sqlite3.Error) -> int:
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF

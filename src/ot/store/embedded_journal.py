@@ -15,9 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple
 
-from mcp_core.atomic_write import write_private
+from mcp_core.atomic_write import opened, write_private
 from mcp_core.private_files import make_private
 from ot.store.owned_files import (
     CHAIN,
@@ -43,14 +42,6 @@ _PARTS = 8  # a file is followed by the next after this part of the time and of 
 _LINES, _VALUES = ".jsonl", ".values"
 _NAME = re.compile(rf"{CHAIN}\.(?:jsonl|values)")
 _PRUNED = "pruned"  # its time is when old files were last removed
-
-
-class _Lines(NamedTuple):
-    """A file of lines, and where it stands among those of its process."""
-
-    chain: str
-    part: int
-    file: Path
 
 
 class EmbeddedJournal:
@@ -98,22 +89,20 @@ class EmbeddedJournal:
 
     def spoil(self, mark: Mark) -> None:
         """Overwrite what the first line of a run says, which needs no room on a disk that is full."""
-        descriptor = os.open(self._folder / mark.file, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
+        with opened(self._folder / mark.file, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC) as descriptor:
             os.pwrite(descriptor, SPOILT, mark.offset)
-        finally:
-            os.close(descriptor)
 
     def keep(self, _: bytes, data: bytes) -> Place:
         """Write a value beside the lines and return its place."""
         if len(data) > self._most_values:
             raise OSError(errno.EFBIG, f"a value of {len(data) // 1024**2} MB is too large for the journal")
         with self._keeping:
+            name = name_file(self._lines.chain, self._lines.part, _VALUES)
             if self._values is None:
-                self._values, self._values_size = create_claimed(self._folder / self._values_name), 0
+                self._values, self._values_size = create_claimed(self._folder / name), 0
             offset, self._values_size = self._values_size, self._values_size + len(data)
             write_all(self._values, data, offset)
-            return self._values_name, offset, len(data)
+            return name, offset, len(data)
 
     async def ready(self) -> None:
         """Return at once: what cannot be written is no reason to refuse a run."""
@@ -130,11 +119,14 @@ class EmbeddedJournal:
     def load_key(self) -> bytes:
         """Return the key of this journal, which is made if there is none; raises OSError."""
         file = self._folder / KEY_FILE
-        with suppress(FileNotFoundError):
-            return _read_key(file)
-        with suppress(FileExistsError):  # another server was first, and its key is as good
-            write_private(file, secrets.token_hex(_KEY_SIZE // 2), replace=False)
-        return _read_key(file)
+        if not file.exists():
+            with suppress(FileExistsError):  # another server was first, and its key is as good
+                write_private(file, secrets.token_hex(_KEY_SIZE // 2), replace=False)
+        with open_plain(file) as descriptor:
+            key = os.read(descriptor, _KEY_SIZE)
+        if len(key) != _KEY_SIZE:
+            raise OSError(f"{file} is not a valid key; remove it, and a new one is created")
+        return key
 
     def fetch(self, place: Place) -> bytes:
         """Return a value by its place; raises OSError where it has gone."""
@@ -151,12 +143,11 @@ class EmbeddedJournal:
         """Return the lines of a run of this owner, in their order; None where there are none."""
         beginning = begin_line(owner, run)
         files = self._list()
-        for found in reversed(files):
-            if any(_lines_with(_content(found.file), beginning)):
-                chain = [each for each in files if each.chain == found.chain]
-                in_use = any(is_in_use(each.file) for each in chain)  # before reading: it may end in between
-                lines = [line for each in chain for line in _lines_with(_content(each.file), beginning)]
-                return FoundRun(lines, in_use)
+        for chain, _, found in reversed(files):
+            if any(_lines_with(_content(found), beginning)):
+                parts = [file for other, _, file in files if other == chain]
+                in_use = any(map(is_in_use, parts))  # before reading: it may end in between
+                return FoundRun([line for file in parts for line in _lines_with(_content(file), beginning)], in_use)
         return None
 
     def read_events(self, owner: Owner, events: tuple[str, ...]) -> Iterator[bytes]:
@@ -165,14 +156,10 @@ class EmbeddedJournal:
         wanted = re.compile(
             b"^" + re.escape(begin_line(owner)) + rb'"run":"[^"]*","n":\d+,"event":"(?:' + words + rb')".*\n', re.M
         )
-        for found in self._list():
-            yield from wanted.findall(_content(found.file))
+        for _, _, file in self._list():
+            yield from wanted.findall(_content(file))
 
     # -- files
-
-    @property
-    def _values_name(self) -> str:
-        return name_file(self._lines.chain, self._lines.part, _VALUES)
 
     def _open_next(self) -> None:
         make_private(self._folder)
@@ -195,36 +182,22 @@ class EmbeddedJournal:
         with suppress(OSError):
             if not always and self._clock() - looked.stat().st_mtime < self._keep_for / (_PARTS * 3):
                 return
-        room = self._max_size // _PARTS
-        left = prune(
-            self._folder,
-            is_ours=_NAME.fullmatch,
-            keep_for=self._keep_for,
-            most_bytes=self._max_size - room,
-            most_files=MOST_FILES,
-        )
+        limits = self._keep_for, self._max_size - self._max_size // _PARTS, MOST_FILES
+        left = prune(self._folder, _NAME.fullmatch, *limits)
         with suppress(OSError):
             looked.touch(mode=0o600)
         if left > self._max_size:
             raise OSError(errno.EDQUOT, "it is full, and other processes are still writing to it (journal.max_size)")
 
-    def _list(self) -> list[_Lines]:
-        """List the files of lines, those of the oldest process first."""
+    def _list(self) -> list[tuple[str, int, Path]]:
+        """List the files of lines by the chain of their process and their part of it, the oldest process first."""
         found = []
         with suppress(FileNotFoundError), os.scandir(self._folder) as entries:
             for entry in entries:
                 name = _NAME.fullmatch(entry.name)
                 if name is not None and entry.name.endswith(_LINES):
-                    found.append(_Lines(name["chain"], int(name["part"]), Path(entry.path)))
+                    found.append((name["chain"], int(name["part"]), Path(entry.path)))
         return sorted(found)
-
-
-def _read_key(file: Path) -> bytes:
-    with open_plain(file) as descriptor:
-        key = os.read(descriptor, _KEY_SIZE)
-    if len(key) != _KEY_SIZE:
-        raise OSError(f"{file} is not a valid key; remove it, and a new one is created")
-    return key
 
 
 def _content(file: Path) -> bytes:

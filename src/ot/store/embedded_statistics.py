@@ -55,14 +55,11 @@ class EmbeddedStatRows:
 
     def __init__(self, file: Path, *, patience: float | None = None) -> None:
         """`patience` are seconds to wait for other servers; None: as long as is usual."""
+        self.place = str(file)
         self._file = file
         self._patience = patience
         self._connection: sqlite3.Connection | None = None
         self._identity: tuple[int, int] | None = None
-
-    @property
-    def place(self) -> str:
-        return str(self._file)
 
     def add(self, batch: StatBatch) -> None:
         """Add rows: all of them, or none; a damaged file is set aside."""
@@ -75,6 +72,10 @@ class EmbeddedStatRows:
                 self.close()
                 set_aside(self._file)
                 self._add(batch)
+
+    def _add(self, batch: StatBatch) -> None:
+        with transaction(connection := self._connect()):
+            _insert(connection, batch)
 
     def prune(self, before: float, *, most_rows: int = MOST_ROWS) -> None:
         """Delete what is too old, and what is too much, a piece at a time, so that others can write in between.
@@ -110,11 +111,6 @@ class EmbeddedStatRows:
             self._connection.close()
         self._connection = None
 
-    def _add(self, batch: StatBatch) -> None:
-        connection = self._connect()
-        with transaction(connection):
-            _insert(connection, batch)
-
     def _connect(self) -> sqlite3.Connection:
         """The database of this name: another server may have set aside, or a person removed, the one that is open."""
         if self._connection is not None and self._identity == _identify(self._file):
@@ -139,10 +135,7 @@ def sum_files(files: Iterable[tuple[str, Path]], since: float) -> TeamSums:
 
 @contextmanager
 def open_copy(rows: StatBatch) -> Iterator[sqlite3.Connection]:
-    """Give rows that lie elsewhere as such a database.
-
-    One person's rows are few enough, and all figures are worked out in one way.
-    """
+    """Give rows that lie elsewhere as such a database, so that all figures are worked out in one way."""
     with closing(sqlite3.connect(":memory:")) as connection:
         for steps in MIGRATIONS:
             for step in steps:

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import (
-    AbstractAsyncContextManager,
-    AbstractContextManager,
-    asynccontextmanager,
-    contextmanager,
-    nullcontext,
-)
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -17,10 +11,16 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import ot.store
 from mcp_core.distribution import install_command, with_extra
 from ot.errors import ConfigError
-from ot.store.api_keys import ApiKeys, EmbeddedApiKeys
 from ot.store.credentials import FileCredentials, LoginSeal
 from ot.store.embedded_journal import JOURNAL_FOLDER, EmbeddedJournal
-from ot.store.logins import EndedSessions, FileEndedSessions, MemoryPendingLogins, PendingLogins
+from ot.store.logins import (
+    ApiKeys,
+    EmbeddedApiKeys,
+    EndedSessions,
+    FileEndedSessions,
+    MemoryPendingLogins,
+    PendingLogins,
+)
 from ot.store.parts import AUDIT_FOLDER, STATS_FILE, EmbeddedAudit, PersonalStore, Retention, Store, TeamSums
 from ot.store.quotas import EmbeddedQuotas, Quotas
 from ot.store.results import ANSWERS_FOLDER, RESULTS_FOLDER, EmbeddedKeptNames, EmbeddedResults
@@ -70,14 +70,14 @@ class EmbeddedBackend:
     def build_pending_logins(self) -> MemoryPendingLogins:
         return MemoryPendingLogins()
 
-    @asynccontextmanager
-    async def open_quotas(self, state: Path) -> AsyncIterator[EmbeddedQuotas]:
-        yield EmbeddedQuotas(state)
+    def open_quotas(self, state: Path) -> AbstractAsyncContextManager[EmbeddedQuotas]:
+        return nullcontext(EmbeddedQuotas(state))
 
-    @contextmanager
-    def copy_audits(self, here: Iterable[Path], *, since: float, until: float, person: str) -> Iterator[list[Path]]:
+    def copy_audits(
+        self, here: Iterable[Path], *, since: float, until: float, person: str
+    ) -> AbstractContextManager[list[Path]]:
         """Give the folders of this machine, with all that is in them."""
-        yield list(here)
+        return nullcontext(list(here))
 
     def sum_statistics(self, here: Iterable[tuple[str, Path]], since: float) -> TeamSums:
         return ot.store.sum_files([(person, file) for person, file in here if file.exists()], since)
@@ -93,12 +93,8 @@ class Backend(Protocol):
     """Builds every part of the store. `state` is the state folder of whoever the part belongs to, on this machine."""
 
     @property
-    def password(self) -> str:
-        """The password that nobody may read; empty where there is none."""
-
-    def connected(self) -> AbstractAsyncContextManager[None]:
-        """Begin to connect, for which nobody waits, and close it in the end."""
-
+    def password(self) -> str: ...  # that nobody may read; empty where there is none
+    def connected(self) -> AbstractAsyncContextManager[None]: ...  # begins to connect, and closes it in the end
     def build_store(self, state: Path, *, principal: str, journal: Retention) -> Store: ...
 
     def build_personal_store(
@@ -129,8 +125,7 @@ class Backend(Protocol):
     def pick(self, in_files: Callable[[], Picked], in_database: Callable[[PostgresLink], Picked]) -> Picked:
         """Let a part that lies above the store, such as a pack, choose its own implementation."""
 
-    def close(self) -> None:
-        """Let go of what is open; blocking."""
+    def close(self) -> None: ...  # blocking
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ import fcntl
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from stat import S_ISREG
@@ -21,14 +21,20 @@ from mcp_core.file_lock import try_lock
 CHAIN = r"(?P<chain>\d{8}T\d{6}-\d+-[0-9a-f]{8})\.(?P<part>\d{4,9})"  # how names of such files begin
 
 
-def prune(folder: Path, *, is_ours: Callable[[str], object], keep_for: float, most_bytes: int, most_files: int) -> int:
+def prune(folder: Path, is_ours: Callable[[str], object], keep_for: float, most_bytes: int, most_files: int) -> int:
     """Remove files last written more than `keep_for` seconds ago, then the oldest while they are too large or too many.
 
     None that a process still writes to. Return the bytes of those that are left.
     """
-    found = sorted(_list(folder, is_ours))
+    found = []
+    for entry in os.scandir(folder):
+        if is_ours(entry.name):
+            with suppress(FileNotFoundError):  # another process prunes too
+                status = entry.stat(follow_symlinks=False)
+                if S_ISREG(status.st_mode):
+                    found.append((status.st_mtime, status.st_size, Path(entry.path)))
     oldest, size, count = time.time() - keep_for, sum(size for _, size, _ in found), len(found)
-    for written, of_file, file in found:
+    for written, of_file, file in sorted(found):
         if written >= oldest and size <= most_bytes and count <= most_files:
             break
         if not is_in_use(file):
@@ -107,10 +113,8 @@ def is_in_use(file: Path) -> bool:
     try:
         with open_plain(file) as descriptor:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
     return False
 
 
@@ -155,12 +159,3 @@ def append_whole(descriptor: int, data: bytes, size: int) -> None:
 def open_plain(file: Path) -> AbstractContextManager[int]:
     """Open a file for reading, and wait for nothing where somebody has put something else in its place."""
     return opened(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-
-
-def _list(folder: Path, is_ours: Callable[[str], object]) -> Iterator[tuple[float, int, Path]]:
-    for entry in os.scandir(folder):
-        if is_ours(entry.name):
-            with suppress(FileNotFoundError):  # another process prunes too
-                found = entry.stat(follow_symlinks=False)
-                if S_ISREG(found.st_mode):
-                    yield found.st_mtime, found.st_size, Path(entry.path)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
@@ -66,20 +66,14 @@ class StatRows(Protocol):
     and OSError where the store that replicas share cannot be used."""
 
     @property
-    def place(self) -> str:
-        """Where they lie, for people to read."""
-
-    def add(self, batch: StatBatch) -> None:
-        """Add rows: all of them, or none."""
-
-    def prune(self, before: float) -> None:
-        """Remove rows from before a moment."""
+    def place(self) -> str: ...  # where they lie, for people to read
+    def add(self, batch: StatBatch) -> None: ...  # all of them, or none
+    def prune(self, before: float) -> None: ...
 
     def look(self, since: float) -> AbstractContextManager[sqlite3.Connection]:
         """Give a database with the rows since a moment, as they are now; raises CallError."""
 
-    def close(self) -> None:
-        """Let go of what is open."""
+    def close(self) -> None: ...
 
 
 class AuditRows(Protocol):
@@ -107,10 +101,9 @@ class EmbeddedAudit:
     def prune(self, *, keep_for: float, most_bytes: int) -> None:
         """Do nothing: the log has done so."""
 
-    @contextmanager
-    def copied(self) -> Iterator[Path]:
+    def copied(self) -> AbstractContextManager[Path]:
         """Give the folder itself."""
-        yield self._folder
+        return nullcontext(self._folder)
 
 
 class Mark(NamedTuple):

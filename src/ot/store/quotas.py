@@ -9,6 +9,7 @@ import json
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
 from typing import Protocol
@@ -112,18 +113,15 @@ class EmbeddedQuotas:
     def _todays(self) -> tuple[int, dict[str, float]]:
         today = math.floor(self._clock() / DAY)
         if self._costs is None:
-            self._costs = self._read()
+            self._costs = 0, {}
+            # Otherwise there is no file, or it was not written by us.
+            with suppress(FileNotFoundError, ValueError, LookupError, TypeError, RecursionError):
+                found = check_form(json.loads(self._file.read_bytes()), _FORM)
+                costs = {name: float(read_number(cost)) for name, cost in read_mapping(found["costs"]).items()}
+                self._costs = int(read_number(found["day"])), costs
         if self._costs[0] != today:
             self._costs = today, {}
         return self._costs
-
-    def _read(self) -> tuple[int, dict[str, float]]:
-        try:
-            found = check_form(json.loads(self._file.read_bytes()), _FORM)
-            costs = read_mapping(found["costs"])
-            return int(read_number(found["day"])), {name: float(read_number(cost)) for name, cost in costs.items()}
-        except (FileNotFoundError, ValueError, LookupError, TypeError, RecursionError):
-            return 0, {}  # there is none, or it was not written by us
 
 
 def _take(used: _Used, most: int, wanted: int) -> int:

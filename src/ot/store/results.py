@@ -40,7 +40,6 @@ KEPT_FOLDER, ANSWERS_FOLDER = "kept", "answers"
 MOST_NAMES = 1000  # of one owner
 _FORM = 1
 _ENDING = ".json"
-_LOCK = "lock"
 _PATIENCE = 10.0  # seconds for another process that writes here
 REMEMBERED = 86400.0  # seconds for which a name is known after its value has gone
 
@@ -59,23 +58,17 @@ class ResultFiles(Protocol):
     """
 
     @property
-    def folder(self) -> Path:
-        """The folder in which this machine has the files, or copies of them."""
-
-    def begin(self) -> NewResult:
-        """Make an unfinished file, which is either finished or dropped."""
+    def folder(self) -> Path: ...  # in which this machine has the files, or copies of them
+    def begin(self) -> NewResult: ...  # an unfinished file, which is either finished or dropped
+    def drop(self, handle: str) -> None: ...
 
     def finish(self, handle: str, *, created: float, expires: float, max_size: int) -> None:
         """Let a file be found from now on; what has expired goes, and the oldest of what is too much."""
 
-    def drop(self, handle: str) -> None:
-        """Remove an unfinished file."""
-
     def find(self, handle: str, *, now: float) -> Path:
         """Return the file of a result; raises UnknownResultError or ExpiredResultError."""
 
-    def headers(self, *, now: float) -> list[tuple[str, bytes]]:
-        """Return every handle that has not expired, and how its file begins."""
+    def headers(self, *, now: float) -> list[tuple[str, bytes]]: ...  # of those that have not expired, by handle
 
     def let_go(self, handle: str, *, end: float) -> None:
         """Let a result expire at this moment, if it does not before; an unknown handle is ignored."""
@@ -89,8 +82,8 @@ class EmbeddedResults:
         self._next_sweep = 0.0
 
     def begin(self) -> NewResult:
-        for folder in (self.folder.parent, self.folder):
-            make_private(folder)
+        make_private(self.folder.parent)
+        make_private(self.folder)
         while True:
             handle = secrets.choice(_LETTERS) + "".join(secrets.choice(_SIGNS) for _ in range(9))
             try:
@@ -240,7 +233,7 @@ class EmbeddedKeptNames:
     def put(self, owner: Owner, name: str, entry: KeptEntry, *, now: float) -> KeptEntry | None:
         """Let a name refer to a result from now on, and return the one before."""
         folder = self._folder_of(owner)
-        with hold(folder / _LOCK, patience=_PATIENCE):
+        with hold(folder / "lock", patience=_PATIENCE):
             known = self.entries(owner)
             for gone, each in list(known.items()):
                 if each.expires < now - REMEMBERED:
@@ -256,12 +249,8 @@ class EmbeddedKeptNames:
         return _read(_file_in(self._folder_of(owner), name))
 
     def entries(self, owner: Owner) -> dict[str, KeptEntry]:
-        found: dict[str, KeptEntry] = {}
-        for file in sorted(self._folder_of(owner).glob(f"[!.]*{_ENDING}")):
-            entry = _read(file)
-            if entry is not None:
-                found[file.name.removesuffix(_ENDING)] = entry
-        return found
+        files = sorted(self._folder_of(owner).glob(f"[!.]*{_ENDING}"))
+        return {file.name.removesuffix(_ENDING): entry for file in files if (entry := _read(file)) is not None}
 
     def _folder_of(self, owner: Owner) -> Path:
         return self._folder / digest_of_owner(owner)

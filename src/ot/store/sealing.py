@@ -10,7 +10,7 @@ import base64
 import binascii
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from mcp_core.atomic_write import write_private
 from mcp_core.file_lock import lock
 from mcp_core.private_files import open_lock
+from mcp_core.quick_dataclass import dataclass, field
 from ot.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -79,7 +80,11 @@ class Sealer:
 
     def _cipher(self, name: str) -> AESGCM:
         if name not in self._ciphers:
-            self._ciphers[name] = _load_cipher()(self._keys[name])
+            try:
+                from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - the extra `team`
+            except ImportError as error:
+                raise MissingExtraError("sealing", "team") from error
+            self._ciphers[name] = AESGCM(self._keys[name])
         return self._ciphers[name]
 
 
@@ -130,21 +135,13 @@ def _decode_key(key: str) -> bytes:
     return found
 
 
-def _load_cipher() -> type[AESGCM]:
-    try:
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - the extra `team`
-    except ImportError as error:
-        raise MissingExtraError("sealing", "team") from error
-    return AESGCM
-
-
+@dataclass(slots=True)
 class Resealed:
     """Counts of what was sealed again and what already was, and the reasons why the rest could not be opened."""
 
-    def __init__(self) -> None:
-        self.anew = 0
-        self.already = 0
-        self.failed: list[str] = []
+    anew: int = 0
+    already: int = 0
+    failed: list[str] = field(default_factory=list)
 
     def seal(self, sealer: Sealer, text: str, place: str, keep: Callable[[str], None]) -> None:
         """Seal one thing again, unless it is sealed with the current key, and store it."""
@@ -166,18 +163,13 @@ def reseal_files(people: Path, sealer: Sealer) -> Resealed:
     Each folder is named by a digest of its person.
     """
     found = Resealed()
-    for file, place in _find_sealed(people):
-        with open_lock(file.with_suffix(".lock")) as held:
-            lock(held.fileno(), patience=PATIENCE)
-            found.seal(sealer, file.read_text(errors="replace"), place, partial(write_private, file))
-    return found
-
-
-def _find_sealed(people: Path) -> Iterator[tuple[Path, str]]:
     for state in sorted(people.glob("*/.onetool/state")):
-        person = state.parent.parent.name
-        for file in sorted((state / "servers" / "tokens").glob("*.json")):
-            yield file, place_of(LOGIN, person, file.stem)
-        secrets = state / SECRETS_DOCUMENT
-        if secrets.exists():
-            yield secrets, place_of(SECRETS, person)
+        person, logins = state.parent.parent.name, sorted((state / "servers" / "tokens").glob("*.json"))
+        sealed = [(file, place_of(LOGIN, person, file.stem)) for file in logins]
+        if (secrets := state / SECRETS_DOCUMENT).exists():
+            sealed.append((secrets, place_of(SECRETS, person)))
+        for file, place in sealed:
+            with open_lock(file.with_suffix(".lock")) as held:
+                lock(held.fileno(), patience=PATIENCE)
+                found.seal(sealer, file.read_text(errors="replace"), place, partial(write_private, file))
+    return found

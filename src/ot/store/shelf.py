@@ -32,15 +32,9 @@ class Shelf(Protocol):
     """Documents by name. Whatever cannot be read or written raises OSError: FileNotFoundError if it is not there."""
 
     @property
-    def folder(self) -> Path:
-        """The folder in which this machine has the documents, or copies of them."""
-
-    def below(self, name: str) -> Shelf:
-        """Return the part of the shelf whose names begin with this one and a slash."""
-
-    def state(self, name: str) -> tuple[int, ...]:
-        """Return something that changes with the document, empty where there is none; at the cost of a `stat`."""
-
+    def folder(self) -> Path: ...  # in which this machine has the documents, or copies of them
+    def below(self, name: str) -> Shelf: ...  # the part whose names begin with this one and a slash
+    def state(self, name: str) -> tuple[int, ...]: ...  # as `state_of` gives it for a file
     def read(self, name: str) -> bytes: ...
 
     def is_recent(self) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ot.errors import ToolError
-from ot.store.postgres.connection import Connection
+from ot.store.postgres.group_commit import Connection
 from ot.store.postgres.link import PostgresLink
 from ot_packs.full_text import Term
 from ot_packs.notes.store import MOST_NOTES, Draft, NoteFilter, Summary, read_content, refuse_another, refuse_more

@@ -14,6 +14,7 @@ import asyncpg
 
 from mcp_core.quick_dataclass import dataclass
 from ot.store.credentials import LoginSeal
+from ot.store.owner import StoreUnavailableError
 from ot.store.parts import PersonalStore, Retention, Store, TeamSums
 from ot.store.postgres.audit import PostgresAuditRows, copy_of_everybody
 from ot.store.postgres.credentials import PostgresCredentials
@@ -27,7 +28,6 @@ from ot.store.postgres.shelf import PostgresShelf
 from ot.store.postgres.statistics import PostgresStatRows, sum_everybody
 from ot.store.results import ANSWERS_FOLDER, KEPT_FOLDER, RESULTS_FOLDER
 from ot.store.sealing import Sealer
-from ot.store.unavailable import StoreUnavailableError
 
 COPIES_FOLDER = "shelf"  # the folder in which a machine has copies of documents
 Picked = TypeVar("Picked")

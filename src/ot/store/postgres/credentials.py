@@ -19,10 +19,10 @@ import asyncpg
 from mcp_core.json_types import JsonObject
 from ot.logs import write_log
 from ot.store.credentials import HeldLogin, LoginSeal
-from ot.store.postgres.connection import Connection
+from ot.store.owner import StoreUnavailableError
+from ot.store.postgres.group_commit import Connection
 from ot.store.postgres.link import PostgresLink
 from ot.store.sealing import LOGIN, PATIENCE, SECRETS, SECRETS_DOCUMENT, Resealed, Sealer, digest_of_person, place_of
-from ot.store.unavailable import StoreUnavailableError
 
 _HELD = 60.0  # seconds for which a row may be held while its login is renewed
 _PERSISTENT = 30.0  # seconds in which a renewed login is written again and again, if the database was lost meanwhile
@@ -74,21 +74,19 @@ class PostgresCredentials:
                 holding.cancel()
 
     async def _let_go(self, held: _HeldRow, holding: asyncio.Future[None]) -> None:
+        """Wait until what is to be kept is written, or the database is back; raises TimeoutError if that takes long."""
         try:
             await holding
         except OSError:
-            if held.fresh is not None:
-                write_log(logging.ERROR, "proxy.tokens", not_written=held.place, reason="the store is gone")
-                await self._insist(held.place, held.fresh)
-
-    async def _insist(self, place: str, content: JsonObject) -> None:
-        """Write what is to be kept as soon as the database is back; raises TimeoutError if that takes too long."""
-        with anyio.fail_after(_PERSISTENT):
-            while True:
-                with suppress(StoreUnavailableError):
-                    await self.write(place, content)
-                    return
-                await anyio.sleep(_AGAIN)
+            if held.fresh is None:
+                return
+            write_log(logging.ERROR, "proxy.tokens", not_written=held.place, reason="the store is gone")
+            with anyio.fail_after(_PERSISTENT):
+                while True:
+                    with suppress(StoreUnavailableError):
+                        await self.write(held.place, held.fresh)
+                        return
+                    await anyio.sleep(_AGAIN)
 
 
 class _HeldRow:

@@ -9,22 +9,26 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from threading import Lock
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import asyncpg
+from asyncpg.pool import PoolConnectionProxy
 
-from ot.store.postgres.connection import Connection, Work
-from ot.store.unavailable import StoreUnavailableError
+from ot.store.owner import StoreUnavailableError
 
 SOON = 0.02  # seconds
 LATER = 1.0  # seconds until rows are tried again
 MOST_BYTES = 64 * 1024**2  # of rows that wait; a database that is slower than this is no place for more
 
+Given = TypeVar("Given")
+Connection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"
+Work: TypeAlias = Callable[[Connection], Awaitable[Given]]
+"""Something done on the thread of the link: one statement, or several in a transaction; it raises no OSError itself."""
+
 Row: TypeAlias = tuple[object, ...]
-Waiter: TypeAlias = tuple[asyncio.AbstractEventLoop, "asyncio.Future[None]"]
 
 
 class _Batch:
@@ -35,14 +39,8 @@ class _Batch:
     def __init__(self) -> None:
         self.rows: list[tuple[str, Row]] = []
         self.again: list[tuple[str, Row]] = []  # those of them that are tried again
-        self.again_size = 0
-        self.size = 0  # bytes
-        self.waiters: list[Waiter] = []
-
-    def tell(self, error: OSError | None) -> None:
-        for loop, waiter in self.waiters:
-            with suppress(RuntimeError):  # its loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(_settle, waiter, error)
+        self.again_size = self.size = 0  # bytes
+        self.waiters: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
 
 
 class GroupCommit:
@@ -75,16 +73,10 @@ class GroupCommit:
             batch.size += size
             first = len(batch.rows) == 1
         if first:
-            self._begin_soon()
-
-    def _begin_soon(self) -> None:
-        """Write in a moment. A timer of the caller's own event loop, if it has one, is cheaper than waking a thread."""
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            self._soon(self._begin, SOON)
-        else:
-            loop.call_later(SOON, self._begin_if_any)
+            try:  # a timer of the caller's own event loop, if it has one, is cheaper than waking a thread
+                asyncio.get_running_loop().call_later(SOON, self._begin_if_any)
+            except RuntimeError:
+                self._soon(self._begin, SOON)
 
     def _begin_if_any(self) -> None:
         """Write now, unless somebody who could not wait has had it written."""
@@ -142,29 +134,25 @@ class GroupCommit:
                 with self._lock:
                     self._writing = None
                     more = bool(self._next.rows)
-                    if gone and batch.again:
-                        self._put_back(batch)
-                batch.tell(error)
+                    if gone and batch.again:  # put back
+                        self._next.rows[:0] = batch.again
+                        self._next.again[:0] = batch.again
+                        self._next.size += batch.again_size
+                        self._next.again_size += batch.again_size
+                        asyncio.get_running_loop().call_later(LATER, self._begin)
+                for loop, waiter in batch.waiters:
+                    with suppress(RuntimeError):  # its loop is closed: nobody waits any more
+                        loop.call_soon_threadsafe(_settle, waiter, error)
             if not more:
                 return
-
-    def _put_back(self, batch: _Batch) -> None:
-        self._next.rows[:0] = batch.again
-        self._next.again[:0] = batch.again
-        self._next.size += batch.again_size
-        self._next.again_size += batch.again_size
-        asyncio.get_running_loop().call_later(LATER, self._begin)
 
 
 async def _write(connection: Connection, rows: list[tuple[str, Row]]) -> None:
     by_statement: dict[str, list[Row]] = defaultdict(list)
     for statement, row in rows:
         by_statement[statement].append(row)
-    if len(by_statement) == 1:
-        [(statement, only)] = by_statement.items()
-        await connection.executemany(statement, only)  # a transaction of its own
-        return
-    async with connection.transaction():
+    alone = len(by_statement) == 1  # one statement is a transaction of its own
+    async with nullcontext() if alone else connection.transaction():
         for statement, some in by_statement.items():
             await connection.executemany(statement, some)
 

@@ -13,17 +13,14 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from ot.store.owner import Owner, shared_project
 from ot.store.parts import SPOILT, WHOLE, FoundRun, Mark, Place
-from ot.store.postgres.connection import Connection
+from ot.store.postgres.group_commit import Connection
 from ot.store.postgres.link import PostgresLink
-from ot.store.unavailable import StoreUnavailableError
 
 PRUNING = 300.0  # seconds
 _PARTS = 8  # of the size of all, for one value
-_START = "start"
 _NUMBER = b'"n":'  # ends the beginning of a line
 _EVENT = re.compile(rb'"n":\d+,"event":"(?P<event>start|resume|ended)"')
 _OWN_ROW = (b'"event":"resume"', b'"event":"ended"')
@@ -54,12 +51,6 @@ SELECT project, run FROM (
 """
 
 
-class _Run(NamedTuple):
-    principal: str
-    project: str
-    run: str
-
-
 class PostgresJournal:
     """Keeps the journal of one engine, among those of all others."""
 
@@ -79,8 +70,8 @@ class PostgresJournal:
     def begin(self, line: bytes) -> Mark:
         beginning = line[: line.index(_NUMBER)]
         run = _run_of(beginning)
-        self._add(run, _START, line)
-        self._prune_when_due(run.principal)
+        self._add(run, "start", line)
+        self._prune_when_due(run[0])
         return Mark(beginning.decode("ascii"), line.index(WHOLE))
 
     def append(self, lines: bytes) -> None:
@@ -94,13 +85,13 @@ class PostgresJournal:
 
     def spoil(self, mark: Mark) -> None:
         """Have it said of a run that not all of its lines are there, if that can be said."""
-        self._check()
+        self._link.check()
         self._link.commits.add(_SPOIL, *_run_of(mark.file.encode("ascii")), SPOILT, mark.offset + 1)
 
     def keep(self, beginning: bytes, data: bytes) -> Place:
         if len(data) > self._max_size // _PARTS:
             raise OSError(errno.EFBIG, f"a value of {len(data) // 1024**2} MB is too large for the journal")
-        self._check()
+        self._link.check()
         name = secrets.token_hex(16)
         run = _run_of(beginning[: beginning.index(_NUMBER)])
         self._link.commits.add(_ADD_VALUE, name, *run, self._clock(), data, size=len(data))
@@ -108,7 +99,7 @@ class PostgresJournal:
 
     async def settle(self) -> None:
         """Wait until everything is committed; raises OSError where it is not."""
-        self._check()
+        self._link.check()
         await self._link.commits.settle()
 
     async def ready(self) -> None:
@@ -144,13 +135,9 @@ class PostgresJournal:
 
     # -- rows
 
-    def _add(self, run: _Run, event: str, lines: bytes) -> None:
-        self._check()
+    def _add(self, run: tuple[str, str, str], event: str, lines: bytes) -> None:
+        self._link.check()
         self._link.commits.add(_ADD_LINES, *run, event, self._link.name, self._clock(), lines, size=len(lines))
-
-    def _check(self) -> None:
-        if self._link.problem:
-            raise StoreUnavailableError(self._link.problem)
 
     def _prune_when_due(self, principal: str) -> None:
         now = self._clock()
@@ -162,14 +149,14 @@ class PostgresJournal:
             excess = await connection.fetch(_FIND_EXCESS, principal, now - self._keep_for, self._max_size)
             places = [(principal, row["project"], row["run"]) for row in excess]
             for table in ("journal_lines", "journal_values"):
-                await connection.executemany(
-                    f"DELETE FROM {table} WHERE principal = $1 AND project = $2 AND run = $3", places
-                )
+                one_run = f"DELETE FROM {table} WHERE principal = $1 AND project = $2 AND run = $3"
+                await connection.executemany(one_run, places)
 
         self._link.submit(prune)
 
 
-def _run_of(beginning: bytes) -> _Run:
+def _run_of(beginning: bytes) -> tuple[str, str, str]:
+    """Return the principal, the project and the run of a line that begins like this."""
     facts = json.loads(beginning.rstrip(b",") + b"}")
     owner = Owner(facts["principal"], Path(facts["project"]))
-    return _Run(owner.principal, shared_project(owner), facts["run"])
+    return owner.principal, shared_project(owner), facts["run"]

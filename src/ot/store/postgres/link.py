@@ -21,10 +21,9 @@ from urllib.parse import unquote, urlsplit
 import asyncpg
 
 from ot.logs import write_log
-from ot.store.postgres.connection import Connection, Work
-from ot.store.postgres.group_commit import GroupCommit
+from ot.store.owner import StoreUnavailableError
+from ot.store.postgres.group_commit import Connection, GroupCommit, Work
 from ot.store.postgres.migrations import SCHEMA, migrate
-from ot.store.unavailable import StoreUnavailableError
 
 MOST_CONNECTIONS = 10
 CONNECTING = 5.0  # seconds
@@ -89,8 +88,7 @@ class PostgresLink:
             async with self._holding:
                 return await self._use(work)
 
-        if self.problem:
-            raise StoreUnavailableError(self.problem)
+        self.check()
         loop = self._start()
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(held(), loop))
 
@@ -107,8 +105,7 @@ class PostgresLink:
 
     async def ready(self) -> None:
         """Wait until the tables are there; raises StoreUnavailableError where they cannot be used."""
-        if self.problem:
-            raise StoreUnavailableError(self.problem)
+        self.check()
         if self._pool is None:
             await self.run(_nothing)
 
@@ -120,10 +117,14 @@ class PostgresLink:
 
     def submit(self, work: Work[Given]) -> Future[Given]:
         """Do some work whose outcome somebody looks at later, on whatever thread."""
-        if self.problem:
-            raise StoreUnavailableError(self.problem)
+        self.check()
         loop = self._start()
         return asyncio.run_coroutine_threadsafe(self._use(work), loop)
+
+    def check(self) -> None:
+        """Raise StoreUnavailableError if the database is known to be gone."""
+        if self.problem:
+            raise StoreUnavailableError(self.problem)
 
     def close(self) -> None:
         """Let go of all connections; blocking."""
@@ -172,6 +173,9 @@ class PostgresLink:
             raise StoreUnavailableError(self._word(error)) from error
 
     async def _open(self) -> asyncpg.Pool[asyncpg.Record]:
+        async def look_after(connection: asyncpg.Connection[asyncpg.Record] | Connection) -> None:
+            connection.add_termination_listener(lambda _: self._try_soon())
+
         async with self._opening:
             if self._pool is not None:
                 return self._pool
@@ -184,7 +188,7 @@ class PostgresLink:
                 max_inactive_connection_lifetime=0,  # as long as this process lives, the database knows of it
                 timeout=CONNECTING,
                 command_timeout=STATEMENT + 1,
-                init=self._look_after,
+                init=look_after,
                 reset=_nothing,  # work leaves nothing behind in its session, and the usual reset is a round trip
                 server_settings={"application_name": self.name, "search_path": SCHEMA, **timeouts},
             )
@@ -198,9 +202,6 @@ class PostgresLink:
             self._pool = pool
             return pool
 
-    async def _look_after(self, connection: asyncpg.Connection[asyncpg.Record] | Connection) -> None:
-        connection.add_termination_listener(lambda _: self._try_soon())
-
     def _try_soon(self) -> None:
         if not self._closed and (self._trying is None or self._trying.done()):
             self._trying = asyncio.get_running_loop().create_task(self._try())
@@ -213,20 +214,18 @@ class PostgresLink:
                 async with pool.acquire(timeout=CONNECTING) as connection:
                     await connection.execute("SELECT 1")
             except LOST as error:
-                await self._miss(self._word(error))
+                reason = self._word(error)
+                if not self.problem:
+                    write_log(logging.WARNING, "store.gone", place=self.place, error=reason)
+                self.problem = reason
+                if self._pool is not None:
+                    await self._pool.expire_connections()
                 await asyncio.sleep(TRYING_AGAIN)
             else:
                 if self.problem:
                     write_log(logging.WARNING, "store.back", place=self.place)
                 self.problem = ""
                 return
-
-    async def _miss(self, reason: str) -> None:
-        if not self.problem:
-            write_log(logging.WARNING, "store.gone", place=self.place, error=reason)
-        self.problem = reason
-        if self._pool is not None:
-            await self._pool.expire_connections()
 
     async def _close(self) -> None:
         if self._trying is not None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import asyncpg
 
 from mcp_core.json_types import JsonObject
-from ot.store.api_keys import ApiKey
+from ot.store.logins import ApiKey
 from ot.store.postgres.link import PostgresLink
 from ot.store.sealing import digest_of
 
@@ -73,8 +73,7 @@ class PostgresApiKeys:
         when, key = self._found.get(key_id, (float("-inf"), None))
         if key is not None and now - when < _REMEMBERED:
             return key
-        statement = f"SELECT {_FIELDS} FROM api_keys WHERE id = $1"
-        rows = await self._link.fetch(statement, key_id)
+        rows = await self._link.fetch(f"SELECT {_FIELDS} FROM api_keys WHERE id = $1", key_id)
         self._found.pop(key_id, None)
         if not rows:
             return None

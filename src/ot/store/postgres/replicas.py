@@ -10,10 +10,10 @@ import asyncio
 from collections.abc import AsyncGenerator, Collection
 from contextlib import suppress
 
-from ot.store.postgres.connection import Connection
+from ot.store.owner import StoreUnavailableError
+from ot.store.postgres.group_commit import Connection
 from ot.store.postgres.link import PostgresLink
 from ot.store.replicas import DetachedRun, RememberedClient, SeenReplica, ThisReplica
-from ot.store.unavailable import StoreUnavailableError
 
 _CHANNEL = "onetool_mail_"
 _AGAIN = 0.5  # seconds until a lost connection is tried again
@@ -40,11 +40,8 @@ class PostgresReplicas:
 
     def __init__(self, link: PostgresLink, this: ThisReplica) -> None:
         self.this = this
+        self.replica = this.id
         self._link = link
-
-    @property
-    def replica(self) -> str:
-        return self.this.id
 
     async def why_not_ready(self) -> str:
         """Say in general words why the database cannot be used, for anybody to read; an empty text if it can."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from ot.errors import ExpiredResultError, UnknownResultError
 from ot.store import results
 from ot.store.owner import Owner, shared_project
-from ot.store.postgres.connection import Connection
+from ot.store.postgres.group_commit import Connection
 from ot.store.postgres.link import PostgresLink
 
 _PUT = """
@@ -43,6 +43,7 @@ ON CONFLICT (kind, principal, project, name) DO UPDATE SET handle = excluded.han
 """
 
 _OWNED = "kind = $1 AND principal = $2 AND project = $3"
+_FIND_NAME = f"SELECT handle, expires FROM kept_names WHERE {_OWNED} AND name = $4"
 
 
 class PostgresResults:
@@ -105,19 +106,20 @@ class PostgresResults:
         self._link.fetch_now(statement, self._principal, handle, end)
 
     def _fetch(self, handle: str, descriptor: int) -> None:
-        if not self._link.run_now(lambda connection: _fetch(connection, self._principal, handle, descriptor)):
+        which = "WHERE principal = $1 AND handle = $2"
+        pieces = f"SELECT place, data FROM result_pieces {which} ORDER BY place"
+
+        async def fetch(connection: Connection) -> bool:
+            async with connection.transaction(isolation="repeatable_read", readonly=True):
+                size = await connection.fetchval(f"SELECT size FROM results {which}", self._principal, handle)
+                written = 0
+                async for row in connection.cursor(pieces, self._principal, handle, prefetch=4):
+                    os.pwrite(descriptor, row["data"], row["place"])
+                    written += len(row["data"])
+            return bool(size) and written == size
+
+        if not self._link.run_now(fetch):
             raise ExpiredResultError(handle)  # in this very moment
-
-
-async def _fetch(connection: Connection, principal: str, handle: str, descriptor: int) -> bool:
-    async with connection.transaction(isolation="repeatable_read", readonly=True):
-        asked = "SELECT size FROM results WHERE principal = $1 AND handle = $2"
-        size, written = await connection.fetchval(asked, principal, handle), 0
-        statement = "SELECT place, data FROM result_pieces WHERE principal = $1 AND handle = $2 ORDER BY place"
-        async for row in connection.cursor(statement, principal, handle, prefetch=4):
-            os.pwrite(descriptor, row["data"], row["place"])
-            written += len(row["data"])
-    return bool(size) and written == size
 
 
 class PostgresKeptNames:
@@ -133,12 +135,9 @@ class PostgresKeptNames:
         async def put(connection: Connection) -> tuple[int, results.KeptEntry | None]:
             async with connection.transaction():
                 await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", " ".join(place))
-                await connection.execute(
-                    f"DELETE FROM kept_names WHERE {_OWNED} AND expires < $4", *place, now - results.REMEMBERED
-                )
-                found = await connection.fetchrow(
-                    f"SELECT handle, expires FROM kept_names WHERE {_OWNED} AND name = $4", *place, name
-                )
+                gone = f"DELETE FROM kept_names WHERE {_OWNED} AND expires < $4"
+                await connection.execute(gone, *place, now - results.REMEMBERED)
+                found = await connection.fetchrow(_FIND_NAME, *place, name)
                 count = await connection.fetchval(f"SELECT count(*) FROM kept_names WHERE {_OWNED}", *place)
                 if found is None and count >= results.MOST_NAMES:
                     return count, None
@@ -151,16 +150,13 @@ class PostgresKeptNames:
         return before
 
     def get(self, owner: Owner, name: str) -> results.KeptEntry | None:
-        statement = f"SELECT handle, expires FROM kept_names WHERE {_OWNED} AND name = $4"
-        return next(
-            (results.KeptEntry(*row) for row in self._link.fetch_now(statement, *self._place(owner), name)), None
-        )
+        found = self._link.fetch_now(_FIND_NAME, *self._place(owner), name)
+        return results.KeptEntry(*found[0]) if found else None
 
     def entries(self, owner: Owner) -> dict[str, results.KeptEntry]:
         statement = f'SELECT name, handle, expires FROM kept_names WHERE {_OWNED} ORDER BY name COLLATE "C"'
-        return {
-            name: results.KeptEntry(*entry) for name, *entry in self._link.fetch_now(statement, *self._place(owner))
-        }
+        found = self._link.fetch_now(statement, *self._place(owner))
+        return {name: results.KeptEntry(*entry) for name, *entry in found}
 
     def _place(self, owner: Owner) -> tuple[str, str, str]:
         return self._kind, owner.principal, shared_project(owner)

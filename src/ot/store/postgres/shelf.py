@@ -11,7 +11,6 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import field
 from fnmatch import fnmatchcase
@@ -23,6 +22,9 @@ from ot.store.shelf import PLAIN_NAME, Change, FolderShelf, check_document
 
 _RECENT = 3.0  # seconds for which copies count as up to date
 _ATTEMPTS = 20  # at changing a document that others change too
+_INSERT = "INSERT INTO shelf (principal, name, digest, content) VALUES ($1, $2, $3, $4)"
+_CHANGE = "SET digest = $3, content = $4, changed = now()"
+_REPLACE = f"UPDATE shelf {_CHANGE} WHERE principal = $1 AND name = $2 AND digest = $5 RETURNING true"
 
 
 @dataclass(slots=True)
@@ -67,14 +69,17 @@ class PostgresShelf:
         with copies.lock:
             if not at_once and time.monotonic() - copies.looked < _RECENT:
                 return
-            statement = "SELECT name, digest FROM shelf WHERE principal = $1"
-            rows = self._link.fetch_now(statement, self._principal)
+            rows = self._link.fetch_now("SELECT name, digest FROM shelf WHERE principal = $1", self._principal)
             wanted = {name: digest for name, digest in rows if PLAIN_NAME.fullmatch(name)}
             whole = FolderShelf(copies.folder)
-            held = {name: _digest_in(whole, name) for name in _list(copies.folder)}
+            held = dict.fromkeys(_list(copies.folder), "")
+            for name in held:
+                with suppress(OSError):
+                    held[name] = _digest(whole.read(name))
             for name in held.keys() - wanted.keys():
                 whole.remove(name)
-            for name, content in self._fetch([name for name, digest in wanted.items() if held.get(name) != digest]):
+            missing = [name for name, digest in wanted.items() if held.get(name) != digest]
+            for name, content in self._fetch(missing).items():
                 whole.write(name, content)
             copies.looked = time.monotonic()
 
@@ -82,23 +87,18 @@ class PostgresShelf:
         """True if the copies were brought up to date a moment ago."""
         return time.monotonic() - self._copies.looked < _RECENT
 
-    def _fetch(self, names: list[str]) -> Iterable[tuple[str, bytes]]:
+    def _fetch(self, names: list[str]) -> dict[str, bytes]:
         statement = "SELECT name, content FROM shelf WHERE principal = $1 AND name = ANY($2)"
-        if not names:
-            return []
-        return [(name, content) for name, content in self._link.fetch_now(statement, self._principal, names)]
+        return dict(self._link.fetch_now(statement, self._principal, names)) if names else {}
 
     # -- writing rows, and then copies
 
     def write(self, name: str, data: bytes, *, replace: bool = True) -> None:
-        row, conflict = self._row(name, data), "DO UPDATE SET digest = $3, content = $4, changed = now()"
-        statement = (
-            "INSERT INTO shelf (principal, name, digest, content) VALUES ($1, $2, $3, $4)"
-            f" ON CONFLICT (principal, name) {conflict if replace else 'DO NOTHING'} RETURNING true"
-        )
+        row, conflict = self._row(name, data), f"DO UPDATE {_CHANGE}" if replace else "DO NOTHING"
+        statement = f"{_INSERT} ON CONFLICT (principal, name) {conflict} RETURNING true"
         with self._copies.lock:
             if not self._link.fetch_now(statement, *row):
-                for known, content in self._fetch([row[1]]):
+                for known, content in self._fetch([row[1]]).items():
                     FolderShelf(self._copies.folder).write(known, content)
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
             self._near.write(name, data)
@@ -106,7 +106,7 @@ class PostgresShelf:
     def update(self, name: str, change: Change) -> None:
         with self._copies.lock:
             for _ in range(_ATTEMPTS):
-                found = dict(self._fetch([self._prefix + name])).get(self._prefix + name)
+                found = self._fetch([self._prefix + name]).get(self._prefix + name)
                 data = change(found)
                 if data == found or self._swap(name, found, data):
                     self._near.write(name, data)
@@ -129,17 +129,8 @@ class PostgresShelf:
         """Write a document unless it is not what it was before; True if so."""
         row = self._row(name, data)
         if before is None:
-            statement = (
-                "INSERT INTO shelf (principal, name, digest, content) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING"
-            )
-            known: tuple[str, ...] = ()
-        else:
-            statement = (
-                "UPDATE shelf SET digest = $3, content = $4, changed = now()"
-                " WHERE principal = $1 AND name = $2 AND digest = $5"
-            )
-            known = (_digest(before),)
-        return bool(self._link.fetch_now(f"{statement} RETURNING true", *row, *known))
+            return bool(self._link.fetch_now(f"{_INSERT} ON CONFLICT DO NOTHING RETURNING true", *row))
+        return bool(self._link.fetch_now(_REPLACE, *row, _digest(before)))
 
     def _row(self, name: str, data: bytes) -> tuple[str, str, str, bytes]:
         check_document(name, data)
@@ -148,12 +139,6 @@ class PostgresShelf:
 
 def _list(folder: Path) -> list[str]:
     return [str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file() and file.name[:1] != "."]
-
-
-def _digest_in(shelf: FolderShelf, name: str) -> str:
-    with suppress(OSError):
-        return _digest(shelf.read(name))
-    return ""
 
 
 def _digest(data: bytes) -> str:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from ot.errors import ToolError
 from ot.store.embedded_statistics import open_copy
 from ot.store.parts import CallSum, Row, RunSum, StatBatch, TeamSums
-from ot.store.postgres.connection import Connection
+from ot.store.postgres.group_commit import Connection
 from ot.store.postgres.link import PostgresLink
 
 _TABLES = {
@@ -33,12 +33,9 @@ class PostgresStatRows:
     """The rows of one principal. Blocking."""
 
     def __init__(self, link: PostgresLink, principal: str) -> None:
+        self.place = link.place
         self._link = link
         self._principal = principal
-
-    @property
-    def place(self) -> str:
-        return self._link.place
 
     def add(self, batch: StatBatch) -> None:
         calls = [row[1:] for row in batch.calls]  # without the numbers that SQLite gives
@@ -47,9 +44,11 @@ class PostgresStatRows:
         async def add(connection: Connection) -> None:
             async with connection.transaction():
                 for (table, columns), rows in zip(_TABLES.items(), (batch.runs, calls, models), strict=True):
+                    places = ", ".join(f"${number}" for number in range(1, columns.count(",") + 3))
+                    statement = f"INSERT INTO {table} (principal, {columns}) VALUES ({places}) ON CONFLICT DO NOTHING"
                     if rows:
                         owned = [(self._principal, *map(_storable, row)) for row in rows]
-                        await connection.executemany(_insert(table, columns), owned)
+                        await connection.executemany(statement, owned)
 
         self._link.run_now(add)
 
@@ -60,17 +59,7 @@ class PostgresStatRows:
     @contextmanager
     def look(self, since: float) -> Iterator[sqlite3.Connection]:
         """Give the rows since a moment, as they are at one moment; raises ToolError."""
-        try:
-            found = self._read(since)
-        except OSError as error:
-            raise ToolError(f"the statistics cannot be read: {error.strerror or error}") from error
-        with open_copy(found) as connection:
-            yield connection
 
-    def close(self) -> None:
-        """Do nothing: the link is closed by its owner."""
-
-    def _read(self, since: float) -> StatBatch:
         async def read(connection: Connection) -> list[list[Row]]:
             async with connection.transaction(isolation="repeatable_read", readonly=True):
                 found = []
@@ -81,19 +70,22 @@ class PostgresStatRows:
                     found.append([tuple(row.values()) for row in rows])
                 return found
 
-        runs, calls, models = self._link.run_now(read)
-        return StatBatch(runs, [(None, *row) for row in calls], [(None, *row) for row in models])
+        try:
+            runs, calls, models = self._link.run_now(read)
+        except OSError as error:
+            raise ToolError(f"the statistics cannot be read: {error.strerror or error}") from error
+        found = StatBatch(runs, [(None, *row) for row in calls], [(None, *row) for row in models])
+        with open_copy(found) as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Do nothing: the link is closed by its owner."""
 
 
 def sum_everybody(link: PostgresLink, since: float) -> TeamSums:
     """Add up what everybody has used since a moment. Blocking."""
     runs, calls = link.fetch_now(_SUM_RUNS, since), link.fetch_now(_SUM_CALLS, since)
     return TeamSums([RunSum(*row) for row in runs], [CallSum(*row) for row in calls])
-
-
-def _insert(table: str, columns: str) -> str:
-    places = ", ".join(f"${number}" for number in range(1, columns.count(",") + 3))
-    return f"INSERT INTO {table} (principal, {columns}) VALUES ({places}) ON CONFLICT DO NOTHING"
 
 
 def _storable(value: object) -> object:

@@ -20,8 +20,8 @@ from ot.config.mistakes import Mistake
 from ot.errors import ConfigError
 from ot.run.answer import Answer
 from ot.run.waiting_runs import RunState, UnknownStateError, WaitingRuns
+from ot.store.owner import StoreUnavailableError
 from ot.store.replicas import RememberedClient
-from ot.store.unavailable import StoreUnavailableError
 from tests.engine import open_engine
 
 pytestmark = pytest.mark.anyio

@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from importlib.resources import files
 
-from ot.store.postgres.connection import Connection
-from ot.store.unavailable import StoreUnavailableError
+from ot.store.owner import StoreUnavailableError
+from ot.store.postgres.group_commit import Connection
 
 SCHEMA = "onetool"
 _LOCK = 0x6F6E65746F6F6C  # of nobody else: "onetool"
