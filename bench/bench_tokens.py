@@ -14,7 +14,7 @@ from onetool.front.definition import own_definition
 from ot.isolate import IsolateHost
 from ot.parts.known_tools import find_built_in_packs, load_registry
 from ot.registry.tool_threads import ToolThreads
-from ot.stats.tokens import Kind, classify_text, classify_wire, estimate_text, estimate_wire, take_sample
+from ot.stats.tokens import WIRE_RATIO, Kind, classify_text, classify_wire, estimate, take_sample
 from tests.tokens import count_tokens
 
 TYPICAL, MEAN = 20, 10  # percent
@@ -28,7 +28,7 @@ def measure(_: Servers) -> Iterator[Line]:
             yield Line(f"tokens of {kind}, estimated: typical error", median(map(abs, errors)), None, "%", TYPICAL)
             yield Line(f"tokens of {kind}, estimated: mean error", abs(sum(errors) / len(errors)), None, "%", MEAN)
     own = own_definition()
-    counted, estimated = count_tokens(own), estimate_text(len(own.encode()), Kind.DEFINITION)
+    counted, estimated = count_tokens(own), estimate(len(own.encode()), Kind.DEFINITION)
     yield Line("tokens of our own definition, estimated: error", abs(_percent(estimated, counted)), None, "%", TYPICAL)
 
 
@@ -38,12 +38,12 @@ def _errors(kind: str, value: Any) -> Iterator[float]:
     counted = count_tokens(text)
     encoded = text.encode()
     if kind == Kind.DEFINITION:
-        yield _percent(estimate_text(len(encoded), Kind.DEFINITION), counted)
+        yield _percent(estimate(len(encoded), Kind.DEFINITION), counted)
         return
     sample = take_sample(encoded).decode(errors="replace")
-    yield _percent(estimate_text(len(encoded), classify_text(sample)), counted)
+    yield _percent(estimate(len(encoded), classify_text(sample)), counted)
     wire = json.dumps(value, separators=(",", ":")).encode()
-    yield _percent(estimate_wire(len(wire), classify_wire(take_sample(wire))), counted)
+    yield _percent(estimate(len(wire), classify_wire(take_sample(wire)), WIRE_RATIO), counted)
 
 
 def _percent(estimated: float, counted: int) -> float:

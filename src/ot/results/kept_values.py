@@ -63,7 +63,7 @@ class KeptValues:
             raise ToolError(f"{name!r} was not kept: {error.reason}") from OSError(error.reason)
         except UnsupportedValueError as error:
             raise ToolError(f"{name!r} was not kept: {error}") from error
-        return {"name": name, "handle": stored.handle, **self._describe(stored)}
+        return {"name": name, **self._describe(stored)}
 
     async def find(self, context: CallContext, name: str) -> StoredValue:
         """Return what is kept under a name, still in its file. Raises ArgumentValueError or ToolError."""
@@ -74,8 +74,14 @@ class KeptValues:
         except OSError as error:
             raise ToolError(f"{name!r} cannot be looked up: {error.strerror or error}") from error
         if entry is None:
-            words = await self._word_names(name, await anyio.to_thread.run_sync(self._names.entries, owner))
-            raise ToolError(f"there is no kept value {name!r} in this project{words}") from KeyError()
+            known: list[str] = []
+            entries = await anyio.to_thread.run_sync(self._names.entries, owner)
+            for near in nearest(name, entries)[:_MOST_SHOWN]:
+                with suppress(ExpiredResultError, UnknownResultError):
+                    await self._reader.facts(entries[near].handle)  # who reads names has read what their writers had
+                    known.append(near)
+            words = f"these exist: {', '.join(known)}" if known else "create one with ot.keep(name=..., value=...)"
+            raise ToolError(f"there is no kept value {name!r} in this project; {words}") from KeyError()
         try:
             return await self._reader.load(entry.handle)
         except (ExpiredResultError, UnknownResultError):
@@ -86,21 +92,10 @@ class KeptValues:
         found: list[JsonObject] = []
         entries = await anyio.to_thread.run_sync(self._names.entries, _owner_of(context))
         for name, entry in entries.items():
-            try:
-                stored = Stored(entry.handle, await self._reader.facts(entry.handle))
-            except (ExpiredResultError, UnknownResultError):
-                continue
-            found.append({"name": name, "handle": entry.handle, **self._describe(stored)})
-        return found
-
-    async def _word_names(self, wanted: str, entries: dict[str, KeptEntry]) -> str:
-        """Say which names there are. Who reads them has read what their writers had."""
-        known: list[str] = []
-        for name in nearest(wanted, entries)[:_MOST_SHOWN]:
             with suppress(ExpiredResultError, UnknownResultError):
-                await self._reader.facts(entries[name].handle)
-                known.append(name)
-        return f"; these exist: {', '.join(known)}" if known else "; create one with ot.keep(name=..., value=...)"
+                stored = Stored(entry.handle, await self._reader.facts(entry.handle))
+                found.append({"name": name, **self._describe(stored)})
+        return found
 
     async def _store(self, value: ToolValue, context: CallContext) -> Stored:
         read = context.caller.memory.read
@@ -118,9 +113,9 @@ class KeptValues:
             self._results.let_go_now(before.handle)
 
     def _describe(self, stored: Stored) -> JsonObject:
-        facts = stored.facts
-        left = max(0, round(facts.expires - self._clock()))
-        return {"type": facts.what, "size": facts.size, "lines": facts.lines, "expires_in": left}
+        facts, left = stored.facts, max(0, round(stored.facts.expires - self._clock()))
+        about: JsonObject = {"type": facts.what, "size": facts.size, "lines": facts.lines, "expires_in": left}
+        return {"handle": stored.handle, **about}
 
 
 def _owner_of(context: CallContext) -> Owner:

@@ -32,7 +32,6 @@ class TooHeavyError(Exception):
 
 
 def read_value(stored: StoredFile) -> ToolValue:
-    """The whole value, or text."""
     try:
         return read_form(stored.read_all(), stored.facts.kind)
     except ValueError as error:
@@ -149,7 +148,6 @@ def _readable(file: Path) -> Iterator[StoredFile]:
     try:
         with StoredFile(file) as stored:
             yield stored
-    except OSError as error:
-        raise ToolError(f"the stored result cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise ToolError(f"the stored result cannot be read: {error}") from OSError(str(error))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise ToolError(f"the stored result cannot be read: {reason}") from OSError(reason)

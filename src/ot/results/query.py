@@ -37,35 +37,28 @@ def read_light_page(file: Path, query: Query) -> JsonObject | None:
 def read_page(file: str, query: JsonObject) -> JsonObject:
     """Read any page; blocking, and possibly for long: called in a helper process."""
     with StoredFile(Path(file)) as stored:
-        return _read_page(stored, read_record(Query, query))
-
-
-def _read_page(stored: StoredFile, query: Query) -> JsonObject:
-    if query.path:
-        found = select(_structure(stored), query.path)
-        lines = list(render_lines(found.value))
-        return _page_of(lines, len(lines), query).report(len(lines), skipped=found.skipped)
-    if query.search:
-        return _page_of(all_lines(stored), stored.facts.lines, query).report(stored.facts.lines)
-    return _plain_page(stored, query, light=False)
+        asked = read_record(Query, query)
+        if asked.path:
+            found = select(_structure(stored), asked.path)
+            lines = list(render_lines(found.value))
+            return _page_of(lines, len(lines), asked).report(len(lines), skipped=found.skipped)
+        if asked.search:
+            return _page_of(all_lines(stored), stored.facts.lines, asked).report(stored.facts.lines)
+        return _plain_page(stored, asked, light=False)
 
 
 def _plain_page(stored: StoredFile, query: Query, *, light: bool) -> JsonObject:
     total = stored.facts.lines
     page = Page(query, alone=total == 1)
-    if stored.facts.kind == TEXT:
-        _fill_with_text(page, stored, query)
-    else:
+    if stored.facts.kind != TEXT:
         _fill(page, item_lines(stored, query.offset - 1, light=light), query.offset)
-    return page.report(total)
-
-
-def _fill_with_text(page: Page, stored: StoredFile, query: Query) -> None:
+        return page.report(total)
     for number, (start, size) in enumerate(stored.lines_from(query.offset - 1), query.offset):
         if not page.wants_more:
-            return
+            break
         text, length = text_line(stored, start, size, column=query.column, width=page.width)
         page.offer(number, text, length=length)
+    return page.report(total)
 
 
 def _fill(page: Page, lines: Iterable[str], first: int) -> None:
@@ -113,15 +106,8 @@ def _rank(lines: Iterable[str], search: str) -> Iterator[tuple[int, str, float]]
     shortest = len(wanted) * 0.7
     numbers = [number for number, line in enumerate(everything) if len(line) >= shortest]
     candidates = [everything[number][:_FUZZY_LENGTH] for number in numbers]
-    ranked = process.extract(
-        wanted,
-        candidates,
-        scorer=fuzz.partial_ratio,
-        processor=utils.default_process,
-        limit=None,
-        score_cutoff=FUZZY_LEAST,
-    )
-    for _, score, index in ranked:
+    how = {"scorer": fuzz.partial_ratio, "processor": utils.default_process, "score_cutoff": FUZZY_LEAST}
+    for _, score, index in process.extract(wanted, candidates, limit=None, **how):
         yield numbers[index] + 1, everything[numbers[index]], score
 
 

@@ -22,8 +22,7 @@ from ot.values import Arguments
 
 SEARCH_LIMIT = 20.0  # seconds
 SMALLEST_PAGE = 1_000  # characters
-_MODULE, _FUNCTION = "ot.results.query", "read_page"
-
+_SIMPLER = "a simpler regular expression, without repetitions inside repetitions, is faster"
 _ELSEWHERE = "ot.load(handle=...) gives the value to code, which can look for itself"
 
 Apart = Callable[[str, str, Arguments], Awaitable[object]]
@@ -67,8 +66,7 @@ class ResultReader:
     async def _look_up(self, handle: str) -> tuple[Path, Facts]:
         """Find the file; the reader is marked with everything that its writer had read before."""
         file, facts, read_before = await anyio.to_thread.run_sync(self._look_up_now, handle)
-        context = current_or_none()
-        if context is not None:
+        if (context := current_or_none()) is not None:
             context.caller.memory.note(read_before)
         return file, facts
 
@@ -89,8 +87,7 @@ class ResultReader:
             if page is not None:
                 return page
             with anyio.move_on_after(self._limit):
-                arguments: Arguments = {"file": str(file), "query": asdict(query)}
-                found = await self._apart(_MODULE, _FUNCTION, arguments)
+                found = await self._apart("ot.results.query", "read_page", {"file": str(file), "query": asdict(query)})
                 assert isinstance(found, dict)
                 return found
         except FileNotFoundError:
@@ -103,16 +100,11 @@ class ResultReader:
             raise ToolError(f"it needs more memory than is available; {_ELSEWHERE}") from MemoryError()
         except ValueError as error:
             raise ToolError(f"the stored result cannot be read: {error}") from error
-        raise ToolError(f"it took longer than {self._limit:g} s and was stopped; {_way_out(query)}") from TimeoutError()
+        way_out = _SIMPLER if query.search and not query.fuzzy else _ELSEWHERE
+        raise ToolError(f"it took longer than {self._limit:g} s and was stopped; {way_out}") from TimeoutError()
 
 
 def _read_light_page(file: Path, query: Query) -> JsonObject | None:
     from ot.results.query import read_light_page  # noqa: PLC0415 - loaded, on a thread, by the first who reads
 
     return read_light_page(file, query)
-
-
-def _way_out(query: Query) -> str:
-    if query.search and not query.fuzzy:
-        return "a simpler regular expression, without repetitions inside repetitions, is faster"
-    return _ELSEWHERE

@@ -43,12 +43,11 @@ class Selected:
 
 def select(value: ToolValue, path: str) -> Selected:
     """Return what `path` leads to in a value; after a `[*]`, the list of all that were found. Raises ToolError."""
-    steps = list(parse_path(path))
-    return _Walk(path).follow(value, steps, 0)
+    return _Walk(path).follow(value, list(_parse(path)), 0)
 
 
-def parse_path(path: str) -> Iterator[tuple[int, Step]]:
-    """The steps of a path, each with the position at which it stands."""
+def _parse(path: str) -> Iterator[tuple[int, Step]]:
+    """Yield the steps of a path, each with the position at which it stands."""
     if len(path) > _LONGEST:
         raise ToolError(f"path: it has {len(path):,} characters; the maximum is {_LONGEST}")
     position = begin = 1 if path.startswith(("$.", "$[")) else 0  # `$` is the whole in other languages of paths

@@ -36,7 +36,7 @@ class Stored:
 
 
 class ResultStore:
-    """Blocking methods end in `_now`; the others run them on a thread."""
+    """Blocking methods end in `_now`; the others run them on a thread. Its `folder` is that of the files."""
 
     def __init__(
         self,
@@ -46,15 +46,11 @@ class ResultStore:
         redactor: Redactor,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        self.folder = files.folder
         self._files = files
         self._settings = settings
         self.redactor = redactor
         self._clock = clock
-
-    @property
-    def folder(self) -> Path:
-        """The folder in which this machine has the files, or copies of them."""
-        return self._files.folder
 
     def apply(self, settings: ResultSettings) -> None:
         """From now on keep results like this; what is kept already expires when it was meant to."""
@@ -137,9 +133,8 @@ class ResultStore:
                 if writer.size + len(piece) > limit:
                     raise ResultNotKeptError(f"it is larger than {limit // 1024**2} MB (results.max_size)")
                 writer.write(piece)
-            now = self._clock()
-            expires = now + self._settings.keep_for
-            return writer.finish(kind, what, created=now, expires=expires, read_before=read_before)
+            now, keep_for = self._clock(), self._settings.keep_for
+            return writer.finish(kind, what, created=now, expires=now + keep_for, read_before=read_before)
         finally:
             os.close(descriptor)
 
@@ -149,16 +144,12 @@ def word_stored(stored: Stored, head: ToolValue, *, partial: bool = False) -> st
     facts, handle = stored.facts, stored.handle
     lines, whole = _take(head, MOST_BYTES - _FOR_WORDS, partial=partial)
     first = {"handle": handle, "type": facts.what, "size": facts.size, "lines": facts.lines}
-    if whole:
-        shown = f"{'Line 1' if whole == 1 else f'Lines 1-{whole}'} of {facts.lines:,}"
-        read_on = f'ot.result(handle="{handle}", offset={whole + 1})'
-    else:
-        shown = f"The beginning of line 1 of {facts.lines:,}"
-        read_on = f'ot.result(handle="{handle}")'
+    shown = {0: "The beginning of line 1", 1: "Line 1"}.get(whole, f"Lines 1-{whole}")
+    offset = f", offset={whole + 1}" if whole else ""
     more = "" if facts.kind == TEXT else ', path="..." selects a part'
     note = (
-        f'[{shown}. Read on: {read_on}; search="regex" finds lines{more}. '
-        f'In code: ot.load(handle="{handle}"). Kept for {_duration(facts.expires - facts.created)}.]'
+        f'[{shown} of {facts.lines:,}. Read on: ot.result(handle="{handle}"{offset}); search="regex" finds lines{more}.'
+        f' In code: ot.load(handle="{handle}"). Kept for {_duration(facts.expires - facts.created)}.]'
     )
     return "\n".join([render(first).text, *lines, note])
 
@@ -170,9 +161,8 @@ def _take(head: ToolValue, room: int, *, partial: bool) -> tuple[list[str], int]
     """
     found = [escape_surrogates(line) for line in islice(render_lines(head, limit=MOST_BYTES), _MOST_LINES + 1)]
     left_off = partial or len(found) > _MOST_LINES or sum(map(len, found)) >= MOST_BYTES
-    sure = found[:-1] if left_off else found
     taken: list[str] = []
-    for line in sure:
+    for line in found[:-1] if left_off else found:
         room -= len(line.encode()) + 1
         if room < 0:
             break

@@ -26,8 +26,6 @@ from ot_kernel.stored_form import TEXT
 _FORM = 1  # of header, content and index together
 BLOCK = 256 * 1024  # bytes of content for which line breaks are counted together
 _COUNT = "Q"  # eight bytes
-_ODD = re.compile(r"[^ -~]")
-_LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +78,7 @@ class ContentWriter:
         self, kind: str, what: str, *, created: float, expires: float, read_before: frozenset[str] = frozenset()
     ) -> Facts:
         """Write index and header through to the disk; the file's own time says when it expires."""
-        name = _ODD.sub("?", what)[:_LONGEST_NAME]  # code may give a record any name; the header has room for this
+        name = re.sub(r"[^ -~]", "?", what)[:60]  # code may give a record any name; the header has room for this
         tail = json.dumps(sorted(read_before)).encode() if read_before else b""
         partial = self._last != b"\n"
         facts = Facts(kind, name, self.size, self.breaks, created, expires, partial, read_before=len(tail))
@@ -146,7 +144,11 @@ class StoredFile:
             return 0
         if line > self.facts.breaks:
             return self.facts.size
-        counts = self._counts()
+        counts, blocks = array(_COUNT), -(-self.facts.size // BLOCK)
+        index = os.pread(self._descriptor, blocks * counts.itemsize, HEADER + self.facts.size)
+        counts.frombytes(index[: len(index) - len(index) % counts.itemsize])
+        if len(counts) < blocks:
+            raise ValueError("its index is incomplete")
         block = bisect_right(counts, line - 1) - 1  # the last block before which fewer breaks than that lie
         position = block * BLOCK
         data = self.read(position, BLOCK)
@@ -157,24 +159,12 @@ class StoredFile:
                 raise ValueError("its index does not match its content")
         return position + found + 1
 
-    def _counts(self) -> array[int]:
-        counts = array(_COUNT)
-        blocks = -(-self.facts.size // BLOCK)
-        data = os.pread(self._descriptor, blocks * counts.itemsize, HEADER + self.facts.size)
-        counts.frombytes(data[: len(data) - len(data) % counts.itemsize])
-        if len(counts) < blocks:
-            raise ValueError("its index is incomplete")
-        return counts
-
     def _next_break(self, start: int) -> int:
         step = 4096
-        position = start
-        while data := self.read(position, step):
-            found = data.find(b"\n")
-            if found >= 0:
-                return position + found
-            position += len(data)
-            step = BLOCK
+        while data := self.read(start, step):
+            if (found := data.find(b"\n")) >= 0:
+                return start + found
+            start, step = start + len(data), BLOCK
         return self.facts.size
 
 

@@ -12,9 +12,9 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 import anyio.to_thread
@@ -22,9 +22,8 @@ import anyio.to_thread
 from ot.config.loader import LoadedConfig
 from ot.errors import DatabaseBusyError, DatabaseUnavailableError
 from ot.logs import write_log
-from ot.stats.notes import ModelNote, Note, RunNote, make_rows
-from ot.stats.tokens import SAMPLE, take_sample
-from ot.store.parts import StatRows, Store
+from ot.stats.tokens import SAMPLE, Kind, classify_text, classify_wire, take_sample
+from ot.store.parts import Row, StatBatch, StatRows, Store
 
 if TYPE_CHECKING:
     import sqlite3
@@ -35,6 +34,89 @@ UNKNOWN_TOOL = "(unknown)"  # under which calls are counted that name no tool
 _CLOSING_PATIENCE = 10.0  # seconds
 _PRUNE_INTERVAL = 3600.0  # seconds
 _DAY = 24 * 3600.0  # seconds
+_LONGEST_NAME = 120
+_TURN = 32  # notes after which the thread lets others go on
+
+
+class CallNote(NamedTuple):
+    """One call; the samples are thrown away once they have told the kind of its arguments and of its result."""
+
+    ended: float
+    run: int
+    depth: int
+    tool: str
+    seconds: float
+    error: str
+    sent: int
+    sent_sample: bytes
+    received: int
+    received_sample: bytes
+
+
+class RunNote(NamedTuple):
+    ended: float
+    run: int
+    client: str
+    seconds: float
+    error: str
+    command_bytes: int
+    command: str
+    answer_bytes: int
+    answer: str
+    attachments: int
+
+
+class ModelNote(NamedTuple):
+    ended: float
+    provider: str
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    seconds: float
+
+
+Note = RunNote | ModelNote | tuple[float, int, int, str, float, str, int, bytes, int, bytes]
+
+
+class _Kinds(dict[bytes, Kind]):
+    """Kinds by sample: a loop makes many calls that are alike."""
+
+    def __missing__(self, sample: bytes) -> Kind:
+        self[sample] = kind = classify_wire(sample)
+        return kind
+
+
+def make_rows(server: int, batch: Sequence[Note]) -> StatBatch:
+    """Turn notes into rows. The samples are classified here, and go no further."""
+    runs: list[Row] = []
+    calls: list[Row] = []
+    models: list[Row] = []
+    kinds = _Kinds()
+    for place, note in enumerate(batch, 1):
+        match note:
+            case RunNote():
+                command = note.command_bytes, classify_text(note.command)
+                answer = note.answer_bytes, classify_text(note.answer)
+                names = _name(note.client), note.ended, note.seconds, _name(note.error)
+                runs.append((note.run, server, *names, *command, *answer, note.attachments))
+            case ModelNote():
+                models.append((None, _name(note.provider), _name(note.model), note.ended, *note[3:]))
+            case _:
+                call = CallNote._make(note)
+                sent, received = (call.sent, kinds[call.sent_sample]), (call.received, kinds[call.received_sample])
+                names = _name(call.tool), call.ended, call.seconds, _name(call.error)
+                calls.append((None, call.run, call.depth, *names, *sent, *received))
+        if place % _TURN == 0:
+            time.sleep(0)  # whoever answers a client meanwhile goes first
+    return StatBatch(runs, calls, models)
+
+
+def _name(text: str) -> str:
+    """A name as others gave it, short and in characters that can be stored."""
+    if len(text) <= _LONGEST_NAME and text.isascii():
+        return text
+    return text[:_LONGEST_NAME].encode("utf-8", "replace").decode()
 
 
 class Recorder:

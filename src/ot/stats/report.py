@@ -75,12 +75,12 @@ def pick_top(most: int) -> int:
 def draw_columns(counts: Sequence[tuple[int, int]], *, top: int) -> list[Column]:
     """Columns beside each other, on a scale that ends at `top`."""
     step = 100 / (len(counts) or 1)
-    return [
-        Column(
-            round(place * step + step * _GAP / 2, 3), round(step * (1 - _GAP), 3), _height(good, top), _height(bad, top)
-        )
-        for place, (good, bad) in enumerate(counts)
-    ]
+    width, starts = (
+        round(step * (1 - _GAP), 3),
+        [round(place * step + step * _GAP / 2, 3) for place in range(len(counts))],
+    )
+    pairs = zip(starts, counts, strict=True)
+    return [Column(start, width, _height(good, top), _height(bad, top)) for start, (good, bad) in pairs]
 
 
 def _height(count: int, top: int) -> float:
@@ -169,28 +169,14 @@ def draw(summary: Summary) -> dict[str, object]:
 
 def _draw_ways(savings: Savings) -> list[tuple[str, int, list[Bar]]]:
     """The two ways beside each other, on one scale, each in its parts."""
+    direct = savings.direct_definitions, savings.direct_calls, savings.direct_results
+    sent = savings.sent_definition, savings.sent_commands, savings.sent_answers
     ways = [
-        (
-            "Connected directly",
-            savings.direct,
-            [
-                ("definitions", savings.direct_definitions),
-                ("call messages", savings.direct_calls),
-                ("results", savings.direct_results),
-            ],
-        ),
-        (
-            "Through OneTool",
-            savings.sent,
-            [
-                ("definition of run", savings.sent_definition),
-                ("commands", savings.sent_commands),
-                ("answers", savings.sent_answers),
-            ],
-        ),
+        ("Connected directly", savings.direct, zip(("definitions", "call messages", "results"), direct, strict=True)),
+        ("Through OneTool", savings.sent, zip(("definition of run", "commands", "answers"), sent, strict=True)),
     ]
     most = max(savings.direct, savings.sent)
-    return [(name, total, draw_bars(parts, most=most, stacked=True)) for name, total, parts in ways]
+    return [(name, total, draw_bars(list(parts), most=most, stacked=True)) for name, total, parts in ways]
 
 
 def _label(moment: Moment, bucket: int) -> str:

@@ -15,13 +15,13 @@ their calls is subtracted.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from ot.registry.definitions import ToolDefinition
 from ot.registry.registry import ToolRegistry
 from ot.stats.figures import Offered, Savings, TimeSaved
 from ot.stats.scope import Scope
-from ot.stats.tokens import MEDIA_TOKENS, TEXT_RATIO, WIRE_RATIO, Kind, estimate_text
+from ot.stats.tokens import MEDIA_TOKENS, TEXT_RATIO, WIRE_RATIO, Kind, estimate
 
 OWN_PACKS = ("ot", "onetool")
 MOST_RESULT = 25_000  # tokens: where clients cut the result of a tool (Claude Code's default)
@@ -62,7 +62,7 @@ def measure_savings(scope: Scope, *, registry: ToolRegistry, own_definition: str
     """).fetchone()
     calls, results, commands, answers, dearer = (round(value or 0) for value in row)
     definitions, sessions = _measure_definitions(scope, registry)
-    own = sessions * estimate_text(len(own_definition.encode()), Kind.DEFINITION)
+    own = sessions * estimate(len(own_definition.encode()), Kind.DEFINITION)
     return Savings(definitions, calls, results, round(own), commands, answers), dearer
 
 
@@ -81,25 +81,24 @@ def _measure_definitions(scope: Scope, registry: ToolRegistry) -> tuple[int, int
         ) GROUP BY pack
     """).fetchall()
     known = {pack.name: pack for pack in registry.packs()}
-    total = sum(
-        count * sum(map(definition_tokens, known[name].tools.values())) for name, count in used if name in known
-    )
-    return round(total), sessions
+    by_pack = ((count, known[name].tools.values()) for name, count in used if name in known)
+    return round(sum(count * sum(map(definition_tokens, tools)) for count, tools in by_pack)), sessions
 
 
 def measure_offer(registry: ToolRegistry, own_definition: str) -> Offered:
     """Estimate what every request would carry if all tools were connected directly, beside what it carries now."""
     tools = [tool for tool in registry.definitions() if tool.pack not in OWN_PACKS]
-    own = estimate_text(len(own_definition.encode()), Kind.DEFINITION)
+    own = estimate(len(own_definition.encode()), Kind.DEFINITION)
     return Offered(len(tools), round(sum(map(definition_tokens, tools))), round(own))
 
 
 def definition_tokens(tool: ToolDefinition) -> float:
-    """Write a definition as a client holds it in its context if it is connected to this tool directly."""
-    return estimate_text(len(write_definition(tool).encode("utf-8", "replace")), Kind.DEFINITION)
+    """Estimate the tokens of a definition."""
+    return estimate(len(write_definition(tool).encode("utf-8", "replace")), Kind.DEFINITION)
 
 
 def write_definition(tool: ToolDefinition) -> str:
+    """Write a definition as a client holds it in its context if it is connected to this tool directly."""
     told = {"name": tool.name, "description": tool.description, "inputSchema": tool.parameters}
     return json.dumps(told, separators=(",", ":"), ensure_ascii=False)
 
@@ -128,17 +127,12 @@ def measure_time(scope: Scope) -> TimeSaved:
         )
         SELECT SUM(MAX(runs.seconds - busy.seconds, 0)) FROM busy JOIN runs ON runs.id = busy.run
     """).fetchone()[0]
-    pauses = _find_pauses(scope)
-    turn_ms = max(round(pauses[len(pauses) // 4] * 1000), 1) if len(pauses) >= FEWEST_PAUSES else 0
-    return TimeSaved((turns or 0) - (runs or 0), turn_ms, len(pauses), round((own or 0) * 1000))
-
-
-def _find_pauses(scope: Scope) -> Sequence[float]:
-    """Seconds between an answer and the same client's next command, shortest first."""
-    rows = scope.select(f"""
+    # Seconds between an answer and the same client's next command, shortest first.
+    pauses = scope.select(f"""
         SELECT pause FROM (
             SELECT ended - seconds - LAG(ended) OVER (PARTITION BY server, client ORDER BY ended - seconds) AS pause
             FROM runs WHERE ended >= :since AND client <> ''
         ) WHERE pause > 0 AND pause <= {LONGEST_PAUSE} ORDER BY pause
-    """)
-    return [pause for (pause,) in rows]
+    """).fetchall()
+    turn_ms = max(round(pauses[len(pauses) // 4][0] * 1000), 1) if len(pauses) >= FEWEST_PAUSES else 0
+    return TimeSaved((turns or 0) - (runs or 0), turn_ms, len(pauses), round((own or 0) * 1000))

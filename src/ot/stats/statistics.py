@@ -64,15 +64,14 @@ class Statistics:
         if period not in PERIODS:
             raise InvalidPeriodError(period, tuple(PERIODS))
         own = self._own_definition()
-        own = f"{own}\n{self._registry.word_packs()}" if own else self._find_run()
+        if own:
+            own = f"{own}\n{self._registry.word_packs()}"
+        else:  # `run` is a tool among others, as OneTool's own assistant is told it
+            runs = [tool for tool in self._registry.definitions() if tool.name == RUN_TOOL]
+            own = "".join(map(ot.stats.write_definition, runs))
         length = PERIODS[period]
         with self._recorder.look(time.time() - length if length else 0.0) as connection:
             return ot.stats.summarize(connection, period=period, tool=tool, registry=self._registry, own_definition=own)
-
-    def _find_run(self) -> str:
-        """Return the definition of `run` where it is a tool among others, as OneTool's own assistant is told it."""
-        found = [tool for tool in self._registry.definitions() if tool.name == RUN_TOOL]
-        return "".join(map(ot.stats.write_definition, found))
 
     def write_report(self, summary: Summary, output: str, *, files: AllowedFiles) -> Path:
         """Write the page to one of the allowed files. Raises ReportWriteError."""
@@ -82,9 +81,8 @@ class Statistics:
         names = [definition.name for definition in self._registry.definitions()]
         if tool in names or any(name.startswith(f"{tool}.") for name in names):
             return f"no call of {tool} is recorded for this period"
-        return (
-            f"there is no tool {tool!r}, and no call of one is recorded; nearest: {', '.join(nearest(tool, names)[:5])}"
-        )
+        near = ", ".join(nearest(tool, names)[:5])
+        return f"there is no tool {tool!r}, and no call of one is recorded; nearest: {near}"
 
 
 def build_statistics(

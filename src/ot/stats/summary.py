@@ -28,29 +28,29 @@ def summarize(
     runs, failed, since = scope.select(
         f"SELECT COUNT(*), TOTAL(error <> ''), MIN(ended - seconds) FROM runs WHERE {scope.runs}"
     ).fetchone()
+    [first_call] = scope.select(f"SELECT MIN(ended) FROM calls WHERE {scope.calls}").fetchone()
+    errors = scope.select(f"""
+        SELECT error, COUNT(*) FROM calls WHERE {scope.calls} AND error <> ''
+        GROUP BY error ORDER BY COUNT(*) DESC, error LIMIT {_MOST_ERRORS}
+    """)
     moments, bucket = _read_moments(scope, length)
     return Summary(
         period=period,
         tool=tool,
-        since=min((moment for moment in (since, _first_call(scope)) if moment is not None), default=None),
+        since=min((moment for moment in (since, first_call) if moment is not None), default=None),
         runs=runs,
         failed_runs=int(failed),
         dearer_runs=dearer,
         tools=_read_tools(scope),
         clients=_read_clients(scope),
         models=_read_models(scope),
-        errors=_read_errors(scope),
+        errors=tuple(errors),
         moments=moments,
         bucket_seconds=bucket,
         savings=savings,
         offered=measure_offer(registry, own_definition),
         time=measure_time(scope),
     )
-
-
-def _first_call(scope: Scope) -> float | None:
-    row = scope.select(f"SELECT MIN(ended) FROM calls WHERE {scope.calls}").fetchone()
-    return None if row[0] is None else float(row[0])
 
 
 def _read_tools(scope: Scope) -> tuple[ToolFigures, ...]:
@@ -95,14 +95,6 @@ def _read_models(scope: Scope) -> tuple[ModelFigures, ...]:
     )
 
 
-def _read_errors(scope: Scope) -> tuple[tuple[str, int], ...]:
-    rows = scope.select(f"""
-        SELECT error, COUNT(*) FROM calls WHERE {scope.calls} AND error <> ''
-        GROUP BY error ORDER BY COUNT(*) DESC, error LIMIT {_MOST_ERRORS}
-    """)
-    return tuple((error, count) for error, count in rows)
-
-
 def _read_moments(scope: Scope, length: float) -> tuple[tuple[Moment, ...], int]:
     """Calls by the hour, day or week of this machine's time zone, whichever makes a readable row of bars."""
     rows: Sequence[tuple[int, int, float]] = scope.select(f"""
@@ -112,21 +104,16 @@ def _read_moments(scope: Scope, length: float) -> tuple[tuple[Moment, ...], int]
     now = time.time()
     first = now - length if length else (rows[0][0] if rows else now)
     bucket = next((size for size in (HOUR, DAY) if (now - first) / size <= _MOST_BARS), WEEK)
-    counted: dict[float, list[int]] = {start: [0, 0] for start in _bucket_starts(first, now, bucket)}
+    counted: dict[float, list[int]] = {}
+    start = _bucket_of(first, bucket)
+    while start <= now:
+        counted[start] = [0, 0]
+        start = _bucket_of(start + bucket * 1.5, bucket)  # past a day that is an hour longer or shorter
     for moment, calls, errors in rows:
         found = counted.setdefault(_bucket_of(moment, bucket), [0, 0])
         found[0] += calls
         found[1] += int(errors)
     return tuple(Moment(start, *counts) for start, counts in sorted(counted.items())), bucket
-
-
-def _bucket_starts(first: float, last: float, bucket: int) -> list[float]:
-    starts = []
-    start = _bucket_of(first, bucket)
-    while start <= last:
-        starts.append(start)
-        start = _bucket_of(start + bucket * 1.5, bucket)  # past a day that is an hour longer or shorter
-    return starts
 
 
 def _bucket_of(moment: float, bucket: int) -> float:

@@ -7,6 +7,7 @@ what kind of content they are is told by a sample of them, which is looked at on
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import TypeVar
 
@@ -33,15 +34,9 @@ class Kind(StrEnum):
 # Bytes a token. As text in UTF-8, and in the form in which values cross to a kernel: JSON in ASCII, so that every
 # line end is two bytes there and every letter outside ASCII six.
 TEXT_RATIO = {
-    Kind.PROSE: 4.4,
-    Kind.CODE: 4.1,
-    Kind.DATA: 3.0,
-    Kind.NUMBERS: 1.95,
-    Kind.OPAQUE: 1.6,
-    Kind.ALPHABET: 7.0,
-    Kind.CJK: 4.3,
-    Kind.DEFINITION: 4.6,
-}
+    Kind.PROSE: 4.4, Kind.CODE: 4.1, Kind.DATA: 3.0, Kind.NUMBERS: 1.95, Kind.OPAQUE: 1.6, Kind.ALPHABET: 7.0,
+    Kind.CJK: 4.3, Kind.DEFINITION: 4.6,
+}  # fmt: skip
 WIRE_RATIO = {**TEXT_RATIO, Kind.PROSE: 4.6, Kind.CODE: 4.3, Kind.ALPHABET: 17.0, Kind.CJK: 8.4}
 MEDIA_TOKENS = 1500  # about what models charge for one full picture
 
@@ -102,10 +97,6 @@ def _share(sample: bytes, characters: bytes) -> float:
     return 1 - len(sample.translate(None, characters)) / (len(sample) or 1)
 
 
-def estimate_text(size: int, kind: Kind) -> float:
-    return MEDIA_TOKENS if kind is Kind.MEDIA else size / TEXT_RATIO[kind]
-
-
-def estimate_wire(size: int, kind: Kind) -> float:
-    """Tokens that a value of so many bytes on the wire has as text."""
-    return MEDIA_TOKENS if kind is Kind.MEDIA else size / WIRE_RATIO[kind]
+def estimate(size: int, kind: Kind, ratios: Mapping[Kind, float] = TEXT_RATIO) -> float:
+    """Return about how many tokens something of so many bytes has."""
+    return MEDIA_TOKENS if kind is Kind.MEDIA else size / ratios[kind]

@@ -12,8 +12,7 @@ from typing import Any
 
 from ot.registry.registry import ToolRegistry
 from ot.stats.figures import Summary
-from ot.stats.notes import RunNote
-from ot.stats.recorder import Recorder
+from ot.stats.recorder import Recorder, RunNote
 from ot.stats.summary import summarize
 from ot.store.embedded_statistics import EmbeddedStatRows
 from tests.opened_executor import define

@@ -12,11 +12,11 @@ import pytest
 
 from ot.stats.tokens import (
     MEDIA_TOKENS,
+    WIRE_RATIO,
     Kind,
     classify_text,
     classify_wire,
-    estimate_text,
-    estimate_wire,
+    estimate,
     take_sample,
 )
 from ot_kernel.values import Image, encode
@@ -64,8 +64,8 @@ def test_an_estimate_is_within_a_third_of_the_count(kind: Kind) -> None:
 
     counted = count_tokens(text)
 
-    assert estimate_text(len(text.encode()), classify_text(text[:320])) == pytest.approx(counted, rel=1 / 3)
-    assert estimate_wire(len(wire), classify_wire(take_sample(wire))) == pytest.approx(counted, rel=1 / 3)
+    assert estimate(len(text.encode()), classify_text(text[:320])) == pytest.approx(counted, rel=1 / 3)
+    assert estimate(len(wire), classify_wire(take_sample(wire)), WIRE_RATIO) == pytest.approx(counted, rel=1 / 3)
 
 
 def test_a_picture_costs_what_pictures_cost_however_many_bytes_it_has() -> None:
@@ -73,7 +73,7 @@ def test_a_picture_costs_what_pictures_cost_however_many_bytes_it_has() -> None:
 
     kind = classify_wire(take_sample(wire))
 
-    assert estimate_wire(len(wire), kind) == MEDIA_TOKENS
+    assert estimate(len(wire), kind, WIRE_RATIO) == MEDIA_TOKENS
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,8 @@ class PostgresShelf:
 
     def _fetch(self, names: list[str]) -> dict[str, bytes]:
         statement = "SELECT name, content FROM shelf WHERE principal = $1 AND name = ANY($2)"
-        return dict(self._link.fetch_now(statement, self._principal, names)) if names else {}
+        rows = self._link.fetch_now(statement, self._principal, names) if names else []
+        return {row["name"]: row["content"] for row in rows}
 
     # -- writing rows, and then copies
 
