@@ -106,8 +106,11 @@ def _rank(lines: Iterable[str], search: str) -> Iterator[tuple[int, str, float]]
     shortest = len(wanted) * 0.7
     numbers = [number for number, line in enumerate(everything) if len(line) >= shortest]
     candidates = [everything[number][:_FUZZY_LENGTH] for number in numbers]
-    how = {"scorer": fuzz.partial_ratio, "processor": utils.default_process, "score_cutoff": FUZZY_LEAST}
-    for _, score, index in process.extract(wanted, candidates, limit=None, **how):
+    scorer, processor = fuzz.partial_ratio, utils.default_process
+    ranked = process.extract(
+        wanted, candidates, scorer=scorer, processor=processor, limit=None, score_cutoff=FUZZY_LEAST
+    )
+    for _, score, index in ranked:
         yield numbers[index] + 1, everything[numbers[index]], score
 
 
