@@ -26,8 +26,8 @@ from ot.workers.pack_environments import (
     KEPT_DAYS,
     LibraryState,
     find_environment,
+    find_unused,
     make_environment,
-    remove_unused,
     state_of,
 )
 from ot.workers.uv_program import PreparationError
@@ -120,7 +120,7 @@ async def _fetch_one(libraries: Libraries, host: WorkerHost, *, again: bool) -> 
 
 
 def _clean(host: WorkerHost) -> int:
-    for folder in remove_unused(host.state):
+    for folder in find_unused(host.state, remove=True):
         say(f"{folder.name}: removed, not used for {KEPT_DAYS} days")
     return OK
 

@@ -98,13 +98,11 @@ def _unreadable(file: Path, exc: OSError | ValueError) -> ConfigError:
 
 def _require_small(file: Path, size: int) -> None:
     if size > MAX_BYTES:
-        raise ConfigError(
-            f"is larger than {MAX_BYTES:,} bytes", file=file, fix="move everything that is not configuration elsewhere"
-        )
+        fix = "move everything that is not configuration elsewhere"
+        raise ConfigError(f"is larger than {MAX_BYTES:,} bytes", file=file, fix=fix)
 
 
 def require_closed_to_others(file: Path, status: os.stat_result) -> None:
     if os.name == "posix" and stat.S_IMODE(status.st_mode) & 0o077:
-        raise ConfigError(
-            "other users of this machine can read it", file=file, fix=f"chmod 600 {shlex.quote(str(file))}"
-        )
+        fix = f"chmod 600 {shlex.quote(str(file))}"
+        raise ConfigError("other users of this machine can read it", file=file, fix=fix)

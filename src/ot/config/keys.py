@@ -74,18 +74,13 @@ def suggest(name: str, path: Sequence[str]) -> str:
     """The way out for an unknown key `name` below `path`."""
     known = nearest(name, known_names(path))
     if likeness(name, known[0]) >= 0.6:
-        words = words_of((*path, known[0]))
+        words = next((key.words for key in known_keys() if matches(key.path, (*path, known[0]))), "")
         return f'the nearest known key is "{known[0]}"{f" ({words})" if words else ""}'
     loosely = name.lower().replace("-", "_")
     elsewhere = [".".join(key.path) for key in known_keys() if key.path[-1] == loosely and ANY not in key.path]
     if elsewhere:
         return f"this key is known as {' and '.join(elsewhere)}"
     return f"known keys here, nearest first: {', '.join(known)}"
-
-
-def words_of(path: Sequence[str]) -> str:
-    """The description of the key at `path`; empty for a section or an unknown key."""
-    return next((key.words for key in known_keys() if matches(key.path, path)), "")
 
 
 def nested(path: Sequence[str], value: object) -> dict[object, object]:

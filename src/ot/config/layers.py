@@ -84,24 +84,16 @@ class LayerReader:
         if written is None:
             return
         values = self._settle(written, file)
-        for included in self._included(values, file):
+        for item in included_in(values, file):
+            included = Path(item)
+            if not self.documents.exists(included):
+                fix = f"create it or give a path relative to {file.parent}"
+                raise ConfigError(f"{printable(item)} does not exist", file=file, key=INCLUDE, fix=fix)
             _refuse_circle(included, (*chain, file))
             if _identity(included) not in layers:
                 self._read_with_includes(included, (*chain, file), layers)
         values.pop(INCLUDE, None)
         layers[_identity(file)] = Layer(file, written, values)
-
-    def _included(self, values: Mapping[object, object], file: Path) -> list[Path]:
-        named = included_in(values, file)
-        for item in named:
-            if not self.documents.exists(Path(item)):
-                raise ConfigError(
-                    f"{printable(item)} does not exist",
-                    file=file,
-                    key=INCLUDE,
-                    fix=f"create it or give a path relative to {file.parent}",
-                )
-        return [Path(item) for item in named]
 
     def _settle(self, written: Mapping[object, object], file: Path) -> dict[object, object]:
         """Return a copy with variables filled in, paths absolute, and a project's bare path spelled out."""
@@ -144,14 +136,12 @@ class LayerReader:
 def included_in(values: Mapping[object, object], file: Path) -> list[str]:
     """Return the names of files that a file includes; raises ConfigError."""
     named = values.get(INCLUDE)
-    named = [] if named is None else [named] if isinstance(named, str) else named
-    if not isinstance(named, list) or not all(
-        isinstance(item, str) and "\0" not in item and item.strip() for item in named
-    ):
-        raise ConfigError(
-            "must be a list of file names", file=file, key=INCLUDE, fix="write for example [snippets.yaml]"
-        )
-    return named
+    named = [] if named is None else named if isinstance(named, list) else [named]
+    names = [item for item in named if isinstance(item, str) and "\0" not in item and item.strip()]
+    if len(names) < len(named):
+        fix = "write for example [snippets.yaml]"
+        raise ConfigError("must be a list of file names", file=file, key=INCLUDE, fix=fix)
+    return names
 
 
 def _refuse_circle(included: Path, chain: tuple[Path, ...]) -> None:
@@ -160,9 +150,8 @@ def _refuse_circle(included: Path, chain: tuple[Path, ...]) -> None:
             circle = " -> ".join(printable(str(part)) for part in (*chain[index:], included))
             raise ConfigError(f"circular: {circle}", file=chain[-1], key=INCLUDE, fix="remove one of these includes")
     if len(chain) >= MAX_INCLUDE_DEPTH:
-        raise ConfigError(
-            f"more than {MAX_INCLUDE_DEPTH} files include one another", file=chain[-1], key=INCLUDE, fix="include fewer"
-        )
+        reason = f"more than {MAX_INCLUDE_DEPTH} files include one another"
+        raise ConfigError(reason, file=chain[-1], key=INCLUDE, fix="include fewer")
 
 
 def _identity(file: Path) -> str:
@@ -192,14 +181,12 @@ def read_environment(environ: Mapping[str, str], *, cwd: Path, home: Path) -> li
     for name in sorted(named):
         if name not in settable:
             raise ConfigError("unknown variable", key=dotted([name]), fix=_suggest(name, settable))
-        if environ[name].strip():
-            text = environ[name].strip()
+        if text := environ[name].strip():
             key = settable[name]
             parts = [part.strip() for part in text.split(",") if part.strip()] if key.is_list else [text]
             if key.is_path:
                 parts = [str(absolute(part, folder=cwd, home=home)) for part in parts]
-            value = parts if key.is_list else parts[0]
-            values = nested(settable[name].path, value)
+            values = nested(key.path, parts if key.is_list else parts[0])
             layers.append(Layer(name, values, values))
     return layers
 

@@ -218,10 +218,7 @@ def _check_aliases(config: Config, layers: Sequence[Layer], mistakes: Mistakes) 
         if "." in target or target in config.aliases:
             continue
         others = nearest(target, (other for other in config.aliases if other != name))
-        mistake = ConfigError(
-            f'"{target}" is neither a tool nor another alias',
-            file=next((file for file, aliases in named if isinstance(aliases, dict) and name in aliases), None),
-            key=f"aliases.{name}",
-            fix='write it as pack.tool, for example "brave.web_search"' + (f", or {others[0]}" if others else ""),
-        )
-        mistakes.add(("aliases", name), mistake)
+        reason = f'"{target}" is neither a tool nor another alias'
+        fix = 'write it as pack.tool, for example "brave.web_search"' + (f", or {others[0]}" if others else "")
+        file = next((file for file, aliases in named if isinstance(aliases, dict) and name in aliases), None)
+        mistakes.add(("aliases", name), ConfigError(reason, file=file, key=f"aliases.{name}", fix=fix))

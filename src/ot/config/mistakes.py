@@ -16,11 +16,8 @@ from ot.config.reading import AMOUNT, MISSING, UNKNOWN_KEY, VALUE, Problem, Sett
 from ot.config.values import INCOMPLETE
 from ot.errors import ConfigError
 
-EntryPath = tuple[str, ...]
-
 _NAMED = frozenset({"aliases", "packs", "projects", "servers", "snippets"})
 _GUARDS = frozenset({"audit", "auth", "execution", "grants", "journal", "limits", "policy", "security", "store"})
-_OFF = {"enabled": False}
 _PACKS_OF = {"ai": "llm"}  # packs that go by another section: with its defaults they would turn to somebody else
 
 
@@ -28,7 +25,7 @@ _PACKS_OF = {"ai": "llm"}  # packs that go by another section: with its defaults
 class Mistake:
     """A mistake, and the entry that is off because of it."""
 
-    entry: EntryPath
+    entry: tuple[str, ...]
     error: ConfigError
 
     @property
@@ -79,13 +76,13 @@ class Mistakes:
     def switch_off(self, values: Mapping[object, object]) -> dict[object, object]:
         """Return merged settings without those entries, with packs among them off, whatever their default is."""
         kept = self.leave_out(values)
-        packs = dict.fromkeys((mistake.pack for mistake in self.found if mistake.pack), _OFF)
+        packs = {mistake.pack: {"enabled": False} for mistake in self.found if mistake.pack}
         if packs:
             below = kept.get("packs")
             kept["packs"] = {**(below if isinstance(below, dict) else {}), **packs}
         return kept
 
-    def _entry_of(self, path: Sequence[str]) -> EntryPath:
+    def _entry_of(self, path: Sequence[str]) -> tuple[str, ...]:
         section = path[0] if path else ""
         if section in _GUARDS or section not in self._sections or path == ("packs",):
             return ()
@@ -120,8 +117,7 @@ def explain(
     """
     found = [problem for problem in error.problems if problem.kind not in leave_out]
     for problem in found:
-        more = 0 if mistakes.tolerant else len(found) - 1
-        mistake = _explain(problem, layers, more=more)
+        mistake = _explain(problem, layers, more=0 if mistakes.tolerant else len(found) - 1)
         mistakes.add(problem.place if mistake.file is not None else (), mistake)  # a variable is for all it starts
 
 

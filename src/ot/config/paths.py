@@ -132,25 +132,18 @@ def find_file(folder: Path | None, name: str) -> Path | None:
 
 
 def _find_project_folder(cwd: Path, home: Path) -> Path | None:
+    """Find the nearest; that of another user, who can change what is in it, is refused: in /tmp, anybody makes one."""
     for parent in (cwd, *cwd.parents):
         folder = parent / FOLDER
         if _same(parent, home):
             return None
         if _is_folder(folder):
-            _refuse_a_stranger(folder, cwd)
+            for part in (folder, parent, cwd):
+                if belongs_to_stranger(part):
+                    fix = f"name its file with --config {folder / CONFIG_FILE} if you trust it"
+                    raise ConfigError("this folder belongs to another user", file=part, fix=fix)
             return folder
     return None
-
-
-def _refuse_a_stranger(folder: Path, cwd: Path) -> None:
-    """Refuse the folder of another user, who can change what is in it; in /tmp, for instance, anybody can make one."""
-    for part in (folder, folder.parent, cwd):
-        if belongs_to_stranger(part):
-            raise ConfigError(
-                "this folder belongs to another user",
-                file=part,
-                fix=f"name its file with --config {folder / CONFIG_FILE} if you trust it",
-            )
 
 
 def _is_folder(path: Path) -> bool:

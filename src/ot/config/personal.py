@@ -24,7 +24,6 @@ MACHINE_PACKS = ("code", "file", "git", "ripgrep", "shell")
 
 INSTALLERS = ("scaffold.extension",)  # tools that add for everybody what only whoever looks after the server should add
 _DATABASES = "db"  # by name they are the administrator's choice; by file they are files of the machine
-_DIGEST = 32  # hexadecimal digits
 
 
 def home_of(team: LoadedConfig, person: Person) -> Path:
@@ -34,7 +33,7 @@ def home_of(team: LoadedConfig, person: Person) -> Path:
 
 def folder_of(principal: str) -> str:
     """Return the name of a person's folder among those of all."""
-    return sha256(principal.encode()).hexdigest()[:_DIGEST]
+    return sha256(principal.encode()).hexdigest()[:32]
 
 
 def groups_that_count(config: Config, person: Person) -> frozenset[str]:
@@ -99,14 +98,10 @@ def _grant(config: Config, grants: Sequence[GrantSettings], allowed: Sequence[st
         granted=tuple(allowed),
     )
     withheld = WithheldPack.model_construct(enabled=False)
-    packs = {
-        **config.packs,
-        **{
-            name: _changed(config.packs.get(name), enabled=True) if is_open else withheld
-            for name, is_open in opened.items()
-        },
-        _DATABASES: _changed(config.packs.get(_DATABASES), files=_opens(allowed, _DATABASES)),
-    }
+    packs = dict(config.packs)
+    for name, is_open in opened.items():
+        packs[name] = _changed(config.packs.get(name), enabled=True) if is_open else withheld
+    packs[_DATABASES] = _changed(config.packs.get(_DATABASES), files=_opens(allowed, _DATABASES))
     servers = {name: _confined(server, on=name in switched) for name, server in config.servers.items()}
     return config.model_copy(update={"policy": policy, "packs": packs, "servers": servers})
 

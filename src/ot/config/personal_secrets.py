@@ -54,9 +54,8 @@ class PersonalSecrets:
     def put(self, name: str, value: str) -> None:
         """Keep a secret, also in place of an earlier one; raises ValueError with words for the person."""
         if not is_name(name):
-            raise ValueError(
-                "the name of a secret may contain only letters, digits and _, and must not start with a digit"
-            )
+            allowed = "only letters, digits and _, and must not start with a digit"
+            raise ValueError(f"the name of a secret may contain {allowed}")
         if not value or len(value) > LONGEST_SECRET:
             raise ValueError(f"a secret must have 1 to {LONGEST_SECRET:,} characters")
         if len(value) >= SHORTEST and value in self._principal:  # shorter ones are masked nowhere
@@ -104,11 +103,9 @@ def load_sealer(config: Config, state: Path) -> Sealer:
     if config.seal.keys:
         return Sealer(config.seal.keys)
     if config.seal.file is None and config.store != EMBEDDED_STORE:
-        raise ConfigError(
-            "a store that replicas share needs keys to encrypt people's secrets",
-            key="seal.keys",
-            fix="print one with `onetool seal key`, and give it to every replica as ONETOOL_SEAL_KEYS",
-        )
+        fix = "print one with `onetool seal key`, and give it to every replica as ONETOOL_SEAL_KEYS"
+        reason = "a store that replicas share needs keys to encrypt people's secrets"
+        raise ConfigError(reason, key="seal.keys", fix=fix)
     file = keys_file(config, state)
     if config.seal.file is None:
         make_keys(file)

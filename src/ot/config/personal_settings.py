@@ -21,15 +21,12 @@ DOCUMENT = "settings.yaml"
 LONGEST = 64 * 1024  # bytes
 
 _FILE = Path("settings")
-_SAFE = (
-    ("aliases", ANY),
-    ("snippets", ANY),
-    ("prompts", "packs", ANY),
-    ("policy", "ask"),
-    ("policy", "deny"),
-    ("packs", ANY, "enabled"),
-    ("execution", "timeout"),
-    ("workers", "call_timeout"),
+_SAFE = tuple(
+    tuple(key.split("."))
+    for key in (
+        *(f"aliases.{ANY}", f"snippets.{ANY}", f"prompts.packs.{ANY}", "policy.ask", "policy.deny"),
+        *(f"packs.{ANY}.enabled", "execution.timeout", "workers.call_timeout"),
+    )
 )
 SAFE_WORDS = ", ".join(".".join("NAME" if part == ANY else part for part in path) for path in _SAFE)
 
@@ -94,7 +91,9 @@ def with_own_settings(loaded: LoadedConfig, own: PersonalSettings) -> LoadedConf
 
 def _tightened(team: Config, own: Config) -> Config:
     off = [name for name, pack in own.packs.items() if pack.enabled is False]
-    packs = {name: (team.packs.get(name) or PackSettings.model_construct()) for name in off}
+    packs = dict(team.packs)
+    for name in off:
+        packs[name] = (packs.get(name) or PackSettings.model_construct()).model_copy(update={"enabled": False})
     policy = {"deny": (*team.policy.deny, *own.policy.deny), "ask": (*team.policy.ask, *own.policy.ask)}
     timeout, call_timeout = team.execution.timeout, team.workers.call_timeout
     if "timeout" in own.execution.model_fields_set:
@@ -108,10 +107,7 @@ def _tightened(team: Config, own: Config) -> Config:
             "snippets": {**team.snippets, **own.snippets},
             "prompts": team.prompts.model_copy(update={"packs": texts}),
             "policy": team.policy.model_copy(update=policy),
-            "packs": {
-                **team.packs,
-                **{name: pack.model_copy(update={"enabled": False}) for name, pack in packs.items()},
-            },
+            "packs": packs,
             "execution": team.execution.model_copy(update={"timeout": timeout}),
             "workers": team.workers.model_copy(update={"call_timeout": call_timeout}),
         }

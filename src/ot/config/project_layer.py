@@ -38,7 +38,11 @@ class TrustedDocuments:
         if content is None:
             self.untrusted.append(name)
             return None
-        if self._on_disk(name) != content:
+        try:
+            changed = read_inside(self._folder, name) != content
+        except OSError:
+            changed = True
+        if changed:
             self.changed.append(name)
         if private and file.exists():
             require_closed_to_others(file, file.stat())
@@ -47,19 +51,10 @@ class TrustedDocuments:
     def exists(self, file: Path) -> bool:
         return self._name(file) in self._record.digests or present(file)
 
-    def _on_disk(self, name: str) -> bytes | None:
-        try:
-            return read_inside(self._folder, name)
-        except OSError:
-            return None
-
     def _name(self, file: Path) -> str:
         if not file.is_relative_to(self._folder):
-            raise ConfigError(
-                "a project's file can only include files in its own folder, which are trusted with it",
-                file=file,
-                fix=f"move it into {self._folder}",
-            )
+            reason = "a project's file can only include files in its own folder, which are trusted with it"
+            raise ConfigError(reason, file=file, fix=f"move it into {self._folder}")
         return file.relative_to(self._folder).as_posix()
 
 
@@ -93,13 +88,11 @@ def read_project(
     names = _UntrustedNames(folder, home, taken)
     misnamed = [file.name for name in files if present(file := (folder / name).with_suffix(".yml"))]
     names.broken += [f"{name}: a file of this name is not read" for name in misnamed]
-    for name in documents.untrusted:
-        if name not in (PROMPTS_FILE, SECRETS_FILE):
-            names.read(name)
     since = _UntrustedNames(folder, home, taken)  # what was added to trusted files; what they were is in force
-    for name in documents.changed:
-        if name not in (PROMPTS_FILE, SECRETS_FILE):
-            since.read(name)
+    for reading, listed in ((names, documents.untrusted), (since, documents.changed)):
+        for name in listed:
+            if name not in (PROMPTS_FILE, SECRETS_FILE):
+                reading.read(name)
     untrusted = Untrusted(
         folder.parent,
         files=tuple(documents.untrusted),
@@ -151,7 +144,10 @@ class _UntrustedNames:
         self.servers += _names(document, "servers")
         self.snippets += _names(document, "snippets")
         for name, target in [*_section(document, "aliases").items()][:_MOST_NAMES]:
-            if isinstance(name, str) and _is_tool(target) and _is_free(name, _section(self.taken, "aliases")):
+            parts = target.split(".") if isinstance(target, str) else []
+            if not isinstance(name, str) or name in _section(self.taken, "aliases") or hasattr(builtins, name):
+                continue
+            if _is_plain(name) and len(parts) == 2 and all(map(_is_plain, parts)):
                 self.aliases.setdefault(name, str(target))
         for name, said in [*_section(document, "projects").items()][:_MOST_NAMES]:
             path = said.get("path") if isinstance(said, dict) else said
@@ -176,15 +172,6 @@ def _section(values: Mapping[object, object], name: str) -> Mapping[object, obje
 def _names(document: Mapping[object, object], section: str) -> list[str]:
     names = [name for name in _section(document, section) if isinstance(name, str) and len(name) <= _LONGEST_NAME]
     return names[:_MOST_NAMES]
-
-
-def _is_tool(target: object) -> bool:
-    parts = target.split(".") if isinstance(target, str) else []
-    return len(parts) == 2 and all(map(_is_plain, parts))
-
-
-def _is_free(name: str, taken: Mapping[object, object]) -> bool:
-    return _is_plain(name) and name not in taken and not hasattr(builtins, name)
 
 
 def _is_plain(name: str) -> bool:

@@ -21,8 +21,6 @@ from ot.config.values import mistake, read_word
 PROVIDERS_PACKAGE = "ot.ai.providers"
 S = TypeVar("S", bound=Section)
 
-_FOLDER = Path(__file__).parents[1] / "ai" / "providers"
-
 
 class ProviderSettings(Section):
     """The section `ai.<provider>`."""
@@ -49,7 +47,8 @@ class Provider:
 @cache
 def find_providers() -> Mapping[str, Provider]:
     """Return every provider by its name, sorted."""
-    names = sorted(entry.parent.name for entry in _FOLDER.glob("*/__init__.py"))
+    folder = Path(__file__).parents[1] / "ai" / "providers"
+    names = sorted(entry.parent.name for entry in folder.glob("*/__init__.py"))
     found = [importlib.import_module(f"{PROVIDERS_PACKAGE}.{name}").PROVIDER for name in names]
     return MappingProxyType({provider.name: provider for provider in found})
 

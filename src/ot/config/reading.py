@@ -133,15 +133,10 @@ def _single(function: Callable[[Any], object]) -> Reader:
 
 
 def _marked(inner: Reader, mark: object) -> Reader:
-    if isinstance(mark, Before):
-        return _in_turn(_single(mark.function), inner)
-    if isinstance(mark, After):
-        return _in_turn(inner, _single(mark.function))
-    assert isinstance(mark, Bounds)
-    return _in_turn(inner, _single(mark.check))
+    assert isinstance(mark, Before | After | Bounds)
+    own = _single(mark.check if isinstance(mark, Bounds) else mark.function)
+    first, second = (own, inner) if isinstance(mark, Before) else (inner, own)
 
-
-def _in_turn(first: Reader, second: Reader) -> Reader:
     def read(value: object, place: Place, problems: list[Problem]) -> object:
         between = first(value, place, problems)
         return between if between is WRONG else second(between, place, problems)

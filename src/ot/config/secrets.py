@@ -42,13 +42,11 @@ class Secrets:
 
     def for_extension(self, name: str, *, of_project: bool) -> str | None:
         """Return the value for an extension: from the `secrets.yaml` beside it first, never from the environment."""
-        files = (self._project, self._values) if of_project else (self._values, self._project)
-        return _first(name, *files)
+        return _first(name, *((self._project, self._values) if of_project else (self._values, self._project)))
 
     def overlaid(self, values: Mapping[str, str]) -> Secrets:
-        return Secrets(
-            {**self._values, **values}, project=self._project, environ=self._environ, substituted=self._known
-        )
+        merged = {**self._values, **values}
+        return Secrets(merged, project=self._project, environ=self._environ, substituted=self._known)
 
     def known_values(self) -> frozenset[str]:
         """Return the values that must not leave the process: those of `secrets.yaml`, and used variables."""
@@ -57,10 +55,7 @@ class Secrets:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Secrets):
             return NotImplemented
-        return self._all() == other._all()
-
-    def _all(self) -> tuple[dict[str, str], ...]:
-        return self._values, self._project, self._environ
+        return all(getattr(self, name) == getattr(other, name) for name in ("_values", "_project", "_environ"))
 
     def __hash__(self) -> int:
         return hash(frozenset(self._values))  # of the names
@@ -82,17 +77,15 @@ def read_secrets(file: Path | None, documents: Documents | None = None) -> dict[
     if file is None:
         return {}
     found = (documents or RememberedFiles()).read(file, private=True) or {}
-    return dict(_checked(name, value, file) for name, value in found.items())
-
-
-def _checked(name: object, value: object, file: Path) -> tuple[str, str]:
-    if not isinstance(name, str) or not is_name(name):
-        raise ConfigError(
-            "is not a valid variable name", file=file, key=dotted([name]), fix="use letters, digits and _ only"
-        )
-    if not isinstance(value, str):
-        raise ConfigError("must be text", file=file, key=name, fix="put the value in quotes")
-    return name, value
+    secrets: dict[str, str] = {}
+    for name, value in found.items():
+        if not isinstance(name, str) or not is_name(name):
+            fix = "use letters, digits and _ only"
+            raise ConfigError("is not a valid variable name", file=file, key=dotted([name]), fix=fix)
+        if not isinstance(value, str):
+            raise ConfigError("must be text", file=file, key=name, fix="put the value in quotes")
+        secrets[name] = value
+    return secrets
 
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}\n]*)(\}?)")
@@ -132,35 +125,25 @@ class Variables:
         def value_of(match: re.Match[str]) -> str:
             if match[1] is None:
                 return "${"
-            if personal and (own := self._own(match[1])) is not None:
-                return own
+            name = match[1]
+            if personal and not _ORDINARY.fullmatch(name):  # a variable such as PATH says how a program is found
+                self.asked.add(name)
+                if name in self._personal:
+                    return self._personal[name]
             return self._value(match, file=file, key=key, is_path=is_path)
 
         return _REFERENCE.sub(value_of, text) if "${" in text else text
 
-    def _own(self, name: str) -> str | None:
-        """Return a person's own value; none for a variable such as PATH, which says how a program is found."""
-        if _ORDINARY.fullmatch(name):
-            return None
-        self.asked.add(name)
-        return self._personal.get(name)
-
     def _value(self, match: re.Match[str], *, file: Path, key: str | None, is_path: bool) -> str:
         name = match[1]
         if not match[2] or not is_name(name):
-            raise ConfigError(
-                "${ is not followed by the name of a variable and }", file=file, key=key, fix="write $${ for a plain ${"
-            )
+            reason = "${ is not followed by the name of a variable and }"
+            raise ConfigError(reason, file=file, key=key, fix="write $${ for a plain ${")
         if name in self._secrets:
             return self._secrets[name]
         if name not in self._environ:
-            raise UnsetVariableError(
-                f"the variable {name} is not set",
-                file=file,
-                key=key,
-                fix=f"set {name} in secrets.yaml or in the environment, or write $${{{name}}} for the text itself",
-                variable=name,
-            )
+            fix = f"set {name} in secrets.yaml or in the environment, or write $${{{name}}} for the text itself"
+            raise UnsetVariableError(f"the variable {name} is not set", file=file, key=key, fix=fix, variable=name)
         if not is_path and not _ORDINARY.fullmatch(name):
             self.substituted.add(self._environ[name])
         return self._environ[name]

@@ -6,7 +6,7 @@ docs/configuration.md and the list of what a reload cannot change are derived fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar, cast, dataclass_transform, get_type_hints
@@ -150,10 +150,6 @@ class SectionType(type):
     def model_fields(cls) -> Mapping[str, Field]:
         return _fields_of(cls)
 
-    @property
-    def readers(cls) -> Mapping[str, Reader]:
-        return _readers_of(cls)
-
 
 @cache
 def _fields_of(section: SectionType) -> Mapping[str, Field]:
@@ -233,9 +229,19 @@ class Section(_Instance, metaclass=SectionType):
             problems.append(no_section(place))
             return WRONG
         before = len(problems)
-        values = cls._read_settings(value or {}, place, problems)
-        extra = {key: item for key, item in (value or {}).items() if key not in cls.settings}
-        problems += cls._find_wrong_keys(extra, place)
+        given, values = value or {}, dict[str, object]()
+        for name, read in _readers_of(cls).items():
+            default = cls.settings[name].default
+            item = given.get(name)
+            if item is not None or (default is None and name in given):  # without a value it is not given
+                values[name] = read(item, (*place, name), problems)
+            elif default is REQUIRED:
+                problems.append(Problem((*place, name), MISSING, "is missing", "add it"))
+        extra = {key: item for key, item in given.items() if key not in cls.settings}
+        unfit = [key for key in extra if not isinstance(key, str)]
+        problems += [Problem((*place, str(key)), WRONG_KEY, "a key must be text", "put it in quotes") for key in unfit]
+        unknown = () if cls.takes_any_key else (key for key in extra if isinstance(key, str))
+        problems += [Problem((*place, key), UNKNOWN_KEY, "unknown key", "remove it") for key in unknown]
         if len(problems) > before:
             return WRONG
         made = cls._make(values, extra)
@@ -245,26 +251,6 @@ class Section(_Instance, metaclass=SectionType):
             problems.append(Problem(place, mistake.kind, mistake.reason, mistake.fix))
             return WRONG
         return made
-
-    @classmethod
-    def _read_settings(cls, given: Mapping[object, object], place: Place, problems: list[Problem]) -> dict[str, object]:
-        values: dict[str, object] = {}
-        for name, read in cls.readers.items():
-            default = cls.settings[name].default
-            value = given.get(name)
-            if value is not None or (default is None and name in given):  # without a value it is not given
-                values[name] = read(value, (*place, name), problems)
-            elif default is REQUIRED:
-                problems.append(Problem((*place, name), MISSING, "is missing", "add it"))
-        return values
-
-    @classmethod
-    def _find_wrong_keys(cls, extra: Iterable[object], place: Place) -> Iterator[Problem]:
-        for key in extra:
-            if not isinstance(key, str):
-                yield Problem((*place, str(key)), WRONG_KEY, "a key must be text", "put it in quotes")
-            elif not cls.takes_any_key:
-                yield Problem((*place, key), UNKNOWN_KEY, "unknown key", "remove it")
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__}.{name} cannot be changed: settings are frozen")

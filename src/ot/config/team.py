@@ -21,10 +21,8 @@ def check_store(value: str) -> str:
     try:
         urlsplit(value).port  # noqa: B018 - looked at, since a password with a / or an @ in it ends in the wrong place
     except ValueError:
-        raise mistake(
-            "the address cannot be read",
-            "percent-encode special characters in the password, such as %2F for / and %40 for @",
-        ) from None
+        fix = "percent-encode special characters in the password, such as %2F for / and %40 for @"
+        raise mistake("the address cannot be read", fix) from None
     return value
 
 
@@ -143,9 +141,8 @@ class TeamLimits(LimitSettings):
         theirs = [limits for name, limits in self.groups.items() if name in groups]
         found: dict[str, float | None] = {}
         for key in LimitSettings.settings:
-            given = [getattr(limits, key) for limits in theirs if key in limits.model_fields_set] or [
-                getattr(self, key)
-            ]
+            given = [getattr(limits, key) for limits in theirs if key in limits.model_fields_set]
+            given = given or [getattr(self, key)]
             found[key] = None if None in given else max(given)
         return LimitSettings.model_validate(found)
 

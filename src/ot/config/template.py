@@ -85,7 +85,9 @@ def _lines(model: type[Section], values: Mapping[str, object], names: Iterable[s
         if not holds_several(field.annotation):
             yield from _indented(_lines(inner, _mapping(value)))
         elif isinstance(value, list | tuple):
-            yield from _indented(_listed(inner, value))
+            for example in value:
+                (first, below), *others = _lines(inner, _mapping(example))
+                yield from _indented([(f"- {first}", below), *_indented(others)])
         else:
             yield from _indented(_named(inner, _mapping(value)))
 
@@ -100,13 +102,6 @@ def _named(model: type[Section], examples: Mapping[str, object]) -> Iterator[_Li
         left = []
         yield f"{name}:" if name.isidentifier() else f'"{name}":', ""
         yield from _indented(_lines(model, values, names))
-
-
-def _listed(model: type[Section], examples: Iterable[object]) -> Iterator[_Line]:
-    for example in examples:
-        (first, words), *others = _lines(model, _mapping(example))
-        yield f"- {first}", words
-        yield from _indented(others)
 
 
 def _indented(lines: Iterable[_Line]) -> Iterator[_Line]:

@@ -45,11 +45,8 @@ class Tightening:
         self._project = os.path.realpath(project)
         self.refused: list[Refusal] = []
 
-    def apply(self, farther: Values, nearer: Values) -> dict[object, object]:
-        """Return what holds when both are read."""
-        return self._section(farther, nearer, ())
-
-    def _section(self, farther: Values, nearer: Values, path: tuple[str, ...]) -> dict[object, object]:
+    def apply(self, farther: Values, nearer: Values, path: tuple[str, ...] = ()) -> dict[object, object]:
+        """Return what holds when both are read; `path` leads to them."""
         merged = dict(farther)
         for name, value in nearer.items():
             here = (*path, str(name))
@@ -59,7 +56,7 @@ class Tightening:
             if path == ("servers",) and isinstance(below, dict) and isinstance(value, dict):
                 merged[name] = self._server(below, value, here)
             elif key is None and known and isinstance(value, dict):
-                inner = self._section(below if isinstance(below, dict) else {}, value, here)
+                inner = self.apply(below if isinstance(below, dict) else {}, value, here)
                 if inner or name in merged or not value:
                     merged[name] = inner
             else:  # of a section that is written as something else, any key tells who may write it
@@ -75,21 +72,17 @@ class Tightening:
         elif value is None:
             pass  # a key without a value says nothing
         elif key is not None and layers.rule is not None and "project" in layers.tightens:
-            tightened = self._tightened(layers.rule, key, merged.get(name), value, path)
+            below = merged.get(name)
+            if layers.rule == "stricter" and below is None:
+                below = key.default  # and not whatever the project likes: the default is a guard as well
+            within = layers.rule == "below"
+            tightened = self._within(below, value, path) if within else tighten(layers.rule, key, below, value)
             if tightened is not None:
                 merged[name] = tightened
             if not _holds(layers.rule, key, tightened, value, path):
                 self._refuse(path, f"only {_OWN_FILE} can loosen it")
         else:
             self._refuse(path, f"only {_OWN_FILE} can set it")
-
-    def _tightened(self, rule: Rule, key: Key, below: object, value: object, path: tuple[str, ...]) -> object:
-        """Return the value that holds; None where nobody has set one."""
-        if rule == "below":
-            return self._within(below, value, path)
-        if rule == "stricter" and below is None:
-            below = key.default  # and not whatever the project likes: the default is a guard as well
-        return tighten(rule, key, below, value)
 
     def _within(self, below: object, value: object, path: tuple[str, ...]) -> list[object]:
         """Return the farther paths, and those of the project that lie in it or in one of them, without links.
@@ -117,11 +110,11 @@ class Tightening:
         others = {key: item for key, item in value.items() if key not in _REACHED_BY}
         if changed and ("command" in given or "url" in given):
             below = {key: item for key, item in below.items() if key not in _REACHED_BY}
-            return merge(self._section(below, others, path), given)
+            return merge(self.apply(below, others, path), given)
         for key in changed:
             reason = "this server is yours; a project that defines its own must give its command or url"
             self._refuse((*path, str(key)), reason)
-        return self._section(below, others, path)
+        return self.apply(below, others, path)
 
     def _refuse(self, path: tuple[str, ...], reason: str) -> None:
         self.refused.append(Refusal(dotted(path) or "", reason))

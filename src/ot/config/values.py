@@ -67,8 +67,7 @@ def parse_size(text: str) -> int | None:
 
 def word_size(size: int) -> str:
     """Write bytes as `parse_size` reads them, in the largest unit that is exact."""
-    units = (unit for unit in reversed(_UNITS) if size % _UNITS[unit] == 0)
-    unit = next(units)
+    unit = next(unit for unit in reversed(_UNITS) if size % _UNITS[unit] == 0)
     return f"{size // _UNITS[unit]}{unit}"
 
 

@@ -31,11 +31,8 @@ class _Parser(Protocol):
     """The part of a PyYAML loader that is used here, in C or in Python."""
 
     def get_event(self) -> _Event: ...
-
     def check_event(self, *choices: type[yaml.Event]) -> bool: ...
-
     def resolve(self, kind: type[yaml.Node], value: str, implicit: tuple[bool, bool]) -> str: ...
-
     def construct_object(self, node: yaml.Node) -> object: ...
 
 
@@ -77,7 +74,15 @@ class _Reader:
 
     def _value(self, event: _Event) -> object:
         if isinstance(event, yaml.AliasEvent):
-            return self._alias(event)
+            name = "" if self._private else f" *{event.anchor}"
+            value, cost = self._anchors.get(event.anchor, (None, 0))
+            if value is _OPEN:
+                raise self._mistake(f"the alias{name} is inside the value it refers to", fix="write the value out")
+            if event.anchor not in self._anchors:
+                fix = "put a text that begins with * in quotes"
+                raise self._mistake(f"the alias{name} refers to no anchor", fix=fix)
+            self._spend(cost)
+            return value
         before = self._cost
         if event.anchor:
             self._anchors[event.anchor] = (_OPEN, 0)
@@ -85,16 +90,6 @@ class _Reader:
         value = self._scalar(event) if isinstance(event, yaml.ScalarEvent) else self._collection(event)
         if event.anchor:
             self._anchors[event.anchor] = (value, self._cost - before)
-        return value
-
-    def _alias(self, event: yaml.AliasEvent) -> object:
-        name = "" if self._private else f" *{event.anchor}"
-        value, cost = self._anchors.get(event.anchor, (None, 0))
-        if value is _OPEN:
-            raise self._mistake(f"the alias{name} is inside the value it refers to", fix="write the value out")
-        if event.anchor not in self._anchors:
-            raise self._mistake(f"the alias{name} refers to no anchor", fix="put a text that begins with * in quotes")
-        self._spend(cost)
         return value
 
     def _scalar(self, event: yaml.ScalarEvent) -> object:
@@ -117,9 +112,8 @@ class _Reader:
             raise self._mistake("unknown tag", fix="remove the word that begins with !")
         if len(self._path) >= MAX_DEPTH:
             raise self._mistake(f"is nested more than {MAX_DEPTH} levels deep", fix="make it flatter")
-        return self._mapping() if isinstance(event, yaml.MappingStartEvent) else self._sequence()
-
-    def _sequence(self) -> list[object]:
+        if isinstance(event, yaml.MappingStartEvent):
+            return self._mapping()
         values: list[object] = []
         while not self._loader.check_event(yaml.SequenceEndEvent):
             self._path.append(str(len(values)))
@@ -155,11 +149,8 @@ class _Reader:
             return _MERGE
         key = self._value(event) if isinstance(event, yaml.ScalarEvent | yaml.AliasEvent) else event
         if isinstance(key, list | dict | yaml.Event):
-            line = _line_of(event)
-            raise self._mistake(
-                f"there is a list or mapping where a key is expected (line {line})",
-                fix="put a text that begins with { or [ in quotes",
-            )
+            reason = f"there is a list or mapping where a key is expected (line {_line_of(event)})"
+            raise self._mistake(reason, fix="put a text that begins with { or [ in quotes")
         return key
 
     def _merged(self, value: object) -> dict[object, object]:
@@ -174,9 +165,8 @@ class _Reader:
     def _spend(self, cost: int) -> None:
         self._cost += cost
         if self._cost > MAX_EXPANDED:
-            raise self._mistake(
-                "its aliases expand to more data than a configuration may hold", fix="use fewer aliases"
-            )
+            reason = "its aliases expand to more data than a configuration may hold"
+            raise self._mistake(reason, fix="use fewer aliases")
 
     def _mistake(self, reason: str, *, fix: str) -> ConfigError:
         return ConfigError(printable(reason), file=self._file, key=dotted(self._path), fix=fix)
@@ -185,8 +175,7 @@ class _Reader:
         """Word an error of PyYAML's parser in one line, with the key in which or after which it occurs."""
         self._path = self._path or self._finished
         if not isinstance(exc, yaml.MarkedYAMLError) or exc.problem_mark is None:
-            position = getattr(exc, "position", 0)
-            line = text.count("\n", 0, position) + 1
+            line = text.count("\n", 0, getattr(exc, "position", 0)) + 1
             return self._mistake(f"contains a control character (line {line})", fix="remove it")
         line = exc.problem_mark.line + 1
         problem = "" if self._private else f": {exc.problem}"

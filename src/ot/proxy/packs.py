@@ -22,7 +22,6 @@ from ot.values import PLAIN, Arguments, ToolValue
 
 _LARGE = 1024 * 1024  # characters of an answer that is read on a thread, so that others are answered meanwhile
 
-
 BuiltPack = tuple[PackDefinition, dict[str, ToolFunction], list[PackLoadError]]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from mcp_core.json_types import Json, JsonObject
@@ -30,18 +30,12 @@ _SIMPLE: dict[str, JsonObject] = {
     "bytes": {},
 }
 _BUILTIN_NAMES = {
-    "List": "list",
-    "Sequence": "list",
-    "Iterable": "list",
-    "Collection": "list",
+    **dict.fromkeys(("List", "Sequence", "Iterable", "Collection"), "list"),
+    **dict.fromkeys(("Dict", "Mapping", "MutableMapping"), "dict"),
     "Tuple": "tuple",
     "Set": "set",
     "FrozenSet": "frozenset",
-    "Dict": "dict",
-    "Mapping": "dict",
-    "MutableMapping": "dict",
 }
-
 
 _DEEPEST = 8  # classes inside classes; nothing deeper is checked or shown either
 _MOST_FOLLOWED = 60  # names in one annotation: hundreds of classes that mention each other would never end
@@ -212,15 +206,14 @@ def _last_name(node: ast.expr) -> str:
     return ""
 
 
-def _module_constants(module: ast.Module) -> list[tuple[str, ast.expr]]:
-    found: list[tuple[str, ast.expr]] = []
+def _module_constants(module: ast.Module) -> Iterator[tuple[str, ast.expr]]:
     for node in module.body:
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                found.append((name, value))
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                found.append((name, value))
-    return found
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ):
+                yield name, value
 
 
 def _is_dataclass(node: ast.ClassDef) -> bool:
@@ -228,9 +221,8 @@ def _is_dataclass(node: ast.ClassDef) -> bool:
     return any(_last_name(decorator) == "dataclass" for decorator in decorators)
 
 
-def _fields(node: ast.ClassDef, *, total: bool) -> list[tuple[str, ast.expr, bool]]:
+def _fields(node: ast.ClassDef, *, total: bool) -> Iterator[tuple[str, ast.expr, bool]]:
     """Name, annotation and whether it may be missing, of each field of a TypedDict or dataclass."""
-    found: list[tuple[str, ast.expr, bool]] = []
     for item in node.body:
         if not isinstance(item, ast.AnnAssign) or not isinstance(item.target, ast.Name):
             continue
@@ -240,8 +232,7 @@ def _fields(node: ast.ClassDef, *, total: bool) -> list[tuple[str, ast.expr, boo
             continue
         has_default = item.value is not None if not given else bool(given.keys() & {"default", "default_factory"})
         optional = outer == "NotRequired" or has_default or (not total and outer != "Required")
-        found.append((item.target.id, item.annotation, optional))
-    return found
+        yield item.target.id, item.annotation, optional
 
 
 def _field_options(value: ast.expr | None) -> dict[str, object]:

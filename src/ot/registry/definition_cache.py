@@ -20,7 +20,6 @@ _READERS = [
     Path(__file__).with_name(f"{name}.py")
     for name in ("annotations", "definitions", "docstrings", "from_source", "schema_text")
 ]
-_TUPLES = ("reads", "writes", "outputs", "hosts")
 
 
 class DefinitionCache:
@@ -75,33 +74,24 @@ class DefinitionCache:
 def _store(pack: PackDefinition) -> object:
     """Write a pack as JSON; None if it would come back as another one."""
     try:
-        stored = json.loads(json.dumps(asdict(pack), default=_path_text))
+        stored = json.loads(json.dumps(asdict(pack), default=str))
         return stored if _restore(stored) == pack else None
     except (TypeError, ValueError):
         return None
 
 
-def _path_text(value: object) -> str:
-    if isinstance(value, Path):
-        return str(value)
-    raise TypeError(f"{type(value).__name__} has no form in JSON")
-
-
 def _restore(stored: dict[str, Any]) -> PackDefinition:
     file = Path(stored["file"])
-    tools = {name: _restore_tool(tool, file) for name, tool in stored["tools"].items()}
-    return PackDefinition(**{**stored, "file": file, "tools": tools})
-
-
-def _restore_tool(stored: dict[str, Any], file: Path) -> ToolDefinition:
-    return ToolDefinition(
-        **{
-            **stored,
+    tools: dict[str, ToolDefinition] = {}
+    for name, tool in stored["tools"].items():
+        places = {key: tuple(tool["touches"][key]) for key in ("reads", "writes", "outputs", "hosts")}
+        restored = {
             "file": file,
-            "cancellation": Cancellation(stored["cancellation"]),
-            "declared": Effect(stored["declared"]),
-            "docs": ToolDocs(**stored["docs"]),
-            "secrets": tuple(stored["secrets"]),
-            "touches": Touches(**{name: tuple(stored["touches"][name]) for name in _TUPLES}),
+            "cancellation": Cancellation(tool["cancellation"]),
+            "declared": Effect(tool["declared"]),
+            "docs": ToolDocs(**tool["docs"]),
+            "secrets": tuple(tool["secrets"]),
+            "touches": Touches(**places),
         }
-    )
+        tools[name] = ToolDefinition(**{**tool, **restored})
+    return PackDefinition(**{**stored, "file": file, "tools": tools})

@@ -45,9 +45,8 @@ class Touches:
 
     @property
     def of_arguments(self) -> bool:
-        return bool(self.outputs) or any(
-            place.startswith("{") and place not in (PROJECT, STATE) for place in self.reads
-        )
+        read = any(place.startswith("{") and place not in (PROJECT, STATE) for place in self.reads)
+        return bool(self.outputs) or read
 
     @property
     def of_project(self) -> bool:

@@ -10,15 +10,9 @@ from ot.registry.definitions import ToolDocs
 
 _SECTION = re.compile(r"(?i)(args|arguments|parameters|returns?|yields?|examples?|raises|notes?|warnings?):\s*(.*)")
 _NAMES = {
-    "args": "arguments",
-    "parameters": "arguments",
-    "return": "returns",
-    "yield": "returns",
-    "yields": "returns",
-    "examples": "example",
-    "note": "notes",
-    "warning": "warnings",
-}
+    "args": "arguments", "parameters": "arguments", "return": "returns", "yield": "returns", "yields": "returns",
+    "examples": "example", "note": "notes", "warning": "warnings",
+}  # fmt: skip
 _ARGUMENT = re.compile(r"\*{0,2}([A-Za-z_]\w*)\s*(?:\([^)]*\))?\s*:\s*(.*)")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from mcp_core.json_types import Json, JsonObject, Schema
+from mcp_core.json_types import Json, Schema
 from mcp_core.quick_dataclass import replace
 from ot.effects import Effect
 from ot.errors import PackLoadError
@@ -66,7 +66,7 @@ def define_pack(
             defined[short] = define_late(
                 f"{pack}.{short}",
                 summary,
-                Late(define, _make_parameters, schema, body),
+                Late(define, lambda schema: read_parameters(dict(schema)).schema, schema, body),
                 source=source,
                 original="" if name == short else name,
                 declared=_hinted_effect(tool.get("annotations")),
@@ -102,10 +102,6 @@ def _is_small(schema: Schema) -> bool:
     except RecursionError:
         return False
     return len(shown) <= MAX_TEXT and shown.count("{") + shown.count("[") <= MAX_LEVELS
-
-
-def _make_parameters(schema: Schema) -> JsonObject:
-    return read_parameters(dict(schema)).schema
 
 
 def _usable(tools: Iterable[object], source: str, notes: list[PackLoadError]) -> dict[str, Tool]:
@@ -146,9 +142,8 @@ def _define(
     execution = tool.get("execution")
     lacks = f"describes it against the protocol ({_clean(tool[REFUSED], MAX_SUMMARY)})" if REFUSED in tool else ""
     if isinstance(execution, Mapping) and execution.get("taskSupport") == "required":
-        lacks = (
-            "offers it only as a task, which OneTool does not support"  # those of 2025 have given way to an extension
-        )
+        # The tasks of 2025 have given way to an extension.
+        lacks = "offers it only as a task, which OneTool does not support"
     if lacks:
         docs = replace(docs, summary=f"(Cannot be called: its server {lacks}.) {docs.summary}".strip())
     made = ToolDefinition(
@@ -219,27 +214,20 @@ def _read_text(tool: Tool) -> tuple[Mapping[str, str], str, str]:
 
 
 def _read_docs(tool: Tool, parameters: Parameters, returned: object) -> ToolDocs:
+    """Return the texts about a tool, with the fields of arguments and result that the signature does not tell."""
     written, summary, body = _read_text(tool)
-    arguments = dict(_describe_arguments(parameters, written))
-    if written and set(arguments.values()).issuperset(written.values()):
-        body = drop_arguments(body)  # each of them is told of anyway
-    return ToolDocs(summary=summary, arguments=arguments, returns=_describe_result(returned), body=body)
-
-
-def _describe_arguments(parameters: Parameters, written: Mapping[str, str]) -> Iterable[tuple[str, str]]:
-    """Yield each parameter's description, from the schema or else from a docstring in the tool's, and its fields."""
+    arguments: dict[str, str] = {}
     for parameter in parameters.listed[:MAX_SHOWN]:
         described = parameter.schema.get("description") if isinstance(parameter.schema, dict) else None
         text = _one_line(described) or written.get(parameter.name, "")
         fields = _untold_fields(parameter.schema, parameters.schema)
         if text or fields:
-            yield parameter.shown, f"{text[:_MAX_ARGUMENT]} {fields}".strip()
-
-
-def _describe_result(schema: object) -> str:
-    """The fields of what comes back, where the server tells and the signature does not."""
-    fields = _untold_fields(schema, schema)
-    return f"{annotation_of(schema, schema)} of {fields}" if fields else ""
+            arguments[parameter.shown] = f"{text[:_MAX_ARGUMENT]} {fields}".strip()
+    if written and set(arguments.values()).issuperset(written.values()):
+        body = drop_arguments(body)  # each of them is told of anyway
+    fields = _untold_fields(returned, returned)
+    returns = f"{annotation_of(returned, returned)} of {fields}" if fields else ""
+    return ToolDocs(summary=summary, arguments=arguments, returns=returns, body=body)
 
 
 def _untold_fields(schema: object, root: object) -> str:

@@ -127,9 +127,7 @@ class _PackReader:
         self._imported = dict(_imports(module))
         self.pack = _own_name(self.annotations) or name
         self._secrets = self._names_constant("secrets") or ()
-        timeout = (
-            self._constant("timeout") if cancellation is None else None
-        )  # of a built-in pack that waits for others
+        timeout = self._constant("timeout") if cancellation is None else None  # of a built-in pack that waits
         self._timeout = float(timeout) if isinstance(timeout, int | float) and not isinstance(timeout, bool) else None
         if not self.pack.isidentifier():
             raise PackLoadError(file, f"{self.pack!r} cannot be the name of a pack: it is not an identifier")
@@ -156,6 +154,8 @@ class _PackReader:
             raise PackLoadError(self._file, f"{node.name} has parameters before *{node.args.vararg.arg}", node.lineno)
         docs = parse_docstring(ast.get_docstring(node))
         decorators = set(map(self._full_name, node.decorator_list))
+        effects = {_EFFECTS.get(decorator) for decorator in decorators}  # of which the strongest counts
+        declared = next((each for each in (Effect.READS, Effect.IDEMPOTENT) if each in effects), Effect.UNKNOWN)
         cancellation = self._cancellation or _cancellation(node)
         parameters = list(list_parameters(node.args))
         name = f"{self.pack}.{node.name}"
@@ -172,7 +172,7 @@ class _PackReader:
             timeout=self._timeout,
             secrets=self._secrets,
             variadic=next((p.node.arg for p in parameters if p.kind == "*"), None),
-            declared=self._effect(node),
+            declared=declared,
             best_first=not decorators.isdisjoint(_BEST_FIRST),
             # A helper process makes lists of them itself.
             takes_rows=_TAKES_ROWS in decorators or cancellation is Cancellation.ISOLATED,
@@ -216,11 +216,6 @@ class _PackReader:
         texts = tuple(text for text in found if isinstance(text, str))
         return texts if len(texts) == len(found) else None
 
-    def _effect(self, node: FunctionNode) -> Effect:
-        """The strongest effect that its decorators declare; another decorator of the same name declares none."""
-        found = {_EFFECTS.get(self._full_name(decorator)) for decorator in node.decorator_list}
-        return next((effect for effect in (Effect.READS, Effect.IDEMPOTENT) if effect in found), Effect.UNKNOWN)
-
     def _full_name(self, decorator: ast.expr) -> str:
         first, _, rest = ast.unparse(decorator).partition(".")
         known = self._imported.get(first, first)
@@ -240,20 +235,15 @@ class _PackReader:
                 schema = {"type": "array", "items": schema}
             if docs.arguments.get(name):
                 schema["description"] = docs.arguments[name]
-            known, default = (
-                (False, None) if parameter.default is None else self.annotations.constant(parameter.default)
-            )
-            if known:
-                schema["default"] = default
-            if parameter.default is None and not parameter.kind:
+            if parameter.default is not None:
+                known, default = self.annotations.constant(parameter.default)
+                if known:
+                    schema["default"] = default
+            elif not parameter.kind:
                 required.append(name)
             properties[name] = schema
-        return {
-            "type": "object",
-            "properties": properties,
-            **({"required": required} if required else {}),
-            "additionalProperties": additional,
-        }
+        demanded: JsonObject = {"required": required} if required else {}
+        return {"type": "object", "properties": properties, **demanded, "additionalProperties": additional}
 
     def _constant(self, name: str) -> object:
         """The value of a constant of the file; None where there is none."""
@@ -293,17 +283,13 @@ def _signature(
     for parameter in parameters:
         if parameter.keyword_only and not any(part.startswith("*") for part in parts):
             parts.append("*")
-        parts.append(_parameter_text(parameter, annotate))
+        annotation, text = parameter.node.annotation, parameter.kind + parameter.node.arg
+        if annotation:
+            text += f": {annotate(annotation)}"
+        if parameter.default:
+            text += (" = " if annotation else "=") + ast.unparse(parameter.default)
+        parts.append(text)
     return f"{name}({', '.join(parts)})" + (f" -> {annotate(returns)}" if returns else "")
-
-
-def _parameter_text(parameter: Parameter, annotate: Callable[[ast.expr], str]) -> str:
-    text = parameter.kind + parameter.node.arg
-    if parameter.node.annotation:
-        text += f": {annotate(parameter.node.annotation)}"
-    if parameter.default:
-        text += (" = " if parameter.node.annotation else "=") + ast.unparse(parameter.default)
-    return text
 
 
 def _find_mistake(touches: Touches, filled: set[str]) -> str | None:

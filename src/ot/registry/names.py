@@ -29,8 +29,7 @@ def identifier(name: str, *, fallback: str) -> str:
     # Python reads identifiers in this form, so only a name in this form is found again.
     plain = unicodedata.normalize("NFKC", name[: 4 * MAX_LENGTH])
     kept = "".join(character if _is_plain(character) else "\0" for character in plain)
-    words = [word for word in kept.split("\0") if word]
-    found = "_".join(words)[: MAX_LENGTH - 1]
+    found = "_".join(filter(None, kept.split("\0")))[: MAX_LENGTH - 1]
     if found.startswith("__"):
         found = found.strip("_")  # code inside a class, and Python itself, mean something else by it
     if not found:
@@ -70,7 +69,6 @@ def assign_identifiers(names: Iterable[str], *, fallback: str) -> dict[str, str]
 
 PROTECTED = frozenset({"ot", "proj"})  # packs whose name nobody can take: code relies on what they do
 _OF_PYTHON = frozenset({*dir(builtins), *sys.stdlib_module_names, *keyword.kwlist, "ToolError"})
-_BUILT_IN = "_builtin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +142,7 @@ class _Desk:
         """Place a built-in pack; one whose name is taken stays reachable under a longer one."""
         name = pack.name
         while name in self.placed:
-            name += _BUILT_IN
+            name += "_builtin"
         if name != pack.name:
             holder = describe(self.placed[pack.name].pack)
             self.collisions.append(NameCollision(pack.name, holder, "the built-in pack", name, intended=True))

@@ -61,13 +61,8 @@ def is_wrapped(output_schema: object) -> bool:
     if output_schema.get(_MARK) is True:
         return True
     properties, title = output_schema.get("properties"), output_schema.get("title")
-    return (
-        isinstance(properties, dict)
-        and list(properties) == [KEY]
-        and output_schema.get("required") == [KEY]
-        and isinstance(title, str)
-        and title.endswith("Output")
-    )
+    made_up = isinstance(title, str) and title.endswith("Output") and output_schema.get("required") == [KEY]
+    return made_up and isinstance(properties, dict) and list(properties) == [KEY]
 
 
 def result_schema(output_schema: object) -> Json:

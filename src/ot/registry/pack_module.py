@@ -64,15 +64,6 @@ def import_module(reference: str) -> ModuleType:
     return module
 
 
-def forget_module(reference: str, file: Path) -> None:
-    """Let the next import read the file again; whoever holds the module as it was keeps it."""
-    sys.modules.pop(_module_name(reference), None)
-    importlib.invalidate_caches()
-    with suppress(OSError):
-        # Its compiled form counts as current by the second and the size alone.
-        Path(importlib.util.cache_from_source(str(file))).unlink()
-
-
 def _module_name(reference: str) -> str:
     if not reference.endswith(".py"):
         return reference
@@ -105,7 +96,12 @@ class PackModule:
 
     def _import(self) -> ModuleType:
         if self._fresh:
-            forget_module(self.reference, self.file)
+            # The next import reads the file again; whoever holds the module as it was keeps it.
+            sys.modules.pop(_module_name(self.reference), None)
+            importlib.invalidate_caches()
+            with suppress(OSError):
+                # Its compiled form counts as current by the second and the size alone.
+                Path(importlib.util.cache_from_source(str(self.file))).unlink()
             self._fresh = False
         state = file_state(self.file)
         if self._failure is not None:
@@ -118,9 +114,8 @@ class PackModule:
         try:
             return import_module(self.reference)
         except (Exception, SystemExit) as error:  # importing runs foreign code
-            problem = PackLoadError(
-                self.file, f"cannot be imported: {type(error).__name__}: {error}", _line_in(self.file, error)
-            )
+            reason = f"cannot be imported: {type(error).__name__}: {error}"
+            problem = PackLoadError(self.file, reason, _line_in(self.file, error))
             self._failure = (state, problem)
             self._problems.append(problem)
             raise problem from error

@@ -68,13 +68,12 @@ class PackPlaces:
         offered = [layer for name in ORIGINS for layer in self._offered.get(name, ())]
         modest = [each for layer in self._offered.get(MODEST, ()) for each in layer]
         stand_by = [*self._built_in, *modest]
-        built_in = [
-            e.pack for e in stand_by if self._is_on(e.pack.name, unless_said=e.pack.name not in OFF_UNLESS_ASKED)
-        ]
+        packs = [each.pack for each in stand_by]
+        built_in = [pack for pack in packs if self._is_on(pack.name, unless_said=pack.name not in OFF_UNLESS_ASKED)]
         arrangement = arrange([[each.pack for each in layer] for layer in offered], built_in)
         placed = {each.pack.name: each for each in arrangement.packs if self._is_on(each.pack.name)}
-        known = {each.pack.name for each in stand_by} | {each.pack.name for each in arrangement.packs}
-        off = {name: self._explain_off(name, [each.pack for each in stand_by]) for name in known.difference(placed)}
+        known = {pack.name for pack in packs} | {each.pack.name for each in arrangement.packs}
+        off = {name: self._explain_off(name, packs) for name in known.difference(placed)}
         self._registry.explain_absent("settings", off)
         for name in self._differing(self._placed, placed):
             self._registry.remove_pack(name)

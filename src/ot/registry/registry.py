@@ -22,7 +22,6 @@ ToolFunction = Callable[[dict[str, ToolValue]], Awaitable[ToolValue]]
 LoadedPack = tuple[PackDefinition, Mapping[str, ToolFunction]]
 LoadPack = Callable[[], LoadedPack]  # gives a pack that was registered late, with the function of each tool
 
-
 _MOST_NAMED = 40  # packs that are named to every client
 _LONGEST_NAMED = 40  # characters of such a name
 
@@ -70,13 +69,8 @@ class ToolRegistry:
         _check(definition, pack_name, tool)
         previous = self._tools.get(definition.name)
         if previous is not None:
-            write_log(
-                logging.WARNING,
-                "registry.register",
-                tool=definition.name,
-                source=definition.source,
-                replaced=previous.definition.source,
-            )
+            facts = {"source": definition.source, "replaced": previous.definition.source}
+            write_log(logging.WARNING, "registry.register", tool=definition.name, **facts)
         self.version += 1
         definition = self._with_effect(definition)
         self._tools[definition.name] = RegisteredTool(definition, executor)

@@ -20,7 +20,6 @@ MAX_LEVELS = 60
 MAX_TEXT = 2_000
 _TEXT_PER_NODE = 100  # characters
 _MERGED = 4  # levels of schemas inside schemas that may name parameters
-_BRANCHES = ("anyOf", "oneOf")
 # Where one of these stands, parameters may be named in places that a signature cannot show.
 _OPENING = (
     "additionalProperties", "allOf", "anyOf", "dependencies", "dependentSchemas", "if", "not", "oneOf",
@@ -71,15 +70,11 @@ def read_parameters(schema: Json) -> Parameters:
     kinds = target.get("type", "object")
     if kinds != "object" and not (isinstance(kinds, list) and "object" in kinds):
         return _unchecked("its inputSchema does not describe an object")
-    return _arrange(_without_reference(document, target), document)
-
-
-def _without_reference(document: JsonObject, target: JsonObject) -> JsonObject:
-    """The document with what its own `$ref` leads to in its place; references inside it stay true."""
+    # What its own `$ref` leads to takes its place; references inside it stay true.
     rest = {key: item for key, item in document.items() if key != "$ref"}
     if document is target or "properties" not in rest:
-        return {**rest, **target}
-    return {**rest, "allOf": [*_items(rest.get("allOf")), target]}
+        return _arrange({**rest, **target}, document)
+    return _arrange({**rest, "allOf": [*_items(rest.get("allOf")), target]}, document)
 
 
 def _unchecked(problem: str) -> Parameters:
@@ -93,12 +88,8 @@ def _arrange(schema: JsonObject, document: JsonObject) -> Parameters:
     names = [*required, *(name for name in merged.shown if name not in required)]
     shown = assign_identifiers(names, fallback="parameter")
     listed = tuple(Parameter(name, shown[name], merged.shown.get(name, {}), name in required) for name in names)
-    arranged: JsonObject = {
-        **schema,
-        "type": "object",
-        "properties": {name: merged.checked.get(name, {}) for name in names},
-        "required": [*required],
-    }
+    properties = {name: merged.checked.get(name, {}) for name in names}
+    arranged: JsonObject = {**schema, "type": "object", "properties": properties, "required": [*required]}
     if not required:
         del arranged["required"]
     if names and not any(keyword in schema for keyword in _OPENING):
@@ -129,7 +120,7 @@ class _Merged:
             self.required += names_in(schema.get("required"))
         for branch in _items(schema.get("allOf")):
             self.add(branch, certain=certain, level=level + 1)
-        for keyword in _BRANCHES:
+        for keyword in ("anyOf", "oneOf"):
             branches = list(_items(schema.get(keyword)))
             for branch in branches:
                 self.add(branch, certain=certain and len(branches) == 1, level=level + 1)

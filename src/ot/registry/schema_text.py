@@ -22,7 +22,6 @@ _MAX_DETAILED_LEVELS = 5
 _MAX_DEFAULT = 60
 _MAX_FIELDS = 20
 
-
 _COMPOSED = frozenset({"$ref", "const", "enum", "anyOf", "oneOf", "allOf", "items", "properties"})
 
 

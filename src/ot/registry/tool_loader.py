@@ -188,7 +188,8 @@ class BuiltInPacks:
         now = dict(self._find())
         if now == {file: known.state for file, known in self._files.items()}:
             return None
-        return {file: self._known(file, state) or self._read(file, state) for file, state in now.items()}
+        known = {file: each for file, each in self._files.items() if each.state == now.get(file)}
+        return {file: known.get(file) or self._read(file, state) for file, state in now.items()}
 
     def apply(self, files: dict[Path, PackFile], places: PackPlaces, *, changed: Callable[[Path], None]) -> None:
         """Put what was found into the registry at one go; `changed` is told of each file that is not as it was."""
@@ -200,10 +201,6 @@ class BuiltInPacks:
         problems += places.replace_built_in(self.offered())
         for file in differing:
             changed(file)
-
-    def _known(self, file: Path, state: FileState) -> PackFile | None:
-        known = self._files.get(file)
-        return known if known is not None and known.state == state else None
 
     def _read(self, file: Path, state: FileState) -> PackFile:
         try:

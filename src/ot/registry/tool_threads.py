@@ -148,16 +148,13 @@ class ToolThreads:
         try:
             await done.wait()
         except anyio.get_cancelled_exc_class():
-            await self._wait_once_more(job, done)
+            with anyio.move_on_after(self._grace, shield=True):
+                await done.wait()
+            if not done.is_set():
+                job.late = True
+                self.late += 1
+                raise ToolStoppedError("", still_running=True) from None
             raise
-
-    async def _wait_once_more(self, job: _Job[object], done: anyio.Event) -> None:
-        with anyio.move_on_after(self._grace, shield=True):
-            await done.wait()
-        if not done.is_set():
-            job.late = True
-            self.late += 1
-            raise ToolStoppedError("", still_running=True) from None
 
     def _finish(self, job: _Job[object]) -> None:
         if job.finished:

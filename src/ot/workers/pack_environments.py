@@ -16,6 +16,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -184,27 +185,20 @@ async def _locked(file: Path, tell: Tell) -> AsyncIterator[None]:
         yield
 
 
-def find_unused(state: Path) -> list[Path]:
-    """Return the environments that no server has used for a month. Blocking."""
-    return [folder for folder in _folders(state) if _is_unused(folder, remove=False)]
+def find_unused(state: Path, *, remove: bool = False) -> list[Path]:
+    """Return the environments that no server has used for a month. Blocking.
 
-
-def remove_unused(state: Path) -> list[Path]:
-    """Remove what was never finished, and environments that no server has used for a month; returns those. Blocking.
-
-    One that a server uses now stays, and so does one that is being made.
+    With `remove` they are removed, and so is what was never finished; what is used or being made now stays.
     """
-    removed = [folder for folder in _folders(state) if _is_unused(folder, remove=True)]
-    for folder in removed:
-        write_log(logging.INFO, "packs.remove", folder=folder)
-    return removed
-
-
-def _folders(state: Path) -> list[Path]:
     try:
-        return sorted(entry for entry in (state / FOLDER).iterdir() if entry.is_dir() and not entry.is_symlink())
+        entries = sorted((state / FOLDER).iterdir())
     except FileNotFoundError:
         return []
+    folders = [entry for entry in entries if entry.is_dir() and not entry.is_symlink()]
+    unused = [folder for folder in folders if _is_unused(folder, remove=remove)]
+    for folder in unused if remove else ():
+        write_log(logging.INFO, "packs.remove", folder=folder)
+    return unused
 
 
 def _is_unused(folder: Path, *, remove: bool) -> bool:
@@ -247,7 +241,10 @@ class PackEnvironments:
     async def python_of(self, libraries: Libraries) -> Path | None:
         """Return the interpreter for the libraries of a pack, None for this process's own; raises PackNotReadyError."""
         try:
-            environment = self._find(libraries)
+            if libraries not in self._found:  # once, and so it stays until the server ends
+                own = is_installed(libraries)
+                self._found[libraries] = None if own else find_environment(self._host.state, libraries)
+            environment = self._found[libraries]
         except PreparationError as error:
             raise PackNotReadyError("", libraries.pack, libraries.requirements, str(error)) from error
         if environment is None:
@@ -274,15 +271,9 @@ class PackEnvironments:
         if mark is None:
             return False
         if not self._uses:  # the first one of this server: time to look for those of others
-            self._tasks.start_soon(anyio.to_thread.run_sync, remove_unused, self._host.state)
+            self._tasks.start_soon(anyio.to_thread.run_sync, partial(find_unused, self._host.state, remove=True))
         self._uses[environment.folder] = mark
         return True
-
-    def _find(self, libraries: Libraries) -> PackEnvironment | None:
-        """Return the environment, None if this interpreter has the libraries; both stay so until the server ends."""
-        if libraries not in self._found:
-            self._found[libraries] = None if is_installed(libraries) else find_environment(self._host.state, libraries)
-        return self._found[libraries]
 
     async def _wait_for(self, environment: PackEnvironment) -> None:
         """Wait until it is made: for this call, or for another one that waits too."""

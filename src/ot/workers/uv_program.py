@@ -9,8 +9,6 @@ from ot.processes.run_program import Finished, run_program
 from ot.workers.extension import WorkerHost, uv_environment
 from ot_sdk.protocol import Lines
 
-_OPTIONS = ("--color", "never", "--no-progress")
-
 Tell = Callable[[str], None]  # takes a line about progress, for those who wait
 
 
@@ -46,12 +44,8 @@ class UvProgram:
             for line in filter(None, map(bytes.strip, lines.feed(data))):
                 tell(line.decode(errors="replace"))
 
-        return await run_program(
-            [str(required_uv(self._host)), *words, *_OPTIONS],
-            environ=self._environ,
-            cwd=self._host.home,
-            on_stderr=on_stderr,
-        )
+        command = [str(required_uv(self._host)), *words, "--color", "never", "--no-progress"]
+        return await run_program(command, environ=self._environ, cwd=self._host.home, on_stderr=on_stderr)
 
 
 def required_uv(host: WorkerHost) -> Path:

@@ -18,7 +18,7 @@ from anyio import fail_after
 
 from ot.errors import PackNotReadyError, ToolError, ToolFailedError
 from ot.execution.wording import word_error
-from ot.workers.pack_environments import KEPT_DAYS, READY, find_environment, make_environment, remove_unused
+from ot.workers.pack_environments import KEPT_DAYS, READY, find_environment, find_unused, make_environment
 from tests.library_shop import NAMES, LibraryShop
 from tests.opened_executor import wait_until
 from tests.wheels import serve_index, write_wheel
@@ -174,7 +174,7 @@ async def test_what_nothing_has_used_for_long_is_removed_and_what_is_in_use_is_n
             assert (await first.call("sample.facts"))["prefix"] == str(used)
     making.close()
 
-    assert {place.name for place in remove_unused(shop.folder / "state")} == {used.name, "other-3333"}
+    assert {place.name for place in find_unused(shop.folder / "state", remove=True)} == {used.name, "other-3333"}
 
 
 async def test_one_that_is_removed_all_the_same_is_made_again(shop: LibraryShop) -> None:

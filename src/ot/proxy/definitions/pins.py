@@ -144,7 +144,13 @@ class Pins:
         offered = definitions_of(part, items)
         accepted = self.read(digest, part)
         if accepted is None:
-            accepted = self._accept_first(digest, part, offered)
+            name, accepted = _name(digest, part), {each: [found] for each, found in offered.items()}
+            try:
+                self.shelf.write(name, _as_bytes(accepted), replace=False)
+            except FileExistsError:  # another process was first
+                accepted = self.read(digest, part) or {}
+            except OSError as error:
+                write_log(logging.ERROR, "proxy.pins", not_written=name, reason=str(error))
         return Changes(
             tuple(name for name, found in offered.items() if name in accepted and found not in accepted[name]),
             tuple(name for name in offered if name not in accepted),
@@ -205,17 +211,6 @@ class Pins:
         """Return a state that changes with what was accepted; at the cost of a `stat`."""
         return self.shelf.state(_name(digest, part))
 
-    def _accept_first(self, digest: str, part: Part, offered: Mapping[str, Definition]) -> Accepted:
-        """Accept what is offered, unless another process was first; returns what holds."""
-        name, first = _name(digest, part), {each: [found] for each, found in offered.items()}
-        try:
-            self.shelf.write(name, _as_bytes(first), replace=False)
-        except FileExistsError:
-            return self.read(digest, part) or {}
-        except OSError as error:
-            write_log(logging.ERROR, "proxy.pins", not_written=name, reason=str(error))
-        return first
-
 
 def parts_of(offer: Offer) -> dict[Part, Items]:
     """Return what an offer says, part by part; prompts only if they were ever listed."""
@@ -261,25 +256,26 @@ def _as_bytes(definitions: Accepted) -> bytes:
 
 
 def _understand(name: str, document: bytes | None) -> Accepted:
-    """Read a document; one that makes no sense, and is logged, accepts nothing."""
+    """Read a document; one that makes no sense, and is logged, accepts nothing.
+
+    It may have any form: the second had one definition of each name; the first was these alone, and one may be `form`.
+    """
+    if document is None:
+        return {}
     try:
-        return {} if document is None else _read_definitions(json.loads(document))
+        found: Json = json.loads(document)
+        named = isinstance(found, dict) and not isinstance(found.get(FORM, {}), dict)
+        single = not named or (isinstance(found, dict) and found[FORM] == 2)
+        accepted = check_form(found, 2 if single else _FORM)["accepted"] if named else found
+        if not isinstance(accepted, dict):
+            raise TypeError("it is not a mapping of definitions")
+        definitions: dict[str, list[JsonObject]] = {}
+        for each, value in accepted.items():
+            known = [value] if single else value
+            if not isinstance(known, list) or not known:
+                raise TypeError("it is not a mapping of definitions")
+            definitions[each] = list(map(read_mapping, known))
+        return definitions
     except (ValueError, RecursionError, TypeError, KeyError) as error:
         write_log(logging.ERROR, "proxy.pins", document=name, reason=str(error))
         return {}
-
-
-def _read_definitions(found: Json) -> Accepted:
-    """Read any form: the second had one definition of each name; the first was these alone, and one may be `form`."""
-    named = isinstance(found, dict) and not isinstance(found.get(FORM, {}), dict)
-    single = not named or (isinstance(found, dict) and found[FORM] == 2)
-    accepted = check_form(found, 2 if single else _FORM)["accepted"] if named else found
-    if not isinstance(accepted, dict):
-        raise TypeError("it is not a mapping of definitions")
-    definitions: dict[str, list[JsonObject]] = {}
-    for name, each in accepted.items():
-        known = [each] if single else each
-        if not isinstance(known, list) or not known:
-            raise TypeError("it is not a mapping of definitions")
-        definitions[name] = list(map(read_mapping, known))
-    return definitions

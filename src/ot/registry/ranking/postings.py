@@ -36,24 +36,12 @@ class Searchable(NamedTuple):
     keywords: str = ""  # what people call it
 
     @classmethod
-    def of_schema(
-        cls, key: str, pack: str, name: str, description: str, schema: Schema, *, reads: bool = False
-    ) -> Searchable:
-        """A tool whose parameters are described by a JSON Schema."""
-        return cls(key, pack, name, description, read_parameters(schema), reads)
-
-    @classmethod
     def of_tool(cls, tool: Mapping[str, Json]) -> Searchable:
         """A tool as its server lists it: `name`, `description`, `inputSchema`; without a `key`, its name is that."""
-        name = str(tool["name"])
-        schema = tool.get("inputSchema")
-        return cls.of_schema(
-            str(tool.get("key", name)),
-            str(tool.get("pack", "")),
-            name,
-            str(tool.get("description") or ""),
-            schema if isinstance(schema, Mapping) else {},
-        )
+        name, schema = str(tool["name"]), tool.get("inputSchema")
+        parameters = read_parameters(schema) if isinstance(schema, Mapping) else ""
+        key, pack = str(tool.get("key", name)), str(tool.get("pack", ""))
+        return cls(key, pack, name, str(tool.get("description") or ""), parameters)
 
 
 def read_parameters(schema: Schema) -> str:
@@ -127,14 +115,10 @@ class Occurrences:
             for position, thing in enumerate(things)
             if not thing.reads and _changes([*names[position], *descriptions[position][:1]])
         )
-        return cls(
-            len(things),
-            {word: number for number, word in enumerate(places)},
-            array("I", accumulate(map(len, places.values()))),
-            array("I", chain.from_iterable(places.values())),
-            each,
-            array("I", changing),
-        )
+        numbers = {word: number for number, word in enumerate(places)}
+        ends = array("I", accumulate(map(len, places.values())))
+        listed = array("I", chain.from_iterable(places.values()))
+        return cls(len(things), numbers, ends, listed, each, array("I", changing))
 
     def store(self, key: str) -> bytes:
         """Write it down, for `restore`: a line about what follows, then that."""
@@ -154,14 +138,8 @@ class Occurrences:
         cuts = [0, *accumulate(int(read_number(size)) for size in read_list(facts["sizes"]))]
         words, ends, places, each, changing = (content[begin:end] for begin, end in pairwise(cuts))
         listed = words.decode("utf-8", "surrogatepass").split("\n")
-        return cls(
-            among,
-            {word: number for number, word in enumerate(listed)},
-            array("I", ends),
-            array("I", places),
-            array("d", each),
-            array("I", changing),
-        )
+        numbers = {word: number for number, word in enumerate(listed)}
+        return cls(among, numbers, array("I", ends), array("I", places), array("d", each), array("I", changing))
 
     def __contains__(self, word: str) -> bool:
         return word in self.words
@@ -185,9 +163,7 @@ class Occurrences:
             position = number % self.among
             frequencies[position] = frequencies.get(position, 0.0) + self.each[number] * count
         factor = rarity(len(frequencies), self.among) * (_SATURATION + 1)
-        return list_places(
-            {position: factor * often / (_SATURATION + often) for position, often in frequencies.items()}
-        )
+        return list_places({place: factor * often / (_SATURATION + often) for place, often in frequencies.items()})
 
 
 def find_occurrences(things: Sequence[Searchable], shelf: Shelf | None) -> Occurrences:
