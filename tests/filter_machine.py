@@ -6,13 +6,20 @@ import re
 import struct
 from pathlib import Path
 
-TABLES = {
-    "x86_64": Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"),
-    "aarch64": Path("/usr/include/asm-generic/unistd.h"),
+from tests.availability import report_missing
+
+# Debian's headers of this machine, and those for compiling for another one beside them; aarch64 has the generic numbers.
+_HEADERS = {
+    "x86_64": ("include/x86_64-linux-gnu/asm/unistd_64.h", "x86_64-linux-gnu/include/asm/unistd_64.h"),
+    "aarch64": ("include/asm-generic/unistd.h", "aarch64-linux-gnu/include/asm-generic/unistd.h"),
 }
 
 
-def read_table(header: Path) -> dict[str, int]:
+def require_table(machine: str) -> dict[str, int]:
+    """The kernel's own numbers of system calls on a machine, whichever this one is."""
+    header = next(filter(Path.exists, (Path("/usr", name) for name in _HEADERS[machine])), None)
+    if header is None:
+        report_missing(f"the kernel's headers for {machine}", remedy="scripts/install-system-packages installs them.")
     text = header.read_text()
     numbers = {name: int(number) for name, number in re.findall(r"#define (__NR\w+)\s+(\d+)\b", text)}
     redirected = re.findall(r"#define (__NR_\w+)\s+(__NR3264_\w+)", text)
