@@ -30,11 +30,11 @@ _MARKS = (
     "rule", "square", "text", "tick", "trail",
 )  # fmt: skip
 _GENERATED = ("transform", "params", "repeat", "facet")  # what can make fields that are not in the rows
+_FORMATS = ("png", "svg", "jpeg", "pdf")
+_NO_ADDRESS: list[str] = []  # or Vega would load what a specification names
 
 
 class UsualChart(TypedDict):
-    """The specification of one of the usual charts."""
-
     mark: dict[str, Json]
     encoding: dict[str, dict[str, Json]]
 
@@ -158,10 +158,6 @@ def _escape(field: str) -> str:
 def _meant(name: str, names: Sequence[str]) -> str:
     near = nearest(name, names)[:1]
     return f" (did you mean {near[0]!r}?)" if near and likeness(name, near[0]) > 0.5 else ""
-
-
-_FORMATS = ("png", "svg", "jpeg", "pdf")
-_NO_ADDRESS: list[str] = []  # or Vega would load what a specification names
 
 
 def draw_chart(

@@ -19,10 +19,8 @@ def find_locked(locked: Mapping[str, str], *names: str) -> str:
 
 
 def choose_version(wanted: str, versions: Sequence[str], *, locked: str) -> str:
-    """Return the documented version that `wanted` means; raises ToolError with those that there are.
-
-    Where the very version of a lock file is not documented, it is the nearest of the same major version.
-    """
+    """Return the documented version that `wanted` means; raises ToolError with those that there are."""
+    # Where the very version of a lock file is not documented, it is the nearest of the same major version.
     if wanted != LOCKED:
         exact = [version for version in versions if _plain(version) == _plain(wanted)]
         if exact:

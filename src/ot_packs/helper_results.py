@@ -31,10 +31,8 @@ async def call_helper(
 
 
 def as_declared(value: object, result: type[Result]) -> Result:
-    """Return a value as the declared type of the function that returned it; only the outermost type is checked.
-
-    The function is ours, and runs in a process of ours: mypy has checked there what is inside.
-    """
+    """Return a value as the declared type of the function that returned it; only the outermost type is checked."""
+    # The function is ours, and runs in a process of ours: mypy has checked there what is inside.
     origin = get_origin(result) or result
     outermost = dict if is_typeddict(origin) else origin
     if not isinstance(value, outermost):

@@ -23,6 +23,7 @@ _PNPM_KEY = re.compile(r"/?((?:@[^/@]+/)?[^/@]+)[@/](\d[^(_]*)")  # also /name/v
 _LONGEST = 5_000  # characters of a line
 _BY_HAND = {"vcs", "directory", "archive"}  # keys of a package that a pylock.toml has from no registry
 _KINDS = ("dependencies", "devDependencies", "optionalDependencies")
+_LARGEST = 5_000_000  # bytes; a larger file is left alone
 
 
 class Locked(NamedTuple):
@@ -161,14 +162,9 @@ READERS: dict[str, Callable[[str], Iterator[Locked]]] = {
 """By the name of the file; each raises ValueError or RecursionError for a text that makes no sense."""
 
 
-_LARGEST = 5_000_000  # bytes; a larger file is left alone
-
-
 def read_locked_versions(files: AllowedFiles) -> dict[str, str]:
-    """Return the packages of the project's lock files with their versions; blocking.
-
-    The first file that names a package decides. A file that cannot be read counts as empty.
-    """
+    """Return the packages of the project's lock files with their versions; blocking."""
+    # The first file that names a package decides. A file that cannot be read counts as empty.
     found: dict[str, str] = {}
     for name, read in READERS.items():
         try:

@@ -15,6 +15,21 @@ from ot.errors import ToolError
 from ot.isolate import font_folders
 
 _SAME = {"jpg": "jpeg", "gv": "dot"}
+_ESCAPE = re.compile(r"\\(?:([0-9a-f]{1,6})\s?|(.))", re.IGNORECASE | re.DOTALL)
+_LOADS = re.compile(r"""@import|\b(?:url|src|image|image-set)\(\s*(?!["']?\s*\#)""", re.IGNORECASE)
+_WORDS = ("aria-", "xlink:title", "id", "class")  # attributes that only describe
+_FAMILIAR = 0x250  # below it are the Latin letters, which every font has
+_IGNORED = frozenset(range(0x2000, 0x2070)) | frozenset(range(0xFE00, 0xFE10))  # spaces, joiners, variants
+_PACKAGES = (
+    (0x1100, 0x11FF, "fonts-noto-cjk"),
+    (0x2E80, 0x9FFF, "fonts-noto-cjk"),
+    (0xAC00, 0xD7FF, "fonts-noto-cjk"),
+    (0xF900, 0xFAFF, "fonts-noto-cjk"),
+    (0xFF00, 0xFFEF, "fonts-noto-cjk"),
+    (0x1F000, 0x1FAFF, "fonts-noto-color-emoji"),
+    (0x20000, 0x3FFFF, "fonts-noto-cjk"),
+)
+"""First and last letter of a script, and the Debian package with a font for it; fonts-noto-core has the others."""
 
 
 class Written(TypedDict):
@@ -41,12 +56,6 @@ def write_picture(picture: bytes, output: str, form: str) -> Written:
     """Write a picture where the server takes it from."""
     current().output("output").write_bytes(picture)
     return {"path": output, "format": form, "size": len(picture)}
-
-
-_ESCAPE = re.compile(r"\\(?:([0-9a-f]{1,6})\s?|(.))", re.IGNORECASE | re.DOTALL)
-_LOADS = re.compile(r"""@import|\b(?:url|src|image|image-set)\(\s*(?!["']?\s*\#)""", re.IGNORECASE)
-
-_WORDS = ("aria-", "xlink:title", "id", "class")  # attributes that only describe
 
 
 def require_self_contained(svg: str) -> None:
@@ -80,20 +89,6 @@ def require_self_contained(svg: str) -> None:
 def _unescape(found: re.Match[str]) -> str:
     code = int(found[1], 16) if found[1] else ord(found[2])
     return chr(code) if code <= 0x10FFFF else ""
-
-
-_FAMILIAR = 0x250  # below it are the Latin letters, which every font has
-_IGNORED = frozenset(range(0x2000, 0x2070)) | frozenset(range(0xFE00, 0xFE10))  # spaces, joiners, variants
-_PACKAGES = (
-    (0x1100, 0x11FF, "fonts-noto-cjk"),
-    (0x2E80, 0x9FFF, "fonts-noto-cjk"),
-    (0xAC00, 0xD7FF, "fonts-noto-cjk"),
-    (0xF900, 0xFAFF, "fonts-noto-cjk"),
-    (0xFF00, 0xFFEF, "fonts-noto-cjk"),
-    (0x1F000, 0x1FAFF, "fonts-noto-color-emoji"),
-    (0x20000, 0x3FFFF, "fonts-noto-cjk"),
-)
-"""First and last letter of a script, and the Debian package with a font for it; fonts-noto-core has the others."""
 
 
 def require_fonts(texts: Iterable[str]) -> None:

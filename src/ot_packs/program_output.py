@@ -7,6 +7,10 @@ from collections.abc import Iterator
 
 from mcp_core.visible_text import visible
 
+_PREFIX = re.compile(r"^(?:fatal|error|hint|warning|rg): ")
+_LONGEST = 300  # characters of a line
+_MOST = 1000  # characters in all
+
 
 class Records:
     """Splits what is fed to it; a record longer than `longest` bytes loses the rest."""
@@ -27,11 +31,6 @@ class Records:
     def rest(self) -> bytes:
         """Return what came after the last end."""
         return self._begun
-
-
-_PREFIX = re.compile(r"^(?:fatal|error|hint|warning|rg): ")
-_LONGEST = 300  # characters of a line
-_MOST = 1000  # characters in all
 
 
 def said(stderr: str) -> str:
@@ -60,7 +59,6 @@ class Captured:
 
     @property
     def cut(self) -> bool:
-        """True if something in the middle was left out."""
         return self.total > self._head_room + self._tail_room
 
     def text(self) -> str:

@@ -10,10 +10,10 @@ from ot.context import current
 from ot.effects import best_first, reads
 from ot.errors import ToolError
 from ot.files.allowed_files import allowed_files
-from ot_packs.code.answers import Batch
 from ot_packs.code.helper import Selection, apply_rewrite, collect, plan_rewrite, words_of
 from ot_packs.code.index import split_humps
 from ot_packs.code.languages import find_language
+from ot_packs.code.patches import Batch
 from ot_packs.code.search import Query
 from ot_packs.code.search import search as search_tree
 from ot_packs.code.source_files import find_tree
@@ -172,8 +172,8 @@ async def symbols(*, path: str, limit: int | None = 500, offset: int = 0) -> Sym
     if tree.single and selection.language_of(path) is None:
         raise ToolError(f"declarations cannot be listed for files named like {path!r}; use code.find instead")
     found = await collect(current(), selection, "symbols_in", Batch[Symbol], offset + limit)
-    symbols, more = found.items[offset:], found.total > offset + limit
-    return SymbolsResult(symbols=symbols, total=found.total, more=more, unread=found.unread)
+    total, more = found["total"], found["total"] > offset + limit
+    return SymbolsResult(symbols=found["found"][offset:], total=total, more=more, unread=found["unread"])
 
 
 @reads
@@ -196,8 +196,9 @@ async def find(*, pattern: str, language: str, path: str = "", limit: int | None
     selection = await _select(path, language, pattern)
     arguments = {"pattern": pattern, "language": find_language(language).name}
     found = await collect(current(), selection, "find_in", Batch[Match], limit, **arguments)
-    _doubt(pattern, language, incomplete=found.incomplete and not found.total)
-    return FindResult(matches=found.items, total=found.total, more=found.more, unread=found.unread)
+    _doubt(pattern, language, incomplete=found["incomplete"] and not found["total"])
+    more = found["total"] > len(found["found"])
+    return FindResult(matches=found["found"], total=found["total"], more=more, unread=found["unread"])
 
 
 @reads
@@ -221,7 +222,8 @@ async def references(*, name: str, path: str = "", limit: int | None = 200) -> R
         raise ToolError(f"name must be one identifier, not {name[:60]!r}; code.search finds words")
     selection = Selection(await to_thread.run_sync(find_tree, allowed_files(), path), words=(name,))
     found = await collect(current(), selection, "references_in", Batch[Reference], limit, name=name)
-    return ReferencesResult(references=found.items, total=found.total, more=found.more, unread=found.unread)
+    more = found["total"] > len(found["found"])
+    return ReferencesResult(references=found["found"], total=found["total"], more=more, unread=found["unread"])
 
 
 async def rewrite(
@@ -251,7 +253,7 @@ async def rewrite(
         diff="".join(plan.diffs),
         files=len(plan.changes),
         matches=plan.matches,
-        written=[change.path for change in plan.changes if change.path not in failed] if apply else [],
+        written=[path for path, _, _ in plan.changes if path not in failed] if apply else [],
         not_written=[NotWritten(path=path, reason=reason) for path, reason in failed.items()],
         unread=plan.unread,
     )

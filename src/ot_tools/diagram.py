@@ -7,8 +7,7 @@ from typing import Literal, TypedDict
 from ot.effects import idempotent, reads
 from ot.isolate import isolated
 from ot.values import Image
-from ot_packs.diagram.drawing import MistakeError, draw_diagram, language_of
-from ot_packs.diagram.kinds import EXAMPLES
+from ot_packs.diagram import EXAMPLES, MistakeError, draw_diagram, language_of
 from ot_packs.pictures import Written
 
 pack = "diagram"

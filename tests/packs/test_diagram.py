@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ot_packs.diagram.kinds import EXAMPLES
+from ot_packs.diagram import EXAMPLES
 from tests.packs.drawing import Studio, size_of, studio
 
 __all__ = ["studio"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from anyio import to_thread
 
@@ -16,8 +16,8 @@ from ot.context import CallContext
 from ot.errors import PathError, ToolError
 from ot.execution.wording import word_error
 from ot.files.walk import Version
-from ot_packs.code.answers import Batch, Item, Rewritten
 from ot_packs.code.languages import Language, language_of
+from ot_packs.code.patches import Batch, Item, Rewritten
 from ot_packs.code.source_files import Sources, SourceTree
 from ot_packs.helper_results import call_helper
 
@@ -27,6 +27,9 @@ _METAVARIABLE = re.compile(r"\$+\w*")
 _WORD = re.compile(r"\w{2,}")
 
 Result = TypeVar("Result")
+MOST_FILES = 5000
+LARGEST_DIFF = 8 * 1024 * 1024  # characters
+_NARROWER = "give a narrower path, or a pattern that matches less; nothing was changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,50 +96,22 @@ def _read_batch(walk: Sources, selection: Selection) -> tuple[list[tuple[str, st
     return batch, versions, True
 
 
-@dataclass(slots=True)
-class Collected(Generic[Item]):
-    """The answers for all batches, added up."""
-
-    items: list[Item] = field(default_factory=list)
-    unread: list[str] = field(default_factory=list)
-    total: int = 0
-    incomplete: bool = False
-
-    @property
-    def more(self) -> bool:
-        return self.total > len(self.items)
-
-
 async def collect(
     context: CallContext, selection: Selection, function: str, batch: type[Batch[Item]], limit: int, **arguments: object
-) -> Collected[Item]:
-    """Ask for a list of items, of which at most `limit` are wanted."""
-    found = Collected[Item]()
+) -> Batch[Item]:
+    """Ask for a list of items, of which at most `limit` are wanted; the answers for all batches are added up."""
+    found: Batch[Item] = {"found": [], "total": 0, "unread": [], "incomplete": False}
     async for _, answer in ask(context, selection, function, batch, limit=limit, **arguments):
-        found.items += answer["found"][: limit - len(found.items)]
-        found.unread += answer["unread"]
-        found.total += answer["total"]
-        found.incomplete = answer["incomplete"]
+        found["found"] += answer["found"][: limit - len(found["found"])]
+        found["unread"] += answer["unread"]
+        found["total"] += answer["total"]
+        found["incomplete"] = answer["incomplete"]
     return found
-
-
-MOST_FILES = 5000
-LARGEST_DIFF = 8 * 1024 * 1024  # characters
-_NARROWER = "give a narrower path, or a pattern that matches less; nothing was changed"
-
-
-@dataclass(frozen=True, slots=True)
-class FileRewrite:
-    """The new text of a file, and the version that it was made from."""
-
-    path: str
-    text: str
-    version: Version
 
 
 @dataclass(slots=True)
 class RewritePlan:
-    changes: list[FileRewrite] = field(default_factory=list)
+    changes: list[tuple[str, str, Version]] = field(default_factory=list)  # path, new text, and what it was made from
     diffs: list[str] = field(default_factory=list)
     matches: int = 0
     unread: list[str] = field(default_factory=list)
@@ -151,7 +126,7 @@ async def plan_rewrite(context: CallContext, selection: Selection, pattern: str,
     async for versions, answer in ask(context, selection, "rewrite_in", Rewritten, **arguments):
         for changed in answer["changed"]:
             path = changed["path"]
-            plan.changes.append(FileRewrite(path, changed["text"], versions[path]))
+            plan.changes.append((path, changed["text"], versions[path]))
             plan.diffs.append(changed["diff"])
             plan.matches += changed["matches"]
             size += len(changed["diff"])
@@ -167,10 +142,10 @@ async def plan_rewrite(context: CallContext, selection: Selection, pattern: str,
 def apply_rewrite(plan: RewritePlan, tree: SourceTree) -> dict[str, str]:
     """Replace the files; returns those that could not be, with the reason. Blocking."""
     failed: dict[str, str] = {}
-    for change in plan.changes:
+    for path, text, version in plan.changes:
         try:
-            with tree.files.replace(change.path, expected=change.version) as file:
-                file.write(change.text.encode())
+            with tree.files.replace(path, expected=version) as file:
+                file.write(text.encode())
         except PathError as error:
-            failed[change.path] = word_error(error)
+            failed[path] = word_error(error)
     return failed

@@ -25,18 +25,6 @@ from ot_packs.full_text import TOKENS, Term
 # By its capital first, of which there are few: a pattern that looks behind at each letter takes five times as long.
 _HUMP = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|(?<=[A-Z].)(?=[a-z]))")
 _ENDINGS = re.compile(r"(?:ings?|ed|es|s|e)$")
-
-
-def split_humps(text: str) -> str:
-    """Return the text with a space wherever a word begins inside an identifier."""
-    return _HUMP.sub(lambda found: f" {found[0]}", text)
-
-
-def stems_of(terms: Iterable[Term]) -> set[str]:
-    """Return the words of a query as they are looked for in lines: small, and without their endings."""
-    return {_ENDINGS.sub("", part) if len(part) > 4 else part for term in terms for part in term}
-
-
 _SCHEMA = (
     (
         "CREATE TABLE files (id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, version TEXT NOT NULL)",
@@ -62,12 +50,18 @@ _AT_ONCE = 0.1  # seconds of indexing in one transaction: others wait for it
 _TICK = 50_000_000  # nanoseconds in which a file can change twice and show one time
 _MOST_LEFTOVERS = 1000
 _LAST = "\U0010ffff"  # sorts behind any path
-
-
 Hit = tuple[str, float]  # the path of a file that was found, and its score, of which a higher one is better
-
-
 _ReadFile = tuple[str, str, str]  # path, version, and words
+
+
+def split_humps(text: str) -> str:
+    """Return the text with a space wherever a word begins inside an identifier."""
+    return _HUMP.sub(lambda found: f" {found[0]}", text)
+
+
+def stems_of(terms: Iterable[Term]) -> set[str]:
+    """Return the words of a query as they are looked for in lines: small, and without their endings."""
+    return {_ENDINGS.sub("", part) if len(part) > 4 else part for term in terms for part in term}
 
 
 class Index:
@@ -78,10 +72,8 @@ class Index:
         self._most: int | None = None  # files that may have a word which still tells something
 
     def follow(self, tree: SourceTree, watch: FolderWatch) -> Generator[int, None, None]:
-        """Bring the index up to date; yields now and then how many files were indexed. What was done so far is kept.
-
-        All folders of the tree are put under the watch.
-        """
+        """Bring the index up to date; yields now and then how many files were indexed. What was done so far is kept."""
+        # All folders of the tree are put under the watch.
         done = 0
         while True:
             rows = self._select("SELECT path, id, version FROM files")
@@ -122,10 +114,8 @@ class Index:
         return not full
 
     def search(self, expression: str, *, below: str, limit: int, offset: int) -> tuple[list[Hit], int]:
-        """Return the best files for an expression of FTS5 among those below a path, and how many there are.
-
-        What most files have is not ranked: that would take long, and tell nothing.
-        """
+        """Return the best files for an expression of FTS5 among those below a path, and how many there are."""
+        # What most files have is not ranked: that would take long, and tell nothing.
         place = (f"{below}/", f"{below}/{_LAST}") if below else ("", _LAST)
         asked = (expression, *place, limit, offset)
         ranked = [] if self._is_common(expression) else self._select(_RANKED, asked).fetchall()

@@ -12,9 +12,18 @@ from typing import TypeVar
 from ast_grep_py import SgNode, SgRoot
 
 from ot.errors import ToolError
-from ot_packs.code.answers import Batch, ChangedFile, Item, Rewritten
 from ot_packs.code.languages import FUNCTION, LANGUAGES, METHOD
-from ot_packs.code.patches import METAVARIABLE, Edit, Template, apply_edits, write_patch
+from ot_packs.code.patches import (
+    METAVARIABLE,
+    Batch,
+    ChangedFile,
+    Edit,
+    Item,
+    Rewritten,
+    Template,
+    apply_edits,
+    write_patch,
+)
 
 LONGEST_TEXT = 2000  # characters of a match that are shown
 _FUNCTIONS = ("function", "arrow_function", "function_expression", "generator_function")
@@ -211,7 +220,6 @@ def _name_of(node: SgNode) -> SgNode | None:
 
 
 def _declares(node: SgNode, language: str) -> bool:
-    """True if the name is that of something declared here."""
     for parent in node.ancestors()[:4]:
         if parent.kind() in LANGUAGES[language].symbols:
             name = _name_of(parent)

@@ -1,4 +1,7 @@
-"""A rewrite of a text: replacements filled in, and a diff made from the edits, so that nothing is compared."""
+"""A rewrite of a text: replacements filled in, and a diff made from the edits, so that nothing is compared.
+
+Also the answers of `matching`, as they cross from the helper process: for one batch of files each.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,14 @@ from ot_packs.unified_diff import Block, split_at_line_feeds, write_hunks
 if TYPE_CHECKING:
     from ast_grep_py import SgNode
 
+
+from typing import Generic, TypedDict, TypeVar
+
 _CONTEXT = 3  # lines around a change
 _UNFINISHED = "\\ No newline at end of file\n"
+METAVARIABLE = re.compile(r"(\$\$\$|\$)([A-Z][A-Z0-9_]*)")
+_TEXTS = ("string", "heredoc", "template", "raw")
+Item = TypeVar("Item")
 
 
 class Edit(NamedTuple):
@@ -75,10 +84,6 @@ def _make_block(text: str, lines: Sequence[str], starts: Sequence[int], group: S
         old, new, last = old[:-1], new[:-1], last - 1
     if old or new:
         yield Block(first, last, new)
-
-
-METAVARIABLE = re.compile(r"(\$\$\$|\$)([A-Z][A-Z0-9_]*)")
-_TEXTS = ("string", "heredoc", "template", "raw")
 
 
 class Template:
@@ -144,3 +149,27 @@ def _depth_at(text: str, index: int) -> str:
 
 def _blank(line: str) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+class Batch(TypedDict, Generic[Item]):
+    """Items found in a batch, at most as many as are wanted; `unread` are files that could not be parsed."""
+
+    found: list[Item]
+    total: int
+    unread: list[str]
+    incomplete: bool  # the pattern alone is not complete code
+
+
+class ChangedFile(TypedDict):
+    """A file that a rewrite changes: how often, its new text, and the diff."""
+
+    path: str
+    matches: int
+    text: str
+    diff: str
+
+
+class Rewritten(TypedDict):
+    changed: list[ChangedFile]
+    unread: list[str]
+    incomplete: bool

@@ -20,6 +20,7 @@ from ot_packs.full_text import Term, expression_of
 
 _MOST_LINES = 3  # of one file
 _LONGEST_LINE = 200  # characters
+Lines = list[tuple[int, str]]  # lines of a file by their numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +30,6 @@ class Query:
     terms: Sequence[Term]
     limit: int
     offset: int
-
-
-Lines = list[tuple[int, str]]  # lines of a file by their numbers
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,10 +68,8 @@ class SourceTree:
     def walk(
         self, wanted: Callable[[str], bool] = lambda _: True, *, watch: FolderWatch | None = None, whole: bool = False
     ) -> Sources:
-        """Yield the files with wanted names, by folder; of very many the first, or with `whole` a ToolError at the end.
-
-        The watch sees folders first.
-        """
+        """Yield the files with wanted names, by folder; of very many the first, or with `whole` a ToolError."""
+        # The watch sees folders first.
         place = self.root.joinpath(*self.below)
         if self.single:
             with self.files.reach(place) as reached:

@@ -145,7 +145,6 @@ class HtmlReader(HTMLParser):
                 self._prefix = _HEADINGS[tag]
 
     def _end_block(self) -> None:
-        """Write what has come since the last block as one."""
         if self._rows is not None:
             self._inline.append(" ")
             return

@@ -7,11 +7,49 @@ from pathlib import Path
 from typing import NotRequired, TypedDict
 
 from ot.context import current
-from ot_packs import convert as documents
+from ot.errors import ToolError
+from ot_packs.convert.parts import Document, choose
+from ot_packs.documents import Kind, recognise
 
+_REFUSED = {
+    Kind.ZIP: "is a zip file: unpack it, and convert what is in it",
+    Kind.OLE: "is in an older Office format: save it as .docx or .pptx first",
+}
 _MAX_TEXT = 4_000_000  # characters of one answer
 _MOST_TEXT = 32_000_000  # of one that is to have everything
 _MAX_FILE = 256 * 1024 * 1024  # characters of a file
+
+
+def open_document(path: Path) -> tuple[Kind, Document]:
+    """Open a document of any kind; raises ToolError, with the way out, for what cannot be converted."""
+    kind = recognise(path)
+    return kind, _reader_of(path, kind)(path)
+
+
+def _reader_of(path: Path, kind: Kind) -> type[Document]:
+    """Each library is loaded where its kind of document is, and only there."""
+    match kind:
+        case Kind.PDF:
+            from ot_packs.convert.pdf import Pdf
+
+            return Pdf
+        case Kind.PPTX:
+            from ot_packs.convert.slides import Slides
+
+            return Slides
+        case Kind.XLSX | Kind.XLSM | Kind.XLSB | Kind.XLS | Kind.ODS:
+            from ot_packs.convert.sheets import Sheets
+
+            return Sheets
+        case Kind.IMAGE:
+            from ot_packs.convert.photos import Photo
+
+            return Photo
+    from ot_packs.convert.text_files import READERS
+
+    if kind not in READERS:
+        raise ToolError(f"{path.name} {_REFUSED.get(kind, 'is of a kind that cannot be converted')}")
+    return READERS[kind]
 
 
 class Markdown(TypedDict):
@@ -44,8 +82,8 @@ def to_markdown(
     `words` are for the first pictures without text; the answer ends before the next one. Where there are none for any,
     each of them gets the `note`; so does one that begins the answer.
     """
-    kind, document = documents.open_document(Path(path))
-    numbers, more = documents.choose(pages, document.total, limit, offset)
+    kind, document = open_document(Path(path))
+    numbers, more = choose(pages, document.total, limit, offset)
     most = _MAX_FILE if output is not None else _MOST_TEXT if limit is None else _MAX_TEXT
     texts: list[str] = []
     pictures: list[int] = []
@@ -84,4 +122,4 @@ def to_markdown(
 
 def draw(*, path: str, number: int) -> bytes:
     """Return a unit that is a picture as a PNG in shades of grey, as large as OCR likes it."""
-    return documents.open_document(Path(path))[1].drawn(number)
+    return open_document(Path(path))[1].drawn(number)

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ot.errors import ToolError
-from ot_packs.documents.archives import read_member
-from ot_packs.documents.kinds import reading
+from ot_packs.documents import read_member, reading
 
 OCR_SIDE = 5000  # pixels of the longer side of a picture for OCR
 MAX_PICTURE = 16 * 1024 * 1024  # bytes
@@ -35,16 +34,12 @@ class Part(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table in a document."""
-
     part: int
     name: str
     rows: Iterable[list[str]]  # read once
 
 
 class Picture(NamedTuple):
-    """A picture in a document."""
-
     part: int  # 0 where that is not known
     name: str
     mime_type: str

@@ -16,7 +16,7 @@ from ot_packs.convert.parts import OCR_SIDE, Document, Part, Picture, Table, mar
 from ot_packs.convert.pdf_marks import find_headings, find_links, mark_headings, mark_links, read_fields
 from ot_packs.convert.pdf_rules import find_ruled_grids, find_rules
 from ot_packs.convert.pdf_tables import Box, Grid, find_grids
-from ot_packs.documents.kinds import locked, reading
+from ot_packs.documents import locked, reading
 
 _PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
 _LONGER_SIDE = 1600  # pixels of a page as a picture
@@ -25,11 +25,10 @@ _MAX_PIXELS = 40_000_000  # of a picture in a page
 _CELL = 512  # characters, which most cells have fewer than
 _HYPHEN = re.compile("[\ufffe\x02]\r?\n?")  # the library's mark for a word that goes on in the next line
 _BLANK = re.compile(r"\n{3,}")
+FilledGrid = tuple[Grid, list[list[str]]]
 
 
 class Pdf(Document):
-    """A PDF file that is open."""
-
     unit = "page"
 
     def __init__(self, path: Path) -> None:
@@ -111,9 +110,6 @@ class Pdf(Document):
         return result.strip(), picture
 
 
-FilledGrid = tuple[Grid, list[list[str]]]
-
-
 def _grids(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage) -> list[FilledGrid]:
     """Return the tables of a page with their texts: those that are drawn, and those whose texts stand like one."""
     count = text.count_rects()
@@ -181,7 +177,6 @@ def _between_tables(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, grids:
 
 
 def _bands(grids: list[FilledGrid]) -> list[list[FilledGrid]]:
-    """Put tables that stand beside each other together."""
     bands: list[list[FilledGrid]] = []
     for each in grids:
         if bands and each[0].top > min(grid.bottom for grid, _ in bands[-1]):

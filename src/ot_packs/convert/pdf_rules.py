@@ -17,6 +17,7 @@ _MOST_CELLS = 5000
 _THIN = 3.0  # points; a filled shape that is no wider is a line
 _NEAR = 3.0  # points between lines that are meant to be one, or to meet
 _INSIDE = 1.5  # points from a line to the text of a cell
+Point = tuple[float, float]
 
 
 class Rule(NamedTuple):
@@ -49,9 +50,6 @@ def find_rules(page: pypdfium2.PdfPage) -> Rules:
             _take(found, [point for edge in edges for point in edge], _THIN)
     joined = Rules(_join(found.upright), _join(found.level))
     return joined if max(map(len, joined)) <= _MOST_LINES else Rules([], [])
-
-
-Point = tuple[float, float]
 
 
 def _edges(path: pypdfium2.PdfObject) -> Iterator[tuple[Point, Point]]:

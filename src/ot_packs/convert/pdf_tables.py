@@ -10,6 +10,9 @@ from typing import NamedTuple
 
 MAX_BOXES = 4000  # on a page; what has more is drawn, not written
 _ROWS, _COLUMNS = 2, 2  # that a table has at least; one of them has one more
+Interval = tuple[float, float]
+Stroke = tuple[float, float, float]
+"""A level line: how high it is, where it begins and where it ends."""
 
 
 class Box(NamedTuple):
@@ -36,8 +39,6 @@ class Box(NamedTuple):
 TextLine = list[Box]
 """The pieces of text on one line, from left to right, with gaps between them."""
 
-Interval = tuple[float, float]
-
 
 @dataclass(frozen=True, slots=True)
 class Grid:
@@ -48,10 +49,6 @@ class Grid:
     rows: list[list[Box | None]]
     left: float
     right: float
-
-
-Stroke = tuple[float, float, float]
-"""A level line: how high it is, where it begins and where it ends."""
 
 
 def find_grids(boxes: Sequence[Box], page_width: float, strokes: Sequence[Stroke] = ()) -> list[Grid]:
@@ -137,7 +134,6 @@ def _columns(line: TextLine) -> list[Interval]:
 
 
 def _merge(intervals: list[Interval]) -> list[Interval]:
-    """Join intervals that overlap."""
     merged: list[Interval] = []
     for left, right in sorted(intervals):
         if merged and left <= merged[-1][1]:

@@ -10,7 +10,7 @@ from PIL import ExifTags, Image, ImageOps
 
 from ot.errors import ToolError
 from ot_packs.convert.parts import OCR_SIDE, Document, Part, Picture, Table, markdown_table
-from ot_packs.documents.kinds import reading
+from ot_packs.documents import reading
 
 MAX_FILE = 16 * 1024 * 1024  # bytes of one that is returned
 _MAX_PIXELS = 40_000_000  # of one that is unpacked

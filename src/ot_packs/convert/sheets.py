@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ot_packs.convert.parts import Document, Part, Picture, Table, markdown_table, pictures_in
-from ot_packs.documents.kinds import Kind
+from ot_packs.documents import Kind
 from ot_packs.excel.windows import read_window
 from ot_packs.excel.workbook import Sheet, Value, Workbook
 
@@ -17,8 +17,6 @@ _WINDOW = 10_000  # rows
 
 
 class Sheets(Document):
-    """A workbook that is open."""
-
     unit = "sheet"
 
     def __init__(self, path: Path) -> None:

@@ -14,16 +14,13 @@ from pptx.shapes.group import GroupShape
 from pptx.slide import Slide
 
 from ot_packs.convert.parts import Document, Part, Picture, Table, markdown_table, pictures_in
-from ot_packs.documents.archives import check_archive
-from ot_packs.documents.kinds import reading
+from ot_packs.documents import check_archive, reading
 
 _DEEPEST = 20  # groups in groups
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 
 
 class Slides(Document):
-    """A presentation that is open."""
-
     unit = "slide"
 
     def __init__(self, path: Path) -> None:

@@ -16,8 +16,7 @@ from xml.etree import ElementTree
 from ot.errors import ToolError
 from ot_packs.convert.html import HtmlReader
 from ot_packs.convert.parts import Document, Part, Picture, Table, markdown_table, pictures_in, split_text
-from ot_packs.documents.archives import check_archive, check_members, check_xml, read_member
-from ot_packs.documents.kinds import Kind, reading
+from ot_packs.documents import Kind, check_archive, check_members, check_xml, read_member, reading
 
 MAX_FILE = 64 * 1024 * 1024  # bytes
 PART_ROWS = 10_000  # of delimited values

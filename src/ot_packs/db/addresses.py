@@ -126,14 +126,11 @@ class ServerAddress:
 
 
 def server_from(values: Mapping[str, Any]) -> ServerAddress:
-    """Read what `to_json` wrote."""
     return ServerAddress(**{**values, "encryption": Encryption(**values["encryption"])})
 
 
 @dataclass(frozen=True, slots=True)
 class FileAddress:
-    """A database file, wherever it lies."""
-
     path: str
 
 

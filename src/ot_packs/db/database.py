@@ -44,8 +44,6 @@ Paths = str | Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """One database, open to nobody yet."""
-
     name: str  # for people
     engine: str
     files: tuple[str, ...] = ()

@@ -57,6 +57,17 @@ _READERS = {
 }  # fmt: skip
 _ROWS_AT_ONCE = 200
 _PLAIN = frozenset({bool, str, bytes, date, timedelta, UUID})
+_ENDS = frozenset({date.min, date.max, datetime.min, datetime.max})  # noqa: DTZ901 - as the library says infinity
+_UNZONED = frozenset({"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE", "TIME", "TIME_NS"})
+_MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP WITH TIME ZONE"})
+_WHOLE = {
+    **dict.fromkeys(_MOMENTS, "isfinite({0})"),
+    "TIMESTAMP_NS": "isfinite({0}) AND {0} = {0}::TIMESTAMP::TIMESTAMP_NS",
+    "TIME_NS": "{0} = {0}::TIME::TIME_NS",
+    "INTERVAL": "datepart('year', {0}) = 0 AND datepart('month', {0}) = 0 AND abs(datepart('day', {0})) < 500000000",
+}
+"""When a value of a kind has an equal in Python."""
+Read = Callable[[Any], object]
 
 
 @contextmanager
@@ -268,16 +279,6 @@ def _are_alike(values: list[Any], *, new: bool) -> bool:
 # -- values
 
 _ALWAYS_ODD = frozenset({"INTERVAL", "TIMESTAMP_NS", "TIME_NS"})  # kinds of which Python keeps a part only
-_ENDS = frozenset({date.min, date.max, datetime.min, datetime.max})  # noqa: DTZ901 - as the library says infinity
-_UNZONED = frozenset({"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE", "TIME", "TIME_NS"})
-_MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP WITH TIME ZONE"})
-_WHOLE = {
-    **dict.fromkeys(_MOMENTS, "isfinite({0})"),
-    "TIMESTAMP_NS": "isfinite({0}) AND {0} = {0}::TIMESTAMP::TIMESTAMP_NS",
-    "TIME_NS": "{0} = {0}::TIME::TIME_NS",
-    "INTERVAL": "datepart('year', {0}) = 0 AND datepart('month', {0}) = 0 AND abs(datepart('day', {0})) < 500000000",
-}
-"""When a value of a kind has an equal in Python."""
 
 
 def _kept(text: str, kinds: Sequence[DuckDBPyType]) -> str:
@@ -299,9 +300,6 @@ def _collected(cursor: duckdb.DuckDBPyConnection, limits: Limits) -> StatementRo
         if read is not None:
             rows = replace(rows, rows=list(converted(rows.rows, [place], read)))
     return rows
-
-
-Read = Callable[[Any], object]
 
 
 def _reader(kind: DuckDBPyType) -> Read | None:

@@ -25,6 +25,14 @@ from ot.isolate.frames import CONNECTION_VARIABLE
 from ot_packs.db.session import Column, Columns, ForeignKey, Limits, Row, ServerSession, StatementRows, Table, collect
 from ot_packs.db.statements import Params, Statement
 
+_PLANS = {
+    "sqlite": "EXPLAIN QUERY PLAN",
+    **dict.fromkeys(
+        ("postgres", "mysql", "duckdb", "redshift", "snowflake", "trino", "presto", "clickhouse"), "EXPLAIN"
+    ),
+}
+_PLAIN = (type(None), bool, int, float, str, bytes, date, time, timedelta, Decimal, UUID, list, dict)
+
 
 class LineSocket(socket.socket):
     """A socket that is always the one open connection, whatever address it is asked to connect to."""
@@ -37,15 +45,6 @@ class LineSocket(socket.socket):
 
     def connect(self, address: object) -> None:
         """Do nothing: it is connected."""
-
-
-_PLANS = {
-    "sqlite": "EXPLAIN QUERY PLAN",
-    **dict.fromkeys(
-        ("postgres", "mysql", "duckdb", "redshift", "snowflake", "trino", "presto", "clickhouse"), "EXPLAIN"
-    ),
-}
-_PLAIN = (type(None), bool, int, float, str, bytes, date, time, timedelta, Decimal, UUID, list, dict)
 
 
 def connect_other(url: str, password: str | None, dialect: str) -> OtherSession:

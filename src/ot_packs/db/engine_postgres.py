@@ -40,13 +40,21 @@ _CONNECT = 10.0  # seconds
 _LOST = (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, OSError)
 _USUAL = "public"
 _CATALOGS = "('pg_catalog', 'information_schema')"
+_INTEGERS = {"int2": "smallint", "int4": "integer", "int8": "bigint"}
+_DURATION = re.compile(
+    r"P(?:(-?\d+)Y)?(?:(-?\d+)M)?(?:(-?\d+)W)?(?:(-?\d+)D)?(?:T(?:(-?\d+)H)?(?:(-?\d+)M)?(?:(-?\d+(?:\.\d+)?)S)?)?"
+)
+_DAY_ZERO = date(2000, 1, 1)
+_ZERO = datetime(2000, 1, 1)  # noqa: DTZ001 - of both kinds
+_UTC_ZERO = _ZERO.replace(tzinfo=UTC)
+_ENDS = {"infinity": 2**63 - 1, "-infinity": -(2**63)}
+_END_DAYS = {"infinity": 2**31 - 1, "-infinity": -(2**31)}
+_UNENDING, _UNENDING_DAYS = ({number: name for name, number in ends.items()} for ends in (_ENDS, _END_DAYS))
 
 
 def _loop_on(line: socket.socket) -> asyncio.AbstractEventLoop:
-    """Make an event loop that connects nowhere: whoever asks first for a connection gets the one that is open already.
-
-    The library asks again, to try without encryption, when a password was wrong: it then tells of that.
-    """
+    """Make an event loop that connects nowhere: who asks first for a connection gets the one that is open already."""
+    # The library asks again, to try without encryption, when a password was wrong: it then tells of that.
     plain = asyncio.SelectorEventLoop
     left = [line]
 
@@ -316,9 +324,6 @@ def _plain(value: object) -> object:
             return str(value)
 
 
-_INTEGERS = {"int2": "smallint", "int4": "integer", "int8": "bigint"}
-
-
 def _require_fitting(kind: str, values: Sequence[object]) -> None:
     """Raise ToolError for parameters that the library would cut without a word."""
     if kind in _INTEGERS and not {float, Decimal}.isdisjoint(map(type, values)):
@@ -358,17 +363,6 @@ def _to_interval(value: object) -> tuple[int, int, int]:
     years, months, weeks, days, hours, minutes, seconds = (Decimal(part or 0) for part in found.groups())
     micro = (hours * 3600 + minutes * 60 + seconds) * 1_000_000
     return int(years * 12 + months), int(weeks * 7 + days), int(micro)
-
-
-_DURATION = re.compile(
-    r"P(?:(-?\d+)Y)?(?:(-?\d+)M)?(?:(-?\d+)W)?(?:(-?\d+)D)?(?:T(?:(-?\d+)H)?(?:(-?\d+)M)?(?:(-?\d+(?:\.\d+)?)S)?)?"
-)
-_DAY_ZERO = date(2000, 1, 1)
-_ZERO = datetime(2000, 1, 1)  # noqa: DTZ001 - of both kinds
-_UTC_ZERO = _ZERO.replace(tzinfo=UTC)
-_ENDS = {"infinity": 2**63 - 1, "-infinity": -(2**63)}
-_END_DAYS = {"infinity": 2**31 - 1, "-infinity": -(2**31)}
-_UNENDING, _UNENDING_DAYS = ({number: name for name, number in ends.items()} for ends in (_ENDS, _END_DAYS))
 
 
 def _from_date(parts: tuple[int]) -> date | str:

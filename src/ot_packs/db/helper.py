@@ -27,11 +27,27 @@ _MOST_TABLES = 500
 _NEVER = frozenset({"COPY", "LOAD", "ATTACH", "DETACH", "INSTALL", "EXPORT", "IMPORT", "SET", "PRAGMA", "VACUUM"})
 Given = dict[str, object]
 _SESSIONS: list[ServerSession] = []  # the one on this process's connection, once it is open
+_TYPES: dict[type, tuple[str, str, str, str]] = {
+    # sqlite, duckdb, postgres, mysql
+    bool: ("INTEGER", "BOOLEAN", "boolean", "BOOLEAN"),
+    int: ("INTEGER", "BIGINT", "bigint", "BIGINT"),
+    float: ("REAL", "DOUBLE", "double precision", "DOUBLE"),
+    Decimal: ("NUMERIC", "", "numeric", ""),  # see _decimal_type
+    datetime: ("TEXT", "TIMESTAMP", "timestamp", "DATETIME(6)"),
+    date: ("TEXT", "DATE", "date", "DATE"),
+    time: ("TEXT", "TIME", "time", "TIME(6)"),
+    timedelta: ("REAL", "INTERVAL", "interval", "TIME(6)"),
+    UUID: ("TEXT", "UUID", "uuid", "CHAR(36)"),
+    bytes: ("BLOB", "BLOB", "bytea", "LONGBLOB"),
+    dict: ("JSON", "JSON", "jsonb", "JSON"),
+    list: ("JSON", "JSON", "jsonb", "JSON"),
+    str: ("TEXT", "VARCHAR", "text", "LONGTEXT"),
+}
+_DIALECTS = ("sqlite", "duckdb", "postgres", "mysql")
+_MOST_DIGITS = {"duckdb": (38, 38), "mysql": (65, 30)}  # of a decimal number, and after its point
 
 
 class Target(TypedDict):
-    """A database, as the server describes it to a helper process."""
-
     engine: str
     server: dict[str, Any]
     other: dict[str, Any] | None
@@ -102,7 +118,6 @@ def query(target: Target, files: list[str], sql: str, params: Params, limit: int
 
 
 def explain(target: Target, files: list[str], sql: str, params: Params) -> str:
-    """Return the plan of a statement that only reads."""
     statement = read_statement(sql, target["engine"])
     require_reading(statement, params)
     with open_target(target, files) as session:
@@ -214,28 +229,6 @@ def _shown(table: Table) -> dict[str, object]:
     shown = asdict(table)
     del shown["schema"]
     return {**shown, "name": table.full_name}
-
-
-_TYPES: dict[type, tuple[str, str, str, str]] = {
-    # sqlite, duckdb, postgres, mysql
-    bool: ("INTEGER", "BOOLEAN", "boolean", "BOOLEAN"),
-    int: ("INTEGER", "BIGINT", "bigint", "BIGINT"),
-    float: ("REAL", "DOUBLE", "double precision", "DOUBLE"),
-    Decimal: ("NUMERIC", "", "numeric", ""),  # see _decimal_type
-    datetime: ("TEXT", "TIMESTAMP", "timestamp", "DATETIME(6)"),
-    date: ("TEXT", "DATE", "date", "DATE"),
-    time: ("TEXT", "TIME", "time", "TIME(6)"),
-    timedelta: ("REAL", "INTERVAL", "interval", "TIME(6)"),
-    UUID: ("TEXT", "UUID", "uuid", "CHAR(36)"),
-    bytes: ("BLOB", "BLOB", "bytea", "LONGBLOB"),
-    dict: ("JSON", "JSON", "jsonb", "JSON"),
-    list: ("JSON", "JSON", "jsonb", "JSON"),
-    str: ("TEXT", "VARCHAR", "text", "LONGTEXT"),
-}
-_DIALECTS = ("sqlite", "duckdb", "postgres", "mysql")
-
-
-_MOST_DIGITS = {"duckdb": (38, 38), "mysql": (65, 30)}  # of a decimal number, and after its point
 
 
 def _decimal_type(values: list[Decimal], dialect: str) -> str:

@@ -28,6 +28,7 @@ Row = Sequence[Any]
 
 Columns = Mapping[str, Sequence[Any]]
 """Values by column, as many in each."""
+AS_GUESSED: CsvReading = {"encoding": None, "types": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,6 @@ class CsvReading(TypedDict):
 
     encoding: str | None
     types: dict[str, str] | None
-
-
-AS_GUESSED: CsvReading = {"encoding": None, "types": None}
 
 
 def collect(columns: Iterable[str], fetch: Callable[[int], Sequence[Row]], limits: Limits) -> StatementRows:
@@ -210,8 +208,6 @@ def unique(columns: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a table."""
-
     name: str
     type: str
     nullable: bool = True

@@ -57,10 +57,8 @@ class WrittenFile:
         return Touches(written=(self._path, *beside))
 
     def _touches_of_duckdb(self) -> Touches:
-        """DuckDB makes and removes a log beside its file all the time: it finds the file in the helper's own folder.
-
-        Where the system has no such mounts, it gets the folder, unless something else of ours lies there.
-        """
+        """DuckDB makes and removes a log beside its file all the time: it finds the file in the helper's own folder."""
+        # Where the system has no such mounts, it gets the folder, unless something else of ours lies there.
         if _has_own_mounts():
             return Touches(reads=READ_BY_DUCKDB, mounted=(self._path,))
         folder = Path(self._path).parent

@@ -30,6 +30,12 @@ _OUTSIDE = re.compile(
 
 
 _FORMATS = {datetime.datetime: "yyyy-mm-dd hh:mm:ss", datetime.date: "yyyy-mm-dd", datetime.time: "hh:mm:ss"}
+Moment: TypeAlias = datetime.datetime | datetime.date | datetime.time | datetime.timedelta
+Content: TypeAlias = str | int | float | bool | Moment | None
+MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384
+_CELL = re.compile(r"\$?([A-Za-z]{1,3})\$?([1-9][0-9]{0,6})")
+_COLUMN = re.compile(r"\$?([A-Za-z]{1,3})")
+_ROW = re.compile(r"\$?([1-9][0-9]{0,6})")
 
 
 class Form(StrEnum):
@@ -40,10 +46,6 @@ class Form(StrEnum):
     MOMENT = "moment"
     ERROR = "error"
     FORMULA = "formula"
-
-
-Moment: TypeAlias = datetime.datetime | datetime.date | datetime.time | datetime.timedelta
-Content: TypeAlias = str | int | float | bool | Moment | None
 
 
 class Cell(NamedTuple):
@@ -125,12 +127,6 @@ def _formula(text: str, where: str, *, marked: bool) -> Cell:
 def format_of(value: object) -> str:
     """Return the number format of a date, time or duration, unless the caller sets one."""
     return _FORMATS.get(type(value), "[h]:mm:ss")
-
-
-MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384
-_CELL = re.compile(r"\$?([A-Za-z]{1,3})\$?([1-9][0-9]{0,6})")
-_COLUMN = re.compile(r"\$?([A-Za-z]{1,3})")
-_ROW = re.compile(r"\$?([1-9][0-9]{0,6})")
 
 
 class Area(NamedTuple):

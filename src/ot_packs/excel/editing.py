@@ -13,13 +13,13 @@ from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE, MergedCell
 from openpyxl.worksheet.worksheet import Worksheet
 
 from ot.errors import ToolError
-from ot_packs.documents.archives import check_archive
-from ot_packs.documents.kinds import Kind, reading, recognise
+from ot_packs.documents import Kind, check_archive, reading, recognise
 from ot_packs.excel.cells import Area, Cell, Form, cell_for, cell_name, format_of, parse_area, parse_cell
 from ot_packs.excel.inventory import lost_between, take_inventory
 from ot_packs.excel.plans import check_name
-from ot_packs.excel.references import all_series, change_series, growing
-from ot_packs.excel.sheet_changes import delete_sheets
+from ot_packs.excel.sheet_changes import all_series, change_series, delete_sheets, growing
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,6 @@ def edit_workbook(source: Path, target: Path, edit: Edit) -> Edited:
     return {"sheet": title, "cells": count, "lost": saved.lost, "uncalculated": saved.uncalculated}
 
 
-Made = TypeVar("Made")
-
-
 class Saved(NamedTuple, Generic[Made]):
     """A changed workbook that was saved: what the change returned, what was lost, and formulas without a value."""
 
@@ -74,10 +71,8 @@ class Saved(NamedTuple, Generic[Made]):
 def save_changed(
     source: Path, target: Path, change: Callable[[openpyxl.Workbook], Made], *, lossy: bool, delete: Sequence[str] = ()
 ) -> Saved[Made]:
-    """Write a changed copy of a workbook; raises ToolError, and leaves no copy, if something else would be lost.
-
-    Sheets to `delete` are deleted in the end: what is lost with them does not count.
-    """
+    """Write a changed copy of a workbook; raises ToolError, and leaves no copy, if something else would be lost."""
+    # Sheets to `delete` are deleted in the end: what is lost with them does not count.
     kind = recognise(source)
     if kind not in (Kind.XLSX, Kind.XLSM):
         raise ToolError(

@@ -11,7 +11,7 @@ import zipfile
 from collections import Counter
 from pathlib import Path
 
-from ot_packs.documents.archives import parse_member
+from ot_packs.documents import parse_member
 
 # Written again by every program as it likes, or of no consequence.
 _HARMLESS_PARTS = re.compile(

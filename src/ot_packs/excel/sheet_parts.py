@@ -14,8 +14,7 @@ from operator import itemgetter
 from pathlib import Path
 from xml.etree import ElementTree
 
-from ot_packs.documents.archives import check_archive, check_xml, parse_member, read_member
-from ot_packs.documents.kinds import BAD_ZIP, damaged
+from ot_packs.documents import BAD_ZIP, check_archive, check_xml, damaged, parse_member, read_member
 from ot_packs.excel.cells import Area, column_number, parse_cell
 
 MAX_LAID_OUT = 6_000_000  # cells of a rectangle that fit into a helper's memory: 32 bytes each, and their text

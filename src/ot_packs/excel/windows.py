@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypedDict, TypeVar
 
 from ot.errors import ToolError
-from ot_packs.documents.kinds import Kind, reading
+from ot_packs.documents import Kind, reading
 from ot_packs.excel.cells import Area, cell_name, column_name, parse_area
 from ot_packs.excel.workbook import Sheet, Value, Workbook
 from ot_packs.limits import as_number
@@ -104,10 +104,8 @@ def find_text(book: Workbook, query: str, sheet: str | int | None) -> Iterator[t
 
 
 def find_formulas(book: Workbook, sheet: str | int | None, place: str | None) -> Iterator[tuple[str, str, str, Value]]:
-    """Yield sheet, cell, formula and its last computed value, in a workbook, a sheet or a range in one.
-
-    A formula that cells share is written out for each of them.
-    """
+    """Yield sheet, cell, formula and its last computed value, in a workbook, a sheet or a range in one."""
+    # A formula that cells share is written out for each of them.
     if book.kind not in (Kind.XLSX, Kind.XLSM):
         raise ToolError(f"the formulas of a .{book.kind} file cannot be read: save it as .xlsx first")
     if place is not None and sheet is None:

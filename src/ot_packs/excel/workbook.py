@@ -11,8 +11,7 @@ from typing import TypeAlias
 import python_calamine
 
 from ot.errors import ToolError
-from ot_packs.documents.archives import check_archive
-from ot_packs.documents.kinds import Kind, reading, recognise
+from ot_packs.documents import Kind, check_archive, reading, recognise
 from ot_packs.excel.cells import Area
 from ot_packs.excel.sheet_parts import SheetPart, find_errors, look_through
 
@@ -99,7 +98,6 @@ class Sheet:
         return self._calamine
 
     def _measured(self) -> Area | None:
-        """Find the area of a sheet by reading it row by row."""
         if self._area is None:
             bottom = right = -1
             for number, row in enumerate(self._streamed()):

@@ -33,13 +33,16 @@ _MARKS: Sequence[tuple[bytes, str]] = (
 _KNOWN = (
     "ascii", "utf-8", "utf-16", "utf-32", "cp", "iso8859", "koi8", "mac-", "shift_jis", "euc_", "gb", "big5", "hz",
 )  # fmt: skip
+MOST_BYTES = 50_000_000  # of a file that is edited: all of it is held
+_MOST_SEARCHED = 20_000  # lines that are searched for what is near
+_LONGEST = 500  # characters of a line that are compared
+_NEAR = 60  # of 100
+_SHOWN = 3
 
 
 def find_encoding(sample: bytes, *, whole: bool, named: str = "") -> tuple[str, bytes]:
-    """Return the encoding of a file by its beginning, and its mark; what the caller names comes first.
-
-    Without a mark, what is no UTF-8 is taken for the Western encoding of Windows, or else for Latin 1.
-    """
+    """Return the encoding of a file by its beginning, and its mark; what the caller names comes first."""
+    # Without a mark, what is no UTF-8 is taken for the Western encoding of Windows, or else for Latin 1.
     mark, marked = next(((mark, name) for mark, name in _MARKS if sample.startswith(mark)), (b"", ""))
     if named:
         name = known_encoding(named)
@@ -93,13 +96,6 @@ def _decodes(sample: bytes, encoding: str, *, whole: bool) -> bool:
     return True
 
 
-MOST_BYTES = 50_000_000  # of a file that is edited: all of it is held
-_MOST_SEARCHED = 20_000  # lines that are searched for what is near
-_LONGEST = 500  # characters of a line that are compared
-_NEAR = 60  # of 100
-_SHOWN = 3
-
-
 @dataclass(frozen=True, slots=True)
 class TextFile:
     """All of a text file, and what it takes to write it back."""
@@ -124,10 +120,8 @@ class TextFile:
 
 @contextmanager
 def open_text(files: AllowedFiles, path: AnyPath, *, encoding: str = "") -> Iterator[TextFile]:
-    """Read all of a text file; raises ToolError where it holds no text, or too much.
-
-    The file stays open as long as the block lasts, so that no other file gets its inode: versions can be compared.
-    """
+    """Read all of a text file; raises ToolError where it holds no text, or too much."""
+    # The file stays open as long as the block lasts, so that no other file gets its inode: versions can be compared.
     with os.fdopen(files.open(path), "rb") as file:
         status = os.fstat(file.fileno())
         if status.st_size > MOST_BYTES:

@@ -23,6 +23,8 @@ MOST_IN_TREE = 50_000
 Kind = Literal["file", "folder", "link", "other"]
 
 _KINDS: Mapping[int, Kind] = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
+Page = tuple[list[tuple[str, os.stat_result]], int]
+"""Some of what was found, and how much was found in all."""
 
 
 def kind_of(status: os.stat_result) -> Kind:
@@ -35,10 +37,6 @@ def modified(status: os.stat_result) -> str:
         return datetime.fromtimestamp(status.st_mtime).astimezone().isoformat(timespec="seconds")
     except (OverflowError, ValueError, OSError):  # a file system may say anything
         return ""
-
-
-Page = tuple[list[tuple[str, os.stat_result]], int]
-"""Some of what was found, and how much was found in all."""
 
 
 class Search(Protocol):

@@ -14,6 +14,12 @@ from ot.files.allowed_files import AllowedFiles
 from ot.files.stoppable import Check
 from ot_packs.file.editing import SAMPLE, find_encoding, find_newline, is_binary, split_lines
 
+MOST_BYTES = 4_000_000  # that one call returns, as UTF-8
+MOST_COUNTED = 4 * 1024**3  # bytes of a file, without its holes, that are read only to count its lines
+_CHUNK = 1024 * 1024
+Piece = bytes | int
+"""Bytes of a file, or the length of a hole in it, which stands for as many null bytes."""
+
 
 def next_data(descriptor: int, place: int, size: int) -> int:
     """Return where data begins, from a place on: there, or after the hole; `size` if only a hole is left."""
@@ -21,11 +27,6 @@ def next_data(descriptor: int, place: int, size: int) -> int:
         return min(size, os.lseek(descriptor, place, os.SEEK_DATA))
     except OSError as error:
         return size if error.errno == errno.ENXIO else place  # a file system that knows of no holes
-
-
-MOST_BYTES = 4_000_000  # that one call returns, as UTF-8
-MOST_COUNTED = 4 * 1024**3  # bytes of a file, without its holes, that are read only to count its lines
-_CHUNK = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +44,8 @@ class Window:
 
 
 def read_lines(files: AllowedFiles, path: str, *, offset: int, limit: int, encoding: str, check: Check) -> Window:
-    """Read `limit` lines from line `offset`, and count all; raises ToolError without a text.
-
-    The first line is 1; the last one is -1, for which the lines are counted first.
-    """
+    """Read `limit` lines from line `offset`, and count all; raises ToolError without a text."""
+    # The first line is 1; the last one is -1, for which the lines are counted first.
     if offset < 0:
         total = read_lines(files, path, offset=1, limit=0, encoding=encoding, check=check).total
         if total is None:
@@ -94,10 +93,6 @@ def recognise(files: AllowedFiles, path: str) -> Content:
 
 def media_type(path: str) -> str:
     return mimetypes.guess_type(path)[0] or "unknown type"
-
-
-Piece = bytes | int
-"""Bytes of a file, or the length of a hole in it, which stands for as many null bytes."""
 
 
 class _Reader:

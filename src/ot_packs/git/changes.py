@@ -87,7 +87,6 @@ async def use_stash(git: Git, action: str, *, message: str, number: int) -> None
 
 
 async def _staged(git: Git) -> list[StatusEntry]:
-    """Return what is staged, with marks of its content."""
     state = await read_state(git, [], limit=_ALL, untracked="no")
     return [entry for entry in state.entries if entry.staged]
 
@@ -98,7 +97,6 @@ async def _changed_between(git: Git, base: str, head: str) -> list[str]:
 
 
 async def _commits(git: Git, *names: str) -> list[str]:
-    """Return the commits that names stand for now."""
     words = ("--max-count=1", "--end-of-options")
     return [(await git.read("rev-list", *words, name, "--")).decode().strip() for name in names]
 

@@ -17,6 +17,23 @@ WORDS = {
 }  # fmt: skip
 _FIELDS_BEFORE_NAME = {"1": 8, "2": 9, "u": 10, "?": 1}
 _LONGEST = 16 * 1024  # bytes of an entry
+FORMAT = ("--raw", "--numstat", "--patch", "-z", "--find-renames")
+MOST = 32 * 1024 * 1024  # bytes that are read
+ChangedFile = tuple[str, str, str, int | None, int | None]
+"""A file: name, earlier name, how it has changed, and the numbers of added and deleted lines; None of a binary one."""
+_COMMIT = ("%H", "%P", "%an", "%ae", "%aI", "%B")
+LOG_OPTIONS = ("-z", "--no-patch", "--no-show-signature", "--encoding=UTF-8", f"--format={'%x00'.join(_COMMIT)}")
+"""Options of `git log` for `read_commits`."""
+BRANCH_FORMAT = (
+    "%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(authorname)%00%(contents:subject)%00%(HEAD)%00"
+    "%(upstream:short)%00%(upstream:track,nobracket)%00%(symref)"
+)
+TAG_FORMAT = (
+    "%(refname)%00%(objectname)%00%(*objectname)%00%(creatordate:iso-strict)%00%(taggername)%00%(authorname)%00"
+    "%(contents:subject)"
+)
+BlameLine = tuple[int, str, str, str, str, str, str]
+"""Number and text of a line, and commit, author, email, date and subject, which are empty if it is not committed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +101,6 @@ async def read_state(git: Git, wanted: Sequence[str], *, limit: int, untracked: 
     return state
 
 
-FORMAT = ("--raw", "--numstat", "--patch", "-z", "--find-renames")
-MOST = 32 * 1024 * 1024  # bytes that are read
-
-
-ChangedFile = tuple[str, str, str, int | None, int | None]
-"""A file: name, earlier name, how it has changed, and the numbers of added and deleted lines; None of a binary one."""
-
-
 async def compare(git: Git, command: str, *words: str, lines: int, most: int) -> tuple[list[ChangedFile], str, bool]:
     """Run a command that compares; returns all files, the beginning of the patch, and True if that is not all of it.
 
@@ -143,29 +152,6 @@ def _number(text: bytes) -> int | None:
     return None if text == b"-" else int(text)
 
 
-_COMMIT = ("%H", "%P", "%an", "%ae", "%aI", "%B")
-LOG_OPTIONS = ("-z", "--no-patch", "--no-show-signature", "--encoding=UTF-8", f"--format={'%x00'.join(_COMMIT)}")
-"""Options of `git log` for `read_commits`."""
-
-_BRANCH = (
-        "%(refname)", "%(objectname)", "%(committerdate:iso-strict)", "%(authorname)", "%(contents:subject)",
-        "%(HEAD)", "%(upstream:short)", "%(upstream:track,nobracket)", "%(symref)",
-)  # fmt: skip
-BRANCH_FORMAT = "%00".join(_BRANCH)
-"""The format of `git for-each-ref` for `read_branches`."""
-
-_TAG = (
-        "%(refname)", "%(objectname)", "%(*objectname)", "%(creatordate:iso-strict)", "%(taggername)", "%(authorname)",
-        "%(contents:subject)",
-)  # fmt: skip
-TAG_FORMAT = "%00".join(_TAG)
-"""The format of `git for-each-ref` for `read_tags`."""
-
-
-BlameLine = tuple[int, str, str, str, str, str, str]
-"""Number and text of a line, and commit, author, email, date and subject, which are empty if it is not committed."""
-
-
 def read_commits(output: bytes) -> Iterator[list[str]]:
     """Yield the fields of each commit, which follow each other like the commits."""
     fields = [field.decode(errors="replace") for field in output.split(b"\0")]
@@ -173,20 +159,11 @@ def read_commits(output: bytes) -> Iterator[list[str]]:
         yield fields[start : start + len(_COMMIT)]
 
 
-def read_branches(output: bytes) -> Iterator[list[str]]:
-    """Yield the fields of each branch; a line holds one."""
-    return _read_refs(output, len(_BRANCH))
-
-
-def read_tags(output: bytes) -> Iterator[list[str]]:
-    """Yield the fields of each tag; a line holds one."""
-    return _read_refs(output, len(_TAG))
-
-
-def _read_refs(output: bytes, count: int) -> Iterator[list[str]]:
+def read_refs(output: bytes, form: str) -> Iterator[list[str]]:
+    """Yield the fields of each branch or tag, a line each; `form` is the format that it was listed with."""
     for line in output.split(b"\n"):
         fields = [os.fsdecode(field) for field in line.split(b"\0")]
-        if len(fields) == count:
+        if len(fields) == form.count("%00") + 1:
             yield fields
 
 

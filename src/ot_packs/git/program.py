@@ -21,38 +21,21 @@ from ot_packs.git.repository import Repository
 from ot_packs.program_output import said
 
 SETTINGS = {
-    "core.fsmonitor": "",
-    "core.hooksPath": "/dev/null",
-    "core.attributesFile": "/dev/null",
-    "core.excludesFile": "/dev/null",
+    **dict.fromkeys(("core.hooksPath", "core.attributesFile", "core.excludesFile"), "/dev/null"),
+    **dict.fromkeys(("core.fsmonitor", "core.askPass", "core.alternateRefsCommand", "credential.helper"), ""),
+    **dict.fromkeys(("diff.external", "mailmap.file", "mailmap.blob", "blame.ignoreRevsFile"), ""),
+    **dict.fromkeys(
+        ("core.sshCommand", "core.untrackedCache", "core.quotePath", "color.ui", "commit.gpgSign"), "false"
+    ),
+    **dict.fromkeys(("diff.noprefix", "diff.mnemonicPrefix", "log.showSignature", "log.mailmap"), "false"),
+    **dict.fromkeys(("gpg.program", "gpg.ssh.program", "gpg.x509.program", "maintenance.auto"), "false"),
+    **dict.fromkeys(("commit.gpgSign", "submodule.recurse", "status.submoduleSummary"), "false"),
     "core.pager": "cat",
     "core.editor": ":",
-    "core.askPass": "",
-    "core.sshCommand": "false",
-    "core.untrackedCache": "false",
-    "core.quotePath": "false",
-    "core.alternateRefsCommand": "",
-    "credential.helper": "",
     "protocol.allow": "never",
     "safe.bareRepository": "explicit",
-    "color.ui": "false",
-    "diff.external": "",
     "diff.submodule": "short",
-    "diff.noprefix": "false",
-    "diff.mnemonicPrefix": "false",
-    "log.showSignature": "false",
-    "log.mailmap": "false",
-    "mailmap.file": "",
-    "mailmap.blob": "",
-    "blame.ignoreRevsFile": "",
-    "commit.gpgSign": "false",
-    "gpg.program": "false",
-    "gpg.ssh.program": "false",
-    "gpg.x509.program": "false",
     "gc.auto": "0",
-    "maintenance.auto": "false",
-    "submodule.recurse": "false",
-    "status.submoduleSummary": "false",
 }
 """Settings that stand above those of a repository; an empty one means none."""
 
@@ -63,25 +46,22 @@ DIFF_OPTIONS = (
 """Options of every command that compares files."""
 
 _ENVIRONMENT = {
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_SYSTEM": "/dev/null",
-    "GIT_CONFIG_GLOBAL": "/dev/null",
-    "GIT_ATTR_NOSYSTEM": "1",
+    **dict.fromkeys(("GIT_CONFIG_NOSYSTEM", "GIT_ATTR_NOSYSTEM", "GIT_NO_LAZY_FETCH"), "1"),
+    **dict.fromkeys(("GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL"), "/dev/null"),
+    **dict.fromkeys(("GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT"), "0"),
+    **dict.fromkeys(("GIT_ASKPASS", "GIT_SSH_COMMAND"), "false"),
+    **dict.fromkeys(("GIT_EDITOR", "GIT_SEQUENCE_EDITOR"), ":"),
     "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_ASKPASS": "false",
-    "GIT_SSH_COMMAND": "false",
     "GIT_PAGER": "cat",
-    "GIT_EDITOR": ":",
-    "GIT_SEQUENCE_EDITOR": ":",
     "LC_ALL": "C.UTF-8",
 }
 _PASSED = ("PATH", "TZ", "TMPDIR")
 _DRIVER = re.compile(r"filter\.(.*)\.(?:clean|smudge|process|required)", re.DOTALL)
 CANARY = "onetool.canary"
 """A setting given in a variable: if git lists it, then git takes settings from variables."""
+_IDENTITY = re.compile(r"(?:user|author|committer)\.(?:name|email)")
+_PATIENCE = 10.0  # seconds for a change that nobody waits for any more: killed, git would leave its locks behind
+_MEMORY = 2 * 1024**3  # bytes: a repository can be small and unpack to anything
 
 
 def harden_environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -101,21 +81,14 @@ def setting_variables(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def without_drivers(listed: Iterable[str]) -> dict[str, str]:
-    """Return settings that switch off the content filters that the listed settings name; raises ToolError.
-
-    A filter that is not run changes what is stored: whoever writes has to look for files that want one.
-    """
+    """Return settings that switch off the content filters that the listed settings name; raises ToolError."""
+    # A filter that is not run changes what is stored: whoever writes has to look for files that want one.
     listed = set(listed)
     if CANARY not in listed:
         raise ToolError("the installed git is too old for this pack: it needs version 2.31 or newer")
     names = {match[1] for name in listed if (match := _DRIVER.fullmatch(name))}
     off = {"clean": "", "smudge": "", "process": "", "required": "false"}
     return {f"filter.{name}.{key}": value for name in sorted(names) for key, value in off.items()}
-
-
-_IDENTITY = re.compile(r"(?:user|author|committer)\.(?:name|email)")
-_PATIENCE = 10.0  # seconds for a change that nobody waits for any more: killed, git would leave its locks behind
-_MEMORY = 2 * 1024**3  # bytes: a repository can be small and unpack to anything
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,10 +142,8 @@ class Git:
 
 
 async def open_git(repository: Repository, *, files: bool, standby: Standby | None = None) -> Git:
-    """Return git for a repository; with `files` for commands that read or write files of the working tree.
-
-    Those may be stored through content filters, which any file can ask for by name: the names have to be known.
-    """
+    """Return git for a repository; with `files` for commands that read or write files of the working tree."""
+    # Those may be stored through content filters, which any file can ask for by name: the names have to be known.
     if not files:
         return Git(repository, {}, standby=standby)
     asking = Git(repository, {CANARY: "there"}, standby=standby)

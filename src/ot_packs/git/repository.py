@@ -28,7 +28,6 @@ class Repository:
 
     @property
     def places(self) -> tuple[str, ...]:
-        """All that git has to do with here."""
         return tuple(dict.fromkeys(map(str, (self.top, self.git_dir, self.common_dir))))
 
 
@@ -41,10 +40,8 @@ class Subject:
 
 
 def find_subject(files: AllowedFiles, path: str) -> Subject:
-    """Return the repository that a file or folder belongs to; raises ToolError or PathError.
-
-    The project's own folder stands for all of its repository.
-    """
+    """Return the repository that a file or folder belongs to; raises ToolError or PathError."""
+    # The project's own folder stands for all of its repository.
     place, missing = _nearest(files, path)
     folder = place if place.is_dir() and not place.is_symlink() else place.parent
     repository = _find_repository(files, folder, path)
@@ -77,7 +74,9 @@ def _find_repository(files: AllowedFiles, folder: Path, path: str) -> Repository
         git_dir = _git_dir_of(files, top)
         if git_dir is not None:
             repository = Repository(top, git_dir, _common_dir_of(files, git_dir))
-            _require_own(repository)
+            strange = next((place for place in repository.places if belongs_to_stranger(Path(place))), None)
+            if strange is not None:  # git itself refuses what another user has prepared
+                raise ToolError(f"{strange} belongs to another user, so git does not trust it")
             return repository
     raise ToolError(
         f"{path}: there is no git repository here, or its top is outside of the folders that tools may use; a person "
@@ -86,7 +85,6 @@ def _find_repository(files: AllowedFiles, folder: Path, path: str) -> Repository
 
 
 def _git_dir_of(files: AllowedFiles, top: Path) -> Path | None:
-    """Return the git folder of a working tree; None where there is none."""
     try:
         place = files.locate(top / _DOT_GIT)
     except MissingPathError:
@@ -118,10 +116,3 @@ def _locate_pointed(files: AllowedFiles, file: Path, target: Path) -> Path:
         return files.locate(target)
     except PathError as error:
         raise ToolError(f"{file} leads to {target}, which tools may not use: {error.reason}") from error
-
-
-def _require_own(repository: Repository) -> None:
-    """Refuse what another user has prepared, as git itself does."""
-    strange = next((place for place in repository.places if belongs_to_stranger(Path(place))), None)
-    if strange is not None:
-        raise ToolError(f"{strange} belongs to another user, so git does not trust it")

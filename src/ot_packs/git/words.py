@@ -18,6 +18,11 @@ from ot_packs.git.program import Git
 _CLOSED = (f"**/{FOLDER}/**", *(f"**/{name}" for name in sorted(SECRET_NAMES)))
 _NO_DRIVER = frozenset({"unspecified", "set", "unset"})
 _OWN_MERGES = frozenset({"text", "binary", "union"})
+MOST = 10_000  # entries that may be asked for
+EVERYTHING = 1_000_000  # that an answer may have where all of them are asked for
+LONGEST = 10_000  # characters of a text
+_DAY = re.compile(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?")
+_NAMED_DAY = re.compile(r"today|yesterday|\d{1,2} [a-z]+\.?,? \d{4}|[a-z]+\.? \d{1,2},? \d{4}", re.IGNORECASE)
 
 
 def literal(*names: str) -> list[str]:
@@ -34,15 +39,12 @@ def pathspecs(*names: str) -> list[str]:
 
 
 def split_names(output: bytes) -> list[str]:
-    """Return names that end with a null character each."""
     return [os.fsdecode(name) for name in output.split(b"\0") if name]
 
 
 async def require_plain(git: Git, names: Sequence[str], *, verb: str, merges: bool = False) -> None:
-    """Refuse to change files that are closed to tools, or that only a program of the repository can write.
-
-    Without its filter, what is stored and what lies in the working tree would differ from what everybody else has.
-    """
+    """Refuse to change files that are closed to tools, or that only a program of the repository can write."""
+    # Without its filter, what is stored and what lies in the working tree would differ from what everybody else has.
     closed = next((name for name in names if is_closed(name)), None)
     if closed is not None:
         raise ToolError(
@@ -65,7 +67,6 @@ async def require_plain(git: Git, names: Sequence[str], *, verb: str, merges: bo
 
 
 def require_open(name: str) -> None:
-    """Refuse a file that no tool shows."""
     if is_closed(name):
         raise ToolError(f"{visible(name)}: tools may not read this file")
 
@@ -74,11 +75,6 @@ def is_closed(name: str) -> bool:
     """True for a file that no tool shows or changes."""
     path = PurePosixPath(name.casefold())
     return FOLDER in path.parts or path.name in SECRET_NAMES
-
-
-MOST = 10_000  # entries that may be asked for
-EVERYTHING = 1_000_000  # that an answer may have where all of them are asked for
-LONGEST = 10_000  # characters of a text
 
 
 def plain(text: str, name: str) -> str:
@@ -91,10 +87,8 @@ def plain(text: str, name: str) -> str:
 
 
 def revision_word(text: str) -> str:
-    """Return a revision, or a range of them; raises ToolError.
-
-    A colon names a file in a revision: files are named by `path`, which is looked at before git is.
-    """
+    """Return a revision, or a range of them; raises ToolError."""
+    # A colon names a file in a revision: files are named by `path`, which is looked at before git is.
     if not text or ":" in text:
         raise ToolError(f"revision {visible(text)!r}: use a branch, a tag or a commit, and name files with path=")
     return plain(text, "revision")
@@ -105,24 +99,9 @@ def commit_word(text: str) -> str:
     return f"{revision_word(text)}^{{commit}}"
 
 
-_DAY = re.compile(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?")
-_NAMED_DAY = re.compile(r"today|yesterday|\d{1,2} [a-z]+\.?,? \d{4}|[a-z]+\.? \d{1,2},? \d{4}", re.IGNORECASE)
-
-
-def start_of(text: str) -> str:
-    """Return the first second of a day, month or year; other times as they are; raises ToolError for no day.
-
-    Git would take a day without a time for the present time of that day.
-    """
-    return _moment(text, "since", end=False)
-
-
-def end_of(text: str) -> str:
-    """Return the last second of a day, month or year; other times as they are; raises ToolError for no day."""
-    return _moment(text, "until", end=True)
-
-
-def _moment(text: str, name: str, *, end: bool) -> str:
+def moment(text: str, name: str, *, end: bool = False) -> str:
+    """Return the first or the last second of a day, month or year; other times as they are; raises ToolError."""
+    # Git would take a day without a time for the present time of that day.
     clock = "23:59:59" if end else "00:00:00"
     if _NAMED_DAY.fullmatch(text.strip()):
         return f"{text.strip()} {clock}"

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import JsonObject
 from ot.ai.failover import Backoff, Models
 from ot.ai.messages import AssistantMessage, Model, Piece, Request, Stopped, Text, UserMessage
 from ot.ai.opening import ModelAccess, build_model, record_into
@@ -21,6 +21,13 @@ from ot.execution.wording import word_error
 from ot.limits import PersonLimits
 from ot.services.rate_limits import QueueTooLongError, RateLimit, RateLimits, Turn
 from ot_packs.net.services import check_key, read_rate
+
+PACK = "llm"
+CLIENT = "client"
+_ROLES = {UserMessage: "user", AssistantMessage: "assistant"}
+_MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.:/@+-]{0,199}", re.ASCII)
+_RATE = 10.0  # requests a second
+_MOST_TOKENS = 1_000_000
 
 
 class PacedModel:
@@ -80,10 +87,6 @@ class PacedModel:
         await self._model.close()
 
 
-CLIENT = "client"
-_ROLES = {UserMessage: "user", AssistantMessage: "assistant"}
-
-
 class ClientModel:
     """Whichever model the client chooses; it says nothing of tokens. The call's clock stands still meanwhile."""
 
@@ -111,22 +114,14 @@ class ClientModel:
                 answer = await self._front.request(SAMPLE, params, "")
         except FrontError as error:
             raise ModelRefusedError(CLIENT, str(error)) from error
-        yield Text(_words_of(answer.get("content")))
+        content = answer.get("content")
+        blocks = content if isinstance(content, list) else [content]
+        texts = [block.get("text") for block in blocks if isinstance(block, dict)]
+        yield Text("".join(text for text in texts if isinstance(text, str)))
         yield Stopped("length" if answer.get("stopReason") == "maxTokens" else "done")
 
     async def close(self) -> None:
         """Do nothing: the connection is the client's own."""
-
-
-def _words_of(content: Json) -> str:
-    blocks = content if isinstance(content, list) else [content]
-    texts = [block.get("text") for block in blocks if isinstance(block, dict)]
-    return "".join(text for text in texts if isinstance(text, str))
-
-
-_MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.:/@+-]{0,199}", re.ASCII)
-_RATE = 10.0  # requests a second
-_MOST_TOKENS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,21 +146,11 @@ def read_options(config: Mapping[str, object]) -> LlmOptions:
     return LlmOptions(provider, model, checked, read_rate(PACK, config, _RATE))
 
 
-def check_model(name: str) -> str:
-    """Return the name of a model that a call asks for; raises ToolError if none has such a name."""
-    if not _MODEL_NAME.fullmatch(name):
-        raise ToolError(f"{name[:100]!r} is not the name of a model")
-    return name
-
-
 def check_tokens(tokens: object, name: str) -> int:
     """Return a number of tokens; raises ToolError if it is none."""
     if type(tokens) is not int or not 1 <= tokens <= _MOST_TOKENS:
         raise ToolError(f"{name} must be between 1 and {_MOST_TOKENS:,} tokens, not {str(tokens)[:50]}")
     return tokens
-
-
-PACK = "llm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +177,9 @@ def choose_models(context: CallContext, wanted: str | None) -> ChosenModels:
     settings = context.settings.ai
     access = context.part(ModelAccess)
     provider = find_providers()[options.provider or settings.provider]
-    model = check_model(wanted) if wanted is not None else options.model
+    if wanted is not None and not _MODEL_NAME.fullmatch(wanted):
+        raise ToolError(f"{wanted[:100]!r} is not the name of a model")
+    model = options.model if wanted is None else wanted
     tokens = options.max_tokens or settings.max_tokens
     named = {"provider", provider.name} & settings.model_fields_set
     if not (options.provider or options.model or named or access.key_of(provider)):

@@ -17,6 +17,7 @@ _LONGEST = 20_000  # characters of a schema
 _DEEPEST = 8  # as far as answers are checked
 _WORDS = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"} | {name: name for name in TYPES}
 _FENCED = re.compile(r"```\w*\n(.*?)```", re.DOTALL)
+LONGEST_INPUT = 400_000  # characters, which are about 100,000 tokens
 
 
 class AnswerMistakeError(Exception):
@@ -80,7 +81,10 @@ def _expand(form: object, depth: int) -> JsonObject:
     if depth > _DEEPEST:
         raise ToolError(f"schema is nested more than {_DEEPEST} deep")
     if isinstance(form, str):
-        return _expand_word(form)
+        name = form.removesuffix("?").strip()
+        if name != "any" and name not in _WORDS:
+            raise _not_a_form(form)
+        return {} if name == "any" else {"type": [_WORDS[name], "null"] if form.endswith("?") else _WORDS[name]}
     if isinstance(form, list) and len(form) == 1:
         return {"type": "array", "items": _expand(form[0], depth + 1)}
     if isinstance(form, Mapping) and form:
@@ -89,23 +93,11 @@ def _expand(form: object, depth: int) -> JsonObject:
     raise _not_a_form(form)
 
 
-def _expand_word(word: str) -> JsonObject:
-    name = word.removesuffix("?").strip()
-    if name == "any":
-        return {}
-    if name not in _WORDS:
-        raise _not_a_form(word)
-    return {"type": [_WORDS[name], "null"] if word.endswith("?") else _WORDS[name]}
-
-
 def _not_a_form(form: object) -> ToolError:
     return ToolError(
         f"schema: {str(form)[:100]!r} is not a type. Write a JSON Schema, or str, int, float, bool or any (str? may be "
         'null), ["str"] for a list, {"name": "str"} for an object'
     )
-
-
-LONGEST_INPUT = 400_000  # characters, which are about 100,000 tokens
 
 
 def write_value(value: object, name: str) -> str:

@@ -27,30 +27,28 @@ from ot_packs.net import services
 from ot_packs.net.client import AGENT, Answer, AnswerTooLargeError, ask
 from ot_packs.net.values import items_of, text_of
 
+_MOST_REPETITIONS = 3
+_FIRST_PAUSE = 0.5  # seconds
+_LONGEST_PAUSE = 10.0
+Read = TypeVar("Read")
+Params = Mapping[str, str | int | float | bool | None]
+_LARGEST_ANSWER = 20_000_000  # bytes
+_CONNECT = 10.0  # seconds
+
 
 def seconds_to_wait(
     headers: Mapping[str, str], body: bytes = b"", clock: Callable[[], float] = time.time
 ) -> float | None:
     """Return the seconds that the headers, or the body, ask for; None if they say nothing."""
     asked = read_wait(headers, clock)
-    return asked if asked is not None else _in_details(body, clock)
-
-
-def _in_details(body: bytes, clock: Callable[[], float]) -> float | None:
-    """Read the `retryDelay` among the details of an error, where services of Google say it: "34.5s"."""
-    if b"retryDelay" not in body:
-        return None
-    try:
+    if asked is not None or b"retryDelay" not in body:
+        return asked
+    try:  # services of Google say it among the details of an error: "34.5s"
         details = items_of(json.loads(body), "error", "details")
     except (ValueError, RecursionError):
         return None
-    asked = [read_seconds(text_of(detail, "retryDelay").removesuffix("s"), clock) for detail in details]
-    return max((seconds for seconds in asked if seconds is not None), default=None)
-
-
-_MOST_REPETITIONS = 3
-_FIRST_PAUSE = 0.5  # seconds
-_LONGEST_PAUSE = 10.0
+    delays = [read_seconds(text_of(detail, "retryDelay").removesuffix("s"), clock) for detail in details]
+    return max((seconds for seconds in delays if seconds is not None), default=None)
 
 
 class TooMuchError(FactsError):
@@ -79,10 +77,8 @@ class Repetition:
         self._rate_key = rate_key
 
     async def repeat(self, attempt: Callable[[], Awaitable[Read]], *, repeatable: bool = True) -> Read:
-        """Return what an attempt returns; one that raises TooMuchError or PassingError is made again; raises CallError.
-
-        What is not `repeatable` is attempted again only if it certainly had no effect.
-        """
+        """Return what an attempt returns; after a TooMuchError or PassingError it is made again; raises CallError."""
+        # What is not `repeatable` is attempted again only if it certainly had no effect.
         failures = 0
         turn: Turn | None = None
         while True:
@@ -128,13 +124,6 @@ def require_success(answer: Answer, refusal: Callable[[Answer], CallError]) -> N
         raise refusal(answer)
 
 
-Read = TypeVar("Read")
-Params = Mapping[str, str | int | float | bool | None]
-
-_LARGEST_ANSWER = 20_000_000  # bytes
-_CONNECT = 10.0  # seconds
-
-
 class ServiceClient:
     """Calls a service for one call of a tool, and is closed with it, so that no connection stays."""
 
@@ -156,14 +145,11 @@ class ServiceClient:
         return await self._call("GET", path, _read_text, params=params)
 
     async def post(self, path: str, body: Mapping[str, object], *, repeatable: bool) -> Json:
-        """Send a value, and return the one that comes back; raises CallError.
-
-        A request that begins something is not `repeatable`: it is sent again only if it certainly had no effect.
-        """
+        """Send a value, and return the one that comes back; raises CallError."""
+        # A request that begins something is not `repeatable`: it is sent again only if it certainly had no effect.
         return await self._call("POST", path, self._read_json, body=body, repeatable=repeatable)
 
     async def delete(self, path: str) -> str:
-        """End something at the service; raises CallError."""
         return await self._call("DELETE", path, _read_text)
 
     async def end(self, path: str) -> None:
@@ -208,7 +194,13 @@ class ServiceClient:
 async def open_service(service: services.Service) -> AsyncIterator[ServiceClient]:
     """Open the way to a service for the current call; raises CallError if its key is missing."""
     context = current()
-    key = _find_key(service, context)
+    try:
+        key = context.secret(service.secret)
+        services.check_key(key, service.name, service.secret, service.page)
+    except MissingSecretError as error:
+        if service.key_required:
+            raise MissingSecretError(service.secret, service.page) from error
+        key = ""
     headers = {"user-agent": AGENT, "accept": "application/json"}
     if key:
         headers[service.header] = service.scheme + key
@@ -217,17 +209,6 @@ async def open_service(service: services.Service) -> AsyncIterator[ServiceClient
     timeout = httpx2.Timeout(service.patience, connect=_CONNECT)
     async with httpx2.AsyncClient(headers=headers, timeout=timeout, verify=trusted_roots()) as http:
         yield ServiceClient(service, http, pace, context)
-
-
-def _find_key(service: services.Service, context: CallContext) -> str:
-    try:
-        key = context.secret(service.secret)
-    except MissingSecretError as error:
-        if not service.key_required:
-            return ""
-        raise MissingSecretError(service.secret, service.page) from error
-    services.check_key(key, service.name, service.secret, service.page)
-    return key
 
 
 def _read_text(answer: Answer) -> str:

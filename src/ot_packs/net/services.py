@@ -25,6 +25,10 @@ from ot.errors import (
 if TYPE_CHECKING:
     from ot_packs.net.client import Answer
 
+_LONGEST = 300  # characters of what a service says
+_TELLING = ("message", "detail", "error", "error_description", "details", "title", "reason", "code")
+_PASSING = {408, 425, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529}
+
 
 @dataclass(frozen=True, slots=True)
 class Service:
@@ -74,11 +78,6 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return bool(named) and not parts.query and not parts.fragment and text.isascii() and text.isprintable()
-
-
-_LONGEST = 300  # characters of what a service says
-_TELLING = ("message", "detail", "error", "error_description", "details", "title", "reason", "code")
-_PASSING = {408, 425, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529}
 
 
 def is_passing(answer: Answer) -> bool:

@@ -60,7 +60,6 @@ def write_content(value: object) -> str:
 
 
 def read_content(text: str) -> object:
-    """Return the data of a note."""
     return json.loads(text, object_hook=_unmarked)
 
 
@@ -166,7 +165,6 @@ class NoteStore:
         )
 
     def content_of(self, note: Summary) -> object:
-        """Return the content of a note, as it was given."""
         row = self._connection.execute("SELECT content, plain FROM notes WHERE id = ?", (note.number,)).fetchone()
         if row is None:
             raise ToolError(f"the note {note.title!r} has just been deleted")
@@ -221,12 +219,10 @@ class NoteStore:
 
 
 def refuse_another(title: str) -> ToolError:
-    """Return the error for a title that is taken."""
     return ToolError(f"there is already a note {title!r}; replace=True replaces it, another title keeps both")
 
 
 def refuse_more(count: int) -> ToolError:
-    """Return the error for a note that is one too many."""
     return ToolError(f"there are {count:,} notes, the maximum: delete some with notes.delete")
 
 

@@ -50,20 +50,18 @@ _WELL_KNOWN = {
         "yargs zod"
     ),
 }
-_ALIKE = 0.6
-
-
-def suggest_names(kind: str, name: str) -> list[str]:
-    """Return up to three well-known names that are near, and the package that is imported by this name."""
-    exact = _IMPORTED_AS.get(plain_name(name)) if kind == "pypi" else None
-    near = [each for each in nearest(name, _WELL_KNOWN[kind].split())[:5] if likeness(name, each) >= _ALIKE]
-    return list(dict.fromkeys([*([exact] if exact else []), *near]))[:3]
 
 
 _PYTHON_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,200}[A-Za-z0-9])?")
 _NPM_NAME = re.compile(r"(?:@[\w.~-]{1,100}/)?[A-Za-z0-9~_-][\w.~-]{0,213}", re.ASCII)
 _SIMPLE = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
 _ABBREVIATED = "application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8, */*"
+_BESIDE = (
+    "pyproject.toml", "uv.toml", "uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "Pipfile.lock", ".npmrc",
+    "package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml",
+)  # fmt: skip
+_MANIFESTS = ("pyproject.toml", "package.json", "requirements*.txt")
+_AT_ONCE = 8
 
 
 class Lookups:
@@ -109,7 +107,7 @@ class Lookups:
         found = self._registries.find(address) if address else self._registries.of_package(name)
         registry = _configured(found, address, "settings of npm")
         accept = "application/json" if dates else _ABBREVIATED
-        answer = await self._client.get(registry, f"{registry.url}/{_path(name)}", accept=accept)
+        answer = await self._client.get(registry, f"{registry.url}/{quote(name, safe='@')}", accept=accept)
         if answer is None:
             raise _missing("npm", name, [registry.url])
         return registry, await self._client.read("read_document", Document, body=_text(answer), **wanted)
@@ -119,12 +117,11 @@ class Lookups:
         about = document["about"].get(version)
         if about is not None and about["summary"]:
             return about
-        answer = await self._client.get(registry, f"{registry.url}/{_path(name)}/{quote(version, safe='')}")
+        answer = await self._client.get(registry, f"{registry.url}/{quote(name, safe='@')}/{quote(version, safe='')}")
         return await self._client.read("read_manifest", About, body=_text(answer)) if answer else about
 
 
 async def build_lookups(client: RegistryClient, home: Path) -> Lookups:
-    """Read the person's configuration of pip, uv and npm."""
     indexes = await to_thread.run_sync(read_python_indexes, home, os.environ)
     registries = await to_thread.run_sync(read_npm_registries, home, os.environ)
     return Lookups(client, indexes, registries)
@@ -137,25 +134,15 @@ def _configured(registry: Registry | None, address: str, program: str) -> Regist
 
 
 def _missing(kind: str, name: str, asked: list[str]) -> ToolError:
-    near = suggest_names(kind, name)
-    hint = f" Did you mean {' or '.join(near)}?" if near else " Check the spelling."
+    imported = _IMPORTED_AS.get(plain_name(name)) if kind == "pypi" else None
+    near = [each for each in nearest(name, _WELL_KNOWN[kind].split())[:5] if likeness(name, each) >= 0.6]
+    meant = list(dict.fromkeys([*([imported] if imported else []), *near]))[:3]
+    hint = f" Did you mean {' or '.join(meant)}?" if meant else " Check the spelling."
     return ToolError(f"there is no package {name} at {', '.join(asked)}.{hint}")
-
-
-def _path(name: str) -> str:
-    return quote(name, safe="@")
 
 
 def _text(answer: Answer) -> str:
     return answer.body.decode("utf-8", "replace")
-
-
-_BESIDE = (
-    "pyproject.toml", "uv.toml", "uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "Pipfile.lock", ".npmrc",
-    "package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml",
-)  # fmt: skip
-_MANIFESTS = ("pyproject.toml", "package.json", "requirements*.txt")
-_AT_ONCE = 8
 
 
 class Verdict(NamedTuple):

@@ -85,7 +85,6 @@ class Sources:
 
 
 def _complete(package: Declared, locks: Mapping[str, Locked], npm: list[Locked], sources: Sources) -> None:
-    """Add what the locks say."""
     locked = locks.get(package["name"])
     if package["kind"] == "npm":
         exact = [each for each in npm if each.name == package["name"] and package["asked"] in each.ranges]
@@ -133,16 +132,8 @@ def _read_locks(names: tuple[str, ...], files: Mapping[str, str], problems: list
 def _declared(
     kind: str, name: str, asked: str, group: str, file: str, *, registry: str = "", problem: str = ""
 ) -> Declared:
-    return {
-        "kind": kind,
-        "name": name,
-        "asked": asked,
-        "group": group,
-        "file": file,
-        "current": "",
-        "registry": registry,
-        "problem": problem,
-    }
+    about = Declared(kind=kind, name=name, asked=asked, group=group, file=file, current="", registry="", problem="")
+    return about | {"registry": registry, "problem": problem}
 
 
 def _from_package_json(manifest: Json) -> Iterator[Declared]:

@@ -42,8 +42,6 @@ class _File(NamedTuple):
 
 
 class _Links(HTMLParser):
-    """Collects the links of a page with their attributes."""
-
     def __init__(self) -> None:
         super().__init__()
         self.found: list[dict[str, str | None]] = []

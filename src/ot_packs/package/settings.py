@@ -18,6 +18,8 @@ from ot_packs.net.values import items_of, text_of, texts_of
 from ot_packs.package.registries import PUBLIC, Passwords, Registry, basic, decoded, read_registry
 
 _SECTIONS = ("global", "install")
+_VARIABLE = re.compile(r"\$\{([^}?$-]+)\??\}")
+_PREFIX = "npm_config_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +132,6 @@ def _address(text: str, environ: Mapping[str, str]) -> str:
     return f"{scheme}://{quote(user, safe='')}:{quote(password, safe='')}@{rest}"
 
 
-_VARIABLE = re.compile(r"\$\{([^}?$-]+)\??\}")
-_PREFIX = "npm_config_"
-
-
 @dataclass(frozen=True, slots=True)
 class Setting:
     value: str
@@ -201,7 +199,10 @@ def read_npmrc(text: str, source: str, environ: Mapping[str, str]) -> dict[str, 
             continue
         plain = value.strip()
         if plain[:1] == '"':
-            plain = _unquoted(plain)
+            try:
+                plain = str(json.loads(plain))
+            except ValueError:
+                plain = plain.strip('"')
         found[_expanded(name.strip(), environ)] = Setting(_expanded(plain, environ), source)
     return found
 
@@ -235,10 +236,3 @@ def _places(url: str) -> Iterator[str]:
     path = [part for part in parts.path.split("/") if part]
     for length in range(len(path), -1, -1):
         yield f"//{parts.netloc}/{''.join(f'{part}/' for part in path[:length])}"
-
-
-def _unquoted(text: str) -> str:
-    try:
-        return str(json.loads(text))
-    except ValueError:
-        return text.strip('"')

@@ -7,7 +7,6 @@ import html
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 from urllib.parse import urldefrag, urlencode, urljoin
 
 from mcp_core.json_types import Json
@@ -21,6 +20,17 @@ _XML = re.compile(rb"^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]+)", re.I
 _LOOKED_AT = 4096  # bytes at the beginning, where a page may say it
 # What pages call so is the larger charset of Windows, and was before there was a standard for it.
 _MEANT = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254", "gb2312": "gb18030", "gbk": "gb18030"}
+_HIDDEN = re.compile(r"<!--.*?-->|<(script|noscript|template|style)\b.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_REFRESH = re.compile(
+    r"<meta\b(?=[^>]*http-equiv\s*=\s*[\"']?refresh\b)[^>]*?content\s*=\s*(\"[^\"]*\"|'[^']*')", re.IGNORECASE
+)
+_DELAYED = re.compile(r"\s*(\d{1,2})(?:\.\d*)?\s*[;,]\s*url\s*=\s*[\"']?([^\"']+)", re.IGNORECASE)
+_LONGEST_DELAY = 5  # seconds; a page that stays longer is meant to be read
+_READ = 65_536  # bytes of a page in which it may say that it leads elsewhere
+_HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
+_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_OWN = {"host", "content-length", "transfer-encoding"}
 
 
 def decode_page(data: bytes, declared: str | None) -> tuple[str, str]:
@@ -52,15 +62,6 @@ def _known(name: str) -> str | None:
     return _MEANT.get(info.name, info.name) if info._is_text_encoding else None  # noqa: SLF001 - what bytes.decode asks
 
 
-_HIDDEN = re.compile(r"<!--.*?-->|<(script|noscript|template|style)\b.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
-_REFRESH = re.compile(
-    r"<meta\b(?=[^>]*http-equiv\s*=\s*[\"']?refresh\b)[^>]*?content\s*=\s*(\"[^\"]*\"|'[^']*')", re.IGNORECASE
-)
-_DELAYED = re.compile(r"\s*(\d{1,2})(?:\.\d*)?\s*[;,]\s*url\s*=\s*[\"']?([^\"']+)", re.IGNORECASE)
-_LONGEST_DELAY = 5  # seconds; a page that stays longer is meant to be read
-_READ = 65_536  # bytes of a page in which it may say that it leads elsewhere
-
-
 def find_refresh(answer: Answer) -> str | None:
     """Return the address to which a page of HTML sends its reader at once; None if it is meant to be read."""
     text = _HIDDEN.sub("", decode_page(answer.body[:_READ], answer.charset)[0])
@@ -75,31 +76,18 @@ def find_refresh(answer: Answer) -> str | None:
     return address if address != urldefrag(answer.url).url else None
 
 
-_HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
-_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
-_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
-
-
-class Heading(NamedTuple):
-    """A heading: the number of its line from 0, its level, its words."""
-
-    line: int
-    level: int
-    words: str
-
-
 def find_section(text: str, wanted: str) -> str:
     """Return the part below a heading, itself included; raises ToolError with the headings there are."""
     lines = text.splitlines()
     headings = list(_headings(lines))
-    names = [heading.words for heading in headings]
+    names = [words for _, _, words in headings]
     begin = _match(names, wanted)
     if begin is None:
         known = ", ".join(repr(name) for name in nearest(wanted, dict.fromkeys(names))[:10]) or "none"
         raise ToolError(f"the page has no section {wanted!r}; the nearest headings: {known}")
-    heading = headings[begin]
-    end = next((later.line for later in headings[begin + 1 :] if later.level <= heading.level), len(lines))
-    return "\n".join(lines[heading.line : end]).strip()
+    first, level, _ = headings[begin]
+    end = next((line for line, later, _ in headings[begin + 1 :] if later <= level), len(lines))
+    return "\n".join(lines[first:end]).strip()
 
 
 def _match(names: Sequence[str], wanted: str) -> int | None:
@@ -111,23 +99,19 @@ def _match(names: Sequence[str], wanted: str) -> int | None:
     return next((index for index, name in enumerate(plain) if word and word in name), None)
 
 
-def _headings(lines: Sequence[str]) -> Iterator[Heading]:
+def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield the number of the line of each heading, its level and its words."""
     fence = ""
     for number, line in enumerate(lines):
         if marker := _FENCE.match(line):
             fence = "" if fence and marker[1].startswith(fence) else fence or marker[1]
         elif not fence and (found := _HEADING.match(line)):
-            yield Heading(number, len(found[1]), _LINK.sub(r"\1", found[2]).strip())
-
-
-_OWN = {"host", "content-length", "transfer-encoding"}
+            yield number, len(found[1]), _LINK.sub(r"\1", found[2]).strip()
 
 
 def check_headers(headers: Mapping[str, str]) -> None:
-    """Refuse headers that would contradict the address or the body of a request; raises ToolError.
-
-    A `Host` of the code's own would reach another site behind the same address than the one that was checked.
-    """
+    """Refuse headers that would contradict the address or the body of a request; raises ToolError."""
+    # A `Host` of the code's own would reach another site behind the same address than the one that was checked.
     for name in headers:
         if name.strip().lower() in _OWN:
             raise ToolError(

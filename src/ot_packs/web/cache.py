@@ -20,12 +20,21 @@ from ot_packs.net.client import Answer
 _DIRECTIVE = re.compile(r"([\w-]+)(?:\s*=\s*(?:\"([^\"]*)\"|([^\s,;]+)))?")
 _GUESS = 0.1  # of an answer's age when it was sent: what does not change often will not change soon
 _LONGEST_GUESS = 86400.0
-
-
-def may_be_kept(status: int, headers: Mapping[str, str]) -> bool:
-    """True if an answer to a plain GET may be kept at all."""
-    varies = {name.strip().lower() for name in headers.get("vary", "").split(",") if name.strip()}
-    return status == 200 and "no-store" not in _directives(headers) and varies <= {"accept-encoding"}
+_MIGRATIONS = (
+    (
+        """
+        CREATE TABLE page (
+            asked TEXT PRIMARY KEY, url TEXT NOT NULL, status INTEGER NOT NULL, headers TEXT NOT NULL,
+            body BLOB NOT NULL, fresh REAL NOT NULL, used REAL NOT NULL, size INTEGER NOT NULL
+        )
+        """,
+        "CREATE INDEX page_used ON page (used)",
+    ),
+    # The size of a row stands behind its body: summed up from the table, all pages would be read.
+    ("CREATE INDEX page_size ON page (used, size)", "DROP INDEX page_used"),
+)
+KeptPage = tuple[Answer, bool]
+"""An answer from the database, and whether it may be used without a question."""
 
 
 def fresh_until(headers: Mapping[str, str], received: float) -> float:
@@ -63,25 +72,6 @@ def _time(text: str | None) -> float | None:
         return parsedate_to_datetime(text).timestamp() if text else None
     except (ValueError, TypeError, OverflowError):
         return None
-
-
-_MIGRATIONS = (
-    (
-        """
-        CREATE TABLE page (
-            asked TEXT PRIMARY KEY, url TEXT NOT NULL, status INTEGER NOT NULL, headers TEXT NOT NULL,
-            body BLOB NOT NULL, fresh REAL NOT NULL, used REAL NOT NULL, size INTEGER NOT NULL
-        )
-        """,
-        "CREATE INDEX page_used ON page (used)",
-    ),
-    # The size of a row stands behind its body: summed up from the table, all pages would be read.
-    ("CREATE INDEX page_size ON page (used, size)", "DROP INDEX page_used"),
-)
-
-
-KeptPage = tuple[Answer, bool]
-"""An answer from the database, and whether it may be used without a question."""
 
 
 class PageCache:
@@ -128,7 +118,9 @@ class PageCache:
         received = time.time()
         fresh = fresh_until(headers, received)
         useful = fresh > received or questions(headers)
-        if not useful or not may_be_kept(answer.status, headers) or len(answer.body) > self._size // 10:
+        varies = {name.strip().lower() for name in headers.get("vary", "").split(",") if name.strip()}
+        allowed = answer.status == 200 and "no-store" not in _directives(headers) and varies <= {"accept-encoding"}
+        if not useful or not allowed or len(answer.body) > self._size // 10:
             return None
         written = json.dumps(headers)
         size = len(answer.body) + len(written)
@@ -154,7 +146,6 @@ class PageCache:
         return Answer(row[0], row[1], httpx2.Headers(json.loads(row[2])), row[3]), now < row[4]
 
     def _make_room(self, database: sqlite3.Connection) -> None:
-        """Remove the pages that were not used for longest, until the others fit."""
         (total,) = database.execute("SELECT coalesce(sum(size), 0) FROM page INDEXED BY page_size").fetchone()
         if total <= self._size:
             return

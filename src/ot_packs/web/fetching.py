@@ -31,6 +31,18 @@ from ot_packs.web.page import Page
 _BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 _GIVE_UP = 5.0  # seconds; a site that is unavailable, and does not say for how long, is not waited for any longer
 _MAX_RULES = 500_000  # bytes that are read of a robots.txt, as the standard asks for
+Format = Literal["markdown", "text", "html"]
+_HTML = ("text/html", "application/xhtml+xml")
+_DOCUMENTS = (
+    "application/pdf",
+    "application/epub+zip",
+    "application/msword",
+    "application/vnd.ms-",
+    "application/vnd.openxmlformats-officedocument.",
+    "application/vnd.oasis.opendocument.",
+)  # beginnings of what the pack `convert` reads
+_MOST_UNKEPT = 5_000_000  # bytes of pages that are in memory until they are kept
+_TEXT = ("application/json", "application/xml", "application/javascript", "application/yaml", "application/toml")
 
 
 class Robots:
@@ -42,7 +54,6 @@ class Robots:
         self._locks: dict[str, anyio.Lock] = {}
 
     async def allow(self, url: str) -> bool:
-        """True if the site of a page lets programs read it."""
         parts = urlsplit(url)
         site = f"{parts.scheme}://{parts.netloc}"
         if site not in self._rules:
@@ -65,21 +76,6 @@ def _rules(*lines: str) -> RobotFileParser:
     rules = RobotFileParser()
     rules.parse(lines)
     return rules
-
-
-Format = Literal["markdown", "text", "html"]
-
-_HTML = ("text/html", "application/xhtml+xml")
-_DOCUMENTS = (
-    "application/pdf",
-    "application/epub+zip",
-    "application/msword",
-    "application/vnd.ms-",
-    "application/vnd.openxmlformats-officedocument.",
-    "application/vnd.oasis.opendocument.",
-)  # beginnings of what the pack `convert` reads
-_MOST_UNKEPT = 5_000_000  # bytes of pages that are in memory until they are kept
-_TEXT = ("application/json", "application/xml", "application/javascript", "application/yaml", "application/toml")
 
 
 def _read_size(config: Mapping[str, object], key: str, default: int) -> int:
@@ -112,10 +108,8 @@ class Fetcher:
     async def request(
         self, method: str, url: str, *, headers: Mapping[str, str] | None = None, content: bytes | None = None
     ) -> Answer:
-        """Make a plain request, whose answer is not kept; raises AddressRefusedError, ToolError and others.
-
-        If it only reads, and the site says that it is busy, it is made again as long as this call has time.
-        """
+        """Make a plain request, whose answer is not kept; raises AddressRefusedError, ToolError and others."""
+        # If it only reads, and the site says that it is busy, it is made again as long as this call has time.
         self.check(url)
         paces, site = self._context.part(RateLimits), urlsplit(url).netloc
         turn = Turn(0, 0)
@@ -160,10 +154,8 @@ class Fetcher:
         self._cache.close()
 
     async def get(self, url: str) -> tuple[Answer, bool]:
-        """Return a page and whether it was kept; raises ToolError for an answer that is an error.
-
-        A page that only leads to another one (`<meta http-equiv="refresh">`) is followed there.
-        """
+        """Return a page and whether it was kept; raises ToolError for an answer that is an error."""
+        # A page that only leads to another one (`<meta http-equiv="refresh">`) is followed there.
         answer, kept = await self._get_one(url)
         for _ in range(MAX_REDIRECTS):
             target = find_refresh(answer) if answer.media_type in _HTML else None
@@ -198,9 +190,14 @@ class Fetcher:
         kind = answer.media_type
         if kind.startswith(_DOCUMENTS) or answer.body.startswith(b"%PDF-"):
             return await self._read_document(answer)
-        if kind not in _HTML:
-            return {"title": "", "text": _as_text(answer, kind), "links": [], "metadata": {}}
+        if not kind.startswith("text/") and kind not in (*_HTML, *_TEXT) and not kind.endswith(("+json", "+xml")):
+            raise ToolError(
+                f"{answer.url[:200]} is {kind or 'of an unknown type'}, which is not text; web.request returns its "
+                "bytes"
+            )
         html, charset = decode_page(answer.body, answer.charset)
+        if kind not in _HTML:
+            return {"title": "", "text": html, "links": [], "metadata": {}}
         options: dict[str, object] = {"html": html, "url": answer.url, "plain": form == "text"}
         page = await call_helper("web", "ot_packs.web.page", "read_page", options, Page)
         page["metadata"]["charset"] = charset
@@ -248,11 +245,3 @@ def cut(text: str, section: str | None, offset: int, limit: int) -> tuple[str, i
     wanted = find_section(text, section) if section else text
     part = wanted[offset : offset + limit]
     return part, len(wanted), offset + len(part) < len(wanted)
-
-
-def _as_text(answer: Answer, kind: str) -> str:
-    if not kind.startswith("text/") and kind not in _TEXT and not kind.endswith(("+json", "+xml")):
-        raise ToolError(
-            f"{answer.url[:200]} is {kind or 'of an unknown type'}, which is not text; web.request returns its bytes"
-        )
-    return decode_page(answer.body, answer.charset)[0]

@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
 _UNSEEN = {"script", "style", "template", "noscript"}
+_MAIN = "//main | //*[@role='main'] | //article"
+_ASIDE = "//script | //style | //noscript | //template | //nav | //header[not(ancestor::article)] | //footer | //aside"
+_DEEPEST = 300  # elements inside each other; lxml leaves out what is deeper than some thousands
+_ENOUGH = 0.3  # of a page's text is in its main part, or that is a decoration
+_METADATA = {
+    "description", "author", "keywords", "generator", "date", "og:site_name", "og:type", "og:description",
+    "article:published_time", "article:modified_time",
+}  # fmt: skip
 
 
 def read_text(html: str) -> str:
@@ -48,16 +56,6 @@ class _TextReader(HTMLParser):
     def handle_data(self, data: str) -> None:
         if not self._unseen:
             self.pieces.append(data)
-
-
-_MAIN = "//main | //*[@role='main'] | //article"
-_ASIDE = "//script | //style | //noscript | //template | //nav | //header[not(ancestor::article)] | //footer | //aside"
-_DEEPEST = 300  # elements inside each other; lxml leaves out what is deeper than some thousands
-_ENOUGH = 0.3  # of a page's text is in its main part, or that is a decoration
-_METADATA = {
-    "description", "author", "keywords", "generator", "date", "og:site_name", "og:type", "og:description",
-    "article:published_time", "article:modified_time",
-}  # fmt: skip
 
 
 class Link(TypedDict):
@@ -130,17 +128,14 @@ def _linked_data(script: str) -> Iterator[tuple[str, str]]:
 
 
 def _main_part(tree: HtmlElement, html: str) -> HtmlElement:
-    """The page's own main part; where it marks none, what readability finds, unless that loses most of the page."""
+    """Return the main part of a page; where it marks none, what readability finds, unless that loses most of it."""
+
     body = tree.find("body")
     found = max(tree.xpath(_MAIN), key=_length, default=None)
     for aside in tree.xpath(_ASIDE):
         aside.drop_tree()
     if found is not None and _length(found) >= _ENOUGH * _length(body):
         return found
-    return _by_readability(html, body)
-
-
-def _by_readability(html: str, body: HtmlElement) -> HtmlElement:
     from lxml import html as lxml_html
     from readability import Document
 

@@ -23,7 +23,11 @@ _UNPACKED = 50_000_000  # bytes, the most that a sitemap may have
 
 async def list_site(fetcher: Fetcher, url: str, limit: int) -> tuple[dict[str, str | None], bool]:
     """Return the pages in a site's sitemaps with when they changed, and whether there are more; raises ToolError."""
-    waiting = [url] if url.partition("?")[0].endswith((".xml", ".xml.gz")) else await _places(fetcher, url)
+    waiting = [url]
+    if not url.partition("?")[0].endswith((".xml", ".xml.gz")):
+        robots = await _get(fetcher, urljoin(url, "/robots.txt"))
+        listed = _LISTED.findall(robots.body.decode("utf-8", errors="replace")) if robots is not None else []
+        waiting = listed or [urljoin(url, "/sitemap.xml")]
     found: dict[str, str | None] = {}
     more = len(waiting) > _MOST_FILES
     del waiting[_MOST_FILES:]
@@ -47,12 +51,6 @@ async def list_site(fetcher: Fetcher, url: str, limit: int) -> tuple[dict[str, s
     if not found:
         raise ToolError(f"{url[:200]} has no readable sitemap; tried {', '.join(waiting)[:500]}")
     return found, more
-
-
-async def _places(fetcher: Fetcher, url: str) -> list[str]:
-    answer = await _get(fetcher, urljoin(url, "/robots.txt"))
-    listed = _LISTED.findall(answer.body.decode("utf-8", errors="replace")) if answer is not None else []
-    return listed or [urljoin(url, "/sitemap.xml")]
 
 
 async def _get(fetcher: Fetcher, url: str) -> Answer | None:

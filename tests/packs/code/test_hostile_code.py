@@ -14,7 +14,7 @@ import yaml
 
 from ot.app import App
 from ot.files.allowed_files import AllowedFiles
-from ot_packs.code.helper import FileRewrite, RewritePlan, apply_rewrite
+from ot_packs.code.helper import RewritePlan, apply_rewrite
 from ot_packs.code.patches import Edit, apply_edits, write_patch
 from ot_packs.code.source_files import find_tree
 from tests.availability import require_program
@@ -126,9 +126,7 @@ async def test_a_file_that_changes_meanwhile_is_left_alone_and_named(tmp_path: P
     (tmp_path / "d.py").unlink()
     (tmp_path / "d.py").symlink_to(tmp_path / "b.py")
 
-    failed = apply_rewrite(
-        RewritePlan([FileRewrite(name, "mine\n", version) for name, version in versions.items()]), tree
-    )
+    failed = apply_rewrite(RewritePlan([(name, "mine\n", version) for name, version in versions.items()]), tree)
 
     assert sorted(failed) == ["b.py", "c.py", "d.py"]
     assert (tmp_path / "a.py").read_text() == "mine\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ot.errors import ToolError
-from ot_packs.documents.archives import check_archive, check_xml
+from ot_packs.documents import check_archive, check_xml
 from tests.packs.convert.documents import make_zip
 
 DECLARED = '<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>'

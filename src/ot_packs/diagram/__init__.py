@@ -1,1 +1,0 @@
-"""Behind the `diagram` pack: Mermaid and Graphviz."""
