@@ -66,10 +66,8 @@ def collect_calls(entries: Iterable[AuditEntry], *, in_use: bool) -> list[Audite
         if event in (BEGIN, REFUSED):
             call = _read_call(name, fields)
             calls.append(call)
-            if event == REFUSED:
-                call.outcome = REFUSAL
-            else:
-                call.outcome = RUNNING if in_use else UNKNOWN
+            call.outcome = REFUSAL if event == REFUSED else RUNNING if in_use else UNKNOWN
+            if event == BEGIN:
                 begun[_number(fields, "n")] = call
         elif event == ASKED and number in begun:
             begun[number].asked.append(_text(fields, "answer"))

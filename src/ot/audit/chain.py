@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from hashlib import sha256
-from pathlib import Path
 from typing import NamedTuple
 
 from mcp_core.json_types import JsonObject
-from ot.store import owned_files
 from ot.store.owned_files import CHAIN
 
 FORM_OF_LINES = 1  # named by the head of each file
@@ -35,7 +34,7 @@ FULL = "full"  # reasons for a further file
 REMOVED = "removed"
 
 ENDING = ".jsonl"
-_FILE_NAME = re.compile(rf"{CHAIN}\.jsonl")
+FILE_NAME = re.compile(rf"{CHAIN}\.jsonl")
 _SEAL = re.compile(rb',"hash":"(?P<digest>[0-9a-f]{64})"\}\n')
 _SEAL_SIZE = len(',"hash":""}\n') + 64
 
@@ -74,28 +73,8 @@ def unseal(raw: bytes) -> SealedLine:
     found = _SEAL.fullmatch(raw[-_SEAL_SIZE:])
     if found is None:
         return SealedLine(None, None)
-    digest = found["digest"].decode()
-    body = raw[:-_SEAL_SIZE] + b"}"
-    if sha256(body).hexdigest() != digest:
-        return SealedLine(None, digest)
-    try:
-        entry = json.loads(body)
-    except (ValueError, RecursionError):
-        return SealedLine(None, digest)
+    entry, digest, body = None, found["digest"].decode(), raw[:-_SEAL_SIZE] + b"}"
+    if sha256(body).hexdigest() == digest:
+        with suppress(ValueError, RecursionError):
+            entry = json.loads(body)
     return SealedLine(entry if isinstance(entry, dict) else None, digest)
-
-
-def name_file(chain: str, part: int) -> str:
-    """Return the name of one of the files of a chain."""
-    return owned_files.name_file(chain, part, ENDING)
-
-
-def read_name(name: str) -> tuple[str, int] | None:
-    """Return chain and part of a file of the log, None for any other file."""
-    found = _FILE_NAME.fullmatch(name)
-    return None if found is None else (found["chain"], int(found["part"]))
-
-
-def prune(folder: Path, *, keep_days: int, most_bytes: int, most_files: int = MOST_FILES) -> None:
-    """Remove files whose last line is too old, then the oldest as long as all together are too large or too many."""
-    owned_files.prune(folder, is_ours=read_name, keep_for=keep_days * DAY, most_bytes=most_bytes, most_files=most_files)

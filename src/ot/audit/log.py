@@ -24,13 +24,13 @@ from mcp_core.distribution import VERSION
 from mcp_core.json_types import JsonObject
 from mcp_core.private_files import make_private
 from ot.audit import chain
-from ot.audit.chain import DAY, prune
+from ot.audit.chain import DAY, FILE_NAME, MOST_FILES
 from ot.clients.caller import Caller
 from ot.config.models import AuditSettings
 from ot.effects import Effect
 from ot.logs import write_log
 from ot.store.forms import FORM
-from ot.store.owned_files import OwnedFile
+from ot.store.owned_files import OwnedFile, prune
 from ot.store.parts import AuditRows
 from ot.text.redaction import Redactor
 from ot.values import Arguments, ToolValue
@@ -76,9 +76,7 @@ class AuditLog:
         self._next_look = 0.0
         self._later = later
         self._flushing = False  # in a moment
-        self._ended: list[
-            tuple[float, int, str, float]
-        ] = []  # when which calls have ended and how, still to be written
+        self._ended: list[tuple[float, int, str, float]] = []  # when which calls have ended and how, to be written
         self._word = lru_cache(_MOST_WORDED)(self._word_begin)  # most calls begin as others did
         self._file = OwnedFile(folder, chain.ENDING)
         self._number = 0  # of the last line
@@ -88,8 +86,7 @@ class AuditLog:
     def begin(self, tool: str, effect: Effect, caller: Caller, *, depth: int, allowed_by: str, given: str) -> int:
         """Say that a call begins; return the number of the line, 0 if it could not be written."""
         what = self._word(self.redactor.known, tool, effect, caller.client, caller.memory.connection, allowed_by)
-        now = f'"time":{time.time():.3f},"event":"{chain.BEGIN}"'
-        fields = f'{now},{what},"run":{caller.run},"depth":{depth},{given}'
+        fields = _stamp(f'"event":"{chain.BEGIN}",{what},"run":{caller.run},"depth":{depth},{given}')
         return self._append([*self._take_ended(), fields], hasty=True)
 
     def end(self, begun: int, outcome: str, seconds: float) -> None:
@@ -155,7 +152,7 @@ class AuditLog:
 
     def _append_now(self, fields: str) -> None:
         self.flush()
-        self._append([_stamp(time.time(), fields)])
+        self._append([_stamp(fields)])
 
     def _append(self, lines: Sequence[str], *, hasty: bool = False) -> int:
         """Write lines; a hasty one, for which a call waits, looks after the file once a second only."""
@@ -165,17 +162,15 @@ class AuditLog:
                 self._make_room()
             self._write(lines)
         except OSError as error:
-            self._lose(error.strerror or str(error), len(lines))
+            reason = error.strerror or str(error)
+            if self.problem != reason:
+                write_log(logging.WARNING, "audit.write", folder=str(self.folder), error=reason)
+            self.problem = reason
+            self.lost += len(lines)
+            self._unsaid += len(lines)
             return 0
         self.problem = ""
         return self._number
-
-    def _lose(self, reason: str, count: int) -> None:
-        if self.problem != reason:
-            write_log(logging.WARNING, "audit.write", folder=str(self.folder), error=reason)
-        self.problem = reason
-        self.lost += count
-        self._unsaid += count
 
     def _write(self, lines: Sequence[str]) -> None:
         sealed, number, previous = chain.seal(lines, after=self._number, previous=self._previous, lost=self._unsaid)
@@ -199,17 +194,11 @@ class AuditLog:
 
     def _open_next(self, reason: JsonObject) -> None:
         make_private(self.folder)
-        prune(self.folder, keep_days=self._settings.keep_days, most_bytes=self._settings.max_size - self._largest)
-        self._rows.prune(keep_for=self._settings.keep_days * DAY, most_bytes=self._settings.max_size)
+        keep_for, max_size = self._settings.keep_days * DAY, self._settings.max_size
+        prune(self.folder, FILE_NAME.fullmatch, keep_for, max_size - self._largest, MOST_FILES)
+        self._rows.prune(keep_for=keep_for, most_bytes=max_size)
         self._file.open_next()
-        try:
-            self._write([_stamp(time.time(), chain.word(self._head(reason)))])
-        except OSError:
-            self._file.take_back()
-            raise
-
-    def _head(self, reason: JsonObject) -> JsonObject:
-        return {
+        head: JsonObject = {
             "event": chain.START if self._file.part == 1 else chain.CONTINUED,
             FORM: chain.FORM_OF_LINES,
             "chain": self._file.chain,
@@ -219,10 +208,15 @@ class AuditLog:
             "version": VERSION,
             "project": self._clean(str(self._project)),
         }
+        try:
+            self._write([_stamp(chain.word(head))])
+        except OSError:
+            self._file.take_back()
+            raise
 
 
-def _stamp(when: float, fields: str) -> str:
-    return f'"time":{when:.3f},{fields}'
+def _stamp(fields: str) -> str:
+    return f'"time":{time.time():.3f},{fields}'
 
 
 MOST_NAMES = 30
@@ -259,10 +253,8 @@ def _write(value: ToolValue) -> str:
         return encode_basestring_ascii(value)
     if type(value) is int and -_PLAIN < value < _PLAIN:
         return repr(value)
-    try:
+    with suppress(TypeError, ValueError, RecursionError):  # bytes, dates and the like, or a number that JSON lacks
         return _as_json(value)
-    except (TypeError, ValueError, RecursionError):
-        pass  # bytes, dates and the like, or a number that JSON does not take
     try:
         return _as_json(encode(value))
     except (UnsupportedValueError, TypeError, ValueError, RecursionError):

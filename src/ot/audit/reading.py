@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from mcp_core.json_types import JsonObject
-from ot.audit.chain import CONTINUED, FORM_OF_LINES, REMOVED, START, name_file, read_name, unseal
+from ot.audit.chain import CONTINUED, ENDING, FILE_NAME, FORM_OF_LINES, REMOVED, START, unseal
 from ot.store.forms import UnknownFormError, check_form
-from ot.store.owned_files import is_in_use, open_plain
+from ot.store.owned_files import is_in_use, name_file, open_plain
 
 LONGEST_LINE = 64 * 1024  # bytes; ours are far below
 
@@ -54,9 +54,9 @@ def find_chains(folder: Path) -> list[Chain]:
     except FileNotFoundError:
         files = []
     for file in files:
-        named = read_name(file.name)
-        if named is not None and file.name == name_file(*named):
-            chains[named[0]][named[1]] = file
+        named = FILE_NAME.fullmatch(file.name)
+        if named is not None and file.name == _name(named["chain"], part := int(named["part"])):
+            chains[named["chain"]][part] = file
     return [Chain(name, dict(sorted(files.items()))) for name, files in sorted(chains.items())]
 
 
@@ -92,7 +92,7 @@ class _Walker:
         if part == self._part + 1:
             return
         self._previous = None
-        missing = name_file(self._chain.name, part - 1)
+        missing = _name(self._chain.name, part - 1)
         if self._part:
             yield Finding(self._file, 0, f"the file before it, {missing}, is missing")
         else:
@@ -110,9 +110,12 @@ class _Walker:
                 yield Finding(self._file, number, "this line was changed")
                 self._number, self._previous = self._number + 1, line.digest
                 continue
-            if number == 1 and (unknown := _unknown_form(line.entry)):
+            try:
+                if number == 1:
+                    check_form(line.entry, FORM_OF_LINES, unnamed=1)
+            except UnknownFormError as error:
                 self._previous = None
-                yield Finding(self._file, 1, unknown)
+                yield Finding(self._file, 1, str(error))
                 return
             yield from self._compare(number, line.entry)
             if number == 1:
@@ -147,17 +150,12 @@ class _Walker:
         if (entry.get("event"), entry.get("chain"), entry.get("part")) != (event, self._chain.name, part):
             yield Finding(self._file, 1, "does not begin as it was written: the first lines were removed")
         elif entry.get("because") == REMOVED:
-            missing = name_file(self._chain.name, part - 1)
+            missing = _name(self._chain.name, part - 1)
             yield Finding(self._file, 1, f"{missing} was removed while its process wrote to it")
 
 
-def _unknown_form(head: JsonObject) -> str:
-    """Say who wrote a file that is not read here; empty if it is."""
-    try:
-        check_form(head, FORM_OF_LINES, unnamed=1)
-    except UnknownFormError as error:
-        return str(error)
-    return ""
+def _name(chain: str, part: int) -> str:
+    return name_file(chain, part, ENDING)
 
 
 def _whole(value: object) -> int:

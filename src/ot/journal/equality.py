@@ -76,10 +76,10 @@ def canonical(arguments: Encoded) -> str:
 def canonical_of(arguments: Arguments) -> str:
     """Return the same for arguments that are not encoded."""
     encoded = encode(arguments)
-    if any(type(value) is Rows for value in arguments.values()):  # too long to be written twice
+    has_rows = any(type(value) is Rows for value in arguments.values())  # too long to be written twice
+    if has_rows or _TAG in (text := _to_json(encoded)):
         return _to_json(_ordered(encoded))
-    text = _to_json(encoded)
-    return _to_json(_ordered(encoded)) if _TAG in text else text
+    return text
 
 
 def _ordered(encoded: Encoded) -> Encoded:

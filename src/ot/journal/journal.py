@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -112,7 +112,9 @@ class Journal:
             raise RunNotResumableError(run, "only code in a run can resume another run")
         if mine.made or mine.reuse is not None:
             raise LateResumeError(RESUME)
-        found = await anyio.to_thread.run_sync(self._find_whole, caller.principal, run)
+        found = await anyio.to_thread.run_sync(self.find, caller.principal, run)
+        if not found.whole:
+            raise RunNotResumableError(run, "not all of its calls could be written to the journal")
         caller.memory.note(found.read)
         reuse = Reuse(run, (*found.calls, *found.left), unknown)
         mine.resume(reuse, await anyio.to_thread.run_sync(mine.word_resumed, reuse))
@@ -150,14 +152,15 @@ class Journal:
         """List the runs of this principal and project without their calls, the oldest first."""
         starts: dict[str, JsonObject] = {}
         rest: dict[str, JsonObject] = {}
-        for line in self._lines(principal):
+        for raw in self.store.read_events(self._owner(principal), (START, RESUMED, ENDED)):
+            line: JsonObject = json.loads(raw)
             run = str(line["run"])
-            if line["event"] == START:
-                starts[run] = line
-            else:
+            if line["event"] != START:
                 rest.setdefault(run, {}).update(line)
-        runs = (summarize(start, rest.get(run, {})) for run, start in starts.items())
-        return sorted((run for run in runs if not self._is_old(run.time)), key=lambda run: run.time)
+            elif line.get(FORM, FORM_OF_LINES) == FORM_OF_LINES:
+                starts[run] = line
+        runs = (summarize(start, rest.get(name, {})) for name, start in starts.items())
+        return sorted((each for each in runs if not self._is_old(each.time)), key=lambda each: each.time)
 
     def going_on(self, runs: Iterable[RecordedRun]) -> list[RecordedRun]:
         """Return those of these runs that go on at this moment, in whichever process, with the calls so far."""
@@ -168,18 +171,6 @@ class Journal:
                 with suppress(DamagedRunError):
                     found.append(read_run(read.lines, self.equality))
         return [run for run in found if not run.outcome]
-
-    def _lines(self, principal: str) -> Iterator[JsonObject]:
-        for line in self.store.read_events(self._owner(principal), (START, RESUMED, ENDED)):
-            found: JsonObject = json.loads(line)
-            if found["event"] != START or found.get(FORM, FORM_OF_LINES) == FORM_OF_LINES:
-                yield found
-
-    def _find_whole(self, principal: str, run: str) -> RecordedRun:
-        found = self.find(principal, run)
-        if not found.whole:
-            raise RunNotResumableError(run, "not all of its calls could be written to the journal")
-        return found
 
     def _is_old(self, began: float) -> bool:
         return began < self._clock() - self._settings.keep_for

@@ -12,7 +12,7 @@ from mcp_core.json_types import Json, JsonObject, list_of, mapping_of
 from mcp_core.quick_dataclass import dataclass
 from ot.effects import Effect
 from ot.journal.equality import Equality, canonical
-from ot.store.forms import UnknownFormError, check_form
+from ot.store.forms import UnknownFormError, check_form, read_number
 from ot.store.parts import Place
 from ot_kernel.values import Encoded
 
@@ -81,8 +81,6 @@ class RecordedRun:
 
 @dataclass(slots=True)
 class _Reading:
-    """A run as far as it was read."""
-
     inherited: dict[int, RecordedCall] = field(default_factory=dict)
     calls: dict[int, RecordedCall] = field(default_factory=dict)
     fields: JsonObject = field(default_factory=dict)
@@ -122,7 +120,7 @@ def summarize(start: JsonObject, rest: JsonObject) -> RecordedRun:
         _text(start["run"]),
         _text(start["principal"]),
         _text(start["project"]),
-        _number(start["time"]),
+        read_number(start["time"]),
         _text(start["command"]),
         _text(start.get("client", "")),
         bool(start["whole"]),
@@ -130,7 +128,7 @@ def summarize(start: JsonObject, rest: JsonObject) -> RecordedRun:
         outcome=_text(rest.get("outcome", "")),
         error=_text(rest.get("error", "")),
         answer=_text(rest.get("answer", "")),
-        seconds=_number(rest.get("seconds", 0.0)),
+        seconds=read_number(rest.get("seconds", 0.0)),
         read=frozenset((*_names(start), *_names(rest))),
     )
 
@@ -147,27 +145,25 @@ def describe(call: RecordedCall) -> JsonObject:
         "us": round(call.seconds * 1e6),
         "got": {"value": call.value} if call.has_value and call.value_at is None else {},
     }
-    if call.arguments_at is not None:
-        facts["arguments_at"] = [*call.arguments_at]
-    else:
+    optional: JsonObject = {
+        "arguments_at": [*(call.arguments_at or ())],
+        "value_at": [*(call.value_at or ())],
+        "marks": [*call.marks],
+        "read": [*call.read],
+    }
+    facts |= {name: value for name, value in optional.items() if value}
+    if call.arguments_at is None:
         facts["arguments"] = call.arguments
-    if call.value_at is not None:
-        facts["value_at"] = [*call.value_at]
     if call.error:
         facts |= {"reason": call.error, "kind": call.kind}
     if call.state is not None:
         facts["world"] = call.state
-    if call.marks:
-        facts["marks"] = list(call.marks)
-    if call.read:
-        facts["read"] = list(call.read)
     return facts
 
 
 def read_described(facts: JsonObject) -> RecordedCall:
     """Read a call from its description; raises LookupError, TypeError or ValueError where that makes no sense."""
-    call = _begun(facts, _text(facts["digest"]), facts.get("arguments"))
-    return _ended(call, facts)
+    return _ended(_begun(facts, _text(facts["digest"]), facts.get("arguments")), facts)
 
 
 def _take(line: JsonObject, reading: _Reading, equality: Equality) -> None:
@@ -178,12 +174,9 @@ def _take(line: JsonObject, reading: _Reading, equality: Equality) -> None:
         case "end":
             number = _whole(line["call"])
             reading.calls[number] = _ended(reading.calls[number], line)
-        case "read":
+        case "read" | "inherited" as event:
             call = _ended(_call_of(line, equality), line)
-            reading.calls[call.number] = call
-        case "inherited":
-            call = _ended(_call_of(line, equality), line)
-            reading.inherited[call.number] = call
+            (reading.calls if event == "read" else reading.inherited)[call.number] = call
         case "reused":
             call = reading.inherited.pop(_whole(line["call"]))
             if line.get("skipped"):
@@ -205,7 +198,7 @@ def _begun(line: JsonObject, digest: str, arguments: Encoded) -> RecordedCall:
         _whole(line["call"]),
         _text(line["tool"]),
         Effect(_text(line["effect"])),
-        _number(line["ms"]) / 1000,
+        read_number(line["ms"]) / 1000,
         digest,
         arguments,
         _place(line.get("arguments_at")),
@@ -227,7 +220,7 @@ def _ended(call: RecordedCall, line: JsonObject) -> RecordedCall:
         has_value="value" in got or "value_at" in line,
         error=_text(line.get("reason", "")),
         kind=_text(line.get("kind", "")),
-        seconds=_number(line["us"]) / 1e6,
+        seconds=read_number(line["us"]) / 1e6,
         state=state if state >= 0 else None,
         marks=tuple(map(_text, list_of(line.get("marks")))),
     )
@@ -252,15 +245,6 @@ def _whole(value: Json) -> int:
     return value
 
 
-def _number(value: Json) -> float:
-    if not isinstance(value, int | float):
-        raise TypeError("not a number")
-    return value
-
-
-_LONGEST_COMMAND = 200  # characters
-
-
 def describe_run(run: RecordedRun) -> JsonObject:
     """Describe a run in short: its outcome is empty while it goes on, or if its server was killed."""
     return {
@@ -270,5 +254,5 @@ def describe_run(run: RecordedRun) -> JsonObject:
         "outcome": run.outcome,
         "error": run.error,
         "resumed": run.resumed,
-        "command": run.command[:_LONGEST_COMMAND],
+        "command": run.command[:200],
     }

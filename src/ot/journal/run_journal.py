@@ -142,7 +142,7 @@ class RunJournal:
             self._lines += 1
             if self._memory.read:
                 given += b"," + _fields(self._read())
-            begun = (self._beginning, self._lines, call.number, call.time * 1000, given)
+            begun = self._beginning, self._lines, call.number, call.time * 1000, given
             self._waiting.append(b'%b%d,"event":"begin","call":%d,"ms":%d,%b}\n' % begun)
             self.flush()
             self._effects += 1
@@ -159,8 +159,7 @@ class RunJournal:
 
     def succeed_without_value(self, call: OpenCall) -> None:
         """Note that a call ended well, and that its value could not be kept."""
-        self._kept += 1
-        self._finish(call, _WENT_WELL, b"{}", went_well=True)
+        self.succeed(call, b"{}", ())
 
     def fail(self, call: OpenCall, reason: str, *, kind: str, unknown: bool) -> None:
         """Note that a call failed, or that nobody knows whether it was carried out."""
@@ -232,18 +231,14 @@ class RunJournal:
         if self.reuse is not None:
             given, made = self.reuse.given, self.made - self.reuse.given
             notes.append(f"Calls: {_were(given)} answered from run {self.reuse.run}, {_were(made)} made.")
-        if failed and self._is_worth_keeping():
-            notes.append(self._way_on())
+        left = self.reuse.left if self.reuse is not None else []
+        if failed and (self._worth or left or self._unknown or self._reading >= WORTH_KEEPING):
+            notes.append(self._way_on(left))
         return notes
 
-    def _is_worth_keeping(self) -> bool:
-        inherited = self.reuse is not None and bool(self.reuse.left)
-        return self._worth or inherited or bool(self._unknown) or self._reading >= WORTH_KEEPING
-
-    def _way_on(self) -> str:
+    def _way_on(self, left: list[RecordedCall]) -> str:
         if self.lost:
             return f"This run cannot be resumed: {self.lost}."
-        left = self.reuse.left if self.reuse is not None else []
         kept = self._kept + sum(1 for call in left if call.outcome is CallOutcome.VALUE)
         unknown = [*self._unknown, *(call.tool for call in left if call.outcome is not CallOutcome.VALUE)]
         way = f'To keep what was done ({_calls(kept)}), begin the corrected code with ot.resume(run="{self.run}").'
@@ -258,24 +253,14 @@ class RunJournal:
         """
         seconds = time.perf_counter() - call.began
         self._lines += 1
-        took, reads = int(seconds * 1e6), call.effect is Effect.READS
-        if reads:
+        took = int(seconds * 1e6)
+        if call.effect is Effect.READS:
             self._reading += seconds if went_well else 0.0
             changed = self._effects or call.state != self._state
             state = -1 if changed or call.state is None else call.state
             form = b'%b%d,"event":"read","call":%d,"ms":%d,%b,"world":%d,"us":%d,%b"got":%b}\n'
-            began = int(call.time * 1000)
-            line = form % (
-                self._beginning,
-                self._lines,
-                call.number,
-                began,
-                call.given,
-                state,
-                took,
-                outcome,
-                packed,
-            )
+            begun = self._beginning, self._lines, call.number, int(call.time * 1000), call.given
+            line = form % (*begun, state, took, outcome, packed)
         else:
             self._effects -= 1
             self._worth = self._worth or went_well

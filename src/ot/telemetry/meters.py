@@ -10,8 +10,10 @@ import re
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
+from typing import NamedTuple
 
 # Seconds; the conventions name the upper ones, and a run that takes a millisecond needs the lower ones.
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
@@ -20,8 +22,6 @@ MOST_SERIES = 500  # of one histogram
 OTHER = "_OTHER"  # in place of labels that would begin one series too many
 
 Labels = tuple[str, ...]
-_STATM = Path("/proc/self/statm")
-_DESCRIPTORS = Path("/proc/self/fd")
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 _UNITS = {"s": "_seconds", "By": "_bytes", "{token}": "_tokens"}
 _ODD = re.compile(r"[^a-zA-Z0-9_]")
@@ -66,15 +66,14 @@ class Histogram:
         return list(self._series.items())
 
 
-class Gauge:
+class Gauge(NamedTuple):
     """A figure that is looked up when somebody wants to know; `total` if it can only grow."""
 
-    def __init__(self, name: str, unit: str, words: str, read: Callable[[], float], *, total: bool = False) -> None:
-        self.name = name
-        self.unit = unit
-        self.words = words
-        self.read = read
-        self.total = total
+    name: str
+    unit: str
+    words: str
+    read: Callable[[], float]
+    total: bool = False
 
 
 class Meters:
@@ -82,34 +81,17 @@ class Meters:
 
     def __init__(self) -> None:
         self.began = time.time_ns()
-        self.operations = Histogram(
-            "mcp.server.operation.duration", "s", "Requests of MCP clients", ("mcp.method.name", "error.type")
-        )
+        of_request, of_call = ("mcp.method.name", "error.type"), ("onetool.pack", "onetool.effect", "error.type")
+        of_model = "gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model"
+        request, usage = "gen_ai.client.operation.duration", "gen_ai.client.token.usage"
+        self.operations = Histogram("mcp.server.operation.duration", "s", "Requests of MCP clients", of_request)
         self.runs = Histogram("onetool.run.duration", "s", "Runs of commands", ("error.type",))
-        self.calls = Histogram(
-            "onetool.call.duration",
-            "s",
-            "Calls of tools, by pack",
-            ("onetool.pack", "onetool.effect", "error.type"),
-        )
-        self.model_requests = Histogram(
-            "gen_ai.client.operation.duration",
-            "s",
-            "Requests to models",
-            ("gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model", "error.type"),
-        )
-        self.model_tokens = Histogram(
-            "gen_ai.client.token.usage",
-            "{token}",
-            "Tokens of requests to models",
-            ("gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.token.type"),
-            TOKENS,
-        )
+        self.calls = Histogram("onetool.call.duration", "s", "Calls of tools, by pack", of_call)
+        self.model_requests = Histogram(request, "s", "Requests to models", (*of_model, "error.type"))
+        of_tokens = (*of_model, "gen_ai.token.type")
+        self.model_tokens = Histogram(usage, "{token}", "Tokens of requests to models", of_tokens, TOKENS)
+        self.histograms = self.operations, self.runs, self.calls, self.model_requests, self.model_tokens
         self.gauges: list[Gauge] = []
-
-    @property
-    def histograms(self) -> tuple[Histogram, ...]:
-        return self.operations, self.runs, self.calls, self.model_requests, self.model_tokens
 
     def add_gauge(self, name: str, unit: str, words: str, read: Callable[[], float], *, total: bool = False) -> None:
         """Offer one more figure; `read` may be called on any thread."""
@@ -119,24 +101,21 @@ class Meters:
 def add_process_figures(meters: Meters) -> None:
     """Add processor time, memory, open files and age; a system that does not tell has a zero."""
     began = time.monotonic()
+
+    def read_memory() -> float:
+        with suppress(OSError):
+            return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+        return 0
+
+    def count_descriptors() -> float:
+        with suppress(OSError):
+            return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - a scrape every few seconds needs no Path for each
+        return 0
+
     meters.add_gauge("process.cpu.time", "s", "Processor time of the server process", time.process_time, total=True)
-    meters.add_gauge("process.memory.usage", "By", "Memory of the server process", _read_memory)
-    meters.add_gauge("process.open_file_descriptor.count", "{count}", "Open files", _count_descriptors)
+    meters.add_gauge("process.memory.usage", "By", "Memory of the server process", read_memory)
+    meters.add_gauge("process.open_file_descriptor.count", "{count}", "Open files", count_descriptors)
     meters.add_gauge("process.uptime", "s", "Time since the server began", lambda: time.monotonic() - began)
-
-
-def _read_memory() -> float:
-    try:
-        return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
-    except OSError:
-        return 0
-
-
-def _count_descriptors() -> float:
-    try:
-        return len(os.listdir(_DESCRIPTORS))  # noqa: PTH208 - a scrape every few seconds needs no Path for each
-    except OSError:
-        return 0
 
 
 def render_prometheus(meters: Meters) -> str:

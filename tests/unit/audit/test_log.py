@@ -22,11 +22,12 @@ import pytest
 
 from mcp_core.distribution import DISTRIBUTION
 from ot.audit.calls import collect_calls
-from ot.audit.chain import DAY, prune
+from ot.audit.chain import DAY, FILE_NAME
 from ot.audit.log import LOOK_INTERVAL, MOST_NAMES, AuditLog, summarize
 from ot.audit.reading import AuditEntry, find_chains, walk
 from ot.clients.caller import Caller, ClientMemory
 from ot.config.models import AuditSettings
+from ot.store.owned_files import prune
 from ot.store.parts import EmbeddedAudit
 from ot.text.redaction import Redactor
 from tests.unit.audit.logs import (
@@ -299,7 +300,7 @@ def test_there_are_never_more_files_than_can_be_looked_through(tmp_path: Path) -
         log.close()
     newest = max(files_of(tmp_path), key=lambda file: file.stat().st_mtime_ns)
 
-    prune(tmp_path, keep_days=1, most_bytes=10**9, most_files=1)
+    prune(tmp_path, FILE_NAME.fullmatch, DAY, 10**9, 1)
 
     assert files_of(tmp_path) == [newest]
 

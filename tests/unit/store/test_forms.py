@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mcp_core.json_types import JsonObject
-from ot.audit.chain import name_file, seal, word
+from ot.audit.chain import seal, word
 from ot.audit.reading import AuditEntry, Finding, find_chains, walk
 from ot.config.models import JournalSettings
 from ot.config.server_settings import OAuthSettings
@@ -23,6 +23,7 @@ from ot.results.stored_file import StoredFile
 from ot.shapes.pages import Learnt, Pages
 from ot.store.credentials import FileCredentials
 from ot.store.embedded_journal import EmbeddedJournal
+from ot.store.owned_files import name_file
 from ot.store.owner import Owner
 from ot.store.results import HEADER, EmbeddedKeptNames, KeptEntry
 from ot.store.shelf import FolderShelf
@@ -199,7 +200,7 @@ def test_a_run_of_an_older_version_is_read_and_one_of_a_newer_is_not(tmp_path: P
 
 
 def test_a_newer_audit_log_is_reported_and_not_read(tmp_path: Path) -> None:
-    name = name_file("20261117T021447-960-0d52d94e", 1)
+    name = name_file("20261117T021447-960-0d52d94e", 1, ".jsonl")
     (tmp_path / name).write_bytes(seal([word({"event": "start", "form": 2})], after=0, previous="")[0])
 
     [chain] = find_chains(tmp_path)
@@ -209,7 +210,8 @@ def test_a_newer_audit_log_is_reported_and_not_read(tmp_path: Path) -> None:
 
 def test_an_older_audit_log_is_read(tmp_path: Path) -> None:
     head: JsonObject = {"event": "start", "chain": "20261117T021447-960-0d52d94e", "part": 1}
-    (tmp_path / name_file("20261117T021447-960-0d52d94e", 1)).write_bytes(seal([word(head)], after=0, previous="")[0])
+    file = tmp_path / name_file("20261117T021447-960-0d52d94e", 1, ".jsonl")
+    file.write_bytes(seal([word(head)], after=0, previous="")[0])
 
     [chain] = find_chains(tmp_path)
 
