@@ -88,9 +88,7 @@ class _Walk:
             return sorted((self.visit(item, depth) for item in value), key=json.dumps)
         if isinstance(value, Iterator) and not hasattr(value, "read"):  # reading a file could wait for ever
             return self._drain(value, depth)
-        if isinstance(value, Collection):
-            return self._array(value, depth)
-        return _leaf(value)
+        return self._array(value, depth) if isinstance(value, Collection) else _leaf(value)
 
     def _object(self, items: Iterable[tuple[object, object]], depth: int) -> dict[str, Json]:
         found: dict[str, Json] = {}

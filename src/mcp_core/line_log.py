@@ -215,8 +215,7 @@ class _LineHandler(logging.StreamHandler[TextIO]):
         return True
 
     def _write_waiting(self) -> None:
-        lines = [self._waiting.popleft() for _ in range(len(self._waiting))]
-        if lines:
+        if lines := [self._waiting.popleft() for _ in range(len(self._waiting))]:
             try:
                 self.stream.write("".join([f"{self._text_of(line)}\n" for line in lines]))
             except Exception:  # noqa: BLE001 - as for a single line: `emit` of the standard library does the same

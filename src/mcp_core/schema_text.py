@@ -107,8 +107,7 @@ def _describe_definition(reference: str, root: Schema, inside: tuple[str, ...]) 
 
 
 def _describe_object(schema: Schema, root: Schema, inside: tuple[str, ...]) -> str:
-    properties = mapping_of(schema.get("properties"))
-    if properties:
+    if properties := mapping_of(schema.get("properties")):
         required = list_of(schema.get("required"))
         fields = (
             f"{name}{'' if name in required else '?'}: {_describe_part(field, root, inside)}"

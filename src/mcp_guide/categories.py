@@ -111,8 +111,7 @@ class Collections:
             return []
         known = set(self._folder.category_names())
         for collection in found.values():
-            missing = [name for name in collection["categories"] if name not in known]
-            if missing:
+            if missing := [name for name in collection["categories"] if name not in known]:
                 collection["categories"] = [name for name in collection["categories"] if name in known]
                 collection["missing"] = missing
         return list(found.values())

@@ -44,15 +44,6 @@ def is_sessionless(context: Context[State]) -> bool:
     return version is not None and is_version_at_least(version, _SESSIONLESS)
 
 
-async def ask_within(context: Context[State], question: str) -> bool:
-    """Ask in the middle of a request, as clients with a session allow."""
-    try:
-        answer = await context.elicit(question, Agreement)
-    except (MCPError, ValueError):  # the client refused the question, or answered something else
-        return False
-    return answer.action == "accept" and answer.data.agree
-
-
 def read_response(response: object) -> bool:
     if not isinstance(response, ElicitResult) or response.action != "accept":
         return False
@@ -97,7 +88,11 @@ class OfficialLibrary:
         if not sessionless and not context.session.can_send_request:
             return Answer.NOBODY
         if not sessionless:
-            agreed = await ask_within(context, question)
+            try:
+                answer = await context.elicit(question, Agreement)
+            except (MCPError, ValueError):  # the client refused the question, or answered something else
+                return Answer.NO
+            agreed = answer.action == "accept" and answer.data.agree
         elif context.request_state is None:
             return Unanswered(self._put(question))
         else:

@@ -149,10 +149,19 @@ class PlacedWorker:
             await self._send(frames)
 
     async def _tell_of_waiting(self, needs: dict[str, object]) -> None:
+        wanted = {"CPU": needs["num_cpus"], "GPU": needs["num_gpus"], "memory": needs["memory"]}
+        custom = needs["resources"]
+        wanted |= custom if isinstance(custom, dict) else {}
+        amounts = {name: amount for name, amount in wanted.items() if isinstance(amount, int | float) and amount}
+        words = ", ".join(f"{amount:g} {name}" for name, amount in amounts.items())
         await asyncio.sleep(_TOLD_AFTER)
         while not self._placed:
             nodes = [node["Resources"] for node in await asyncio.to_thread(ray.nodes) if node["Alive"]]
-            await self._tell(Kind.TOLD, _word_waiting(needs, nodes).encode())
+            if any(all(node.get(name, 0) >= amount for name, amount in amounts.items()) for node in nodes):
+                waiting = f"waiting for a node of the cluster with {words} free"
+            else:
+                waiting = f"waiting for a node with {words}; the cluster has none"
+            await self._tell(Kind.TOLD, waiting.encode())
             await asyncio.sleep(_TOLD_EVERY)
 
     async def _tell(self, kind: Kind, payload: bytes) -> None:
@@ -215,17 +224,6 @@ def _word_loss(error: RayError) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     reasons = [line for line in lines if " because " in line or "memory" in line]
     return (reasons or lines or [type(error).__name__])[0].rstrip(".")
-
-
-def _word_waiting(needs: dict[str, object], nodes: list[dict[str, float]]) -> str:
-    wanted = {"CPU": needs["num_cpus"], "GPU": needs["num_gpus"], "memory": needs["memory"]}
-    custom = needs["resources"]
-    wanted |= custom if isinstance(custom, dict) else {}
-    amounts = {name: amount for name, amount in wanted.items() if isinstance(amount, int | float) and amount}
-    words = ", ".join(f"{amount:g} {name}" for name, amount in amounts.items())
-    if any(all(node.get(name, 0) >= amount for name, amount in amounts.items()) for node in nodes):
-        return f"waiting for a node of the cluster with {words} free"
-    return f"waiting for a node with {words}; the cluster has none"
 
 
 async def _serve(output: int, bundle: bytes, address: str) -> None:

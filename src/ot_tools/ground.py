@@ -144,7 +144,6 @@ def _passages(found: Json, known: set[int]) -> list[Passage]:
     for support in items_of(found, "groundingSupports"):
         indices = support.get("groundingChunkIndices")
         numbers = [index + 1 for index in indices if isinstance(index, int)] if isinstance(indices, list) else []
-        cited = [number for number in numbers if number in known]
-        if cited:
+        if cited := [number for number in numbers if number in known]:
             passages.append({"text": text_of(support, "segment", "text"), "sources": cited})
     return passages

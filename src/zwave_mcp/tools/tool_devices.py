@@ -13,7 +13,7 @@ from zwave_mcp import descriptions
 from zwave_mcp.answers import WHICH_DEVICE, Device, NoBoolean, answered, house_of
 from zwave_mcp.devices import EVERYDAY, fold, is_sensor, list_abilities, words_of
 from zwave_mcp.house import House, check_reachable
-from zwave_mcp.nodes import Node, Status, Value
+from zwave_mcp.nodes import Status
 
 MOST_VALUES = 300
 _NEWS_WITHIN = 1.0  # seconds
@@ -118,7 +118,24 @@ async def sensors(args: SensorsArgs, ctx: Context[House]) -> Result[list[Reading
     nodes = house.network.devices() if args.device is None else [await house.find(args.device)]
     found = [(node, value) for node in nodes for value in node.values.values() if is_sensor(value)]
     dated = await house.date([value for _, value in found])
-    readings = [_describe_reading(node, value) for (node, _), value in zip(found, dated, strict=True)]
+    readings: list[Reading] = []
+    for (node, _), value in zip(found, dated, strict=True):
+        reading: Reading = {
+            "node": node.id,
+            "device": node.title,
+            "location": node.location,
+            "sensor": value.name,
+            "value": value.shown,
+            "unit": value.unit,
+            "updated": descriptions.write_time(value.updated),
+        }
+        if value.text is not None:
+            reading["text"] = value.text
+        if value.id.endpoint:
+            reading["endpoint"] = value.id.endpoint
+        if node.status in (Status.ASLEEP, Status.DEAD):
+            reading["status"] = node.status.value
+        readings.append(reading)
     if not readings and args.device is not None:
         what = " and ".join(list_abilities(nodes[0])) or "device that reports nothing"
         return Result.ok(readings, message=f"{nodes[0].title} has no sensors: it is a {what}.")
@@ -160,22 +177,3 @@ async def ping(args: OneDeviceArgs, ctx: Context[House]) -> Result[Pinged]:
         {"node": node.id, "device": node.title, "answered": answered, "status": current.status.value},
         message=f"{node.title} {'answers' if answered else 'does not answer'}.",
     )
-
-
-def _describe_reading(node: Node, value: Value) -> Reading:
-    reading: Reading = {
-        "node": node.id,
-        "device": node.title,
-        "location": node.location,
-        "sensor": value.name,
-        "value": value.shown,
-        "unit": value.unit,
-        "updated": descriptions.write_time(value.updated),
-    }
-    if value.text is not None:
-        reading["text"] = value.text
-    if value.id.endpoint:
-        reading["endpoint"] = value.id.endpoint
-    if node.status in (Status.ASLEEP, Status.DEAD):
-        reading["status"] = node.status.value
-    return reading
