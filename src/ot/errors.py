@@ -139,6 +139,12 @@ class CallError(OneToolError, names=("tool",)):
     tool = ""
 
 
+class ToolCallError(CallError):
+    """One call to a tool that is known did not succeed."""
+
+    tool: str
+
+
 class PreflightError(OneToolError):
     """Everything that is certain to fail, found before the first side effect: (line, error) pairs."""
 
@@ -181,10 +187,9 @@ class SwitchedOffError(CallError, names=("kind", "key"), caught_as="ConnectionEr
     key: str
 
 
-class UnknownToolError(CallError, names=("pack", "available"), caught_as="AttributeError"):
+class UnknownToolError(ToolCallError, names=("pack", "available"), caught_as="AttributeError"):
     """The pack exists, the tool does not; `available` are the pack's tools, without the pack."""
 
-    tool: str
     pack: str
     available: Sequence[str]
 
@@ -208,18 +213,16 @@ class UnknownProjectError(CallError, names=("functions", "projects"), caught_as=
         self.tool = f"proj.{name}"
 
 
-class ToolArgumentError(CallError, caught_as="TypeError"):
+class ToolArgumentError(ToolCallError, caught_as="TypeError"):
     """Arguments that do not fit the schema; `problems` are short phrases."""
 
-    tool: str
     problems: Sequence[str]
     signature: str
 
 
-class ToolDeniedError(CallError, names=("rule",), caught_as="PermissionError"):
+class ToolDeniedError(ToolCallError, names=("rule",), caught_as="PermissionError"):
     """`policy.deny` names this tool."""
 
-    tool: str
     rule: str
 
 
@@ -227,51 +230,45 @@ class NotGrantedError(ToolDeniedError):
     """A pack or a tool, as `tool` says, that is there for groups which are granted it, and the person is in none."""
 
 
-class UnsupportedToolError(CallError, caught_as="NotImplementedError"):
+class UnsupportedToolError(ToolCallError, caught_as="NotImplementedError"):
     """A server offers this tool only by means of the protocol that we do not have."""
 
-    tool: str
     lacks: str
 
 
-class FlowDeniedError(CallError, names=("read",), caught_as="PermissionError"):
+class FlowDeniedError(ToolCallError, names=("read",), caught_as="PermissionError"):
     """`policy.flows` keeps what another tool gave from this one."""
 
-    tool: str
     read: str
 
 
-class ConsentError(CallError, caught_as="PermissionError"):
+class ConsentError(ToolCallError, caught_as="PermissionError"):
     """A person must agree first, and did not or could not be asked."""
 
-    tool: str
     reason: str
     rule: str  # why somebody is asked at all
 
 
-class ToolTimeoutError(CallError, names=("key",), caught_as="TimeoutError"):
+class ToolTimeoutError(ToolCallError, names=("key",), caught_as="TimeoutError"):
     """The call took longer than its limit; `still_running` is true where a plain tool could not be stopped.
 
     `key` is what sets the limit, empty where that is the caller.
     """
 
-    tool: str
     limit: float
     still_running: bool = False
     key: str = ""
 
 
-class ToolStoppedError(CallError):
+class ToolStoppedError(ToolCallError):
     """The call was cancelled, or refused because its run had ended."""
 
-    tool: str
     still_running: bool = False
 
 
-class ServiceUnavailableError(CallError, caught_as="ConnectionError"):
+class ServiceUnavailableError(ToolCallError, caught_as="ConnectionError"):
     """The network, or the service behind it, did not answer."""
 
-    tool: str
     reason: str
 
 
@@ -314,13 +311,12 @@ class ServiceAnswerError(ServiceError, caught_as="ConnectionError"):
     address_key: str  # the option that says where the service is
 
 
-class ServerUnavailableError(CallError, names=("server",), caught_as="ConnectionError"):
+class ServerUnavailableError(ToolCallError, names=("server",), caught_as="ConnectionError"):
     """A proxied server cannot be reached, or was lost in the middle of the call.
 
     `begun` is true where the call may have had an effect; `tail` is the end of what the server wrote to stderr.
     """
 
-    tool: str
     server: str
     reason: str
     begun: bool = False
@@ -328,10 +324,9 @@ class ServerUnavailableError(CallError, names=("server",), caught_as="Connection
     tail: str = ""
 
 
-class ToolChangedError(CallError, names=("server",), caught_as="PermissionError"):
+class ToolChangedError(ToolCallError, names=("server",), caught_as="PermissionError"):
     """A proxied tool, or a `prompt`, is not defined as a person accepted it, and its server is pinned."""
 
-    tool: str
     server: str
     new: bool
     prompt: str = ""
@@ -372,69 +367,61 @@ class UntrustedSkillError(UntrustedPackError):
     skill: str
 
 
-class BrokenSkillError(CallError, caught_as="ImportError"):
+class BrokenSkillError(ToolCallError, caught_as="ImportError"):
     """The file of a skill is not what a skill looks like."""
 
-    tool: str
     file: str
     reason: str
     line: int | None = None
 
 
-class SkillPreflightError(CallError):
+class SkillPreflightError(ToolCallError):
     """Calls in the file of a skill that are certain to fail, found before any of it was executed."""
 
-    tool: str
     file: str
     problems: Sequence[tuple[int, CallError]]
 
 
-class RecordedFailureError(CallError, names=("kind",)):
+class RecordedFailureError(ToolCallError, names=("kind",)):
     """A call in a replay that failed when it was made; `kind` is the builtin exception that it was."""
 
-    tool: str
     kind: str
     message: str
 
 
-class CallNotRecordedError(CallError, caught_as="LookupError"):
+class CallNotRecordedError(ToolCallError, caught_as="LookupError"):
     """A call in a replay that the run which is played again has not made, or whose value is no longer kept."""
 
-    tool: str
     reason: str
 
 
-class CallNotJournalledError(CallError, caught_as="ConnectionError"):
+class CallNotJournalledError(ToolCallError, caught_as="ConnectionError"):
     """A call that may have an effect was not made, because it could not be written down first."""
 
-    tool: str
     reason: str
 
 
-class WorkerStartError(CallError):
+class WorkerStartError(ToolCallError):
     """The worker of an extension could not be started; `tail` is the end of what it wrote to stderr."""
 
-    tool: str
     reason: str
     tail: str = ""
 
 
-class PackNotReadyError(CallError, names=("pack", "requirements")):
+class PackNotReadyError(ToolCallError, names=("pack", "requirements")):
     """The libraries of a built-in pack are not there, and cannot be installed."""
 
-    tool: str
     pack: str
     requirements: Sequence[str]
     reason: str
 
 
-class WorkerCrashedError(CallError, caught_as="ChildProcessError"):
+class WorkerCrashedError(ToolCallError, caught_as="ChildProcessError"):
     """The worker ended in the middle of the call, whose effect is unknown then; `reason` names the call that caused it.
 
     `status` is that of waitpid, None where it says nothing: the worker was stopped by us, or nobody saw its end.
     """
 
-    tool: str
     reason: str
     status: int | None = None
     begun: bool = True
@@ -529,16 +516,13 @@ class RunNotResumableError(CallError):
     reason: str
 
 
-class LateResumeError(CallError):
+class LateResumeError(ToolCallError):
     """A run goes on from another only as the first thing it does: what it did before would be done again."""
 
-    tool: str
 
-
-class CallNotRepeatedError(CallError):
+class CallNotRepeatedError(ToolCallError):
     """A call that an earlier run had begun, and that may have had an effect; `call` words it, `reason` says why."""
 
-    tool: str
     run: str
     call: str
     reason: str
@@ -550,24 +534,22 @@ class ArgumentValueError(CallError, caught_as="ValueError"):
     message: str
 
 
-class CallLimitError(CallError, names=("key",), caught_as="TimeoutError"):
+class CallLimitError(ToolCallError, names=("key",), caught_as="TimeoutError"):
     """A person has made as many calls as they may; `problem` is why they could not even be counted."""
 
-    tool: str
     key: str
     limit: int
     free_in: float
     problem: str = ""
 
 
-class ToolFailedError(CallError, names=("kind", "incident")):
+class ToolFailedError(ToolCallError, names=("kind", "incident")):
     """The tool raised; `kind` is the builtin exception it was, `incident` finds the traceback in the log.
 
     Where its helper process ended, `status` is that of waitpid and `tail` the end of what it wrote to stderr. `place`
     is the line of an extension's own file.
     """
 
-    tool: str
     kind: str
     message: str
     incident: str

@@ -45,8 +45,8 @@ async def answer(app: App, person: Person, command: str, *, agrees: bool | None 
 async def test_secrets_skills_and_notes_are_a_persons_own_at_every_replica(folders: tuple[list[Path], str]) -> None:
     (first, second), config = folders
     async with opened(first, config) as apps, apps.use(ALICE) as app:
-        assert app.own_secrets is not None
-        app.own_secrets.put("BRAVE_API_KEY", "value of Alice")
+        assert app.own.secrets is not None
+        app.own.secrets.put("BRAVE_API_KEY", "value of Alice")
         assert "said no" in await answer(app, ALICE, SKILL, agrees=False)
         assert "nobody" in (await answer(app, ALICE, SKILL)).lower()
         assert "skills.shout" in await answer(app, ALICE, SKILL, agrees=True)
@@ -59,14 +59,14 @@ async def test_secrets_skills_and_notes_are_a_persons_own_at_every_replica(folde
             assert await answer(app, ALICE, 'skills.shout(text="loud")') == "LOUD"
             assert await answer(app, ALICE, 'notes.read(title="plan")["content"]') == "deploy on Friday"
             assert app.executor.redactor.text("the value of Alice") == "the ***"
-            assert app.own_secrets is not None
-            assert app.own_secrets.names() == ["BRAVE_API_KEY"]
+            assert app.own.secrets is not None
+            assert app.own.secrets.names() == ["BRAVE_API_KEY"]
         async with apps.use(BOB) as app:
             assert "LOUD" not in await answer(app, BOB, 'skills.shout(text="loud")')
             assert "there is no note" in await answer(app, BOB, 'notes.read(title="plan")')
             assert await answer(app, BOB, 'notes.list()["total"]') == "0"
-            assert app.own_secrets is not None
-            assert app.own_secrets.names() == []
+            assert app.own.secrets is not None
+            assert app.own.secrets.names() == []
     for file in [*first.rglob("*"), *second.rglob("*")]:
         assert not file.is_file() or b"value of Alice" not in file.read_bytes(), file
 
@@ -89,17 +89,17 @@ servers:
             assert "under Settings on the dashboard" in missing
             assert str(tmp_path) not in missing
 
-            assert alice.own_secrets is not None
-            alice.own_secrets.put("WEB_KEY", "ali")
-            alice.own_secrets.put("OWN_KEY", "ce")
-            alice.own_secrets.put("WEB_URL", "http://127.0.0.1:1/mcp")
+            assert alice.own.secrets is not None
+            alice.own.secrets.put("WEB_KEY", "ali")
+            alice.own.secrets.put("OWN_KEY", "ce")
+            alice.own.secrets.put("WEB_URL", "http://127.0.0.1:1/mcp")
             assert await answer(alice, ALICE, "import json; json.loads(web.headers())['x-key']") == "ali"
             assert await answer(alice, ALICE, "import json; json.loads(own.headers())['x-key']") == "a ce"
             assert await answer(bob, BOB, "import json; json.loads(web.headers())['x-key']") == "team"
             assert "OWN_KEY" in await answer(bob, BOB, "own.headers()")
 
-            alice.own_secrets.remove("WEB_KEY")
-            alice.own_secrets.remove("OWN_KEY")
+            alice.own.secrets.remove("WEB_KEY")
+            alice.own.secrets.remove("OWN_KEY")
             assert await answer(alice, ALICE, "import json; json.loads(web.headers())['x-key']") == "team"
             assert "own is off" in await answer(alice, ALICE, "own.headers()")
 

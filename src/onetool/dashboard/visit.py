@@ -124,7 +124,7 @@ class Visit:
 
     def _surroundings(self) -> dict[str, object]:
         path = self.request.url.path
-        own = FOR_MANY if self.who.app.own_secrets is not None else ()
+        own = FOR_MANY if self.who.app.own.secrets is not None else ()
         sections = SECTIONS + own + (FOR_ADMINS if self.who.admin else ())
         here = next((place for place, _ in sections if place != "/" and path.startswith(place)), "/")
         return {

@@ -15,21 +15,7 @@ import anyio
 
 from mcp_core.backoff import wait_after
 from mcp_core.quick_dataclass import dataclass, field
-from ot.ai.messages import (
-    AssistantMessage,
-    Model,
-    Opaque,
-    Part,
-    Piece,
-    Request,
-    Retrying,
-    Spent,
-    Stopped,
-    Text,
-    TextDelta,
-    ToolCall,
-    Usage,
-)
+from ot.ai import messages
 from ot.config.assistant import PriceSettings
 from ot.errors import ModelRefusedError, ModelUnavailableError
 from ot.logs import write_log
@@ -42,7 +28,7 @@ _ODD = re.compile(r"[^A-Za-z0-9_-]")
 AWAY = 300.0  # seconds for which a model that failed is left alone where there is another one
 
 
-def cost_of(spent: Spent, model: str, prices: Mapping[str, PriceSettings]) -> float | None:
+def cost_of(spent: messages.Spent, model: str, prices: Mapping[str, PriceSettings]) -> float | None:
     """Return the cost in US dollars; None if any of it has no price."""
     fitting = [pattern for pattern in prices if fnmatchcase(model, pattern)]
     if not fitting:
@@ -64,34 +50,34 @@ def cost_of(spent: Spent, model: str, prices: Mapping[str, PriceSettings]) -> fl
 
 @dataclass(slots=True)
 class Turn:
-    spent: Spent | None = None
-    stopped: Stopped | None = None
-    _parts: list[Part] = field(default_factory=list)
+    spent: messages.Spent | None = None
+    stopped: messages.Stopped | None = None
+    _parts: list[messages.Part] = field(default_factory=list)
     _words: list[str] = field(default_factory=list)
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: messages.Piece) -> None:
         match piece:
-            case Text():
+            case messages.Text():
                 self._words.append(piece.text)
-            case Spent():
+            case messages.Spent():
                 self.spent = piece
-            case Stopped():
+            case messages.Stopped():
                 self.stopped = piece
-            case ToolCall() | Opaque():
+            case messages.ToolCall() | messages.Opaque():
                 self._join_words()
                 self._parts.append(piece)
 
     @property
     def text(self) -> str:
-        return "".join([*(part.text for part in self._parts if isinstance(part, Text)), *self._words])
+        return "".join([*(part.text for part in self._parts if isinstance(part, messages.Text)), *self._words])
 
-    def message(self) -> AssistantMessage:
+    def message(self) -> messages.AssistantMessage:
         self._join_words()
-        return AssistantMessage(tuple(self._parts))
+        return messages.AssistantMessage(tuple(self._parts))
 
     def _join_words(self) -> None:
         if self._words:
-            self._parts.append(Text("".join(self._words)))
+            self._parts.append(messages.Text("".join(self._words)))
             self._words.clear()
 
 
@@ -105,12 +91,12 @@ class CallNames:
     def know(self, ids: Iterable[str]) -> None:
         self._used.update(ids)
 
-    def sound(self, message: AssistantMessage) -> AssistantMessage:
+    def sound(self, message: messages.AssistantMessage) -> messages.AssistantMessage:
         """Return the turn with calls that any provider accepts: unique ids, legal names, and not too many of them."""
-        parts: list[Part] = []
+        parts: list[messages.Part] = []
         calls = 0
         for part in message.parts:
-            if isinstance(part, ToolCall):
+            if isinstance(part, messages.ToolCall):
                 calls += 1
                 if calls > MOST_CALLS:
                     continue
@@ -120,9 +106,9 @@ class CallNames:
                     self._count += 1
                     wanted = f"call_{self._count}"
                 self._used.add(wanted)
-                part = ToolCall(wanted, name, part.arguments, part.problem)  # noqa: PLW2901
+                part = messages.ToolCall(wanted, name, part.arguments, part.problem)  # noqa: PLW2901
             parts.append(part)
-        return AssistantMessage(tuple(parts))
+        return messages.AssistantMessage(tuple(parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +132,7 @@ class Backoff:
         return wait if wait < self.left() else None
 
 
-Record = Callable[[Model, Usage | None, float, str], None]
+Record = Callable[[messages.Model, messages.Usage | None, float, str], None]
 """Takes note of what a request used, if that is known, how many seconds it took, and the type of what went wrong."""
 
 
@@ -161,7 +147,7 @@ class Totals:
     cache_write_tokens: int = 0
     cost: float | None = 0.0  # US dollars; None where the price of any of it is not known
 
-    def add(self, usage: Usage) -> None:
+    def add(self, usage: messages.Usage) -> None:
         self.requests += 1
         self.input_tokens += usage.input_tokens
         self.output_tokens += usage.output_tokens
@@ -174,8 +160,8 @@ class Totals:
 class Models:
     """The model of a conversation, and the one that stands in for it. Nothing here calls a tool."""
 
-    _first: Model
-    _spare: Model | None = None
+    _first: messages.Model
+    _spare: messages.Model | None = None
     backoff: Backoff = field(kw_only=True)
     prices: Mapping[str, PriceSettings] = field(kw_only=True)
     record: Record | None = field(default=None, kw_only=True)
@@ -186,10 +172,12 @@ class Models:
     _away_until: float = field(default=-math.inf, init=False)
 
     @property
-    def current(self) -> Model:
+    def current(self) -> messages.Model:
         return self._spare if self._spare is not None and self.clock() < self._away_until else self._first
 
-    async def ask(self, request: Request) -> AsyncGenerator[TextDelta | Retrying | Usage | Turn]:
+    async def ask(
+        self, request: messages.Request
+    ) -> AsyncGenerator[messages.TextDelta | messages.Retrying | messages.Usage | Turn]:
         """Yield what happens during a turn of the model, and the turn last; raises ModelError if no model answers.
 
         A turn that broke off is asked for again, from its beginning: that is safe, since no call of it was made, and it
@@ -216,17 +204,19 @@ class Models:
                 model, attempt, wait = self._spare, 0, 0.0
             told = {"provider": failure.provider, "reason": failure.reason[:200], "next": model.provider}
             write_log(30, "ai.retry", **told, wait=round(wait, 2))
-            yield Retrying(failure.reason, wait, turn.text, "" if attempt else model.provider)
+            yield messages.Retrying(failure.reason, wait, turn.text, "" if attempt else model.provider)
             await self.sleep(wait)
 
-    async def _attempt(self, model: Model, request: Request, turn: Turn) -> AsyncGenerator[TextDelta | Usage]:
+    async def _attempt(
+        self, model: messages.Model, request: messages.Request, turn: Turn
+    ) -> AsyncGenerator[messages.TextDelta | messages.Usage]:
         started, failure = self.clock(), ""
         try:
             async with aclosing(model.stream(request)) as pieces:
                 async for piece in pieces:
                     turn.add(piece)
-                    if isinstance(piece, Text):
-                        yield TextDelta(piece.text)
+                    if isinstance(piece, messages.Text):
+                        yield messages.TextDelta(piece.text)
             if turn.stopped is None:
                 raise ModelUnavailableError(model.provider, "the answer broke off")
         except BaseException as error:
@@ -240,11 +230,13 @@ class Models:
         if usage is not None:
             yield usage
 
-    def _account(self, model: Model, spent: Spent | None, seconds: float, failure: str) -> Usage | None:
+    def _account(
+        self, model: messages.Model, spent: messages.Spent | None, seconds: float, failure: str
+    ) -> messages.Usage | None:
         usage = None
         if spent is not None:
             cost = cost_of(spent, model.name, self.prices)
-            usage = Usage(**asdict(spent), cost=cost, provider=model.provider, model=model.name)
+            usage = messages.Usage(**asdict(spent), cost=cost, provider=model.provider, model=model.name)
             self.totals.setdefault((model.provider, model.name), Totals()).add(usage)
         if self.record is not None:
             self.record(model, usage, seconds, failure)

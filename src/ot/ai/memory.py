@@ -12,17 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from mcp_core.quick_dataclass import dataclass, field, replace
-from ot.ai.messages import (
-    AssistantMessage,
-    Message,
-    Opaque,
-    Part,
-    Text,
-    ToolCall,
-    ToolMessage,
-    ToolResult,
-    UserMessage,
-)
+from ot.ai.messages import AssistantMessage, Message, Opaque, Text, ToolCall, ToolMessage, ToolResult, UserMessage
 from ot.config.assistant import MemorySettings
 
 STOPPED = "[The answer was stopped here.]"
@@ -143,7 +133,7 @@ def _measure(exchange: Exchange) -> tuple[int, int]:
     return len(weights), sum(weights)
 
 
-def weigh(message: Message | Part) -> int:
+def weigh(message: Message | Text | ToolCall | Opaque) -> int:
     match message:
         case UserMessage() | Text():
             return len(message.text)

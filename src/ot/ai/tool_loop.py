@@ -13,22 +13,9 @@ from contextlib import aclosing
 from typing import Self
 
 from mcp_core.quick_dataclass import dataclass, field
+from ot.ai import messages
 from ot.ai.failover import Backoff, CallNames, Models, Record, Totals, Turn
 from ot.ai.memory import Exchange, Keeper, Memory, Round
-from ot.ai.messages import (
-    AssistantMessage,
-    Event,
-    Finished,
-    Model,
-    Request,
-    Retrying,
-    TextDelta,
-    ToolCall,
-    ToolEnded,
-    ToolMessage,
-    ToolResult,
-    ToolStarted,
-)
 from ot.ai.offered_tools import OfferedTool, OfferedTools, find_chosen, offer_tools
 from ot.ai.opening import ModelAccess, build_model, record_into
 from ot.clients.caller import NOBODY, Caller
@@ -59,8 +46,8 @@ class ToolLoop:
 
     _executor: ToolExecutor
     _settings: AiSettings
-    _first: Model
-    spare: Model | None = None
+    _first: messages.Model
+    spare: messages.Model | None = None
     caller: Caller = NOBODY
     record: Record | None = None
     backoff: Backoff | None = None
@@ -80,7 +67,7 @@ class ToolLoop:
         self.memory = Memory(self._settings.memory)
 
     @property
-    def model(self) -> Model:
+    def model(self) -> messages.Model:
         return self._models.current
 
     @property
@@ -95,7 +82,7 @@ class ToolLoop:
             self._offered = (registry.version, offered)
         return self._offered[1]
 
-    async def reply(self, text: str) -> AsyncGenerator[Event]:
+    async def reply(self, text: str) -> AsyncGenerator[messages.Event]:
         """Yield what happens while the model answers; raises ModelError if it does not.
 
         Closing this, or cancelling whoever waits for it, ends the request and the calls, and waits until they have
@@ -108,9 +95,9 @@ class ToolLoop:
             try:
                 async with aclosing(self._answer(exchange)) as events:
                     async for event in events:
-                        if isinstance(event, TextDelta):
+                        if isinstance(event, messages.TextDelta):
                             said.append(event.text)
-                        elif isinstance(event, ToolStarted | Retrying):
+                        elif isinstance(event, messages.ToolStarted | messages.Retrying):
                             said.clear()  # it is part of a round now, or void
                         yield event
             finally:
@@ -127,11 +114,11 @@ class ToolLoop:
         async with aclosing(self.reply(text)) as events:
             async for event in events:
                 match event:
-                    case TextDelta():
+                    case messages.TextDelta():
                         turns[-1] += event.text
-                    case Retrying():
+                    case messages.Retrying():
                         turns[-1] = turns[-1].removesuffix(event.withdrawn)
-                    case Finished():
+                    case messages.Finished():
                         break
                     case _ if turns[-1]:
                         turns.append("")
@@ -146,7 +133,7 @@ class ToolLoop:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def _answer(self, exchange: Exchange) -> AsyncGenerator[Event]:
+    async def _answer(self, exchange: Exchange) -> AsyncGenerator[messages.Event]:
         for number in range(self._settings.max_rounds + 1):
             may_call = number < self._settings.max_rounds
             offered = self.offered()
@@ -154,7 +141,9 @@ class ToolLoop:
             system = self._settings.system or SYSTEM
             if not may_call:
                 system = f"{system}\n\n{OUT_OF_ROUNDS}"
-            request = Request(system, self.memory.messages(), offered.offers, self._settings.max_tokens, may_call)
+            request = messages.Request(
+                system, self.memory.messages(), offered.offers, self._settings.max_tokens, may_call
+            )
             async with aclosing(self._models.ask(request)) as events:
                 async for event in events:
                     if isinstance(event, Turn):
@@ -163,12 +152,12 @@ class ToolLoop:
                         yield event
             message = self._names.sound(turn.message())
             if not message.calls or not may_call:
-                words = tuple(part for part in message.parts if not isinstance(part, ToolCall))
-                exchange.answer = AssistantMessage(words)
+                words = tuple(part for part in message.parts if not isinstance(part, messages.ToolCall))
+                exchange.answer = messages.AssistantMessage(words)
                 stopped = turn.stopped.reason if turn.stopped is not None else "done"
-                yield Finished(stopped if may_call else "rounds")
+                yield messages.Finished(stopped if may_call else "rounds")
                 return
-            results = {call.id: ToolResult(call, NOT_BEGUN, ok=False) for call in message.calls}
+            results = {call.id: messages.ToolResult(call, NOT_BEGUN, ok=False) for call in message.calls}
             self.memory.begin_round(message)
             try:
                 async with aclosing(self._carry_out(results, offered)) as happenings:
@@ -176,26 +165,28 @@ class ToolLoop:
                         yield happening
             finally:
                 # Also where it was stopped halfway: what was done was done, and the model must know.
-                self.memory.add_round(exchange, Round(message, ToolMessage(tuple(results.values()))))
+                self.memory.add_round(exchange, Round(message, messages.ToolMessage(tuple(results.values()))))
 
-    async def _carry_out(self, results: dict[str, ToolResult], offered: OfferedTools) -> AsyncGenerator[Event]:
+    async def _carry_out(
+        self, results: dict[str, messages.ToolResult], offered: OfferedTools
+    ) -> AsyncGenerator[messages.Event]:
         """Make the calls of a turn, and yield as they begin and end; closing this stops those still running."""
-        events: asyncio.Queue[Event] = asyncio.Queue()
+        events: asyncio.Queue[messages.Event] = asyncio.Queue()
         gate = asyncio.Semaphore(self._settings.max_parallel)
 
-        async def make(call: ToolCall) -> None:
+        async def make(call: messages.ToolCall) -> None:
             tool = offered.find(call.name)
             name = call.name if tool is None else tool.tool
             async with gate:
-                events.put_nowait(ToolStarted(call.id, name, call.arguments))
+                events.put_nowait(messages.ToolStarted(call.id, name, call.arguments))
                 started = time.perf_counter()
-                result = ToolResult(call, STOPPED, ok=False)
+                result = messages.ToolResult(call, STOPPED, ok=False)
                 try:
                     result = await self._call(call, tool, offered)
                 finally:
                     results[call.id] = result
                     seconds = time.perf_counter() - started
-                    events.put_nowait(ToolEnded(call.id, name, seconds, result.ok, result.text))
+                    events.put_nowait(messages.ToolEnded(call.id, name, seconds, result.ok, result.text))
 
         errors: list[BaseException] = []
         tasks = OwnedTasks(on_error=errors.append)
@@ -205,21 +196,23 @@ class ToolLoop:
             waiting = len(results)
             while waiting:
                 event = await events.get()
-                waiting -= isinstance(event, ToolEnded)
+                waiting -= isinstance(event, messages.ToolEnded)
                 yield event
         finally:
             await tasks.end()
         for error in errors:
             raise error
 
-    async def _call(self, call: ToolCall, tool: OfferedTool | None, offered: OfferedTools) -> ToolResult:
+    async def _call(
+        self, call: messages.ToolCall, tool: OfferedTool | None, offered: OfferedTools
+    ) -> messages.ToolResult:
         if tool is None or call.problem:
             unknown = offered.explain_unknown(call.name) if tool is None else ""
             problems = " ".join(part for part in (unknown, call.problem, "Nothing was called.") if part)
-            return ToolResult(call, problems, ok=False)
+            return messages.ToolResult(call, problems, ok=False)
         answer = await self._executor.answer(tool.tool, tool.arguments(call.arguments), caller=self.caller)
         images = tuple(item for item in answer.attachments if isinstance(item, Image))
-        return ToolResult(call, answer.text, answer.ok, images)
+        return messages.ToolResult(call, answer.text, answer.ok, images)
 
 
 def build_client(
@@ -228,7 +221,7 @@ def build_client(
     """Begin a conversation; raises MissingExtraError or ConfigError if its model could never answer."""
     access = ModelAccess(secrets, executor.redactor, executor.recorder, executor.telemetry)
 
-    def build(name: str, chosen_by: str) -> Model:
+    def build(name: str, chosen_by: str) -> messages.Model:
         return build_model(settings, name, api_key=access.key_of(find_providers()[name]), chosen_by=chosen_by)
 
     other = settings.failover

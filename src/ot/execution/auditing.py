@@ -8,20 +8,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping, Sequence
 
 from mcp_core.quick_dataclass import dataclass
+from ot import errors
 from ot.audit.chain import OK
 from ot.audit.log import AuditLog, summarize
 from ot.clients.caller import Caller
 from ot.context import CallContext
-from ot.errors import (
-    CallError,
-    ConsentError,
-    FlowDeniedError,
-    NotGrantedError,
-    OneToolError,
-    ToolDeniedError,
-    UntrustedPackError,
-    UntrustedSnippetError,
-)
 from ot.execution.call import Call, Step
 from ot.tasks.large_values import LARGE_MESSAGE, MOST, aside, is_large
 from ot.values import Arguments, ToolValue
@@ -36,7 +27,7 @@ class RefusalStep(Step):
     _audit: AuditLog
 
     def fail(self, call: Call, error: BaseException) -> Awaitable[None] | None:
-        if call.context is not None or not isinstance(error, CallError):
+        if call.context is not None or not isinstance(error, errors.CallError):
             return None
         given = all_arguments(call.arguments, call.positional)
         return audit_refusal(self._audit, call.name, given, call.caller, call.depth, error, sent=call.sent)
@@ -77,7 +68,7 @@ async def audit_refusal(
     arguments: Arguments,
     caller: Caller,
     depth: int,
-    error: CallError,
+    error: errors.CallError,
     *,
     sent: bytes = b"",
 ) -> None:
@@ -88,7 +79,7 @@ async def audit_refusal(
         audit.refused(name, caller, depth=depth, refused_by=refused_by, given=given)
 
 
-def audit_early_refusal(audit: AuditLog | None, name: str, caller: Caller, error: OneToolError) -> None:
+def audit_early_refusal(audit: AuditLog | None, name: str, caller: Caller, error: errors.OneToolError) -> None:
     """Write into the audit log that code was refused something before it could call it, and so without arguments."""
     refused_by = _word_refusal(error)
     if audit is not None and refused_by:
@@ -113,16 +104,16 @@ async def _describe(audit: AuditLog, arguments: Arguments, sent: bytes) -> str:
     return summarize(arguments, audit.redactor)
 
 
-def _word_refusal(error: OneToolError) -> str:
+def _word_refusal(error: errors.OneToolError) -> str:
     match error:
-        case NotGrantedError():
+        case errors.NotGrantedError():
             return "none of their groups is granted it"
-        case ToolDeniedError():
+        case errors.ToolDeniedError():
             return f"policy.deny names {error.rule}"
-        case FlowDeniedError():
+        case errors.FlowDeniedError():
             return f"policy.flows: {error.read} was called before"
-        case ConsentError():
+        case errors.ConsentError():
             return f"{error.reason} ({error.rule})"
-        case UntrustedPackError() | UntrustedSnippetError():
+        case errors.UntrustedPackError() | errors.UntrustedSnippetError():
             return f"nobody has trusted it in {error.project}"
     return ""

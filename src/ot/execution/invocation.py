@@ -11,17 +11,8 @@ from collections.abc import Generator
 from types import coroutine
 
 from mcp_core.quick_dataclass import dataclass
+from ot import errors
 from ot.context import CallContext, CallServices, reset_current, set_current
-from ot.errors import (
-    CallError,
-    OneToolError,
-    PackLoadError,
-    ServiceUnavailableError,
-    ToolError,
-    ToolFailedError,
-    ToolStoppedError,
-    ToolTimeoutError,
-)
 from ot.execution.call import Call, Step
 from ot.execution.wording import word_error
 from ot.logs import write_log
@@ -30,21 +21,21 @@ from ot.values import ToolValue
 from ot_sdk.failures import builtin_name, innermost, is_network_failure, message_of
 
 
-def call_error_from(error: BaseException, tool: str) -> CallError:
+def call_error_from(error: BaseException, tool: str) -> errors.CallError:
     """The error that the caller of `tool` gets; a CallError stays what it is, and learns which tool it was."""
     whole, error = error, innermost(error)
-    if isinstance(error, CallError):
+    if isinstance(error, errors.CallError):
         error.tool = error.tool or tool
         return error
     detail = "".join(traceback.format_exception(whole))
     if is_network_failure(error):
         write_log(logging.WARNING, "executor.unavailable", tool=tool, detail=detail)
-        return ServiceUnavailableError(tool, message_of(error) or type(error).__name__)
+        return errors.ServiceUnavailableError(tool, message_of(error) or type(error).__name__)
     incident = os.urandom(4).hex()
     write_log(logging.ERROR, "executor.failure", tool=tool, incident=incident, detail=detail)
-    kind = "ImportError" if isinstance(error, PackLoadError) else builtin_name(error)
-    message = word_error(error) if isinstance(error, OneToolError) else message_of(error) or type(error).__name__
-    return ToolFailedError(tool, kind, message, incident)
+    kind = "ImportError" if isinstance(error, errors.PackLoadError) else builtin_name(error)
+    message = word_error(error) if isinstance(error, errors.OneToolError) else message_of(error) or type(error).__name__
+    return errors.ToolFailedError(tool, kind, message, incident)
 
 
 @dataclass(eq=False, slots=True)
@@ -80,16 +71,16 @@ class CallStep(Step):
                 raise
             except BaseException as error:  # the edge: the caller hears of whatever a tool raises
                 if scope.cancel_called:
-                    late = isinstance(error, ToolStoppedError) and error.still_running
-                    raise ToolTimeoutError(call.name, limit, still_running=late, key=key) from error
+                    late = isinstance(error, errors.ToolStoppedError) and error.still_running
+                    raise errors.ToolTimeoutError(call.name, limit, still_running=late, key=key) from error
                 if context.reports > 1:
                     await context.end_progress()
                 failure = call_error_from(error, call.name)
                 # A pack's own error keeps the cause that the pack named: code may catch it as that.
-                raise failure from failure.__cause__ if isinstance(failure, ToolError) else error
+                raise failure from failure.__cause__ if isinstance(failure, errors.ToolError) else error
             finally:
                 reset_current(token)
-        raise ToolTimeoutError(call.name, limit, key=key)
+        raise errors.ToolTimeoutError(call.name, limit, key=key)
 
 
 @coroutine
@@ -127,7 +118,7 @@ def time_limit(call: Call) -> tuple[float, str]:
     if caller.remaining is not None:
         left = caller.remaining()
         if left <= 0:
-            raise ToolStoppedError(call.name)
+            raise errors.ToolStoppedError(call.name)
         if left < limit:
             limit, key = left, "execution.timeout"
     return limit, key

@@ -13,17 +13,8 @@ from collections.abc import Awaitable
 
 import anyio.to_thread
 
+from ot import errors
 from ot.effects import Effect
-from ot.errors import (
-    CallError,
-    CallNotJournalledError,
-    CallNotRecordedError,
-    CallNotRepeatedError,
-    RecordedFailureError,
-    ServiceUnavailableError,
-    ToolStoppedError,
-    ToolTimeoutError,
-)
 from ot.execution.call import Call, PreparedTool, Step
 from ot.execution.wording import builtin_kind, word_error
 from ot.journal.equality import canonical_of
@@ -110,7 +101,7 @@ class ResumeStep(RunStep):
         repeatable = found.outcome is CallOutcome.UNKNOWN and found.effect.repeatable
         if reuse.unknown is Unknown.TELL and not repeatable:
             call.caller.memory.note(found.read)
-            raise CallNotRepeatedError(call.name, run.run, word_call(found), reason)
+            raise errors.CallNotRepeatedError(call.name, run.run, word_call(found), reason)
         reuse.take(found)
         skipped = reuse.unknown is Unknown.SKIP and not repeatable
         run.give(found, skipped=skipped, dropped=not skipped)
@@ -134,12 +125,12 @@ class ResumeStep(RunStep):
         found = await aside(replay.take, call.name, self.digest(call.bound), shown)
         if found is None:
             replay.found.unrecorded.append(f"{call.name}({word_arguments(shown)})")
-            raise CallNotRecordedError(call.name, "the run did not make this call")
+            raise errors.CallNotRecordedError(call.name, "the run did not make this call")
         if found.outcome is CallOutcome.ERROR:
-            raise RecordedFailureError(call.name, found.kind or "RuntimeError", found.error)
+            raise errors.RecordedFailureError(call.name, found.kind or "RuntimeError", found.error)
         value = await aside(replay.value_of, found)
         if value is None:
-            raise CallNotRecordedError(call.name, "its outcome is unknown, or its value is no longer kept")
+            raise errors.CallNotRecordedError(call.name, "its outcome is unknown, or its value is no longer kept")
         return self._answer(call, value)
 
     def _answer(self, call: Call, value: bytes) -> bool:
@@ -148,7 +139,11 @@ class ResumeStep(RunStep):
         return True
 
 
-_NO_END = (ServiceUnavailableError, ToolStoppedError, ToolTimeoutError)  # errors that do not say how a call ended
+_NO_END = (
+    errors.ServiceUnavailableError,
+    errors.ToolStoppedError,
+    errors.ToolTimeoutError,
+)  # errors that do not say how a call ended
 ASIDE = 256 * 1024  # bytes that are not written while others wait
 
 
@@ -186,7 +181,7 @@ class JournalStep(RunStep):
             return
         if not entry.given:
             entry.given = self._word_arguments(call, entry.arguments)
-        if isinstance(error, CallError):
+        if isinstance(error, errors.CallError):
             unknown = isinstance(error, _NO_END) or getattr(error, "begun", False)
             run.fail(entry, self._redactor.text(word_error(error)), kind=builtin_kind(error), unknown=unknown)
         elif isinstance(error, UnsupportedValueError):  # it was carried out, and the code cannot have its value
@@ -209,7 +204,7 @@ class JournalStep(RunStep):
         try:
             await run.settle()
         except OSError as error:
-            raise CallNotJournalledError(call.name, error.strerror or str(error)) from error
+            raise errors.CallNotJournalledError(call.name, error.strerror or str(error)) from error
 
     # -- arguments
 

@@ -99,11 +99,10 @@ def list_tools(
     definitions: Iterable[ToolDefinition], pattern: str, info: Info, *, signature_of: SignatureOf
 ) -> list[Json]:
     found = [tool for tool in definitions if contains(tool.name, pattern)]
-    match info:
-        case "list":
-            return [tool.name for tool in found]
-        case "min":
-            return [{"name": tool.name, "description": tool.description} for tool in found]
+    if info == "list":
+        return [tool.name for tool in found]
+    if info == "min":
+        return [{"name": tool.name, "description": tool.description} for tool in found]
     return [_describe_tool(tool, signature_of(tool)) for tool in found]
 
 
@@ -111,21 +110,19 @@ def list_packs(
     packs: Iterable[PackDefinition], pattern: str, info: Info, *, instructions: Mapping[str, str]
 ) -> list[Json]:
     found = [pack for pack in packs if contains(pack.name, pattern)]
-    match info:
-        case "list":
-            return [pack.name for pack in found]
-        case "min":
-            return [_summarise_pack(pack) for pack in found]
+    if info == "list":
+        return [pack.name for pack in found]
+    if info == "min":
+        return [_summarise_pack(pack) for pack in found]
     return [_describe_pack(pack, instructions.get(pack.name, "")) for pack in found]
 
 
 def list_aliases(aliases: Mapping[str, str], pattern: str, info: Info) -> list[Json]:
     found = {name: aliases[name] for name in sorted(aliases) if contains(f"{name}\n{aliases[name]}", pattern)}
-    match info:
-        case "list":
-            return list(found)
-        case "min":
-            return [f"{name} -> {target}" for name, target in found.items()]
+    if info == "list":
+        return list(found)
+    if info == "min":
+        return [f"{name} -> {target}" for name, target in found.items()]
     return [{"name": name, "target": target} for name, target in found.items()]
 
 
@@ -136,11 +133,10 @@ def list_snippets(
     found = {
         name: snippets[name] for name in sorted(snippets) if contains(f"{name}\n{snippets[name].description}", pattern)
     }
-    match info:
-        case "list":
-            return list(found)
-        case "min":
-            return [f"{name}: {snippet.description}" for name, snippet in found.items()]
+    if info == "list":
+        return list(found)
+    if info == "min":
+        return [f"{name}: {snippet.description}" for name, snippet in found.items()]
     return "\n\n".join(describe_snippet(name, snippet, expand) for name, snippet in found.items())
 
 

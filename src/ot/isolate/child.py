@@ -39,12 +39,9 @@ _ANY_CHILD = 0x40000000  # __WALL: also one that was cloned in an unusual way
 class ChildDoor:
     """The door of a call in a helper: its pack's configuration, its secrets, the project's folder; no other tools."""
 
-    def __init__(self, context: ChildContext) -> None:
-        self._options = context["config"]
-        self._secrets = context["secrets"]
-        self._state = context["state"]
-        self._outputs = context["outputs"]
-        self.project = Path(context["project"])
+    def __init__(self, given: ChildContext) -> None:
+        self._given = given
+        self.project = Path(given["project"])
 
     @property
     def settings(self) -> Config:
@@ -55,25 +52,25 @@ class ChildDoor:
         raise ToolError("an isolated tool does not see other tools")
 
     def options_of(self, tool: str) -> Mapping[str, object]:
-        return self._options
+        return self._given["config"]
 
     def state_of(self, tool: str) -> Path:
-        if self._state is None:
+        if (state := self._given["state"]) is None:
             raise ToolError(f"{tool} does not declare that it reads or writes {{state}}")
-        return Path(self._state)
+        return Path(state)
 
     def output_of(self, tool: str, argument: str) -> Path:
         """Return a place in the folder of this process, which the server looks into after the call."""
-        if argument not in self._outputs:
+        if argument not in self._given["outputs"]:
             raise ToolError(f"{tool} was given no {argument}, or does not declare it as an output")
-        place = Path(os.environ["TMPDIR"], self._outputs[argument])
+        place = Path(os.environ["TMPDIR"], self._given["outputs"][argument])
         place.parent.mkdir(parents=True, exist_ok=True)
         return place
 
     def secret_for(self, tool: str, name: str) -> str:
-        if name not in self._secrets:
+        if name not in self._given["secrets"]:
             raise ToolError(f"the secret {name} is not set, or not declared by the pack of {tool}")
-        return self._secrets[name]
+        return self._given["secrets"][name]
 
     def part(self, kind: type[Part]) -> Part:
         raise ToolError(f"an isolated tool cannot use {kind.__name__}: it may only use what it was given")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
-from mcp_core.quick_dataclass import dataclass
 from ot.config.paths import closed_places
 from ot.context import current_or_none
 from ot.errors import PathError
@@ -19,11 +20,10 @@ from ot_confinement.own_files import files_of_python, files_of_this_python
 _PACKAGES = Path(__file__).parent.parent.parent
 
 
-@dataclass(frozen=True, slots=True)
-class ConfinedCall:
+class ConfinedCall(NamedTuple):
     arguments: Mapping[str, object]  # files to be read are named by their real paths
-    confine: Confine
-    outputs: Mapping[str, str]  # parameters whose files the call makes, to where those belong
+    confine: Confine | None = None
+    outputs: Mapping[str, str] = MappingProxyType({})  # parameters whose files the call makes, to where those belong
 
 
 def confine_call(
@@ -50,8 +50,8 @@ def confine_call(
     read = sorted({path for each in values for path in each if isinstance(path, str) and path})
     closed: tuple[str, ...] = ()
     if touches.of_project and files:
-        named_closed = (*closed_places(project=files.project, home=files.home), *map(str, files.closed))
-        closed = tuple(dict.fromkeys(named_closed))
+        places = (*closed_places(project=files.project, home=files.home), *map(str, files.closed))
+        closed = tuple(dict.fromkeys(places))
     confine = Confine(
         readable=(*own, *(path for path in _places(touches.reads) if Path(path).exists())),
         writable=tuple(_places(touches.writes)),

@@ -19,7 +19,7 @@ from mcp_core.quick_dataclass import dataclass
 from ot.context import current_or_none
 from ot.errors import ServiceUnavailableError, ToolError, ToolFailedError
 from ot.files.allowed_files import AllowedFiles, allowed_files
-from ot.isolate.confined_call import confine_call
+from ot.isolate.confined_call import ConfinedCall, confine_call
 from ot.isolate.connection import ConnectionLostError
 from ot.isolate.frames import CallRequest, ChildContext
 from ot.isolate.helper import Helper, HelperEndedError
@@ -136,19 +136,19 @@ async def prepare_call(
     """Find the bounds of a call, and what it is told; raises PathError for a file that tools may not touch."""
     checked = touches is not None and (touches.of_arguments or touches.of_project)
     files = allowed_files() if checked and current_or_none() else None
-    bounds = None
+    confined = ConfinedCall(arguments)
     if touches is not None and files is not None:  # a disk may be slow
-        bounds = await to_thread.run_sync(confine_call, touches, module, arguments, files, python)
+        confined = await to_thread.run_sync(confine_call, touches, module, arguments, files, python)
     elif touches is not None:
-        bounds = confine_call(touches, module, arguments, None, python)
-    outputs = Outputs(bounds.outputs if bounds is not None else {}, files)
+        confined = confine_call(touches, module, arguments, None, python)
+    outputs = Outputs(confined.outputs, files)
     request: CallRequest = {
         "module": module,
         "function": function,
-        "arguments": arguments if bounds is None else bounds.arguments,
+        "arguments": confined.arguments,
         "context": _context_for_child(touches, outputs) if in_context else None,
     }
-    return HelperCall(module, request, None if bounds is None else bounds.confine, outputs)
+    return HelperCall(module, request, confined.confine, outputs)
 
 
 def _context_for_child(touches: Touches | None, outputs: Outputs) -> ChildContext | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 
+from mcp_core.quick_dataclass import dataclass, field
 from ot.tasks.owned_tasks import open_background_tasks
 
 if TYPE_CHECKING:  # every engine has a host, and most runs call nothing in a helper
@@ -19,32 +20,25 @@ if TYPE_CHECKING:  # every engine has a host, and most runs call nothing in a he
     from ot_confinement.confine import Confine
 
 
+@dataclass(eq=False)
 class IsolateHost:
     """`async with IsolateHost() as host: await host.run("ot_tools.demo", "block", {"seconds": 1})`.
 
     An idle helper is kept for the module whose call it carried out, because its imports are paid for.
     """
 
-    def __init__(
-        self,
-        *,
-        memory: int = 1024**3,  # bytes of data that one helper may hold
-        idle_timeout: float = 60.0,  # seconds
-        limit: int = 8,
-        find_python: FindPython | None = None,
-    ) -> None:
-        self._memory = memory
-        self._idle_timeout = idle_timeout
-        self._limit = limit
-        self._find_python = find_python
-        self._starter: HelperStarter | None = None  # made with the first call
-        self._idle: dict[str, list[Helper]] = {}  # by module
-        self._changes: dict[str, int] = {}  # how often a module was forgotten
+    memory: int = 1024**3  # bytes of data that one helper may hold
+    idle_timeout: float = 60.0  # seconds
+    limit: int = 8
+    find_python: FindPython | None = None
+    _starter: HelperStarter | None = None  # made with the first call
+    _idle: dict[str, list[Helper]] = field(default_factory=dict)  # by module
+    _changes: dict[str, int] = field(default_factory=dict)  # how often a module was forgotten
 
     async def __aenter__(self) -> Self:
         self._stack = AsyncExitStack()
         self._tasks = await self._stack.enter_async_context(open_background_tasks())
-        self._slots = anyio.CapacityLimiter(self._limit)
+        self._slots = anyio.CapacityLimiter(self.limit)
         self._rested = anyio.Event()
         return self
 
@@ -81,7 +75,7 @@ class IsolateHost:
         """
         from ot.isolate.helper_calls import HelperEndedError, crashed, prepare_call  # noqa: PLC0415 - as above
 
-        python = await self._find_python(libraries) if libraries is not None and self._find_python else None
+        python = await self.find_python(libraries) if libraries is not None and self.find_python else None
         call = await prepare_call(module, function, arguments, touches, python, in_context=in_context)
         async with self._slots:
             while True:
@@ -92,7 +86,7 @@ class IsolateHost:
                 except HelperEndedError as error:
                     # One that died while it was idle has done nothing: the call goes to the next one, or to a new one.
                     if error.begun or idle is None:
-                        raise await crashed(helper, error, self._memory) from error
+                        raise await crashed(helper, error, self.memory) from error
                 else:
                     self._load().learn(module, python, libraries, answer.get("imported"))
                     return answer.get("value")
@@ -136,7 +130,7 @@ class IsolateHost:
         if self._starter is None:
             from ot.isolate.helper import HelperStarter  # noqa: PLC0415 - as above
 
-            self._starter = HelperStarter(memory=self._memory, idle_timeout=self._idle_timeout)
+            self._starter = HelperStarter(memory=self.memory, idle_timeout=self.idle_timeout)
             self._tasks.start_soon(self._close_idle_ones)
         return self._starter
 
@@ -154,8 +148,8 @@ class IsolateHost:
         helper.idle_since = anyio.current_time()
         self._idle.setdefault(module, []).append(helper)
         since = sorted((each.idle_since for helpers in self._idle.values() for each in helpers), reverse=True)
-        if len(since) > self._limit:
-            for old in self._take_idle(older_than=since[self._limit]):
+        if len(since) > self.limit:
+            for old in self._take_idle(older_than=since[self.limit]):
                 self._tasks.start_soon(old.kill)
         self._rested.set()
 
@@ -171,6 +165,6 @@ class IsolateHost:
             self._rested = anyio.Event()
             while self.idle_pids():
                 oldest = min(helper.idle_since for helpers in self._idle.values() for helper in helpers)
-                await anyio.sleep_until(oldest + self._idle_timeout)
-                for helper in self._take_idle(older_than=anyio.current_time() - self._idle_timeout):
+                await anyio.sleep_until(oldest + self.idle_timeout)
+                for helper in self._take_idle(older_than=anyio.current_time() - self.idle_timeout):
                     await helper.kill()

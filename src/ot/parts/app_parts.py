@@ -15,7 +15,6 @@ from ot.config.keys import ANY, known_keys
 from ot.config.loader import LoadedConfig
 from ot.config.models import Config
 from ot.config.paths import PackFolders
-from ot.config.personal_secrets import PersonalSecrets
 from ot.config.section import NEXT_START
 from ot.errors import PackLoadError
 from ot.execution.tool_executor import ToolExecutor
@@ -92,11 +91,6 @@ class App:
         """Packs that could not be loaded, and why."""
         return self.registry.problems
 
-    @property
-    def own_secrets(self) -> PersonalSecrets | None:
-        """The secrets of one of many people; None where a person's secrets are files of theirs."""
-        return self.own.secrets
-
     def lend_all(self) -> None:
         """Let built-in packs use every part, which they find by its type."""
         for parts in (self, self.tools):
@@ -124,7 +118,7 @@ class App:
         tools.registry.trust_reads(reads_of(config))
         self.executor.apply(config, loaded.secrets)
         self.runner.settings = run_settings(loaded, memory=self.config.execution.memory)
-        self.namespace.apply(config.aliases, config.projects, modest=loaded.untrusted.aliases)
+        self.namespace.apply(config.aliases, config.projects, loaded.untrusted.aliases)
         note_absent(tools.registry, loaded)
         self.supply.keep_warm(config.execution.warm)
         self.results.apply(config.results)

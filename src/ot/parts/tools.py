@@ -10,16 +10,7 @@ from mcp_core.quick_dataclass import dataclass
 from ot.clients.front import KnownClients
 from ot.config.loader import LoadedConfig
 from ot.isolate import IsolateHost
-from ot.parts.known_tools import (
-    find_built_in_packs,
-    load_extensions,
-    load_registry,
-    load_skills,
-    note_absent,
-    proxy_host,
-    reads_of,
-    worker_host,
-)
+from ot.parts import known_tools
 from ot.parts.shared_parts import SharedParts
 from ot.processes.standby import Standby
 from ot.proxy import Servers, open_servers
@@ -70,19 +61,19 @@ async def open_tools(
     config = loaded.config
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
-        workers = await enter(open_worker_pool(config.workers, host=worker_host(loaded, environ)))
+        workers = await enter(open_worker_pool(config.workers, host=known_tools.worker_host(loaded, environ)))
         isolates = await enter(IsolateHost(find_python=workers.python_of))
         standby = await enter(Standby())
         threads = stack.enter_context(closing(ToolThreads()))
-        folders = [*find_built_in_packs(), *packs]
-        registry = load_registry(folders, isolates, threads, shared.definitions)
-        registry.trust_reads(reads_of(config))
-        note_absent(registry, loaded)
+        folders = [*known_tools.find_built_in_packs(), *packs]
+        registry = known_tools.load_registry(folders, isolates, threads, shared.definitions)
+        registry.trust_reads(known_tools.reads_of(config))
+        known_tools.note_absent(registry, loaded)
         places = PackPlaces(registry, config.packs)
         built_in = BuiltInPacks(folders, ToolLoader(registry, isolate=isolates, threads=threads), registry)
-        extensions = load_extensions(registry, places, loaded, workers.function_of, forget=workers.forget)
-        skills = load_skills(registry, places, loaded, personal.shelf)
-        host = proxy_host(loaded, environ, clients, personal=personal, pending=shared.logins)
+        extensions = known_tools.load_extensions(registry, places, loaded, workers.function_of, forget=workers.forget)
+        skills = known_tools.load_skills(registry, places, loaded, personal.shelf)
+        host = known_tools.proxy_host(loaded, environ, clients, personal=personal, pending=shared.logins)
         opening = open_servers(config.servers, registry=registry, places=places, host=host, ahead=ahead)
         yield Tools(
             registry=registry,

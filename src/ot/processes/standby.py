@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 import anyio
 
+from mcp_core.quick_dataclass import dataclass, field
 from ot.processes.fork_server import launch_fork_server, receive
 from ot_guardian import Ledger
 from ot_guardian.guardian import exit_code, standby_words
@@ -95,24 +96,18 @@ class _Process:
         self.ended.set()
 
 
+@dataclass(eq=False)
 class Standby:
     """`async with Standby() as standby: process = await standby.start(...)`; by default one for programs."""
 
-    def __init__(
-        self,
-        words: Words = standby_words,
-        *,
-        environ: Mapping[str, str] | None = None,
-        idle_timeout: float = IDLE_TIMEOUT,
-    ) -> None:
-        self._words = words
-        self._environ = {} if environ is None else environ
-        self._idle_timeout = idle_timeout  # seconds
-        self._turn = anyio.Lock()
-        self._process: _Process | None = None
-        self._left: set[_Process] = set()  # closed, or killed, and perhaps not gone yet
-        self._timer: asyncio.TimerHandle | None = None
-        self._closed = False
+    words: Words = standby_words
+    environ: Mapping[str, str] = field(default_factory=dict)
+    idle_timeout: float = IDLE_TIMEOUT  # seconds
+    _turn: anyio.Lock = field(default_factory=anyio.Lock)
+    _process: _Process | None = None
+    _left: set[_Process] = field(default_factory=set)  # closed, or killed, and perhaps not gone yet
+    _timer: asyncio.TimerHandle | None = None
+    _closed: bool = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -169,7 +164,7 @@ class Standby:
         if len(handed) != 1:
             self._leave(kill=True)
             raise CannotForkError(f"the standby {process.pid} did not fork")
-        self._timer = asyncio.get_running_loop().call_later(self._idle_timeout, self._leave)
+        self._timer = asyncio.get_running_loop().call_later(self.idle_timeout, self._leave)
         return pid, handed[0]
 
     async def _prepare(self, wanted: AbstractSet[str]) -> _Process:
@@ -182,7 +177,7 @@ class Standby:
                 return process
         else:
             self._leave()
-            process, missing = _Process(self._words, self._environ), wanted
+            process, missing = _Process(self.words, self.environ), wanted
             self._process = process
         try:
             await process.ask(LOAD, write_order({}, sorted(missing)))

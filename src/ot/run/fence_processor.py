@@ -147,7 +147,11 @@ def strip_fences(command: str) -> str:
         code = _join(command, fences)
         if len(fences) <= _MOST_FENCES and (code.strip() or (fences and command.lstrip().startswith(("```", "~~~")))):
             return code
-    return _strip_inline(command)
+    text = command.strip()  # single, or double, backticks that enclose the whole command
+    marker = "``" if text.startswith("``") else "`"
+    inner = text[len(marker) : -len(marker)]
+    enclosed = text.startswith(marker) and text.endswith(marker) and inner.strip()
+    return inner.strip() if enclosed and "`" not in _token().sub("", inner) else command
 
 
 def _next_fence(text: str, position: int, marker: str = "") -> re.Match[str] | None:
@@ -240,13 +244,3 @@ def _join(command: str, fences: list[_Fence]) -> str:
         parts.append(fence.code)
         line, position = fence.code.count("\n"), fence.start
     return "".join(parts)
-
-
-def _strip_inline(command: str) -> str:
-    """Return the code between single (or double) backticks that enclose the whole command."""
-    text = command.strip()
-    marker = "``" if text.startswith("``") else "`"
-    inner = text[len(marker) : -len(marker)]
-    if not (text.startswith(marker) and text.endswith(marker) and inner.strip()):
-        return command
-    return command if "`" in _token().sub("", inner) else inner.strip()

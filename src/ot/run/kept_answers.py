@@ -14,6 +14,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
+from mcp_core.quick_dataclass import dataclass, field
 from ot.clients.caller import Caller
 from ot.errors import ExpiredResultError, ResultNotKeptError, UnknownResultError
 from ot.results.reader import ResultReader
@@ -30,15 +31,15 @@ _WITHOUT_ATTACHMENTS = "[Its pictures and other attachments could not be stored.
 _RUN = re.compile(rf"r[{ALPHABET}]{{1,32}}")
 
 
+@dataclass(eq=False, slots=True)
 class KeptAnswers:
     """Keeps answers for one project; `names` are those of runs."""
 
-    def __init__(self, results: ResultStore, reader: ResultReader, names: KeptNames, *, project: Path) -> None:
-        self._results = results
-        self._reader = reader
-        self._names = names
-        self._project = project
-        self._unstored: OrderedDict[tuple[str, str], RunAnswer] = OrderedDict()
+    results: ResultStore
+    reader: ResultReader
+    names: KeptNames
+    project: Path
+    _unstored: OrderedDict[tuple[str, str], RunAnswer] = field(default_factory=OrderedDict)
 
     async def keep(self, run: str, answer: Answer, *, principal: str, read_before: Collection[str]) -> None:
         """Keep an answer; `read_before` are guarded tools whose values may be in it."""
@@ -48,9 +49,9 @@ class KeptAnswers:
             "attachments": list(answer.attachments),
         }
         try:
-            stored = await self._results.keep_value(content, read_before=read_before)
+            stored = await self.results.keep_value(content, read_before=read_before)
             entry = KeptEntry(stored.handle, stored.facts.expires)
-            put = partial(self._names.put, Owner(principal, self._project), run, entry, now=time.time())
+            put = partial(self.names.put, Owner(principal, self.project), run, entry, now=time.time())
             await anyio.to_thread.run_sync(put)
         except (ResultNotKeptError, OSError):
             text = f"{answer.text}\n{_WITHOUT_ATTACHMENTS}" if answer.attachments else answer.text
@@ -65,10 +66,10 @@ class KeptAnswers:
         if not _RUN.fullmatch(run):
             return None
         try:
-            entry = await anyio.to_thread.run_sync(self._names.get, Owner(caller.principal, self._project), run)
+            entry = await anyio.to_thread.run_sync(self.names.get, Owner(caller.principal, self.project), run)
             if entry is None:
                 return None
-            stored = await self._reader.load(entry.handle)
+            stored = await self.reader.load(entry.handle)
             content = await anyio.to_thread.run_sync(stored.read)
         except (ExpiredResultError, UnknownResultError):
             return None

@@ -39,8 +39,14 @@ class KernelQuestions:
             case "describe":
                 described = partial(self.namespace.describe, message["name"], self.caller.principal)
                 self._answer(message["id"], [message["name"]], lambda: self.executor.redactor.value(described()))
-            case "judge":
-                self._judge_skill(message)
+            case "judge":  # the calls of a skill go wrong where it is called, and not for the run as a whole
+                try:
+                    self.judge(message)
+                except PreflightError as error:
+                    skill, file = str(message["name"])[:MAX_NAME], str(message["file"])[:MAX_NAME]
+                    send_error(self.kernel, message["id"], SkillPreflightError(skill, file, error.problems))
+                else:
+                    self.kernel.send({"id": message["id"], "value": None})
             case "attributes":
                 self._change_file(message)
             case other:
@@ -62,16 +68,6 @@ class KernelQuestions:
             named = (f"{each.pack}.{each.tool}" for each in references[:MAX_PROBLEMS])
             self.executor.note_refused(named, self.caller)
             raise
-
-    def _judge_skill(self, message: Message) -> None:
-        """Look at the calls of a skill: they go wrong where it is called, and not for the run as a whole."""
-        skill, file = str(message["name"])[:MAX_NAME], str(message["file"])[:MAX_NAME]
-        try:
-            self.judge(message)
-        except PreflightError as error:
-            send_error(self.kernel, message["id"], SkillPreflightError(skill, file, error.problems))
-        else:
-            self.kernel.send({"id": message["id"], "value": None})
 
     def _find_attribute(self, pack: str, name: str) -> ProjectPath | None:
         try:

@@ -11,17 +11,8 @@ import anyio
 import anyio.to_thread
 
 from mcp_core.quick_dataclass import dataclass, replace
+from ot import errors
 from ot.clients.caller import Ask, Caller, Choice
-from ot.errors import (
-    AliasCycleError,
-    OneToolError,
-    PreflightError,
-    RunCrashedError,
-    RunLimitError,
-    RunRefusedError,
-    RunTimeoutError,
-    SandboxError,
-)
 from ot.execution.tool_executor import ToolExecutor
 from ot.kernel import limits
 from ot.kernel.kernel import DUMP, INTERRUPT, Kernel
@@ -30,18 +21,7 @@ from ot.run.kernel_calls import KernelCalls
 from ot.run.kernel_questions import KernelQuestions
 from ot.run.made_calls import MadeCalls
 from ot.run.namespace import Namespace
-from ot.run.outcome import (
-    CodeError,
-    Failure,
-    Frame,
-    LargeValue,
-    Nothing,
-    Outcome,
-    PartialValue,
-    Printed,
-    Seen,
-    Value,
-)
+from ot.run.outcome import CodeError, Failure, Frame, LargeValue, Nothing, Outcome, Printed, Seen, Value, read_partial
 from ot.tasks.owned_tasks import Awaited, OwnedTasks
 from ot_kernel.values import decode
 from ot_kernel.wire import Message, WireError
@@ -152,11 +132,11 @@ class KernelSession:
                 self._timed_out = True
                 await self._interrupt()
             if self._ending is None:
-                return self._fail(RunTimeoutError(self._limit, self._kernel.dumped_line()))
+                return self._fail(errors.RunTimeoutError(self._limit, self._kernel.dumped_line()))
             try:
                 outcome = self._ending()
             except _NONSENSE as error:
-                return self._fail(RunRefusedError(f"the kernel's answer could not be read: {error}"))
+                return self._fail(errors.RunRefusedError(f"the kernel's answer could not be read: {error}"))
             return await self._post_mortem() if outcome is None else outcome
         finally:
             self._clock.stop()
@@ -216,27 +196,27 @@ class KernelSession:
             await self._kernel.ended.wait()
         line = self._kernel.dumped_line()
         if self._timed_out:
-            return self._fail(RunTimeoutError(self._limit, line))
+            return self._fail(errors.RunTimeoutError(self._limit, line))
         if self._kernel.overrun is not None:
             limit = {"scratch": limits.SCRATCH, "threads": limits.THREADS}.get(self._kernel.overrun, self._memory)
-            return self._fail(RunLimitError(self._kernel.overrun, limit, line))
-        return self._fail(RunCrashedError(self._kernel.status, line))
+            return self._fail(errors.RunLimitError(self._kernel.overrun, limit, line))
+        return self._fail(errors.RunCrashedError(self._kernel.status, line))
 
     def _read_ending(self, message: Message) -> Outcome:
         match message["op"]:
             case "value" | "large":
                 return self._value(message)
             case "nothing":
-                return Nothing(Printed(*self._kernel.printed()), _partial(message))
+                return Nothing(Printed(*self._kernel.printed()), read_partial(message))
             case "error":
                 return self._fail(self._code_error(message))
             case "alias_cycle":
-                return self._fail(AliasCycleError([str(name) for name in message["names"]]))
+                return self._fail(errors.AliasCycleError([str(name) for name in message["names"]]))
             case "unconfined":
-                return self._fail(SandboxError([str(layer) for layer in message["failed"]]))
+                return self._fail(errors.SandboxError([str(layer) for layer in message["failed"]]))
             case _:  # interrupted
                 line = next((frame.line for frame in reversed(_frames(message)) if not frame.file), None)
-                return self._fail(RunTimeoutError(self._limit, line))
+                return self._fail(errors.RunTimeoutError(self._limit, line))
 
     def _value(self, message: Message) -> Value:
         value, total = message["head" if message["op"] == "large" else "value"], message.get("total")
@@ -246,10 +226,10 @@ class KernelSession:
             suspected = self._calls.lookalikes
             if notes is not None and suspected is not None and (note := suspected.explain(value)):
                 notes.add(note)
-            return Value(value, printed, partial=_partial(message))
+            return Value(value, printed, partial=read_partial(message))
         large = LargeValue(str(message["name"]), str(message["kind"])) if message["op"] == "large" else None
         not_kept = str(message.get("not_kept", ""))[:200]
-        return Value(value, printed, int(total), large, not_kept=not_kept, partial=_partial(message))
+        return Value(value, printed, int(total), large, not_kept=not_kept, partial=read_partial(message))
 
     def _code_error(self, message: Message) -> CodeError:
         kind, notes = str(message["type"]), [str(note) for note in message["notes"]]
@@ -259,7 +239,7 @@ class KernelSession:
         names = tuple(str(name) for name in message["names"])
         return CodeError(kind, str(message["message"]), tuple(_frames(message)), names, tuple(notes))
 
-    def _fail(self, error: CodeError | OneToolError) -> Failure:
+    def _fail(self, error: CodeError | errors.OneToolError) -> Failure:
         return Failure(error, Printed(*self._kernel.printed()))
 
     # -- messages
@@ -293,7 +273,7 @@ class KernelSession:
                 await self._calls.backlog.room()
                 found = await anyio.to_thread.run_sync(read_and_weigh, abandon_on_cancel=True, limiter=self._readers)
             self._handle(*found)
-        except RunRefusedError as error:
+        except errors.RunRefusedError as error:
             self._refuse(error.reason)
         except (*_NONSENSE, WireError) as error:
             self._refuse(f"{_INVALID}{error}")
@@ -309,7 +289,7 @@ class KernelSession:
         elif message["op"] == "references":
             try:
                 self._questions.judge(message)
-            except PreflightError as error:
+            except errors.PreflightError as error:
                 self._end(partial(self._fail, error))
             else:
                 self._kernel.send({"op": "go"})
@@ -317,7 +297,7 @@ class KernelSession:
             self._questions.answer(message)
 
     def _refuse(self, reason: str) -> None:
-        self._end(lambda: self._fail(RunRefusedError(reason)))
+        self._end(lambda: self._fail(errors.RunRefusedError(reason)))
 
 
 def _decoded(message: Message) -> Message:
@@ -331,13 +311,6 @@ def _decoded(message: Message) -> Message:
         case "large":
             message["head"] = decode(message["head"])
     return message
-
-
-def _partial(message: Message) -> tuple[PartialValue, ...]:
-    return tuple(
-        PartialValue(str(tool), str(what)[:40], int(count), int(total), bool(returned), bool(taken), int(calls))
-        for tool, what, count, total, returned, taken, calls in message.get("parts", ())
-    )
 
 
 def _frames(message: Message) -> list[Frame]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from mcp_core.quick_dataclass import dataclass
 from ot.config.models import ProjectSettings
 from ot.errors import UnknownProjectError
 from ot.registry.definitions import ToolDefinition
@@ -15,37 +16,29 @@ from ot_kernel.wire import pack
 PROJECTS = "proj"
 
 
+@dataclass(eq=False, slots=True)
 class Namespace:
     """Answers what a kernel asks about packs. One for the whole server: it follows the registry."""
 
-    def __init__(
-        self,
-        registry: ToolRegistry,
-        aliases: Mapping[str, str],
-        projects: Mapping[str, ProjectSettings],
-        *,
-        shapes: Shapes,
-        modest: Collection[str] = (),
-    ) -> None:
-        self.registry = registry
-        self._shapes = shapes
-        self.apply(aliases, projects, modest=modest)
+    registry: ToolRegistry
+    aliases: Mapping[str, str]
+    projects: Mapping[str, ProjectSettings]
+    shapes: Shapes
+    modest: Collection[str] = ()  # aliases that give way to packs
+    _written: tuple[int, bytes] = -1, b""  # the registry's version then, and its packs with the aliases
 
     def apply(
-        self, aliases: Mapping[str, str], projects: Mapping[str, ProjectSettings], *, modest: Collection[str] = ()
+        self, aliases: Mapping[str, str], projects: Mapping[str, ProjectSettings], modest: Collection[str]
     ) -> None:
-        """Use these in runs that begin from now on; `modest` aliases give way to packs."""
-        self._aliases = dict(aliases)
-        self._projects = projects
-        self._modest = modest
-        self._written: tuple[int, bytes] = -1, b""  # the registry's version then, and its packs with the aliases
+        """Use these in runs that begin from now on."""
+        self.aliases, self.projects, self.modest, self._written = aliases, projects, modest, (-1, b"")
 
     def request(self, code: str, values: Mapping[str, str], *, limit: int) -> bytes:
         """Build the message that starts a run whose answer has room for `limit` characters."""
         if self._written[0] != self.registry.version:
-            packs, aliases = self.registry.pack_names(), self._aliases
-            if self._modest:
-                aliases = {name: aliases[name] for name in aliases if name not in self._modest or name not in packs}
+            packs, aliases = self.registry.pack_names(), dict(self.aliases)
+            if self.modest:
+                aliases = {name: aliases[name] for name in aliases if name not in self.modest or name not in packs}
             self._written = self.registry.version, pack({"packs": packs, "aliases": aliases})[1:]
         given = pack({"code": code, "values": values, "limit": limit})
         return b"%b,%b" % (given[:-1], self._written[1])
@@ -55,10 +48,10 @@ class Namespace:
         if self.registry.has(f"{pack}.{name}"):
             return None
         if pack == PROJECTS:
-            project = self._projects.get(name)
+            project = self.projects.get(name)
             if project is None:
                 functions = list(self.registry.pack(pack).tools)
-                raise UnknownProjectError(name, functions=functions, projects=list(self._projects))
+                raise UnknownProjectError(name, functions=functions, projects=list(self.projects))
             return ProjectPath(name, project.path, project.attrs)
         self.registry.get(f"{pack}.{name}")  # raises: there is none
         return None
@@ -68,10 +61,10 @@ class Namespace:
         pack_name, _, tool = name.partition(".")
         if tool:
             definition = self.registry.get(name)
-            shown = self._shapes.signature(definition, principal)
+            shown = self.shapes.signature(definition, principal)
             return {"doc": _document(definition, shown), "signature": definition.python_signature}
         found = self.registry.pack(pack_name)
-        names = [*found.tools, *(self._projects if pack_name == PROJECTS else ())]
+        names = [*found.tools, *(self.projects if pack_name == PROJECTS else ())]
         return {"doc": found.description, "names": sorted(names)}
 
 

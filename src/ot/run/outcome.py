@@ -13,6 +13,7 @@ from ot.results.store import ResultStore, Stored
 from ot.values import ToolValue
 from ot_kernel.stored_form import TEXT, VALUE
 from ot_kernel.values import Record, UnsupportedValueError
+from ot_kernel.wire import Message
 
 MAX_NAME = 200  # characters of a name or a line of code: authors may make them as long as they like
 
@@ -71,6 +72,14 @@ class PartialValue:
     returned: bool  # it is in the result of the run, whole
     taken: bool  # the code has read from it
     calls: int  # that gave such values
+
+
+def read_partial(message: Message) -> tuple[PartialValue, ...]:
+    """Read what the kernel says about parts; raises ValueError or TypeError for what it cannot mean."""
+    return tuple(
+        PartialValue(str(tool), str(what)[:40], int(count), int(total), bool(returned), bool(taken), int(calls))
+        for tool, what, count, total, returned, taken, calls in message.get("parts", ())
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,17 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from mcp_core.json_types import mapping_of
 from mcp_core.quick_dataclass import dataclass
-from ot.errors import (
-    AliasTargetError,
-    CallError,
-    ConsentError,
-    LateResumeError,
-    NameTooLongError,
-    PreflightError,
-    ToolArgumentError,
-    UnknownToolError,
-    UnsupportedToolError,
-)
+from ot import errors
 from ot.journal.journal import RESUME
 from ot.registry.definitions import Cancellation, ToolDefinition
 from ot.registry.registry import ToolRegistry
@@ -56,49 +46,53 @@ def refuse_long_names(names: Iterable[str]) -> None:
     """Raise NameTooLongError for what cannot be anybody's name, before anything looks for a similar one."""
     for name in names:
         if len(name) > MAX_NAME:
-            raise NameTooLongError(len(name), MAX_NAME)
+            raise errors.NameTooLongError(len(name), MAX_NAME)
 
 
-Foresee = Callable[[str], CallError | None]
+Foresee = Callable[[str], errors.CallError | None]
 """Gives the error with which every call of a tool is refused, whatever its arguments."""
 
 
 def judge(references: Sequence[Reference], registry: ToolRegistry, foresee: Foresee = lambda _: None) -> None:
     """Raise PreflightError with everything that is certain to fail; the same mistake is named on its first line."""
-    problems: dict[tuple[object, ...], tuple[int, CallError]] = {}
+    problems: dict[tuple[object, ...], tuple[int, errors.CallError]] = {}
     resumes = any(f"{reference.pack}.{reference.tool}" == RESUME for reference in references)
     for reference in references:
         problem = _find_problem(reference, registry, foresee)
-        if resumes and isinstance(problem, ConsentError):
+        if resumes and isinstance(problem, errors.ConsentError):
             continue  # the journal may have the answer, and then nobody is asked
         if problem is not None:
             problems.setdefault((type(problem), *problem.args), (reference.line, problem))
             if len(problems) == MAX_PROBLEMS:
                 break
     if problems:
-        raise PreflightError(sorted(problems.values(), key=lambda found: found[0]))
+        raise errors.PreflightError(sorted(problems.values(), key=lambda found: found[0]))
 
 
-def _find_problem(reference: Reference, registry: ToolRegistry, foresee: Foresee) -> CallError | None:
+def _find_problem(reference: Reference, registry: ToolRegistry, foresee: Foresee) -> errors.CallError | None:
     try:
         refuse_long_names((reference.pack, reference.tool, *reference.keywords))
         definition = registry.get(f"{reference.pack}.{reference.tool}")
-    except CallError as error:
+    except errors.CallError as error:
         # A project is an attribute of its pack, and whether there is one is seen when it is read.
-        if isinstance(error, UnknownToolError) and reference.pack == PROJECTS:
+        if isinstance(error, errors.UnknownToolError) and reference.pack == PROJECTS:
             return None
         target = f"{reference.pack}.{reference.tool}"
-        return AliasTargetError(reference.alias, target, reason=error) if reference.alias else error
+        return errors.AliasTargetError(reference.alias, target, reason=error) if reference.alias else error
     if definition.cancellation is Cancellation.KERNEL:
         # The kernel's own functions have signatures that no schema can tell.
         made = reference.given_calls and definition.name == PARALLEL
-        return ToolArgumentError(definition.name, [_MADE_BEFORE], definition.signature) if made else None
+        return errors.ToolArgumentError(definition.name, [_MADE_BEFORE], definition.signature) if made else None
     if definition.lacks:
-        return UnsupportedToolError(definition.name, definition.lacks)
+        return errors.UnsupportedToolError(definition.name, definition.lacks)
     if definition.name == RESUME and not reference.first:
-        return LateResumeError(RESUME)
+        return errors.LateResumeError(RESUME)
     phrases = list(_argument_problems(reference, definition))
-    return ToolArgumentError(definition.name, phrases, definition.signature) if phrases else foresee(definition.name)
+    return (
+        errors.ToolArgumentError(definition.name, phrases, definition.signature)
+        if phrases
+        else foresee(definition.name)
+    )
 
 
 def _argument_problems(reference: Reference, definition: ToolDefinition) -> Iterator[str]:

@@ -8,20 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 
-from ot.shapes.shape import (
-    ANY,
-    DICT,
-    EMPTY_TEXT,
-    LIST,
-    MOST_ALWAYS,
-    MOST_LEVELS,
-    NONE,
-    NOTHING,
-    TEXT,
-    Fields,
-    Shape,
-    merge,
-)
+from ot.shapes import shape
 from ot.values import Audio, Image, Resource
 
 MOST_LOOKED_AT = 250  # places in one value
@@ -37,40 +24,40 @@ _LONGEST_WORD = 20
 _MOST_DIGITS = 4
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _WORD = re.compile(r"[A-Z]*[a-z]+|[A-Z]+")
-_OWN_WORDS = frozenset({TEXT})  # in place of any name that is data
+_OWN_WORDS = frozenset({shape.TEXT})  # in place of any name that is data
 
 _KINDS: dict[type, str] = {
-    str: TEXT,
+    str: shape.TEXT,
     int: "int",
     float: "float",
     bool: "bool",
-    type(None): NONE,
+    type(None): shape.NONE,
     bytes: "bytes",
     Image: "Image",
     Audio: "Audio",
     Resource: "Resource",
 }
-_PLAIN = {kind: Shape(frozenset({name})) for kind, name in _KINDS.items()}
-_OTHER = Shape(frozenset({ANY}))
-_EMPTY_TEXT = Shape(frozenset({EMPTY_TEXT}))
-_UNSEEN = {DICT: Shape(frozenset({DICT})), LIST: Shape(frozenset({LIST}))}
+_PLAIN = {kind: shape.Shape(frozenset({name})) for kind, name in _KINDS.items()}
+_OTHER = shape.Shape(frozenset({shape.ANY}))
+_EMPTY_TEXT = shape.Shape(frozenset({shape.EMPTY_TEXT}))
+_UNSEEN = {shape.DICT: shape.Shape(frozenset({shape.DICT})), shape.LIST: shape.Shape(frozenset({shape.LIST}))}
 
-KINDS = frozenset({*_KINDS.values(), ANY, DICT, LIST, EMPTY_TEXT})
+KINDS = frozenset({*_KINDS.values(), shape.ANY, shape.DICT, shape.LIST, shape.EMPTY_TEXT})
 """Every kind that a shape can name."""
 
 
-def shape_of(value: object) -> Shape:
-    return _Look().shape(value, MOST_LEVELS)
+def shape_of(value: object) -> shape.Shape:
+    return _Look().look(value, shape.MOST_LEVELS)
 
 
-def shape_of_text(text: str) -> Shape:
+def shape_of_text(text: str) -> shape.Shape:
     """Return the shape of text: that of what is in it, where it is JSON of an object or a list."""
     if len(text) <= MOST_TEXT and text.lstrip()[:1] in ("{", "["):
         try:
             found = json.loads(text)
         except (ValueError, RecursionError):
             return _PLAIN[str]
-        return Shape(json=_Look().shape(found, MOST_LEVELS - 1)) if found else _EMPTY_TEXT
+        return shape.Shape(json=_Look().look(found, shape.MOST_LEVELS - 1)) if found else _EMPTY_TEXT
     return _PLAIN[str]
 
 
@@ -101,45 +88,45 @@ class _Look:
     def __init__(self) -> None:
         self._left = MOST_LOOKED_AT
 
-    def shape(self, value: object, levels: int) -> Shape:
+    def look(self, value: object, levels: int) -> shape.Shape:
         self._left -= 1
         plain = _PLAIN.get(type(value))
         if plain is not None:
             return plain
         unseen = levels == 0 or self._left <= 0
         if isinstance(value, dict):
-            return _UNSEEN[DICT] if unseen else Shape(fields=self._fields(value, levels - 1))
+            return _UNSEEN[shape.DICT] if unseen else shape.Shape(fields=self._fields(value, levels - 1))
         if isinstance(value, (list, tuple)):
-            return _UNSEEN[LIST] if unseen else Shape(items=self._all(_sample(value), levels - 1))
+            return _UNSEEN[shape.LIST] if unseen else shape.Shape(items=self._all(_sample(value), levels - 1))
         return _OTHER
 
-    def _fields(self, value: Mapping[object, object], levels: int) -> Fields:
+    def _fields(self, value: Mapping[object, object], levels: int) -> shape.Fields:
         if not value:
-            return Fields(empty=True)
-        if len(value) > MOST_ALWAYS or _is_table(value):
-            return Fields(others=self._all(islice(value.values(), _FEW), levels), closed=True)
+            return shape.Fields(empty=True)
+        if len(value) > shape.MOST_ALWAYS or _is_table(value):
+            return shape.Fields(others=self._all(islice(value.values(), _FEW), levels), closed=True)
         named = {str(key): item for key, item in value.items() if is_name(key)}
         data = [item for key, item in value.items() if key not in named]
         others = self._all(islice(data, _FEW), levels) if data else None
-        return Fields(self._named(named, levels), others=others)
+        return shape.Fields(self._named(named, levels), others=others)
 
-    def _named(self, named: Mapping[str, object], levels: int) -> dict[str, Shape]:
+    def _named(self, named: Mapping[str, object], levels: int) -> dict[str, shape.Shape]:
         """Look at plain values first, then at the others, each of which gets an equal share of what is left."""
-        found = {name: self.shape(item, levels) for name, item in named.items() if type(item) in _PLAIN}
+        found = {name: self.look(item, levels) for name, item in named.items() if type(item) in _PLAIN}
         waiting = [name for name in named if name not in found]
         for place, name in enumerate(waiting):
             left = self._left
             share = self._left = left // (len(waiting) - place)
-            found[name] = self.shape(named[name], levels)
+            found[name] = self.look(named[name], levels)
             self._left += left - share
         return found
 
-    def _all(self, values: Iterable[object], levels: int) -> Shape:
-        found = NOTHING
+    def _all(self, values: Iterable[object], levels: int) -> shape.Shape:
+        found = shape.NOTHING
         for value in values:
-            if self._left <= 0 and found is not NOTHING:
+            if self._left <= 0 and found is not shape.NOTHING:
                 break
-            found = merge(found, self.shape(value, levels))
+            found = shape.merge(found, self.look(value, levels))
         return found
 
 
@@ -156,6 +143,6 @@ def _is_table(value: Mapping[object, object]) -> bool:
     """True for rows by name: several dicts that all have the same keys."""
     rows = iter(value.values())
     first = next(rows)
-    if len(value) < _ALIKE or not isinstance(first, dict) or not 0 < len(first) <= MOST_ALWAYS:
+    if len(value) < _ALIKE or not isinstance(first, dict) or not 0 < len(first) <= shape.MOST_ALWAYS:
         return False
     return all(isinstance(row, dict) and row.keys() == first.keys() for row in rows)

@@ -457,7 +457,7 @@ def test_an_error_has_its_sentence(error: errors.OneToolError, sentence: str) ->
 
 def test_no_error_of_the_tree_is_without_an_example() -> None:
     bases = {errors.OneToolError, errors.CommandError, errors.CallError, errors.ModelError, errors.RunError}
-    bases.add(errors.ServiceError)
+    bases |= {errors.ServiceError, errors.ToolCallError}
     tree = {
         kind
         for _, kind in inspect.getmembers(errors, inspect.isclass)

@@ -23,7 +23,7 @@ _FOR_ONE = "this is your personal server: its settings are files in ~/.onetool"
 
 async def show_settings(visit: Visit) -> Response:
     """Show the names of the person's secrets, and their settings; on a personal server these are files."""
-    if visit.who.app.own_secrets is None:
+    if visit.who.app.own.secrets is None:
         return visit.show_no_page()
     return await _show(visit)
 
@@ -88,7 +88,7 @@ def _settings(visit: Visit) -> PersonalSettings:
 
 
 def _own(visit: Visit) -> PersonalSecrets:
-    own = visit.who.app.own_secrets
+    own = visit.who.app.own.secrets
     if own is None:
         raise ToolError(_FOR_ONE)
     return own
