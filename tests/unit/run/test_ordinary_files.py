@@ -83,6 +83,7 @@ IN_SCRATCH = {
     "no more than a mode": ("os.chmod('a', 0o4777)\noct(os.stat('a').st_mode)", "0o100777"),
     "a folder": ("os.mkdir('d')\nos.chmod(b'd', 0o750)\noct(os.stat('d').st_mode)", "0o40750"),
     "through a link of its own": ("os.symlink('a', 'l')\nos.chmod('l', 0o600)\noct(os.stat('a').st_mode)", "0o100600"),
+    "os.truncate": ("os.truncate('a', 3)\nos.stat('a').st_size", "3"),
     "pathlib": ("p = pathlib.Path('a')\np.touch()\np.chmod(0o600)\np.exists()", "True"),
     "nothing there": (
         "try:\n    os.chmod('b', 0o600)\nexcept FileNotFoundError as error:\n    print(error.filename)",
