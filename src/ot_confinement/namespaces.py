@@ -27,43 +27,46 @@ class _MountAttributes(ctypes.Structure):
 
 
 def enter_namespaces(libc: ctypes.CDLL, *, network: bool) -> None:
-    """Leave the mounts, and with `network` the network, of everybody else. Raises OSError.
+    """Leave the mounts, and with `network` the network, of everybody else. Raises OSError, and then nothing changed.
 
     Where that takes rights that the process lacks, it gets them in a user namespace, in which it stays the same user.
     """
-    wanted = _CLONE_NEWNS | (_CLONE_NEWNET if network else 0)
-    try:
-        _check(libc.unshare(wanted))
-    except PermissionError:
-        user, group = os.geteuid(), os.getegid()
-        _check(libc.unshare(wanted | _CLONE_NEWUSER))
-        _write("/proc/self/setgroups", "deny")
-        _write("/proc/self/uid_map", f"{user} {user} 1")
-        _write("/proc/self/gid_map", f"{group} {group} 1")
+    _enter(libc, _CLONE_NEWNS | (_CLONE_NEWNET if network else 0), lambda: None)
 
 
 def enter_mount_namespace(libc: ctypes.CDLL) -> bool:
     """Leave the mounts of everybody else, to make some of its own; False where that is refused, and nothing changed."""
     try:
-        _check(libc.unshare(_CLONE_NEWNS))
-        _follow_mounts(libc)
+        _enter(libc, _CLONE_NEWNS, lambda: _follow_mounts(libc))
     except OSError:
-        # Whoever takes a user namespace and is refused the rest stays in it as nobody: another process tries first.
-        if not _works_in_another(lambda: _enter_in_any_way(libc)):
-            return False
-        _enter_in_any_way(libc)
+        return False
     return True
 
 
 def allows_own_mounts() -> bool:
     """True if a process like this one may have mounts of its own; another one tries."""
     libc = ctypes.CDLL(None, use_errno=True)
-    return _works_in_another(lambda: _enter_in_any_way(libc))
+    return _works_in_another(lambda: _enter(libc, _CLONE_NEWNS, lambda: _follow_mounts(libc)))
 
 
-def _enter_in_any_way(libc: ctypes.CDLL) -> None:
-    enter_namespaces(libc, network=False)
-    _follow_mounts(libc)
+def _enter(libc: ctypes.CDLL, wanted: int, settle: Callable[[], None]) -> None:
+    try:
+        _check(libc.unshare(wanted))
+        settle()
+    except PermissionError:
+        # Whoever takes a user namespace and is refused the rest stays in it as nobody: another process tries first.
+        if not _works_in_another(lambda: _enter_as_same_user(libc, wanted, settle)):
+            raise
+        _enter_as_same_user(libc, wanted, settle)
+
+
+def _enter_as_same_user(libc: ctypes.CDLL, wanted: int, settle: Callable[[], None]) -> None:
+    user, group = os.geteuid(), os.getegid()
+    _check(libc.unshare(wanted | _CLONE_NEWUSER))
+    _write("/proc/self/setgroups", "deny")
+    _write("/proc/self/uid_map", f"{user} {user} 1")
+    _write("/proc/self/gid_map", f"{group} {group} 1")
+    settle()
 
 
 def _follow_mounts(libc: ctypes.CDLL) -> None:

@@ -90,6 +90,14 @@ def place() -> Iterator[Place]:
         yield Place(Path(folder))
 
 
+def test_it_stays_the_same_user_where_a_user_namespace_is_given_and_not_its_users(place: Place) -> None:
+    ended = place.run("user nobody", {"user": "os.getuid()", "note": f"open({str(place.folder / 'readable/notes')!r})"})
+
+    assert (ended.tried["user"], ended.explanation) == (1000, "")
+    assert "PermissionError" in ended.tried["note"]
+    assert "refuses one (Operation not permitted)" in place.run("user nobody", {}, hosts=("example.com",)).explanation
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_it_reads_and_writes_what_is_named_and_nothing_else(place: Place, way: str) -> None:
     secret, readable, writable = (

@@ -31,6 +31,7 @@ _WAYS_OUT = {
 }
 _OTHERWISE = "uname -r  # a newer kernel, or a container that is allowed more"
 _NAMESPACES = "sysctl user.max_user_namespaces kernel.unprivileged_userns_clone  # both must be above 0"
+_APPARMOR = "kernel.apparmor_restrict_unprivileged_userns"
 
 
 def look_at_confinement(settings: ExecutionSettings, file: Path | None) -> Iterator[Finding]:
@@ -42,9 +43,19 @@ def look_at_confinement(settings: ExecutionSettings, file: Path | None) -> Itera
     for hosts, what in (((), "without network"), (("example.com",), "with chosen hosts")):
         problem = find_confinement_problem(Confine(hosts=hosts))
         if problem:
-            yield yellow("confinement", f"servers and extensions with `confine` {what}: one {problem}", _NAMESPACES)
+            yield yellow(
+                "confinement", f"servers and extensions with `confine` {what}: one {problem}", find_namespace_fix()
+            )
         else:
             yield green("confinement", f"servers and extensions can be confined {what}")
+
+
+def find_namespace_fix(settings: Path = Path("/proc/sys")) -> str:
+    """Return the command for where user namespaces are refused; Ubuntu lets only programs with a profile have one."""
+    restricted = settings / _APPARMOR.replace(".", "/")
+    if restricted.exists() and restricted.read_text().strip() != "0":
+        return f"sudo sysctl {_APPARMOR}=0  # or an AppArmor profile with `userns` for {sys.executable}"
+    return _NAMESPACES
 
 
 async def _try_layers(settings: ExecutionSettings) -> list[Finding]:
