@@ -12,7 +12,6 @@ import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Literal
 
 from ot.errors import ToolError
@@ -31,22 +30,13 @@ _GRAPHVIZ_LINE = re.compile(r"syntax error in line (\d+)(.*)")
 _LINK = re.compile(r'href="([^"]*)"')
 
 
-@dataclass(frozen=True, slots=True)
-class Mistake:
-    """Where a source cannot be understood, and why."""
-
-    line: int | None  # from 1; None where the library does not say
-    text: str  # of that line
-    reason: str
-
-
 class MistakeError(ToolError):
-    """A source that cannot be drawn."""
+    """A source that cannot be drawn; lines count from 1, and None is one that the library does not name."""
 
-    def __init__(self, mistake: Mistake) -> None:
-        place = f"line {mistake.line} ({mistake.text.strip()!r}): " if mistake.line else ""
-        super().__init__(f"the diagram has a mistake: {place}{mistake.reason}")
-        self.mistake = mistake
+    def __init__(self, reason: str, line: int | None = None, text: str = "") -> None:
+        place = f"line {line} ({text.strip()!r}): " if line else ""
+        super().__init__(f"the diagram has a mistake: {place}{reason}")
+        self.line, self.text, self.reason = line, text, reason
 
 
 def draw_diagram(
@@ -66,7 +56,7 @@ def draw_diagram(
     try:
         require_self_contained(svg)
     except ToolError as error:
-        raise MistakeError(Mistake(None, "", str(error))) from error
+        raise MistakeError(str(error)) from error
     picture = svg.encode() if form == "svg" else _rasterise(svg, width, background)
     return write_picture(picture, output, form) if output else Image(picture, "image/png")
 
@@ -82,18 +72,15 @@ def _draw_mermaid(source: str) -> str:
     try:
         return str(mmdr.render(source).svg())
     except ValueError as error:
-        return _draw_slowly(source, str(error))
-
-
-def _draw_slowly(source: str, first_reason: str) -> str:
-    """Name the line that the original Mermaid gives and the reason of the other one, which is shorter."""
+        first_reason = str(error)
     import mermaidx
 
     try:
         return str(mermaidx.render(source).svg())
     except RuntimeError as error:
+        # The line is the one that the original Mermaid gives; the reason of the other one is shorter.
         short = first_reason.partition("): ")[2] or first_reason
-        raise MistakeError(_mistake_at(_MERMAID_LINE.search(str(error)), source, short[:300])) from error
+        raise _mistake_at(_MERMAID_LINE.search(str(error)), source, short[:300]) from error
 
 
 def _draw_graphviz(source: str, engine: str) -> str:
@@ -109,32 +96,24 @@ def _draw_graphviz(source: str, engine: str) -> str:
         heard.seek(0)
         words = heard.read(10_000).decode(errors="replace")
     if reason or _GRAPHVIZ_FAULT.search(words):  # it also draws what it could not understand, without that part
-        raise MistakeError(_graphviz_mistake(source, words or reason))
+        said = words or reason
+        found = _GRAPHVIZ_LINE.search(said)
+        if found is None or "in label of" in said:  # whose lines are counted from its own beginning
+            raise MistakeError(" ".join(said.split())[:300])
+        raise _mistake_at(found, source, f"syntax error{found[2].rstrip()}")
     svg = drawn.decode()
-    _check_links(svg)
+    for link in _LINK.findall(svg):  # a browser would take some for a program, in whatever way they are spelt
+        address = "".join(html.unescape(link).split()).lower()
+        if ":" in address.split("/")[0] and not address.startswith(("http:", "https:", "mailto:")):
+            raise MistakeError(f"the link {address[:100]!r} does not lead to http, https or mailto")
     return svg
 
 
-def _graphviz_mistake(source: str, words: str) -> Mistake:
-    found = _GRAPHVIZ_LINE.search(words)
-    if found is None or "in label of" in words:  # whose lines are counted from its own beginning
-        return Mistake(None, "", " ".join(words.split())[:300])
-    return _mistake_at(found, source, f"syntax error{found[2].rstrip()}")
-
-
-def _mistake_at(found: re.Match[str] | None, source: str, reason: str) -> Mistake:
+def _mistake_at(found: re.Match[str] | None, source: str, reason: str) -> MistakeError:
     """Return a mistake in the line whose number was found, or in the last one."""
     lines = source.splitlines()
     line = min(int(found[1]), len(lines)) if found and lines else None
-    return Mistake(line, lines[line - 1] if line else "", reason)
-
-
-def _check_links(svg: str) -> None:
-    """Refuse links that a browser would take for a program, in whatever way they are spelt."""
-    for link in _LINK.findall(svg):
-        address = "".join(html.unescape(link).split()).lower()
-        if ":" in address.split("/")[0] and not address.startswith(("http:", "https:", "mailto:")):
-            raise MistakeError(Mistake(None, "", f"the link {address[:100]!r} does not lead to http, https or mailto"))
+    return MistakeError(reason, line, lines[line - 1] if line else "")
 
 
 @contextmanager
@@ -155,22 +134,15 @@ def _rasterise(svg: str, width: int | None, background: str) -> bytes:
     document = novasvg.Document.load_from_data(svg)
     if document is None:
         raise ToolError("the drawing cannot be rendered as pixels; use an .svg output")
-    _check_size(svg, width)
-    bitmap = document.render_to_bitmap(width or -1, -1, novasvg.Color(background))
-    return bytes(bitmap.to_png())
-
-
-def _check_size(svg: str, width: int | None) -> None:
-    view = _VIEW.search(svg[:5000])
-    if view is None:
-        return
-    wide, high = float(view[1]), float(view[2])
-    factor = width / wide if width and wide else 1.0
-    if wide * high * factor * factor > _MAX_PIXELS:
-        raise ToolError(
-            f"{wide * factor:.0f} by {high * factor:.0f} pixels are too many; pass a smaller width, "
-            "or an output that ends in .svg"
-        )
+    if view := _VIEW.search(svg[:5000]):
+        wide, high = float(view[1]), float(view[2])
+        factor = width / wide if width and wide else 1.0
+        if wide * high * factor * factor > _MAX_PIXELS:
+            raise ToolError(
+                f"{wide * factor:.0f} by {high * factor:.0f} pixels are too many; pass a smaller width, "
+                "or an output that ends in .svg"
+            )
+    return bytes(document.render_to_bitmap(width or -1, -1, novasvg.Color(background)).to_png())
 
 
 # The kinds of Mermaid diagrams, each with its smallest useful example.

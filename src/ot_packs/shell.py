@@ -44,7 +44,12 @@ _MENTION = re.compile(rf"(?<![\w.-]){_OWN_NAME}(?![\w/-])", re.IGNORECASE)
 def find_program(allow: object, files: AllowedFiles, argv: Sequence[str], cwd: Path) -> Path:
     """Return the program of a command; raises ToolError where the rules do not allow it, or it is not there."""
     rules = read_rules(allow)
-    _check_words(argv)
+    if not argv or not argv[0]:
+        raise ToolError('argv must be a list of strings, for example ["make", "test"]; the first one is the program')
+    if any("\0" in word for word in argv):
+        raise ToolError("argv contains a null character")
+    if sum(map(len, argv)) > _MOST:
+        raise ToolError(f"argv has more than {_MOST:,} characters; write long texts to a file, and name the file")
     if not any(_fits(rule, argv, cwd, files.project) for rule in rules):
         allowed = ", ".join(map(shlex.join, rules[:20])) or "none"
         raise ToolError(
@@ -104,15 +109,6 @@ def read_rules(options: object) -> tuple[tuple[str, ...], ...]:
         return tuple(tuple(shlex.split(rule)) for rule in rules)
     except ValueError as error:
         raise ToolError(f"{_KEY} has a command with an unclosed quote: {error}") from error
-
-
-def _check_words(argv: Sequence[str]) -> None:
-    if not argv or not argv[0]:
-        raise ToolError('argv must be a list of strings, for example ["make", "test"]; the first one is the program')
-    if any("\0" in word for word in argv):
-        raise ToolError("argv contains a null character")
-    if sum(map(len, argv)) > _MOST:
-        raise ToolError(f"argv has more than {_MOST:,} characters; write long texts to a file, and name the file")
 
 
 def _programs_in(word: str, cwd: Path) -> list[str]:

@@ -74,8 +74,7 @@ def check(*, source: str) -> Check:
     try:
         draw_diagram(source, allow_boxes=True)
     except MistakeError as error:
-        found = error.mistake
-        return {"ok": False, "language": language, "line": found.line, "text": found.text, "reason": found.reason}
+        return {"ok": False, "language": language, "line": error.line, "text": error.text, "reason": error.reason}
     return {"ok": True, "language": language, "line": None, "text": "", "reason": ""}
 
 

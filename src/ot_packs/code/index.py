@@ -12,7 +12,7 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -118,17 +118,13 @@ class Index:
         # What most files have is not ranked: that would take long, and tell nothing.
         place = (f"{below}/", f"{below}/{_LAST}") if below else ("", _LAST)
         asked = (expression, *place, limit, offset)
-        ranked = [] if self._is_common(expression) else self._select(_RANKED, asked).fetchall()
+        ranked = [] if self.is_common(expression) else self._select(_RANKED, asked).fetchall()
         if ranked:
             return [(path, round(score, 3)) for path, score, _ in ranked], ranked[0][2]
         total = self._select(f"SELECT COUNT(*) {_FOUND}", (expression, *place)).fetchone()[0]
         return self._select(_UNRANKED, asked).fetchall() if total else [], total
 
-    def without_common(self, terms: Sequence[str]) -> list[str]:
-        """Leave out the terms that most files have, unless that leaves none."""
-        return [term for term in terms if not self._is_common(term)] or list(terms)
-
-    def _is_common(self, expression: str) -> bool:
+    def is_common(self, expression: str) -> bool:
         """True if most files have it; no more are counted than that takes."""
         if self._most is None:
             self._most = max(_ALWAYS_RANKED, int(self.count() * _COMMON))

@@ -98,8 +98,8 @@ def _find(folder: Path, tree: SourceTree, query: Query, watches: FolderWatches) 
 def _ask(index: Index, tree: SourceTree, query: Query) -> tuple[list[Hit], int]:
     """Find the files that have all words; only where there are none, those that have any of them."""
     terms = [expression_of(term) for term in query.terms]
-    if len(terms) > 1:
-        terms = index.without_common(terms)
+    if len(terms) > 1:  # those that most files have are left out, unless that leaves none
+        terms = [term for term in terms if not index.is_common(term)] or terms
     find = partial(index.search, below="/".join(tree.below), limit=query.limit, offset=query.offset)
     found = find(" AND ".join(terms))
     return found if found[1] or len(terms) == 1 else find(" OR ".join(terms))

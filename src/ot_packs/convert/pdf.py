@@ -117,7 +117,11 @@ def _grids(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage) -> list[FilledG
         return []
     rules = find_rules(page)
     drawn = [(grid, _cells(text, grid)) for grid in find_ruled_grids(rules)]
-    found = [(grid, _without_empty(rows)) for grid, rows in drawn if _is_table(rows)]
+    found: list[FilledGrid] = []
+    for grid, rows in drawn:
+        if _is_table(rows):
+            kept = [column for column in range(len(rows[0])) if any(row[column] for row in rows)]
+            found.append((grid, [[row[column] for column in kept] for row in rows if any(row)]))
     boxes = [Box(*text.get_rect(number)) for number in range(min(count, 5000))]
     others = [box for box in boxes if not any(grid.bottom < (box.top + box.bottom) / 2 < grid.top for grid, _ in found)]
     found += [(grid, _cells(text, grid)) for grid in find_grids(others, page.get_width(), rules.level)]
@@ -128,11 +132,6 @@ def _is_table(rows: list[list[str]]) -> bool:
     """True if there is text in the cells: a chart has lines too."""
     filled = sum(bool(cell) for row in rows for cell in row)
     return filled >= 3 and filled >= 0.2 * sum(map(len, rows))
-
-
-def _without_empty(rows: list[list[str]]) -> list[list[str]]:
-    kept = [column for column in range(len(rows[0])) if any(row[column] for row in rows)]
-    return [[row[column] for column in kept] for row in rows if any(row)]
 
 
 def _cells(text: pypdfium2.PdfTextPage, grid: Grid) -> list[list[str]]:

@@ -172,11 +172,9 @@ Row = list[Box | None]
 
 
 def _rows(lines: Sequence[TextLine], columns: Sequence[Interval], cuts: Sequence[float]) -> list[Row]:
-    """Put each piece into its column; what is wrapped goes on in the cells above.
-
-    Where strokes separate all rows, all lines between two of them are one row. Otherwise a line is wrapped that is
-    close below another one and has no first cell.
-    """
+    """Put each piece into its column; what is wrapped goes on in the cells above."""
+    # Where strokes separate all rows, all lines between two of them are one row. Otherwise a line is wrapped that is
+    # close below another one and has no first cell.
     placed = [_placed(line, columns) for line in lines]
     tops = [max(box.top for box in line) for line in lines]
     bands = [sum(cut > top - 1 for cut in cuts) for top in tops]

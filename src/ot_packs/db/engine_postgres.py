@@ -44,7 +44,7 @@ _INTEGERS = {"int2": "smallint", "int4": "integer", "int8": "bigint"}
 _DURATION = re.compile(
     r"P(?:(-?\d+)Y)?(?:(-?\d+)M)?(?:(-?\d+)W)?(?:(-?\d+)D)?(?:T(?:(-?\d+)H)?(?:(-?\d+)M)?(?:(-?\d+(?:\.\d+)?)S)?)?"
 )
-_DAY_ZERO = date(2000, 1, 1)
+_FIRST_DAY = date(2000, 1, 1).toordinal()
 _ZERO = datetime(2000, 1, 1)  # noqa: DTZ001 - of both kinds
 _UTC_ZERO = _ZERO.replace(tzinfo=UTC)
 _ENDS = {"infinity": 2**63 - 1, "-infinity": -(2**63)}
@@ -102,8 +102,12 @@ async def _log_in(address: ServerAddress) -> asyncpg.Connection:
     await connection.execute(
         "SELECT set_config(name, '500', false) FROM pg_settings WHERE name = 'client_connection_check_interval'"
     )
+
+    def encode(value: object) -> str:
+        return value if isinstance(value, str) else write_json(value)
+
     for name in ("json", "jsonb"):
-        await connection.set_type_codec(name, schema="pg_catalog", encoder=_to_json, decoder=read_json)
+        await connection.set_type_codec(name, schema="pg_catalog", encoder=encode, decoder=read_json)
     # Its own would store 0.1 as 0.1000000000000000055511151231257827.
     await connection.set_type_codec("numeric", schema="pg_catalog", encoder=str, decoder=Decimal)
     # Its own say 9999-12-31 for infinity, and take a moment without a time zone for one of this machine's.
@@ -336,10 +340,6 @@ def _require_fitting(kind: str, values: Sequence[object]) -> None:
                 require_zone(value, wanted=False)
 
 
-def _to_json(value: object) -> str:
-    return value if isinstance(value, str) else write_json(value)
-
-
 def _from_interval(parts: tuple[int, int, int]) -> timedelta | str:
     """Return a duration; months have no fixed length, so an interval with some stays text, as ISO 8601 writes it."""
     months, days, microseconds = parts
@@ -365,10 +365,6 @@ def _to_interval(value: object) -> tuple[int, int, int]:
     return int(years * 12 + months), int(weeks * 7 + days), int(micro)
 
 
-def _from_date(parts: tuple[int]) -> date | str:
-    return _UNENDING_DAYS.get(parts[0]) or date.fromordinal(_DAY_ZERO.toordinal() + parts[0])
-
-
 def _to_date(value: object) -> tuple[int]:
     if value in _END_DAYS:
         return (_END_DAYS[str(value)],)
@@ -377,7 +373,7 @@ def _to_date(value: object) -> tuple[int]:
         raise ToolError(f"a date has no time, and {value} has one; pass value.date()")
     if not isinstance(day, date):
         raise ToolError(f"a date is given as a date, or as text such as 2026-01-31, not as {value!r}")
-    return (day.toordinal() - _DAY_ZERO.toordinal(),)
+    return (day.toordinal() - _FIRST_DAY,)
 
 
 def _from_moment(zero: datetime) -> Callable[[tuple[int]], datetime | str]:
@@ -401,7 +397,7 @@ def _to_moment(zero: datetime) -> Callable[[object], tuple[int]]:
 
 _MOMENTS: dict[str, tuple[Callable[..., object], Callable[..., object]]] = {
     "interval": (_to_interval, _from_interval),
-    "date": (_to_date, _from_date),
+    "date": (_to_date, lambda parts: _UNENDING_DAYS.get(parts[0]) or date.fromordinal(_FIRST_DAY + parts[0])),
     "timestamp": (_to_moment(_ZERO), _from_moment(_ZERO)),
     "timestamptz": (_to_moment(_UTC_ZERO), _from_moment(_UTC_ZERO)),
 }

@@ -141,13 +141,19 @@ def schema(target: Target, files: list[str], table: str | None, limit: int) -> d
     with open_target(target, files) as session:
         found = [_find(session, table)] if table is not None else session.tables()
         described = [session.describe(each) for each in found[: min(limit, _MOST_TABLES)]]
-        return {"tables": [_shown(each) for each in described], "total": len(found)}
+        shown = [{**asdict(each), "name": each.full_name} for each in described]
+        for each in shown:
+            del each["schema"]
+        return {"tables": shown, "total": len(found)}
 
 
 @takes_rows
 def load(target: Target, files: list[str], table: str, rows: Sequence[Mapping[str, object]] | Rows) -> Given:
     """Insert rows into a table, which is made if there is none."""
-    columns = _by_column(rows)
+    if isinstance(rows, Rows):
+        columns: Columns = dict(zip(rows.names or (), rows.unpacked(), strict=True))
+    else:
+        columns = {name: [row.get(name) for row in rows] for name in dict.fromkeys(chain.from_iterable(rows))}
     if not columns:
         raise ToolError("there are no rows, or they have no columns; rows are a list of dicts")
     with open_target(target, files) as session:
@@ -157,13 +163,6 @@ def load(target: Target, files: list[str], table: str, rows: Sequence[Mapping[st
         kinds = ", ".join(f"{session.quote(name)} {_type_of(each, session.dialect)}" for name, each in columns.items())
         session.insert(target_name, columns, create="" if found else f"CREATE TABLE {target_name} ({kinds})")
     return {"table": new.full_name, "rows": len(rows), "created": found is None}
-
-
-def _by_column(rows: Sequence[Mapping[str, object]] | Rows) -> Columns:
-    if isinstance(rows, Rows):
-        return dict(zip(rows.names or (), rows.unpacked(), strict=True))
-    names = dict.fromkeys(chain.from_iterable(rows))
-    return {name: [row.get(name) for row in rows] for name in names}
 
 
 def blank(files: list[str]) -> bytes:
@@ -223,12 +222,6 @@ def _find_or_none(session: Session, name: str) -> Table | None:
 def _quoted(session: Session, table: Table) -> str:
     name = session.quote(table.name)
     return f"{session.quote(table.schema)}.{name}" if table.schema else name
-
-
-def _shown(table: Table) -> dict[str, object]:
-    shown = asdict(table)
-    del shown["schema"]
-    return {**shown, "name": table.full_name}
 
 
 def _decimal_type(values: list[Decimal], dialect: str) -> str:

@@ -18,10 +18,7 @@ _CHART_HEIGHT = 16  # rows that a chart covers
 
 
 def create_workbook(target: Path, sheets: Sequence[object], *, formulas: bool) -> list[tuple[SheetPlan, int]]:
-    """Write a new workbook, and return its sheets with their numbers of formulas.
-
-    Raises ToolError, before anything is written, for a plan that makes no sense.
-    """
+    """Write a new workbook; returns its sheets with their numbers of formulas. Raises ToolError for a bad plan."""
     plans = read_plans(sheets, formulas=formulas)
     # Nothing is guessed from what a text looks like: neither formulas, nor links, nor numbers.
     options = {

@@ -14,7 +14,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from ot.errors import ToolError
 from ot_packs.documents import Kind, check_archive, reading, recognise
-from ot_packs.excel.cells import Area, Cell, Form, cell_for, cell_name, format_of, parse_area, parse_cell
+from ot_packs.excel.cells import Cell, Form, cell_for, cell_name, format_of, parse_area, parse_cell
 from ot_packs.excel.inventory import lost_between, take_inventory
 from ot_packs.excel.plans import check_name
 from ot_packs.excel.sheet_changes import all_series, change_series, delete_sheets, growing
@@ -34,8 +34,6 @@ class Edit:
 
 
 class Edited(TypedDict):
-    """An edit that was written."""
-
     sheet: str
     cells: int
     lost: list[str]
@@ -157,7 +155,9 @@ def _placed(sheet: Worksheet, edit: Edit) -> dict[tuple[int, int], Cell]:
     if edit.rows:
         used = (row for row in range(sheet.max_row, 0, -1) if any(cell.value is not None for cell in sheet[row]))
         top, left = parse_cell(edit.start) if edit.start else (next(used, 0), None)
-        table = _table_above(sheet, top, left)
+        # The table that the rows would follow; without a column, any that ends above.
+        areas = (parse_area(table.ref) for table in sheet.tables.values() if not table.totalsRowCount)
+        table = next((area for area in areas if area.bottom + 1 == top and left in (None, area.left)), None)
         titles = list(sheet[table.top + 1][table.left : table.right + 1] if table else sheet[1])
         left = left if left is not None else table.left if table else 0
         for row, values in enumerate(_lists(sheet, edit.rows, [cell.value for cell in titles]), start=top):
@@ -167,12 +167,6 @@ def _placed(sheet: Worksheet, edit: Edit) -> dict[tuple[int, int], Cell]:
                 where = f"{sheet.title}!{cell_name(row, column)}"
                 placed[row, column] = cell_for(value, where, formulas=edit.formulas)
     return placed
-
-
-def _table_above(sheet: Worksheet, row: int, column: int | None) -> Area | None:
-    """Return the table that rows at a place would follow; without a column, any table that ends above."""
-    areas = (parse_area(table.ref) for table in sheet.tables.values() if not table.totalsRowCount)
-    return next((area for area in areas if area.bottom + 1 == row and column in (None, area.left)), None)
 
 
 def _lists(sheet: Worksheet, rows: Sequence[object], header: Sequence[object]) -> list[list[object]]:

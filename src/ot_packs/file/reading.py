@@ -31,16 +31,13 @@ def next_data(descriptor: int, place: int, size: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Some lines of a file, the first of which has the number `offset`.
-
-    `total` is None where there are too many to count, `cut` if the only line is not whole.
-    """
+    """Some lines of a file, the first of which has the number `offset`."""
 
     offset: int
     encoding: str
     lines: list[str]
-    total: int | None
-    cut: bool
+    total: int | None  # None where there are too many to count
+    cut: bool  # the only line is not whole
 
 
 def read_lines(files: AllowedFiles, path: str, *, offset: int, limit: int, encoding: str, check: Check) -> Window:

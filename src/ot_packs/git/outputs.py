@@ -102,10 +102,8 @@ async def read_state(git: Git, wanted: Sequence[str], *, limit: int, untracked: 
 
 
 async def compare(git: Git, command: str, *words: str, lines: int, most: int) -> tuple[list[ChangedFile], str, bool]:
-    """Run a command that compares; returns all files, the beginning of the patch, and True if that is not all of it.
-
-    Of the patch, at most `lines` lines and `most` bytes are returned. Raises ToolError.
-    """
+    """Run a command that compares; returns all files, the beginning of the patch, and True if that is not all of it."""
+    # Of the patch, at most `lines` lines and `most` bytes are returned.
     kept = bytearray()
 
     def take(data: bytes) -> bool:

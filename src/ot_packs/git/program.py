@@ -93,15 +93,12 @@ def without_drivers(listed: Iterable[str]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """One repository, with the settings that hold for it beyond those of every git, and the names of its own.
-
-    With a standby, git is started sooner.
-    """
+    """One repository, with the settings that hold for it beyond those of every git, and the names of its own."""
 
     repository: Repository
     settings: Mapping[str, str]
     listed: frozenset[str] = frozenset()
-    standby: Standby | None = None
+    standby: Standby | None = None  # with which git is started sooner
 
     async def read(self, *words: str, stdin: bytes = b"", on_output: Take | None = None) -> bytes:
         """Run a command that changes nothing, and return its output; raises ToolError if it fails."""
@@ -153,11 +150,9 @@ async def open_git(repository: Repository, *, files: bool, standby: Standby | No
 
 
 async def add_identity(git: Git) -> Git:
-    """Return git with the name of the person for a new commit; raises ToolError where git does not know it.
-
-    The repository's own settings come first. Those of the person are the only thing taken from outside of the roots,
-    and git is asked for them in such a way that it does not go by what the repository says.
-    """
+    """Return git with the name of the person for a new commit; raises ToolError where git does not know it."""
+    # The repository's own settings come first. Those of the person are the only thing taken from outside of the roots,
+    # and git is asked for them in such a way that it does not go by what the repository says.
     program = find_git()
     plain = {name: value for name, value in harden_environment(os.environ).items() if name != "GIT_CONFIG_GLOBAL"}
     named = {name: os.environ[name] for name in ("HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL") if name in os.environ}

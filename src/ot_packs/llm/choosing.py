@@ -31,10 +31,7 @@ _MOST_TOKENS = 1_000_000
 
 
 class PacedModel:
-    """Takes a turn for every request. One that was too much is asked again, as long as there is time.
-
-    `left` are the seconds that the call still has, `limits` what the person may spend.
-    """
+    """Takes a turn for every request. One that was too much is asked again, as long as there is time."""
 
     def __init__(
         self,
@@ -42,8 +39,8 @@ class PacedModel:
         pace: RateLimit,
         *,
         rate: float,
-        left: Callable[[], float],
-        limits: PersonLimits | None = None,
+        left: Callable[[], float],  # seconds that the call still has
+        limits: PersonLimits | None = None,  # what the person may spend
     ) -> None:
         self.provider = model.provider
         self.name = model.name

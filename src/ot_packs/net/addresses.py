@@ -72,7 +72,6 @@ class Allowed:
 
 
 def read_allowed(pack: str, config: Mapping[str, object]) -> Allowed:
-    """Read `packs.NAME.allow`; raises ToolError."""
     allow, key = config.get("allow", []), f"packs.{pack}.allow"
     if not isinstance(allow, list | tuple) or not all(isinstance(entry, str) for entry in allow):
         raise ToolError(f"{key} is not a list of hosts, hosts with ports, or networks")
@@ -145,15 +144,12 @@ def _check_host(url: str, target: Target, key: str) -> None:
         raise AddressRefusedError(url, f"{host} is a name in the local network", host=host, key=key)
     if ":" not in host and "." not in host and not _NUMBER.match(host):
         raise AddressRefusedError(url, f"{host} without a dot is a name in the local network", host=host, key=key)
-    if _NUMBER.search(host.rpartition(".")[2]) and _as_address(host) is None:
-        raise AddressRefusedError(url, f"{host} is an unusual spelling of an address; write four decimal numbers")
-
-
-def _as_address(host: str) -> IPAddress | None:
-    try:
-        return ipaddress.ip_address(host)
-    except ValueError:
-        return None
+    if _NUMBER.search(host.rpartition(".")[2]):
+        try:
+            ipaddress.ip_address(host)
+        except ValueError:
+            reason = f"{host} is an unusual spelling of an address; write four decimal numbers"
+            raise AddressRefusedError(url, reason) from None
 
 
 def _embedded(address: IPAddress) -> Iterator[IPAddress]:

@@ -49,7 +49,6 @@ class Service:
 
 
 def read_base_url(service: Service, config: Mapping[str, object]) -> str:
-    """Read `packs.NAME.base_url`; raises ToolError."""
     base_url = config.get("base_url", service.base_url)
     if not isinstance(base_url, str) or not _is_address(base_url):
         raise ToolError(f"packs.{service.pack}.base_url is not an address such as {service.base_url}")
@@ -108,7 +107,9 @@ def read_json(service: Service, answer: Answer) -> Json:
     try:
         value: Json = json.loads(answer.body)
     except (ValueError, RecursionError) as error:
-        raise nonsense(service, _describe(answer)) from error
+        if answer.body.strip() and not _is_page(answer):
+            raise nonsense(service, f"{len(answer.body):,} bytes that are not JSON, or are incomplete") from error
+        raise nonsense(service, f"{'an HTML page' if _is_page(answer) else 'nothing'} instead of JSON") from error
     return value
 
 
@@ -130,14 +131,6 @@ def _told(value: Json, depth: int) -> str:
     if isinstance(value, list) and depth:
         return next((text for item in value[:5] if (text := _told(item, depth - 1))), "")
     return ""
-
-
-def _describe(answer: Answer) -> str:
-    if _is_page(answer):
-        return "an HTML page instead of JSON"
-    if not answer.body.strip():
-        return "nothing instead of JSON"
-    return f"{len(answer.body):,} bytes that are not JSON, or are incomplete"
 
 
 def _is_page(answer: Answer) -> bool:

@@ -73,10 +73,8 @@ class Lookups:
         self._registries = registries
 
     async def find_python(self, name: str, *, address: str = "", **wanted: Unpack[Wanted]) -> tuple[Registry, Index]:
-        """Look up a package; `address` is where a project says that it comes from.
-
-        Raises CallError: nobody has it, or it comes from where the person's own configuration does not lead.
-        """
+        """Look up a package; `address` is where a project says that it comes from."""
+        # A CallError: nobody has it, or it comes from where the person's own configuration does not lead.
         if not _PYTHON_NAME.fullmatch(name):
             raise ToolError(f"{name[:100]!r} is not the name of a Python package")
         asked = self._indexes.asked
@@ -160,10 +158,8 @@ class Verdict(NamedTuple):
 
 
 def read_files(files: AllowedFiles, path: str) -> dict[str, str]:
-    """Return the texts of a project's manifests and locks, by their names in its folder; blocking.
-
-    `path` is the folder, or one of its manifests, which alone counts then. Raises PathError.
-    """
+    """Return the texts of a project's manifests and locks, by their names in its folder; blocking, raises PathError."""
+    # `path` is the folder, or one of its manifests, which alone counts then.
     try:
         names = sorted(entry.name for entry in files.list(path))
         folder, manifests = path, [name for name in names if _is_manifest(name)]
