@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ot.ai.messages import Retrying
-from ot.ai.tool_loop import build_client
+from ot.ai.tool_loop import AnthropicClient, OllamaClient, build_client
 from ot.app import open_app, open_assistant
 from ot.config.loader import LoadedConfig, load_config
 from ot.config.secrets import Secrets
@@ -40,7 +40,7 @@ async def test_requests_are_counted_with_their_cost_where_it_is_known(tmp_path: 
 
     async with open_app(loaded) as app:
         async with open_assistant(app, loaded) as client:
-            assert client.model.provider == "anthropic"
+            assert isinstance(client, AnthropicClient)
             assert await client.ask("first") == "one"
             events = [event async for event in client.reply("second")]
         stats: Any = await app.executor.call("ot.stats", {})
@@ -62,7 +62,7 @@ async def test_the_key_is_a_secret(raw: RawProvider) -> None:
             with pytest.raises(ModelRefusedError) as refused:
                 await client.ask("go")
         ollama = build_client(opened.executor, settings_for(raw.url, provider="ollama"), Secrets())
-        assert ollama.model.provider == "ollama"
+        assert isinstance(ollama, OllamaClient)
         with pytest.raises(ConfigError) as caught:
             build_client(opened.executor, settings_for(raw.url), Secrets())
     assert caught.value.key == "ANTHROPIC_API_KEY"

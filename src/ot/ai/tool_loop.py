@@ -215,6 +215,17 @@ class ToolLoop:
         return messages.ToolResult(call, answer.text, answer.ok, images)
 
 
+class AnthropicClient(ToolLoop):
+    """A conversation with Claude."""
+
+
+class OllamaClient(ToolLoop):
+    """A conversation with a model that Ollama serves."""
+
+
+_CLIENTS = {"anthropic": AnthropicClient, "ollama": OllamaClient}
+
+
 def build_client(
     executor: ToolExecutor, settings: AiSettings, secrets: Secrets, *, caller: Caller = NOBODY
 ) -> ToolLoop:
@@ -227,4 +238,5 @@ def build_client(
     other = settings.failover
     spare = None if other is None or other == settings.provider else build(other, "ai.failover")
     model = build(settings.provider, "ai.provider")
-    return ToolLoop(executor, settings, model, spare=spare, caller=caller, record=record_into(access))
+    client = _CLIENTS.get(settings.provider, ToolLoop)
+    return client(executor, settings, model, spare=spare, caller=caller, record=record_into(access))
