@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import anyio
 
+from mcp_core.quick_dataclass import dataclass
 from ot.clients.caller import NOBODY, Caller, Milestone
 from ot.effects import Effect
 from ot.tasks.owned_tasks import ReusableScope
@@ -59,49 +60,23 @@ class CallServices(Protocol):
     def hold_within(self, context: CallContext) -> AbstractContextManager[None]: ...
 
 
+@dataclass(eq=False, slots=True)
 class CallContext:
     """One call, seen from inside the tool."""
 
-    __slots__ = (
-        "_deadline",
-        "_door",
-        "_holds",
-        "_latest",
-        "_left",
-        "_scope",
-        "caller",
-        "depth",
-        "effect",
-        "entry",
-        "reports",
-        "startup",
-        "tool",
-    )
-
-    def __init__(
-        self,
-        tool: str,
-        door: CallServices,
-        *,
-        caller: Caller = NOBODY,
-        deadline: float = math.inf,
-        depth: int = 0,
-        effect: Effect = Effect.UNKNOWN,
-        entry: int = 0,
-    ) -> None:
-        self.tool = tool
-        self._door = door
-        self.caller = caller
-        self.depth = depth  # the number of calls around this one
-        self.effect = effect  # what the call does outside
-        self.entry = entry  # the number of its line in the audit log; 0 if it has none
-        self.startup = 0.0  # seconds for which it waited while a worker or a server was started
-        self.reports = 0  # of its progress
-        self._latest: tuple[float, float | None, str] = (0.0, None, "")  # of its reports
-        self._deadline = deadline  # by the clock of the event loop
-        self._scope: ReusableScope | None = None  # ends the call at its deadline, once it waits for something
-        self._holds = 0
-        self._left = math.inf  # seconds, while held
+    tool: str
+    _door: CallServices
+    caller: Caller = NOBODY
+    deadline: float = math.inf  # by the clock of the event loop
+    depth: int = 0  # the number of calls around this one
+    effect: Effect = Effect.UNKNOWN  # what the call does outside
+    entry: int = 0  # the number of its line in the audit log; 0 if it has none
+    startup: float = 0.0  # seconds for which it waited while a worker or a server was started
+    reports: int = 0  # of its progress
+    _latest: tuple[float, float | None, str] = (0.0, None, "")  # of its reports
+    _scope: ReusableScope | None = None  # ends the call at its deadline, once it waits for something
+    _holds: int = 0
+    _left: float = math.inf  # seconds, while held
 
     @property
     def config(self) -> Mapping[str, object]:
@@ -182,11 +157,11 @@ class CallContext:
     def end_by(self, scope: ReusableScope) -> None:
         """Have the call cancelled at its deadline: from now on it waits for something."""
         self._scope = scope
-        scope.set_deadline(self._deadline)
+        scope.set_deadline(self.deadline)
 
     def remaining(self) -> float:
         """Seconds that are left of this call's time."""
-        return self._left if self._deadline == math.inf else self._deadline - anyio.current_time()
+        return self._left if self.deadline == math.inf else self.deadline - anyio.current_time()
 
     def held(self) -> AbstractContextManager[None]:
         """Stop the clocks of this call and of everyone who waits for it: something is being prepared."""
@@ -206,7 +181,7 @@ class CallContext:
             self._set_deadline(anyio.current_time() + self._left)
 
     def _set_deadline(self, deadline: float) -> None:
-        self._deadline = deadline
+        self.deadline = deadline
         if self._scope is not None:
             self._scope.set_deadline(deadline)
 

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 
 import anyio
 
+from mcp_core.quick_dataclass import dataclass
 from ot.config.team import LimitSettings
 from ot.errors import CallLimitError, LimitReachedError, ModelRefusedError, StoreGoneError
 from ot.store.quotas import CALLS, COST, DAY, Asked, Given, Quotas
@@ -20,18 +21,16 @@ _MOST_AT_ONCE = 20
 _ATTENDS_RUNS = re.compile(r"\s*ot\.(?:wait|stop|runs)\([\w\s\"'.,=]*\)\s*")
 
 
+@dataclass(eq=False, slots=True)
 class PersonLimits:
     """The limits of one person; their runs in all replicas count together."""
 
-    def __init__(
-        self, principal: str, settings: LimitSettings, quotas: Quotas, *, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._principal = principal
-        self._settings = settings
-        self._quotas = quotas
-        self._clock = clock
-        self._calls = 0  # taken, and not yet made
-        self._calls_until = 0.0  # the end of the minute they are for, by our clock
+    _principal: str
+    _settings: LimitSettings
+    _quotas: Quotas
+    clock: Callable[[], float] = time.monotonic
+    _calls: int = 0  # taken, and not yet made
+    _calls_until: float = 0.0  # the end of the minute they are for, by our clock
 
     @asynccontextmanager
     async def run(self, run: str, *, attends_runs: bool = False) -> AsyncIterator[None]:
@@ -60,7 +59,7 @@ class PersonLimits:
         most = self._settings.calls_per_minute
         if most is None:
             return
-        if self._calls and self._clock() < self._calls_until:
+        if self._calls and self.clock() < self._calls_until:
             self._calls -= 1
             return
         try:
@@ -94,7 +93,7 @@ class PersonLimits:
             self._quotas.add_model_cost(self._principal, cost)
 
     def _take(self, given: Given) -> None:
-        now = self._clock()
+        now = self.clock()
         left = self._calls if now < self._calls_until else 0
         self._calls, self._calls_until = left + given.calls, now + given.free_in
 

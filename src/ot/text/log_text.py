@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import PurePath
 
 from mcp_core.json_types import Json
+from mcp_core.quick_dataclass import dataclass
 from ot.values import Rows
 
 TEXT_LIMIT = 200
@@ -20,24 +21,22 @@ _SHORT = frozenset({bool, float, type(None)})
 _MARGIN = 8192
 
 
+@dataclass(eq=False, slots=True)
 class Outline:
     """A value of which a line shows the type and the size only: what tools read and write is nobody else's business.
 
     Of `arguments` it shows what is short, such as paths and names, but not texts and collections.
     """
 
-    __slots__ = ("_arguments", "_value")
-
-    def __init__(self, value: object, *, arguments: bool = False) -> None:
-        self._value = value
-        self._arguments = arguments
+    value: object
+    arguments: bool = False
 
     def __str__(self) -> str:
-        if self._arguments and isinstance(self._value, Mapping):
-            return f"{{{', '.join(f'{name!r}: {_short(item)}' for name, item in self._value.items())}}}"
-        if self._arguments and isinstance(self._value, (list, tuple)):
-            return f"[{', '.join(map(_short, self._value))}]"
-        return _outline(self._value)
+        if self.arguments and isinstance(self.value, Mapping):
+            return f"{{{', '.join(f'{name!r}: {_short(item)}' for name, item in self.value.items())}}}"
+        if self.arguments and isinstance(self.value, (list, tuple)):
+            return f"[{', '.join(map(_short, self.value))}]"
+        return _outline(self.value)
 
 
 def brief(value: object, redact: Callable[[str], str] | None = None) -> str:
