@@ -52,14 +52,12 @@ def _split_port(text: str) -> tuple[str, int | None]:
         name, _, port = text.partition(":")
     else:
         return text, None
-    return name, _read_port(port) if port else None
-
-
-def _read_port(text: str) -> int:
-    number = int(text) if text.isascii() and text.isdigit() and len(text) <= 5 else 0
+    if not port:
+        return name, None
+    number = int(port) if port.isascii() and port.isdigit() and len(port) <= 5 else 0
     if not 0 < number < 65536:
-        raise ValueError(f"{text!r} is not a port")
-    return number
+        raise ValueError(f"{port!r} is not a port")
+    return name, number
 
 
 def _read_network(name: str) -> Network | None:
@@ -135,17 +133,12 @@ def _read_address(text: str) -> Address | None:
 
 def is_public(address: Address) -> bool:
     """True for an address that is everybody's, and holds no other inside that is not."""
-    inner = _embedded(address)
+    inner: ipaddress.IPv4Address | None = None  # that one of version 6 leads to
+    if isinstance(address, ipaddress.IPv6Address):
+        teredo = address.teredo
+        inner = address.ipv4_mapped or address.sixtofour or (teredo[1] if teredo else None)
+        if address in _NAT64:
+            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     if inner is not None:
         return is_public(inner)
     return address.is_global and not address.is_multicast and not address.is_reserved
-
-
-def _embedded(address: Address) -> Address | None:
-    """Return the address of version 4 that one of version 6 leads to."""
-    if isinstance(address, ipaddress.IPv4Address):
-        return None
-    if address in _NAT64:
-        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    teredo = address.teredo
-    return address.ipv4_mapped or address.sixtofour or (teredo[1] if teredo else None)

@@ -75,11 +75,10 @@ class LinuxConfinement(Confinement):
             self.missing.append("landlock: its guard of truncate")
         machine = os.uname().machine
         if seccomp.supports(machine):
-            shared = seccomp.build_shared_filter(
-                machine, network=allowance.network, guards_truncation=guards_truncation
-            )
+            network = allowance.network
+            shared = seccomp.build_shared_filter(machine, network=network, guards_truncation=guards_truncation)
             self._shared_filter = seccomp.Filter(self._libc, shared)
-            self._own_filter = seccomp.Filter(self._libc, seccomp.build_own_filter(machine, network=allowance.network))
+            self._own_filter = seccomp.Filter(self._libc, seccomp.build_own_filter(machine, network=network))
             self.guards_calls = True
         else:
             self.missing.append("seccomp")

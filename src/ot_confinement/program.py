@@ -56,9 +56,8 @@ def confine_program(confine: Confine, folder: str, *, parent: int, channel: sock
         privileges.end_with_parent(libc, parent)
         rules = landlock.PathRules(libc, _allowance(confine), version)
         rules.restrict(rules.build_ruleset(folder))
-        program = build_program_filter(
-            machine, network=bool(confine.hosts), metadata=read_only, bounded=confine.memory is not None
-        )
+        bounded, network = confine.memory is not None, bool(confine.hosts)
+        program = build_program_filter(machine, network=network, metadata=read_only, bounded=bounded)
         seccomp.Filter(libc, program).load(os.getpid())
     except OSError as error:
         raise RefusedError(f"{error.strerror or error}") from error
@@ -130,8 +129,8 @@ def _settle_environment(confine: Confine, folder: str, proxy: str | None) -> Non
         if not _is_open(places, environ.get(name, "")):
             environ.pop(name, None)
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
-        for variable in (name, name.lower()):
-            environ.pop(variable, None)
+        environ.pop(name, None)
+        environ.pop(name.lower(), None)
     if proxy is not None:
         for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
             environ[name] = proxy

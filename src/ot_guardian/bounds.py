@@ -8,14 +8,13 @@ from __future__ import annotations
 import os
 import warnings  # noqa: F401 - os.execvp loads it, when the child may no longer read it
 
-from ot_confinement.confine import Confine, RefusedError
+from ot_confinement.confine import Confine, RefusedError, confine_from
 from ot_guardian.ledger import Ledger
 from ot_guardian.processes import children_of, clear_folder, end_with_parent, let_go_of
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Iterator
 
 _COUNTED = (b"RssAnon:", b"RssShmem:", b"VmSwap:", b"HugetlbPages:")  # what is not a file's
 REFUSED = 126  # the exit status of a child that was not begun
@@ -24,6 +23,16 @@ REFUSED = 126  # the exit status of a child that was not begun
 def new_folder_name() -> str:
     """Return a name for the temporary folder of a confined program, which nobody has had or can guess."""
     return os.path.join(os.environ.get("TMPDIR") or "/tmp", f"onetool-{os.urandom(8).hex()}")
+
+
+def set_bounds(confine: str, ledger: Ledger) -> Bounds:
+    """Make the bounds that a text describes, or end this process if that is not possible."""
+    try:
+        return Bounds(confine_from(confine))
+    except OSError as error:
+        ledger.explain(f"cannot be confined: its temporary folder cannot be made: {error}")
+        ledger.end(REFUSED << 8)
+        os._exit(REFUSED)
 
 
 class Bounds:
@@ -82,16 +91,14 @@ class Bounds:
 
     def excess(self) -> str:
         """Say that all processes below this one together hold more memory than they may; empty while they do not."""
-        if self.memory is None or sum(map(_memory_of, self._processes())) <= self.memory:
+        if self.memory is None:
+            return ""
+        processes = [pid for pid in children_of(os.getpid()) if pid != self._proxy]
+        for pid in processes:
+            processes += children_of(pid)
+        if sum(map(_memory_of, processes)) <= self.memory:
             return ""
         return f"was ended because its processes used more memory than the {self.memory >> 20}m of its `confine`"
-
-    def _processes(self) -> Iterator[int]:
-        found = [pid for pid in children_of(os.getpid()) if pid != self._proxy]
-        while found:
-            pid = found.pop()
-            yield pid
-            found += children_of(pid)
 
     def clear(self) -> None:
         """Remove its folder, whatever it has made of the rights in there; once all processes are gone."""

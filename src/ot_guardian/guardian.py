@@ -72,7 +72,11 @@ def divide(ledger: Ledger, *, grace: float = GRACE, confine: str = "") -> int:
     `confine` is a Confine as text, within which the child goes on.
     """
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-    bounds = _set_bounds(confine, ledger) if confine else None
+    bounds: Bounds | None = None
+    if confine:
+        from ot_guardian.bounds import set_bounds  # noqa: PLC0415 - most children are not confined
+
+        bounds = set_bounds(confine, ledger)
     guarded_now, announcement = os.pipe()
     child = os.fork()
     if child:
@@ -84,18 +88,6 @@ def divide(ledger: Ledger, *, grace: float = GRACE, confine: str = "") -> int:
     if bounds is not None:
         bounds.enter(ledger)
     return guarded_now
-
-
-def _set_bounds(confine: str, ledger: Ledger) -> Bounds:
-    from ot_confinement.confine import confine_from  # noqa: PLC0415 - most children are not confined
-    from ot_guardian.bounds import REFUSED, Bounds  # noqa: PLC0415
-
-    try:
-        return Bounds(confine_from(confine))
-    except OSError as error:
-        ledger.explain(f"cannot be confined: its temporary folder cannot be made: {error}")
-        ledger.end(REFUSED << 8)
-        os._exit(REFUSED)
 
 
 def become(command: list[str]) -> None:
@@ -130,7 +122,11 @@ class _Guard:
             self._bounds.let_go()
         os.close(announcement)
         self._wait(signals)
-        self._end_all()
+        left = True
+        while left:  # kill all children, and theirs as they are adopted, until there are none
+            for pid in children_of(os.getpid()):
+                kill_child(pid)
+            left = self._reap(0)
         if self._bounds is not None:
             self._bounds.clear()
         os._exit(exit_code(self._status))
@@ -177,14 +173,6 @@ class _Guard:
                 options = os.WNOHANG
         except ChildProcessError:
             return False
-
-    def _end_all(self) -> None:
-        """Kill all children, and theirs as they are adopted, until there are none."""
-        left = True
-        while left:
-            for pid in children_of(os.getpid()):
-                kill_child(pid)
-            left = self._reap(0)
 
 
 def _signals_as_descriptor() -> int:

@@ -152,16 +152,15 @@ def _read_order(file: int) -> tuple[dict[bytes, bytes], list[str]]:
 
 def stand_by(control: int) -> None:
     """Be the standby for programs, which are ordered by their words."""
-    Standby(control, _live_as_program, _load_nothing).serve()
 
+    def live(words: list[str], ledger: Ledger, others: list[int]) -> None:
+        confine, *command = words
+        guarded_now = divide(ledger, confine=confine)
+        os.dup2(others[0], 0)
+        os.read(guarded_now, 1)
+        become(command)
 
-def _live_as_program(words: list[str], ledger: Ledger, others: list[int]) -> None:
-    confine, *command = words
-    guarded_now = divide(ledger, confine=confine)
-    os.dup2(others[0], 0)
-    os.read(guarded_now, 1)
-    become(command)
+    def load(name: str) -> None:
+        raise ValueError(f"no program needs {name}")
 
-
-def _load_nothing(name: str) -> None:
-    raise ValueError(f"no program needs {name}")
+    Standby(control, live, load).serve()

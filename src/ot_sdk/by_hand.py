@@ -18,11 +18,17 @@ from ot_sdk.protocol import NoValueError, encode, is_plain
 
 def run_command(module: ModuleType, words: list[str]) -> int:
     """Call the tool that the words name, or list all tools if there are no words; return the exit status."""
+    tools = list_tools(module)
     if not words or words[0] in {"-h", "--help"}:
-        return _show_tools(module)
+        print("Tools in this file; call one with TOOL name=value, where a value is JSON or plain text:")
+        for name in tools:
+            function = getattr(module, name)
+            summary = (inspect.getdoc(function) or "").partition("\n")[0]
+            print(f"  {name}{inspect.signature(function)}  {summary}")
+        return 0
     tool, *pairs = words
-    if tool not in list_tools(module):
-        print(f"there is no tool {tool}; the tools are {', '.join(list_tools(module))}", file=sys.stderr)
+    if tool not in tools:
+        print(f"there is no tool {tool}; the tools are {', '.join(tools)}", file=sys.stderr)
         return 2
     try:
         arguments = dict(map(_read_argument, pairs))
@@ -38,15 +44,6 @@ def run_command(module: ModuleType, words: list[str]) -> int:
     if not isinstance(value, str):
         value = json.dumps(value, indent=2, ensure_ascii=False) if is_plain(value) else pprint.pformat(value)
     print(value)
-    return 0
-
-
-def _show_tools(module: ModuleType) -> int:
-    print("Tools in this file; call one with TOOL name=value, where a value is JSON or plain text:")
-    for name in list_tools(module):
-        function = getattr(module, name)
-        summary = (inspect.getdoc(function) or "").partition("\n")[0]
-        print(f"  {name}{inspect.signature(function)}  {summary}")
     return 0
 
 

@@ -46,7 +46,9 @@ class Call:
 
 def call_by_name(function: Callable[..., object], arguments: dict[str, Any]) -> object:
     """Call a tool with arguments by name, those that its annotations call dataclasses built as such."""
-    variadic = _variadic(function)
+    code, variadic = getattr(function, "__code__", None), None
+    if code is not None and code.co_flags & _VARIADIC:  # it takes all further positional arguments: `*words`
+        variadic = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
     if "dataclasses" in sys.modules and _file_has_dataclasses(function):
         from ot_sdk.fitting import fit_arguments  # noqa: PLC0415 - typing takes longer to import than all of a worker
 
@@ -60,15 +62,6 @@ def call_by_name(function: Callable[..., object], arguments: dict[str, Any]) -> 
 def _file_has_dataclasses(function: Callable[..., object]) -> bool:
     names = getattr(sys.modules.get(function.__module__), "__dict__", {})
     return any(isinstance(value, type) and "__dataclass_fields__" in vars(value) for value in names.values())
-
-
-def _variadic(function: Callable[..., object]) -> str | None:
-    """Return the parameter that takes all further positional arguments, `*words`; everything arrives by name."""
-    code = getattr(function, "__code__", None)
-    if code is None or not code.co_flags & _VARIADIC:
-        return None
-    name: str = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
-    return name
 
 
 def list_tools(module: ModuleType) -> list[str]:

@@ -53,15 +53,11 @@ class Channel:
             self._complete.extend(filter(bytes.strip, self._lines.feed(data)))
         line = self._complete.popleft()
         message = read_message(line)
-        return _decoded(message) if TAG in line else message
-
-
-def _decoded(message: Message) -> Message:
-    try:
-        decoded: Message = decode(message)
-    except ValueError as error:
-        raise ProtocolError(str(error)) from error
-    return decoded
+        try:
+            decoded: Message = decode(message) if TAG in line else message
+        except ValueError as error:
+            raise ProtocolError(str(error)) from error
+        return decoded
 
 
 def take_channel() -> Channel:

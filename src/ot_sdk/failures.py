@@ -44,7 +44,10 @@ def is_network_failure(error: BaseException) -> bool:
         return True
     if isinstance(error, OSError) and error.errno in _UNREACHABLE:
         return True
-    return isinstance(error, tuple(_loaded_network_errors()))
+    # A library that is not loaded raises none of its errors, so none is imported here.
+    loaded = [(sys.modules[name], errors) for name, errors in _NETWORK_ERRORS.items() if name in sys.modules]
+    found = [getattr(module, kind, None) for module, kinds in loaded for kind in kinds]
+    return isinstance(error, tuple(kind for kind in found if isinstance(kind, type)))
 
 
 def message_of(error: BaseException) -> str:
@@ -54,10 +57,3 @@ def message_of(error: BaseException) -> str:
     except Exception:  # noqa: BLE001 - foreign code, and there is nothing to tell but that
         text = f"<a {type(error).__name__} whose message cannot be shown>"
     return text if len(text) <= _MESSAGE_LIMIT else f"{text[:_MESSAGE_LIMIT]}..."
-
-
-def _loaded_network_errors() -> list[type[BaseException]]:
-    """Return the errors of libraries that are loaded; one that is not loaded raises none, so none is imported here."""
-    loaded = [(sys.modules[name], errors) for name, errors in _NETWORK_ERRORS.items() if name in sys.modules]
-    found = [getattr(module, error, None) for module, errors in loaded for error in errors]
-    return [kind for kind in found if isinstance(kind, type) and issubclass(kind, BaseException)]

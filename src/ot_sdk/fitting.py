@@ -21,6 +21,7 @@ if typing.TYPE_CHECKING:
 
 _ITEMS: dict[str, type] = {"list": list, "Sequence": list, "Iterable": list, "Collection": list}
 _MEMBERS: dict[str, type] = {"set": set, "frozenset": frozenset}
+_MAPPINGS = ("dict", "Mapping", "MutableMapping")
 _MOST_QUOTES = 3  # one inside the other: quoted by hand, and by `from __future__ import annotations`
 _WRAPPERS = frozenset({"Annotated", "Required", "NotRequired", "ReadOnly", "Final"})
 
@@ -67,8 +68,8 @@ def _resolve(hint: Hint, scope: Scope) -> Hint:
     return None
 
 
-def _fit(value: object, hint: Hint, scope: Scope, where: str) -> object:
-    hint = _resolve(hint, scope)
+def _fit(value: object, annotation: Hint, scope: Scope, where: str) -> object:
+    hint: Any = _resolve(annotation, scope)
     name, inner = _name_of(hint), typing.get_args(hint)
     if isinstance(hint, dataclasses.InitVar):
         return _fit(value, hint.type, scope, where)
@@ -78,8 +79,13 @@ def _fit(value: object, hint: Hint, scope: Scope, where: str) -> object:
         suiting = [arm for arm in inner if _suits(value, arm, scope)]
         return _fit(value, suiting[0], scope, where) if suiting else value
     if isinstance(value, Mapping):
-        return _fit_object(value, hint, inner, scope, where)
-    if isinstance(value, (list, tuple)) and inner:
+        if _is_dataclass(hint):
+            return _build(hint, value, where)
+        if _is_typed_dict(hint):
+            return _fit_fields(hint, value, where)
+        if name in _MAPPINGS and len(inner) == 2:
+            return {key: _fit(item, inner[1], scope, f"{where}[{key!r}]") for key, item in value.items()}
+    elif isinstance(value, (list, tuple)) and inner:
         return _fit_items(value, name, inner, scope, where)
     return value
 
@@ -102,23 +108,12 @@ def _fit_items(
     return make(_fit(item, inner[0], scope, f"{where}[{n}]") for n, item in enumerate(value))
 
 
-def _fit_object(value: Mapping[str, object], hint: Any, inner: tuple[Hint, ...], scope: Scope, where: str) -> object:
-    if _is_dataclass(hint):
-        return _build(hint, value, where)
-    if _is_typed_dict(hint):
-        return _fit_fields(hint, value, where)
-    if _name_of(hint) in ("dict", "Mapping", "MutableMapping") and len(inner) == 2:
-        return {key: _fit(item, inner[1], scope, f"{where}[{key!r}]") for key, item in value.items()}
-    return value
-
-
-def _build(hint: type, value: Mapping[str, object], where: str) -> object:
+def _build(hint: Callable[..., object], value: Mapping[str, object], where: str) -> object:
     fields = _fit_fields(hint, value, where)
     try:
-        built: object = hint(**fields)
+        return hint(**fields)
     except TypeError as error:
         raise ToolError(f"{where} is not a valid {hint.__name__}: {error}") from error
-    return built
 
 
 def _fit_fields(hint: type, value: Mapping[str, object], where: str) -> dict[str, object]:
@@ -146,7 +141,7 @@ def _suits(value: object, hint: Hint, scope: Scope) -> bool:
             return required <= value.keys() <= {f.name for f in fields}
         if _is_typed_dict(arm):
             return bool(arm.__required_keys__ <= value.keys() <= _hints_of(arm).keys())
-        return arm is dict or _name_of(arm) in ("dict", "Mapping", "MutableMapping")
+        return arm is dict or _name_of(arm) in _MAPPINGS
     if isinstance(value, (list, tuple)):
         return _name_of(arm) in (*_ITEMS, *_MEMBERS, "tuple")
     return False

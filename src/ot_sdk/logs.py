@@ -21,12 +21,7 @@ class _ServerHandler(logging.Handler):
             self.handleError(record)
 
 
-def _build() -> logging.Logger:
-    logger = logging.getLogger("ot_sdk.extension")
-    logger.propagate = False
-    logger.setLevel(PROCESS.log_level)
-    logger.addHandler(_ServerHandler())
-    return logger
-
-
-log = _build()
+log = logging.getLogger("ot_sdk.extension")
+log.propagate = False
+log.setLevel(PROCESS.log_level)
+log.addHandler(_ServerHandler())

@@ -43,7 +43,16 @@ def encode(value: object, name: str = "the result") -> str:
                 return text
     except (RecursionError, ValueError):  # a circle; an integer with more digits than Python writes
         pass
-    return _encode_tagged(value, name)
+    from ot_kernel.values import MAX_NUMBER, UnsupportedValueError, dumps  # noqa: PLC0415 - most workers never need the vocabulary
+
+    try:
+        text = dumps(value, where=name)
+    except UnsupportedValueError as error:
+        raise NoValueError(error.where, error.reason) from None
+    # A kernel may write a longer number, of which only the beginning is shown; here nobody would read it.
+    if len(text) > MAX_NUMBER and any(rest.find('"') > MAX_NUMBER for rest in text.split(_INTEGER)[1:]):
+        raise NoValueError(name, f"a number of more than {MAX_NUMBER:,} digits")
+    return text
 
 
 def decode(value: object) -> Any:
@@ -58,19 +67,6 @@ def is_plain(value: object) -> bool:
         return _is_plain(value)
     except RecursionError:
         return False
-
-
-def _encode_tagged(value: object, name: str) -> str:
-    from ot_kernel.values import MAX_NUMBER, UnsupportedValueError, dumps  # noqa: PLC0415 - most workers never need the vocabulary
-
-    try:
-        text = dumps(value, where=name)
-    except UnsupportedValueError as error:
-        raise NoValueError(error.where, error.reason) from None
-    # A kernel may write a longer number, of which only the beginning is shown; here nobody would read it.
-    if len(text) > MAX_NUMBER and any(rest.find('"') > MAX_NUMBER for rest in text.split(_INTEGER)[1:]):
-        raise NoValueError(name, f"a number of more than {MAX_NUMBER:,} digits")
-    return text
 
 
 def _is_plain(value: object) -> bool:
@@ -128,13 +124,13 @@ def read_message(line: bytes) -> Message:
     """Read one line as a message, whose values are still encoded; raises ProtocolError."""
     try:
         text = line.decode("utf-8").strip()
-        read: tuple[Message, int] = _decode(text)
+        message, end = _decode(text)
+        if type(message) is not dict or end != len(text):
+            raise ValueError
+        read: Message = message
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"it wrote a line that is not a message: {_excerpt(line)}") from error
-    message, end = read
-    if type(message) is not dict or end != len(text):
-        raise ProtocolError(f"it wrote a line that is not a message: {_excerpt(line)}")
-    return message
+    return read
 
 
 def write_request(number: int, method: str, params: Mapping[str, object]) -> bytes:
@@ -161,8 +157,7 @@ def write_result(number: int, value: object, name: str = "the result") -> bytes:
 
 
 def write_error(number: int, code: int, message: str, **data: object) -> bytes:
-    error = {"code": code, "message": message, "data": data}
-    return _line({"jsonrpc": "2.0", "id": number, "error": error})
+    return _line({"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message, "data": data}})
 
 
 def _line(message: Mapping[str, object]) -> bytes:

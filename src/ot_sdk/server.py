@@ -98,7 +98,10 @@ class Server:
                 if call is not None:
                     self._carry_out(call)
         except BaseException:  # noqa: BLE001 - a thread that is missing would be a hang; an end is seen and told
-            _give_up()
+            import traceback  # noqa: PLC0415 - a worker that is well has no need of it
+
+            traceback.print_exc()
+            os._exit(70)
 
     def _read(self) -> Call | None:
         """Read until a call needs the turn to be given up; None if another thread has taken the turn."""
@@ -144,10 +147,8 @@ class Server:
     def _accept(self, number: int, params: Params) -> Call | None:
         function = getattr(self._module, str(params.get("tool")), None)
         if not callable(function):
-            reason = f"the file has no function {params.get('tool')}"
-            self._channel.send(
-                protocol.write_error(number, protocol.NO_SUCH_TOOL, reason, tools=list_tools(self._module))
-            )
+            reason, tools = f"the file has no function {params.get('tool')}", list_tools(self._module)
+            self._channel.send(protocol.write_error(number, protocol.NO_SUCH_TOOL, reason, tools=tools))
             return None
         call = self._calls[number] = Call(number, function, params)
         if is_async(function):
@@ -156,13 +157,11 @@ class Server:
         return call
 
     def _cancel(self, number: int) -> None:
-        call = self._calls.get(number)
-        if call is None:
-            return  # answered already
-        call.cancelled = True
-        self._host.abandon(call)
-        if self._loop is not None:
-            self._loop.cancel(call)
+        if (call := self._calls.get(number)) is not None:  # else it is answered already
+            call.cancelled = True
+            self._host.abandon(call)
+            if self._loop is not None:
+                self._loop.cancel(call)
 
     def _end(self) -> None:
         """End because the other side is gone. A server needs no more answers; a person who started the file does."""
@@ -216,14 +215,6 @@ class Server:
             if self._loop is None:
                 self._loop = EventLoop(self._begin, self._finish)
             return self._loop
-
-
-def _give_up() -> NoReturn:
-    """End after an internal error, so that it is noticed."""
-    import traceback  # noqa: PLC0415 - a worker that is well has no need of it
-
-    traceback.print_exc()
-    os._exit(70)
 
 
 def _exit() -> NoReturn:

@@ -60,10 +60,9 @@ def _failure(number: int, file: str, error: BaseException) -> bytes:
 
     from ot_sdk.failures import message_of  # noqa: PLC0415
 
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if frame.filename == file]
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     line = error.lineno if isinstance(error, SyntaxError) and error.filename == file else (lines or [None])[-1]
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))[-8000:]
-    reason = f"{type(error).__name__}: {message_of(error)}"
     kind = type(error).__name__
+    reason = f"{kind}: {message_of(error)}"
     return protocol.write_error(number, protocol.NOT_LOADED, reason, kind=kind, line=line, traceback=text)

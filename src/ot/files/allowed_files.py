@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,7 +21,7 @@ from ot.config.loader import LoadedConfig
 from ot.config.paths import FOLDER, SECRETS_FILE
 from ot.context import current
 from ot.errors import MissingPathError, PathError, PathRefusedError
-from ot.files.walk import Identity, Version, Way, begin, go, identity_of, still, walking
+from ot.files.walk import Identity, Version, Way, begin, go, identity_of, still
 
 AnyPath = str | os.PathLike[str]
 
@@ -121,14 +121,17 @@ class AllowedFiles:
     def reach(self, path: AnyPath, *, write: bool = False, follow: bool = True) -> Iterator[ResolvedPath]:
         """Hold on to an allowed place; a link at the end of the path is followed unless `follow` is false."""
         way = begin(self._absolute(path))
-        with walking(way):
+        with closing(way):
             try:
                 go(way, follow=follow)
             except OSError as error:
                 self._check(path, way, write=write)  # outside, nothing is told of what exists
                 raise word_path_error(path, error) from error
             self._check(path, way, write=write)
-            _require_plain(path, way)
+            mode = stat.S_IFREG if way.status is None else stat.S_IFMT(way.status.st_mode)
+            if mode not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK):
+                reason = "it is neither a file nor a folder, but a device, a pipe or a socket"
+                raise PathRefusedError(str(path), reason)
             yield ResolvedPath(way.folder, way.name, way.place, way.status)
 
     def short(self, place: Path) -> str:
@@ -190,7 +193,10 @@ class AllowedFiles:
             raise PathRefusedError(str(path), f"{subject} outside {self._name_roots()}")
         if any(place.is_relative_to(folder) for folder in _SYSTEM) and not place.is_relative_to(_IN_MEMORY):
             raise PathRefusedError(str(path), "system files below /proc, /sys and /dev cannot be opened")
-        if self._leads_to_closed(way):
+        closed = self._identities()
+        if any(at in self._closed_places for at in (place, *place.parents)) or any(
+            identity_of(step.status) in closed for step in way.steps
+        ):
             raise PathRefusedError(str(path), "tools cannot access OneTool's own configuration and state")
         names = [step.name.casefold() for step in way.steps] + [(way.missing or "").casefold()]
         if not SECRET_NAMES.isdisjoint(names):
@@ -200,15 +206,13 @@ class AllowedFiles:
                 str(path), f"tools cannot write below a folder named {FOLDER}; ask the person to make the change"
             )
 
-    def _leads_to_closed(self, way: Way) -> bool:
-        if any(place in self._closed_places for place in (way.place, *way.place.parents)):
-            return True
-        closed = self._identities()
-        return any(identity_of(step.status) in closed for step in way.steps)
-
     def _identities(self) -> set[Identity]:
         """Return what is closed under any name: a folder that is mounted twice, a file with a second name."""
-        return {identity_of(found) for place in self.closed if (found := _status(place)) is not None}
+        found: set[Identity] = set()
+        for place in self.closed:
+            with suppress(OSError):
+                found.add(identity_of(place.stat()))
+        return found
 
     def _name_roots(self) -> str:
         if not self.roots:
@@ -274,10 +278,8 @@ def items_of(folder: int) -> Iterator[FolderItem]:
     """Yield what is in an open folder; what vanishes meanwhile is left out."""
     with os.scandir(folder) as found:
         for item in found:
-            try:
+            with suppress(FileNotFoundError):
                 yield FolderItem(item.name, item.stat(follow_symlinks=False))
-            except FileNotFoundError:
-                continue
 
 
 def open_here(folder: int) -> AbstractContextManager[int]:
@@ -306,12 +308,6 @@ def _missing(path: AnyPath) -> MissingPathError:
     return MissingPathError(str(path), os.strerror(errno.ENOENT))
 
 
-def _require_plain(path: AnyPath, way: Way) -> None:
-    mode = stat.S_IFREG if way.status is None else stat.S_IFMT(way.status.st_mode)
-    if mode not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK):
-        raise PathRefusedError(str(path), "it is neither a file nor a folder, but a device, a pipe or a socket")
-
-
 def require_writable(path: AnyPath, reached: ResolvedPath) -> None:
     """Raise where there is no file to be replaced; one that its owner has made read-only is not replaced either."""
     if reached.status is None:
@@ -325,10 +321,3 @@ def require_writable(path: AnyPath, reached: ResolvedPath) -> None:
 def is_closed_name(name: str) -> bool:
     """True for the name of a file or folder that tools do not change, wherever it lies."""
     return name.casefold() in {FOLDER, *SECRET_NAMES}
-
-
-def _status(place: Path) -> os.stat_result | None:
-    try:
-        return place.stat()
-    except OSError:
-        return None

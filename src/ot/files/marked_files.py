@@ -16,8 +16,6 @@ _MOST_READ = 64 * 1024 * 1024  # bytes; of a larger file the size and the times 
 _LONGEST = 4096  # characters of a path
 _MOST_NAMED = 1000  # files of one call
 
-_Mark = tuple[object, ...]
-
 
 class MarkedFiles:
     """Files as they are now, and places by the file that is there now. All of this blocks."""
@@ -60,12 +58,15 @@ def _identity(place: Path) -> Identity | None:
         return None
 
 
-def _mark(file: Path) -> _Mark:
+def _mark(file: Path) -> tuple[object, ...]:
     """Return what tells a file from another one, and from itself before a change."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError as error:
-        return _mark_unread(file, error)
+    except OSError as error:  # it may only be executed, or is not there
+        try:
+            return version_of(file.stat())
+        except OSError:
+            return (error.errno,)
     with os.fdopen(descriptor, "rb") as opened:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -76,11 +77,3 @@ def _mark(file: Path) -> _Mark:
             return status.st_mode, file_digest(opened, "sha256").digest()
         except OSError as error:
             return (error.errno,)
-
-
-def _mark_unread(file: Path, reason: OSError) -> _Mark:
-    """Return the mark of a file that may only be executed, or is not there."""
-    try:
-        return version_of(file.stat())
-    except OSError:
-        return (reason.errno,)

@@ -90,15 +90,6 @@ class Way:
         self.steps.clear()
 
 
-@contextmanager
-def walking(way: Way) -> Iterator[None]:
-    """Close every step of a way in the end."""
-    try:
-        yield
-    finally:
-        way.close()
-
-
 def begin(path: str) -> Way:
     """Stand at `/`, with an absolute path to go."""
     descriptor = os.open("/", _STEP | os.O_DIRECTORY)
@@ -129,19 +120,14 @@ def go(way: Way, *, follow: bool) -> None:
             links += 1
             if links > _MOST_LINKS:
                 raise OSError(errno.ELOOP, "too many levels of links")
-            _follow(way)
+            target = os.readlink("", dir_fd=descriptor)
+            way.link = Link(way.place, target)
+            way.leave()
+            while target.startswith("/") and len(way.steps) > 1:
+                way.leave()
+            way.rest.extendleft(reversed(_parts(target)))
         elif way.rest and not stat.S_ISDIR(step.status.st_mode):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-
-
-def _follow(way: Way) -> None:
-    target = os.readlink("", dir_fd=way.steps[-1].descriptor)
-    way.link = Link(way.place, target)
-    way.leave()
-    if target.startswith("/"):
-        while len(way.steps) > 1:
-            way.leave()
-    way.rest.extendleft(reversed(_parts(target)))
 
 
 def _parts(path: str) -> list[str]:
