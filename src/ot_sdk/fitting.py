@@ -108,7 +108,7 @@ def _fit_items(
     return make(_fit(item, inner[0], scope, f"{where}[{n}]") for n, item in enumerate(value))
 
 
-def _build(hint: Callable[..., object], value: Mapping[str, object], where: str) -> object:
+def _build(hint: type, value: Mapping[str, object], where: str) -> object:
     fields = _fit_fields(hint, value, where)
     try:
         return hint(**fields)

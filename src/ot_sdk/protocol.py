@@ -124,13 +124,12 @@ def read_message(line: bytes) -> Message:
     """Read one line as a message, whose values are still encoded; raises ProtocolError."""
     try:
         text = line.decode("utf-8").strip()
-        message, end = _decode(text)
-        if type(message) is not dict or end != len(text):
+        read: tuple[Message, int] = _decode(text)
+        if type(read[0]) is not dict or read[1] != len(text):
             raise ValueError
-        read: Message = message
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"it wrote a line that is not a message: {_excerpt(line)}") from error
-    return read
+    return read[0]
 
 
 def write_request(number: int, method: str, params: Mapping[str, object]) -> bytes:
