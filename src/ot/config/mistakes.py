@@ -50,11 +50,11 @@ class Mistakes:
         if not self.tolerant:
             raise error
         self._every.append(error)
-        entry = self._entry_of(path)
-        if entry:
-            self.found.append(Mistake(entry, error))
-        else:
+        section = path[0] if path else ""
+        if section in _GUARDS or section not in self._sections or path == ("packs",):
             self._raised = self._raised or error
+        else:
+            self.found.append(Mistake(tuple(path[: 2 if section in _NAMED else 1]), error))
 
     def settle(self) -> None:
         """Raise the first mistake that switches nothing off."""
@@ -81,12 +81,6 @@ class Mistakes:
             below = kept.get("packs")
             kept["packs"] = {**(below if isinstance(below, dict) else {}), **packs}
         return kept
-
-    def _entry_of(self, path: Sequence[str]) -> tuple[str, ...]:
-        section = path[0] if path else ""
-        if section in _GUARDS or section not in self._sections or path == ("packs",):
-            return ()
-        return tuple(path[: 2 if section in _NAMED else 1])
 
 
 UNFINISHED = frozenset({MISSING, INCOMPLETE})  # kinds of problems that a layer farther away may put right

@@ -130,20 +130,16 @@ class Variables:
                 self.asked.add(name)
                 if name in self._personal:
                     return self._personal[name]
-            return self._value(match, file=file, key=key, is_path=is_path)
+            if not match[2] or not is_name(name):
+                reason = "${ is not followed by the name of a variable and }"
+                raise ConfigError(reason, file=file, key=key, fix="write $${ for a plain ${")
+            if name in self._secrets:
+                return self._secrets[name]
+            if name not in self._environ:
+                fix = f"set {name} in secrets.yaml or in the environment, or write $${{{name}}} for the text itself"
+                raise UnsetVariableError(f"the variable {name} is not set", file=file, key=key, fix=fix, variable=name)
+            if not is_path and not _ORDINARY.fullmatch(name):
+                self.substituted.add(self._environ[name])
+            return self._environ[name]
 
         return _REFERENCE.sub(value_of, text) if "${" in text else text
-
-    def _value(self, match: re.Match[str], *, file: Path, key: str | None, is_path: bool) -> str:
-        name = match[1]
-        if not match[2] or not is_name(name):
-            reason = "${ is not followed by the name of a variable and }"
-            raise ConfigError(reason, file=file, key=key, fix="write $${ for a plain ${")
-        if name in self._secrets:
-            return self._secrets[name]
-        if name not in self._environ:
-            fix = f"set {name} in secrets.yaml or in the environment, or write $${{{name}}} for the text itself"
-            raise UnsetVariableError(f"the variable {name} is not set", file=file, key=key, fix=fix, variable=name)
-        if not is_path and not _ORDINARY.fullmatch(name):
-            self.substituted.add(self._environ[name])
-        return self._environ[name]

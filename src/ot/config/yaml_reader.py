@@ -136,7 +136,11 @@ class _Reader:
             lines[key] = line
             value = self._value(self._loader.get_event())
             if key is _MERGE:
-                merged = self._merged(value)
+                sources = value if isinstance(value, list) else [value]
+                if not all(isinstance(source, dict) for source in sources):
+                    raise self._mistake("only mappings can be merged", fix="name an anchor of a mapping after <<:")
+                for source in reversed(sources):
+                    merged.update(source)
             else:
                 own[key] = value
             self._finished = [*self._path]
@@ -152,15 +156,6 @@ class _Reader:
             reason = f"there is a list or mapping where a key is expected (line {_line_of(event)})"
             raise self._mistake(reason, fix="put a text that begins with { or [ in quotes")
         return key
-
-    def _merged(self, value: object) -> dict[object, object]:
-        sources = value if isinstance(value, list) else [value]
-        if not all(isinstance(source, dict) for source in sources):
-            raise self._mistake("only mappings can be merged", fix="name an anchor of a mapping after <<:")
-        merged: dict[object, object] = {}
-        for source in reversed(sources):
-            merged.update(source)
-        return merged
 
     def _spend(self, cost: int) -> None:
         self._cost += cost

@@ -20,8 +20,6 @@ from ot.registry.registry import ToolFunction
 from ot.tasks.large_values import aside, is_large
 from ot.values import PLAIN, Arguments, ToolValue
 
-_LARGE = 1024 * 1024  # characters of an answer that is read on a thread, so that others are answered meanwhile
-
 BuiltPack = tuple[PackDefinition, dict[str, ToolFunction], list[PackLoadError]]
 
 
@@ -87,12 +85,9 @@ async def _call(server: ProxiedServer, tool: str, form: ResultForm, arguments: A
     else:
         plain = await aside(plain_arguments, arguments) if is_large(arguments) else plain_arguments(arguments)
     result = await server.call(tool, plain)
-    return read_result(result, form) if _is_short(result) else await aside(read_result, result, form)
-
-
-def _is_short(result: JsonObject) -> bool:
-    """True if reading a result takes no noticeable time, going by its characters."""
     content = result.get("content")
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     parts = (block.get(key) for block in blocks for key in ("text", "data"))
-    return sum(len(part) for part in parts if isinstance(part, str)) < _LARGE
+    if sum(len(part) for part in parts if isinstance(part, str)) < 1024 * 1024:
+        return read_result(result, form)
+    return await aside(read_result, result, form)  # so that others are answered meanwhile

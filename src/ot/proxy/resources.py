@@ -47,7 +47,12 @@ async def list_resources(servers: Servers, server: str = "", *, patience: float 
     """List the resources of all servers, or of one; raises CallError if that one cannot be asked."""
     chosen = servers.choose(server)
     asked = await ask_all(chosen, lambda connection: connection.resources(), server, patience=patience)
-    found = [_describe_resource(name, item) for name, items in asked.listed.items() for item in items]
+    found: list[JsonObject] = []
+    for name, item in ((name, item) for name, items in asked.listed.items() for item in items):
+        facts = {"server": name, "uri": item.get("uri"), "uri_template": item.get("uriTemplate")}
+        facts |= {"name": item.get("title") or item.get("name"), "description": item.get("description")}
+        facts |= {"mime_type": item.get("mimeType"), "size": item.get("size")}
+        found.append({key: value for key, value in facts.items() if value is not None})
     return found + asked.failures_as_items()
 
 
@@ -115,13 +120,6 @@ async def ask_all(
     if named and refused:
         raise refused[0]
     return Asked(dict(sorted(answers.items())), failures)
-
-
-def _describe_resource(server: str, item: JsonObject) -> JsonObject:
-    facts = {"server": server, "uri": item.get("uri"), "uri_template": item.get("uriTemplate")}
-    facts |= {"name": item.get("title") or item.get("name"), "description": item.get("description")}
-    facts |= {"mime_type": item.get("mimeType"), "size": item.get("size")}
-    return {key: value for key, value in facts.items() if value is not None}
 
 
 def _who_has(uri: str, servers: list[ProxiedServer], listed: Listing) -> list[ProxiedServer]:

@@ -38,7 +38,12 @@ class DefinitionCache:
     def read(self, file: Path) -> PackDefinition:
         """Return the pack in a file; raises PackLoadError."""
         if self._known is None:
-            self._known = self._load()
+            try:
+                found = json.loads(self._file.read_bytes())
+            except (OSError, ValueError, RecursionError):
+                found = None
+            usable = isinstance(found, dict) and all(isinstance(kept, dict) for kept in found.values())
+            self._known = found if usable else {}
             self._readers = [number for reader in _READERS for number in file_state(reader) or ()]
         state = [*self._readers, *(file_state(file) or ())]
         known = self._read.get(str(file))
@@ -62,13 +67,6 @@ class DefinitionCache:
         if found:
             with suppress(OSError):
                 write_private(self._file, json.dumps({**(self._known or {}), **found}))
-
-    def _load(self) -> dict[str, dict[str, Any]]:
-        try:
-            found = json.loads(self._file.read_bytes())
-        except (OSError, ValueError, RecursionError):
-            return {}
-        return found if isinstance(found, dict) and all(isinstance(kept, dict) for kept in found.values()) else {}
 
 
 def _store(pack: PackDefinition) -> object:

@@ -248,10 +248,6 @@ def _clean(value: object, limit: int) -> str:
         return ""
     kept = value[:limit]
     if not kept.replace("\n", "").isprintable():
-        kept = "".join(character for character in kept if character in "\n\t" or not _is_hidden(character))
+        # No control characters, directions, tags, halves of characters; joiners belong to some scripts and to emoji.
+        kept = "".join(c for c in kept if c in "\n\t\u200c\u200d" or unicodedata.category(c) not in {"Cc", "Cf", "Cs"})
     return f"{kept}… (cut: {len(value):,} characters)" if len(value) > limit else kept
-
-
-def _is_hidden(character: str) -> bool:
-    """Control characters, directions, tags, halves of characters; joiners belong to some scripts and to emoji."""
-    return unicodedata.category(character) in {"Cc", "Cf", "Cs"} and character not in "\u200c\u200d"

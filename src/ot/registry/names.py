@@ -166,22 +166,20 @@ def rename_pack(pack: PackDefinition, name: str) -> PackDefinition:
     """The same pack under another name, in its signatures and examples too."""
     if name == pack.name:
         return pack
-    tools = {tool.tool: _rename_tool(tool, name, pack) for tool in pack.tools.values()}
-    return replace(pack, name=name, tools=tools)
-
-
-def _rename_tool(tool: ToolDefinition, name: str, pack: PackDefinition) -> ToolDefinition:
     calls = re.compile(rf"\b{re.escape(pack.name)}\.(?=(?:{'|'.join(map(re.escape, pack.tools))})\b)")
-    signature = name + tool.signature.removeprefix(pack.name)
-    return replace(
-        tool,
-        name=f"{name}.{tool.tool}",
-        description=signature if tool.description == tool.signature else tool.description,
-        signature=signature,
-        plain_signature=tool.plain_signature and name + tool.plain_signature.removeprefix(pack.name),
-        moved_from=tool.name,
-        docs=replace(tool.docs, example=calls.sub(f"{name}.", tool.docs.example)),
-    )
+    tools: dict[str, ToolDefinition] = {}
+    for tool in pack.tools.values():
+        signature = name + tool.signature.removeprefix(pack.name)
+        tools[tool.tool] = replace(
+            tool,
+            name=f"{name}.{tool.tool}",
+            description=signature if tool.description == tool.signature else tool.description,
+            signature=signature,
+            plain_signature=tool.plain_signature and name + tool.plain_signature.removeprefix(pack.name),
+            moved_from=tool.name,
+            docs=replace(tool.docs, example=calls.sub(f"{name}.", tool.docs.example)),
+        )
+    return replace(pack, name=name, tools=tools)
 
 
 def modest_name(wanted: str) -> str:

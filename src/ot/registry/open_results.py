@@ -14,13 +14,11 @@ from mcp_core.json_types import Json, resolve
 from mcp_core.quick_dataclass import replace
 from ot.registry.definitions import LearntFrom, ToolDefinition
 
-_MOST_LEVELS = 8
-
 
 def leaves_open(schema: object, root: object, level: int = 0) -> bool:
     """True if a schema does not say what a value has in it."""
     schema = resolve(root, schema)
-    if not isinstance(schema, dict) or level > _MOST_LEVELS:
+    if not isinstance(schema, dict) or level > 8:
         return True
     if "enum" in schema or "const" in schema or schema.get("properties"):
         return False
@@ -51,14 +49,13 @@ def digest_of(*parts: object) -> str:
 
 
 KEY = "result"
-_MARK = "x-fastmcp-wrap-result"
 
 
 def is_wrapped(output_schema: object) -> bool:
     """True if a library made the schema around a plain value."""
     if not isinstance(output_schema, dict):
         return False
-    if output_schema.get(_MARK) is True:
+    if output_schema.get("x-fastmcp-wrap-result") is True:
         return True
     properties, title = output_schema.get("properties"), output_schema.get("title")
     made_up = isinstance(title, str) and title.endswith("Output") and output_schema.get("required") == [KEY]

@@ -64,9 +64,20 @@ class ToolRegistry:
         """Another number after every change: what was made of all definitions is good for as long as it stays."""
 
     def register(self, definition: ToolDefinition, executor: ToolFunction) -> None:
-        """Add a tool; one that already has this name is replaced, with a warning in the log."""
+        """Add a tool; one that already has this name is replaced, with a warning in the log.
+
+        Raises PackLoadError for a definition that no client could use.
+        """
         pack_name, _, tool = definition.name.partition(".")
-        _check(definition, pack_name, tool)
+        reason = ""
+        if not (pack_name.isidentifier() and tool.isidentifier()):
+            reason = f"{definition.name!r} is not a tool name of the form pack.tool"
+        elif not definition.description.strip():
+            reason = f"{definition.name} has no description"
+        elif definition.late is None and definition.parameters.get("type") != "object":
+            reason = f"the parameters of {definition.name} are not a JSON Schema of an object"
+        if reason:
+            raise PackLoadError(definition.file or Path(definition.source), reason)
         previous = self._tools.get(definition.name)
         if previous is not None:
             facts = {"source": definition.source, "replaced": previous.definition.source}
@@ -289,16 +300,3 @@ class ToolRegistry:
             return UnknownPackError(wanted, sorted(here), [*reasons, *([changed] if changed else [])])
         # A pack of that name which is held back may have the tool that this one lacks.
         return self._held_back(wanted) or UnknownToolError(name, pack=pack.name, available=sorted(pack.tools))
-
-
-def _check(definition: ToolDefinition, pack: str, tool: str) -> None:
-    """Refuse a definition that no client could use."""
-    reason = ""
-    if not (pack.isidentifier() and tool.isidentifier()):
-        reason = f"{definition.name!r} is not a tool name of the form pack.tool"
-    elif not definition.description.strip():
-        reason = f"{definition.name} has no description"
-    elif definition.late is None and definition.parameters.get("type") != "object":
-        reason = f"the parameters of {definition.name} are not a JSON Schema of an object"
-    if reason:
-        raise PackLoadError(definition.file or Path(definition.source), reason)

@@ -79,8 +79,12 @@ def find_lock(state: Path, file: Path, header: ScriptHeader) -> Lock:
     """Find the lock of an extension; it need not exist."""
     if lock_beside(file).exists():
         return Lock("shipped", file)
-    if _needs_its_folder(header):
-        return Lock("none", file)
+    uv = header.tool.get("uv")
+    sources = uv.get("sources") if isinstance(uv, dict) else None
+    given = sources.values() if isinstance(sources, dict) else ()
+    lists = [each if isinstance(each, list) else [each] for each in given]
+    if any(isinstance(source, dict) and "path" in source for each in lists for source in each):
+        return Lock("none", file)  # packages come from folders that are named as seen from the extension's own
     return Lock("kept", state / "locks" / _key(file) / file.name)
 
 
@@ -103,16 +107,6 @@ def read_versions(content: bytes) -> dict[str, str]:
         return {str(package["name"]): str(package.get("version", "")) for package in found.get("package", [])}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise LockDamagedError(f"it is not a lock file of uv ({type(error).__name__}: {error})") from error
-
-
-def _needs_its_folder(header: ScriptHeader) -> bool:
-    """True if packages come from folders that are named as seen from the extension's own."""
-    uv = header.tool.get("uv")
-    sources = uv.get("sources") if isinstance(uv, dict) else None
-    if not isinstance(sources, dict):
-        return False
-    alternatives = [each if isinstance(each, list) else [each] for each in sources.values()]
-    return any(isinstance(source, dict) and "path" in source for each in alternatives for source in each)
 
 
 def _content(file: Path) -> bytes | None:

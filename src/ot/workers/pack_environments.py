@@ -13,8 +13,7 @@ import shutil
 import sys
 import sysconfig
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -40,8 +39,6 @@ READY = "onetool.ready"
 
 _IMPATIENT = {"UV_HTTP_RETRIES": "0", "UV_HTTP_CONNECT_TIMEOUT": "5"}
 """How uv fetches while a call waits: without a network it must fail at once."""
-_PROGRAM = "bin/"  # begins the name of a program in `needs`
-_POLL = 0.2  # seconds
 KEPT_DAYS = 30  # that an environment stays which no server uses
 _DAY = 24 * 3600  # seconds
 
@@ -93,19 +90,18 @@ class PackEnvironment:
 
 def is_installed(libraries: Libraries) -> bool:
     """True if this interpreter has all modules and programs of a pack, as with its extra; no module is imported."""
-    return all(map(_has, libraries.modules))
+    for module in libraries.modules:
+        program = module.removeprefix("bin/")
+        if program != module and not (own_programs() / program).exists():
+            return False
+        if program == module and importlib.util.find_spec(module) is None:
+            return False
+    return True
 
 
 def own_programs() -> Path:
     """Return the folder of the programs that came with this interpreter's packages."""
     return Path(sysconfig.get_path("scripts"))
-
-
-def _has(module: str) -> bool:
-    program = module.removeprefix(_PROGRAM)
-    if program != module:
-        return (own_programs() / program).exists()
-    return importlib.util.find_spec(module) is not None
 
 
 def find_environment(state: Path, libraries: Libraries) -> PackEnvironment:
@@ -139,7 +135,10 @@ async def make_environment(
     folder = environment.folder
     try:
         make_private(folder.parent)
-        async with _locked(lock_of(folder), tell):
+        with open_lock(lock_of(folder)) as lock:  # which ends with this process
+            while not try_lock(lock.fileno()):
+                tell("waiting for another process, which installs its libraries")
+                await anyio.sleep(0.2)
             if environment.ready and not again:
                 return False
             with LogSpan("packs.install", pack=environment.libraries.pack) as span:
@@ -173,16 +172,6 @@ def remove_environment(folder: Path) -> None:
     """Remove what is there; its mark first, so that nobody takes half of it for the whole. Blocking."""
     (folder / READY).unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
-
-
-@asynccontextmanager
-async def _locked(file: Path, tell: Tell) -> AsyncIterator[None]:
-    """Hold a lock that ends with this process."""
-    with open_lock(file) as lock:
-        while not try_lock(lock.fileno()):
-            tell("waiting for another process, which installs its libraries")
-            await anyio.sleep(_POLL)
-        yield
 
 
 def find_unused(state: Path, *, remove: bool = False) -> list[Path]:
@@ -249,8 +238,14 @@ class PackEnvironments:
             raise PackNotReadyError("", libraries.pack, libraries.requirements, str(error)) from error
         if environment is None:
             return None
-        if not self._use(environment):
-            await self._wait_for(environment)
+        if not self._use(environment):  # it is made: for this call, or for another one that waits too
+            making = self._making.get(environment.folder)
+            if making is None or making.done:
+                making = self._making[environment.folder] = _Making(libraries.pack)
+                self._tasks.start_soon(self._make, environment, making)
+            await making.wait(current_or_none())
+            if making.failure is not None:
+                raise PackNotReadyError("", libraries.pack, libraries.requirements, making.failure)
             self._use(environment)
         return environment.python
 
@@ -274,17 +269,6 @@ class PackEnvironments:
             self._tasks.start_soon(anyio.to_thread.run_sync, partial(find_unused, self._host.state, remove=True))
         self._uses[environment.folder] = mark
         return True
-
-    async def _wait_for(self, environment: PackEnvironment) -> None:
-        """Wait until it is made: for this call, or for another one that waits too."""
-        making = self._making.get(environment.folder)
-        if making is None or making.done:
-            making = self._making[environment.folder] = _Making(environment.libraries.pack)
-            self._tasks.start_soon(self._make, environment, making)
-        await making.wait(current_or_none())
-        if making.failure is not None:
-            libraries = environment.libraries
-            raise PackNotReadyError("", libraries.pack, libraries.requirements, making.failure)
 
     async def _make(self, environment: PackEnvironment, making: _Making) -> None:
         """Make it also where the call that wanted it is cancelled meanwhile: the next one will want it too."""

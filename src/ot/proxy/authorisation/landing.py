@@ -15,8 +15,6 @@ from mcp.shared.auth import AuthorizationCodeResult
 from mcp_core.json_types import Json
 from ot.proxy.plan import PATIENCE, TeamLogins
 
-_TURN = 0.25  # seconds between two looks at the store
-
 
 class TeamLanding:
     """The page of all replicas, to which the browser of one person returns."""
@@ -43,7 +41,7 @@ class TeamLanding:
                 with contextlib.suppress(OSError):  # the store comes back
                     if (answer := await self._logins.pending.take(self._state)) is not None:
                         return read_answer(answer, self._state)
-                await anyio.sleep(_TURN)  # another replica may bring it
+                await anyio.sleep(0.25)  # another replica may bring it
         raise OAuthFlowError(f"nobody logged in within {PATIENCE:g} s")
 
     def close(self) -> None:

@@ -58,7 +58,11 @@ class DefinitionCache:
         """Read what was written last; None if there is nothing usable."""
         name = _document_name(server, digest)
         try:
-            return _read_offer(json.loads(self.shelf.read(name)))
+            found = check_form(json.loads(self.shelf.read(name)), _CACHE_FORM)
+            era: Era = "sessionless" if found["era"] == "sessionless" else "handshake"
+            prompts = _read_items(found["prompts"], "prompts") if found.get("prompts") is not None else None
+            tools, version = _read_items(found["tools"], "tools"), str(found.get("version", ""))
+            return Offer(tools, str(found["instructions"]), str(found["title"]), era, prompts, version)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
@@ -78,14 +82,6 @@ class DefinitionCache:
 
 def _document_name(server: str, digest: str) -> str:
     return f"{_PLAIN.sub('-', server)[:60]}.{digest}.json"
-
-
-def _read_offer(document: Json) -> Offer:
-    found = check_form(document, _CACHE_FORM)
-    era: Era = "sessionless" if found["era"] == "sessionless" else "handshake"
-    prompts = _read_items(found["prompts"], "prompts") if found.get("prompts") is not None else None
-    tools, version = _read_items(found["tools"], "tools"), str(found.get("version", ""))
-    return Offer(tools, str(found["instructions"]), str(found["title"]), era, prompts, version)
 
 
 def _read_items(found: object, what: str) -> tuple[JsonObject, ...]:

@@ -149,21 +149,20 @@ class Occurrences:
 
     def find(self, word: str) -> Postings:
         known = self.known.get(word)
-        if known is None:
-            number = self.words.get(word)
-            if number is None:
-                return NOWHERE  # and nothing is kept: whoever asks decides how many such words there are
-            begin = self.ends[number - 1] if number else 0
-            known = self.known[word] = self._weigh(Counter(self.places[begin : self.ends[number]]))
-        return known
-
-    def _weigh(self, occurrences: Mapping[int, int]) -> Postings:
+        if known is not None:
+            return known
+        number = self.words.get(word)
+        if number is None:
+            return NOWHERE  # and nothing is kept: whoever asks decides how many such words there are
+        begin = self.ends[number - 1] if number else 0
         frequencies: dict[int, float] = {}
-        for number, count in occurrences.items():
-            position = number % self.among
-            frequencies[position] = frequencies.get(position, 0.0) + self.each[number] * count
+        for field_number, count in Counter(self.places[begin : self.ends[number]]).items():
+            position = field_number % self.among
+            frequencies[position] = frequencies.get(position, 0.0) + self.each[field_number] * count
         factor = rarity(len(frequencies), self.among) * (_SATURATION + 1)
-        return list_places({place: factor * often / (_SATURATION + often) for place, often in frequencies.items()})
+        worth = {position: factor * often / (_SATURATION + often) for position, often in frequencies.items()}
+        known = self.known[word] = list_places(worth)
+        return known
 
 
 def find_occurrences(things: Sequence[Searchable], shelf: Shelf | None) -> Occurrences:
