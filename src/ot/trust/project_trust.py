@@ -7,10 +7,13 @@ import shlex
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mcp_core.quick_dataclass import dataclass
 from ot.errors import ConfigError
-from ot.trust.store import TrustRecord, TrustStore
+
+if TYPE_CHECKING:  # every command reads a configuration, and few look at trust
+    from ot.trust.store import TrustRecord, TrustStore
 
 MOST_FILES = 2000
 MOST_BYTES = 5_000_000  # of one file
