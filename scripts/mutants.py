@@ -166,7 +166,7 @@ EXPLAINED: dict[tuple[str, str], str] = {
     ): "a short cut: the longer way sends the same",
     ("src/ot/execution/call.py", "0 -> 1"): "the depth is always given, but for calls that tests make",
     ("src/ot/execution/call.py", "eq=False -> eq=True"): "nobody compares calls",
-    ("src/onetool/front/clients.py", "1 -> 2"): "numbers tell connections apart, wherever they begin",
+    ("src/onetool/front/commands.py", "1 -> 2"): "numbers tell connections apart, wherever they begin",
     ("src/onetool/front/definition.py", "60 -> 61"): "a limit without meaning of its own",
     ("src/ot/execution/validation.py", "fast_fail=True -> fast_fail=False"): "refuses the same, more slowly",
     ("src/ot/execution/checkable.py", "use_default=False -> use_default=True"): "the copied schema has no defaults",

@@ -11,6 +11,7 @@ import re
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -59,10 +60,9 @@ def _read_object(line: str) -> LogEntry | None:
         found = json.loads(line)
         moment, level, name = found["time"], found["level"], found["name"]
         fields = found.get("fields") or {key: found[key] for key in ("message",) if key in found}
-        words = {
-            key: each if isinstance(each, str) and each.isidentifier() else repr(each) for key, each in fields.items()
-        }
-        text = " ".join([name, *(f"{key}={word}" for key, word in words.items())])
+        text = name
+        for key, each in fields.items():
+            text += f" {key}={each if isinstance(each, str) and each.isidentifier() else repr(each)}"
         return LogEntry(moment, level, name, text, _incident_in(text), found.get("detail", ""))
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
@@ -104,24 +104,20 @@ class LogFile:
         while True:
             if lines := list(self.new_lines()):
                 yield lines
-            elif self._is_replaced():
-                self.__exit__()
-                self._stream, self._lines = self._open(), Lines()
-            else:
-                time.sleep(_PAUSE)
+                continue
+            with suppress(FileNotFoundError):
+                found = self._file.stat()
+                if self._stream is None or not os.path.samestat(found, os.fstat(self._stream.fileno())):
+                    self.__exit__()
+                    self._stream, self._lines = self._open(), Lines()
+                    continue
+            time.sleep(_PAUSE)
 
     def _open(self) -> BinaryIO | None:
         try:
             return self._file.open("rb")
         except FileNotFoundError:
             return None
-
-    def _is_replaced(self) -> bool:
-        try:
-            found = self._file.stat()
-        except FileNotFoundError:
-            return False
-        return self._stream is None or not os.path.samestat(found, os.fstat(self._stream.fileno()))
 
 
 def read_recent(file: Path, incident: str | None, count: int) -> list[LogEntry]:

@@ -11,8 +11,7 @@ from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 import pytest
 
-from onetool.dashboard.address import address_of
-from onetool.dashboard.tickets import LONGEST, Kind, SealedTickets
+from onetool.dashboard.tickets import LONGEST, Kind, SealedTickets, address_of
 from ot.store.logins import FileEndedSessions
 from ot.store.sealing import Sealer
 from tests.apart import run_apart

@@ -48,10 +48,7 @@ class Conversation:
 def open_conversation(
     loaded: LoadedConfig, settings: AiSettings, *, launched: ZygoteProcess, may_ask: bool, kept: KeptConversation
 ) -> Iterator[Conversation]:
-    """Start the engine and the model's client, which continues the `kept` conversation.
-
-    With `may_ask`, questions come among the events.
-    """
+    """Start the engine and the model's client, which continues the `kept` conversation; questions are events."""
     events: EngineEvents[Event] = EngineEvents()
     caller = make_caller(CLIENT, ask=events.ask if may_ask else None, memory=kept.memory)
     with (
@@ -88,7 +85,11 @@ def run_command(words: str, conversation: Conversation, say: Callable[[str], Non
         case "/help" | "/?":
             say(HELP)
         case "/tools":
-            say(conversation.see(_list_tools))
+            offers = conversation.see(lambda client: client.offered().offers)
+            width = max((len(offer.name) for offer in offers), default=0)
+            first = ((offer.name, offer.description.partition("\n")[0]) for offer in offers)
+            lines = [f"{offered:<{width}}  {one_line(about, 90)}" for offered, about in first]
+            say("\n".join(lines) or "No tool matches ai.tools: the model can only talk.")
         case "/clear":
             conversation.see(lambda client: client.memory.clear())
             say("Started a new conversation.")
@@ -98,13 +99,6 @@ def run_command(words: str, conversation: Conversation, say: Callable[[str], Non
             raise ExitRequested
         case _:
             say(f"There is no {one_line(name, 40)}. Commands: /help, /tools, /clear, /cost, /exit.")
-
-
-def _list_tools(client: ToolLoop) -> str:
-    offers = client.offered().offers
-    width = max((len(offer.name) for offer in offers), default=0)
-    lines = [f"{offer.name:<{width}}  {one_line(offer.description.partition(chr(10))[0], 90)}" for offer in offers]
-    return "\n".join(lines) if lines else "No tool matches ai.tools: the model can only talk."
 
 
 def word_totals(totals: dict[tuple[str, str], Totals]) -> str:

@@ -16,10 +16,7 @@ NOTES = {
 
 
 class Display(Protocol):
-    """Shows answers, one after another: each begins, has events while time passes in ticks, and ends.
-
-    In a pause somebody else writes for a while.
-    """
+    """Shows answers, one after another: each begins, has events while time passes in ticks and pauses, and ends."""
 
     def begin(self) -> None: ...
     def show(self, event: Event) -> None: ...

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from mcp_core.json_types import JsonObject
 from ot.ai.memory import Exchange
@@ -25,8 +25,7 @@ from ot.text.redaction import Redactor
 _DAY = 24 * 3600.0  # seconds
 
 
-@dataclass(frozen=True, slots=True)
-class PastConversation:
+class PastConversation(NamedTuple):
     id: str
     written: float
     restored: Restored
@@ -74,10 +73,7 @@ class SavedConversations:
 
     @contextmanager
     def keeping(self, settings: AiSettings, earlier: PastConversation | None) -> Iterator[KeptConversation]:
-        """Save what is said from now on, at the end of an earlier conversation or in a new one.
-
-        Raises ConfigError where another process has that conversation open.
-        """
+        """Save what is said from now on; raises ConfigError where another process has the earlier conversation open."""
         begin = partial(self._store.begin, self._owner) if self._enabled else lambda: None
         kept = KeptConversation(begin, self._redactor, settings)
         try:

@@ -49,7 +49,6 @@ class MarkdownBlocks:
 
 
 _INTERVAL = 0.08  # seconds between two drawings
-_SPARE_LINES = 2
 
 
 class LiveDisplay:
@@ -115,10 +114,9 @@ class LiveDisplay:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw what may still change, cut to what fits on the screen."""
-        room = max(console.height - _SPARE_LINES - len(self._running), 1)
+        room = max(console.height - len(self._running) - 2, 1)  # lines; two are spare
         if self._blocks.open.strip():
-            lines = console.render_lines(_lay_out(self._blocks.open), options, pad=False)
-            for line in lines[-room:]:
+            for line in console.render_lines(_lay_out(self._blocks.open), options, pad=False)[-room:]:
                 yield from line
                 yield Segment.line()
         for started, since in list(self._running.values())[:room]:

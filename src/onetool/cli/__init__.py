@@ -60,7 +60,7 @@ COMMANDS = {
 
 _MODULES = {
     "import": "import_", "servers": "running", "workers": "running", "reload": "running", "packs": "tools",
-    "login": "accept", "lock": "fetch", "runs": "results",
+    "login": "accept", "lock": "fetch", "runs": "results", "replay": "skills",
 }  # fmt: skip
 
 _CONFIG: dict[str, Any] = {"type": Path, "metavar": "PATH", "help": "read only this configuration file"}

@@ -52,7 +52,20 @@ def main(options: Namespace) -> int:
                 chains += find_chains(folder)
             except OSError as error:
                 return fail(f"onetool: {folder} cannot be read: {error.strerror}")
-        return (_verify if options.verify else _show)(chains, options)
+        if not options.verify:
+            return _show(chains, options)
+        findings: list[Finding] = []
+        lines = sum(1 for chain in chains for _ in whole_entries(chain, findings))
+        problems = [finding for finding in findings if not finding.harmless]
+        if options.json:
+            say_json({"chains": len(chains), "lines": lines, "findings": [each._asdict() for each in findings]})
+            return FAILED if problems else OK
+        for finding in findings:
+            place = f"{finding.file}:{finding.line}" if finding.line else finding.file
+            say(f"{'note: ' if finding.harmless else ''}{place}: {finding.reason}")
+        verdict = f"{count_of(len(problems), 'problem')} found" if problems else "OK: every line is as it was written"
+        say(f"{verdict} ({count_of(len(chains), 'chain')}, {precise(lines)} whole lines)")
+        return FAILED if problems else OK
 
 
 @contextmanager
@@ -119,18 +132,3 @@ def _word_call(call: AuditedCall) -> tuple[str, ...]:
         "; ".join(filter(None, [call.allowed_by, call.refused_by, *call.asked])),
         ", ".join(f"{name}: {size}" for name, size in call.arguments.items()),
     )
-
-
-def _verify(chains: Sequence[Chain], options: Namespace) -> int:
-    findings: list[Finding] = []
-    lines = sum(1 for chain in chains for _ in whole_entries(chain, findings))
-    problems = [finding for finding in findings if not finding.harmless]
-    if options.json:
-        say_json({"chains": len(chains), "lines": lines, "findings": [each._asdict() for each in findings]})
-    else:
-        for finding in findings:
-            place = f"{finding.file}:{finding.line}" if finding.line else finding.file
-            say(f"{'note: ' if finding.harmless else ''}{place}: {finding.reason}")
-        verdict = f"{count_of(len(problems), 'problem')} found" if problems else "OK: every line is as it was written"
-        say(f"{verdict} ({count_of(len(chains), 'chain')}, {precise(lines)} whole lines)")
-    return FAILED if problems else OK

@@ -1,4 +1,4 @@
-"""`onetool call`: one tool with arguments from the command line."""
+"""`onetool call`: one tool with arguments from the command line; and one run. Importing this loads the engine."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from ot.clients.caller import Notes
 from ot.config.loader import LoadedConfig
 from ot.errors import CallError
 from ot.execution.wording import word_error
+from ot.kernel.zygote_process import ZygoteProcess
 from ot.run.answer import Answer
 from ot.text.output import render
 
@@ -62,3 +63,12 @@ def _split(text: str) -> tuple[str, str]:
     if not separator or not key:
         raise ArgumentTypeError(f"{text!r} does not have the form key=value")
     return key, value
+
+
+async def run_once(command: str, loaded: LoadedConfig, launched: ZygoteProcess) -> tuple[Answer, Notes]:
+    notes = Notes(apart=True)
+    async with open_app(loaded, launched=launched, connect_ahead=False) as app:
+        caller = make_caller(ask=ask_at_terminal(), progress=progress_for_person(), notes=notes)
+        answer = await app.runner.run(command, caller=caller)
+        app.supply.retire()  # the kernels' process ends while the rest is closed
+        return answer, notes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -46,7 +46,17 @@ def main(options: Namespace) -> int:
     loaded = load(options)
     shelf = SavedConversations(loaded)
     if options.list:
-        return _list(list(shelf.earlier()), as_json=options.json)
+        past, rows = list(shelf.earlier()), []
+        for one in past:
+            model, questions = f"{one.restored.provider} {one.restored.model}", count_of(len(one.exchanges), "question")
+            rows.append((one.id, one.last, model, questions, one.exchanges[0].question))
+        if options.json:
+            say_json([one.describe() for one in past])
+        elif not past:
+            complain("There is no conversation in this folder yet; onetool chat starts one.")
+        else:
+            say_table(rows, WIDTHS)
+        return OK
     earlier = shelf.find(options.earlier) if options.earlier is not None else None
     provider, model = options.provider, options.model
     known = earlier.restored if earlier is not None and earlier.restored.provider in find_providers() else None
@@ -63,20 +73,6 @@ def main(options: Namespace) -> int:
                 return _talk(conversation, loaded, kept, earlier) if at_terminal else _answer_once(conversation, kept)
     except ModelError as error:
         return fail(f"onetool chat: {word_error(error)}")
-
-
-def _list(conversations: Sequence[PastConversation], *, as_json: bool) -> int:
-    if as_json:
-        say_json([one.describe() for one in conversations])
-    elif not conversations:
-        complain("There is no conversation in this folder yet; onetool chat starts one.")
-    else:
-        rows = []
-        for one in conversations:
-            model, questions = f"{one.restored.provider} {one.restored.model}", count_of(len(one.exchanges), "question")
-            rows.append((one.id, one.last, model, questions, one.exchanges[0].question))
-        say_table(rows, WIDTHS)
-    return OK
 
 
 def choose(settings: AiSettings, provider: str | None, model: str | None) -> AiSettings:
@@ -128,8 +124,12 @@ def _talk(
         display, write = LiveDisplay(Console()), say
     tools, model = conversation.see(lambda client: (len(client.offered()), client.model))
     write(f"{model.provider} {model.name}, {count_of(tools, 'tool')}. /help shows commands.")
-    if earlier is not None:
-        write(_recall(earlier))
+    if earlier is not None:  # say which conversation continues, and how it ended
+        last, questions = earlier.exchanges[-1], count_of(len(earlier.exchanges), "question")
+        answer = last.answer.text if last.answer is not None else ""
+        write(f"Conversation {earlier.id} of {earlier.last}, {questions}. It ended with:")
+        write(f"  you: {one_line(last.question, _RECALLED)}")
+        write(f"  {earlier.restored.provider}: {one_line(answer, _RECALLED)}")
     prompt = Prompt(state_folder(loaded.home), say=write)
     while True:
         try:
@@ -147,17 +147,6 @@ def _talk(
         if kept.problem:
             write(kept.problem)
             kept.problem = ""
-
-
-def _recall(earlier: PastConversation) -> str:
-    """Say which conversation continues, and how it ended."""
-    last, questions = earlier.exchanges[-1], count_of(len(earlier.exchanges), "question")
-    answer = last.answer.text if last.answer is not None else ""
-    return (
-        f"Conversation {earlier.id} of {earlier.last}, {questions}. It ended with:\n"
-        f"  you: {one_line(last.question, _RECALLED)}\n"
-        f"  {earlier.restored.provider}: {one_line(answer, _RECALLED)}"
-    )
 
 
 def _show(conversation: Conversation, text: str, display: Display, prompt: Prompt | None) -> None:

@@ -15,15 +15,14 @@ import anyio
 from mcp_core.visible_text import visible
 from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.accept import count_differences
-from onetool.cli.databases import advise_on_roles, find_connection_mistakes
 from onetool.cli.definitions import read_definitions
 from onetool.cli.fetch import find_installers
 from onetool.cli.printing import add_json_argument, say, say_json
 from onetool.cli.start import load
 from onetool.cli.trials import show_starts
+from onetool.doctor.configuration import advise_on_roles, find_connection_mistakes
 from onetool.doctor.confinement import describe_confinement, find_confinement_mistakes
-from onetool.doctor.packs import find_changed_servers, find_missing_libraries, find_startable_servers
-from onetool.doctor.trial_starts import Trial
+from onetool.doctor.packs import Trial, find_changed_servers, find_missing_libraries, find_startable_servers
 from ot.config.loader import LoadedConfig
 from ot.config.paths import FOLDER
 from ot.config.project_trust import project_trust
@@ -73,8 +72,7 @@ class Findings:
 
     @property
     def status(self) -> int:
-        failed = any(trial.failure for trial in self.trials)
-        return USAGE if self.problems else FAILED if failed else OK
+        return USAGE if self.problems else FAILED if any(trial.failure for trial in self.trials) else OK
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -11,16 +11,8 @@ from pathlib import Path
 from mcp_core.nearest_names import nearest
 from onetool.cli import OK, USAGE
 from onetool.cli.printing import add_json_argument, complain, fail, say, say_json, say_table, say_visibly
+from onetool.foreign import connecting
 from onetool.foreign.clients import CLIENTS, System
-from onetool.foreign.connecting import (
-    Connection,
-    find_arguments,
-    plan_connection,
-    plan_removal,
-    show_difference,
-    show_entry,
-    survey_connections,
-)
 from ot.config.layers import CONFIG_VARIABLE
 from ot.config.paths import CONFIG_FILE, Places, absolute, find_places
 from ot.config.project_trust import project_trust
@@ -50,20 +42,30 @@ def _client(name: str) -> str:
 def main(options: Namespace) -> int:
     system = System.local()
     if not options.clients:
-        return _list(options, system)
+        if options.remove or options.only_show or options.project:
+            return fail("onetool connect: name the CLIENT", USAGE)
+        found, rows = list(connecting.survey_connections(system)), []
+        for each in found:
+            state = each.problem or (f"connected: {near(each.command)}" if each.command else "not connected")
+            rows.append((each.client, near(each.file), state if each.installed else "not found on this machine"))
+        if options.json:
+            say_json([{**asdict(each), "file": str(each.file)} for each in found])
+        else:
+            say_table(rows, _WIDTHS)
+        return OK
     places = find_places(cwd=Path.cwd(), home=system.home, named=named_file(options.config, system))
     for client in options.clients:
         project = places.project if options.project or client == "project" else None
         if options.remove:
-            connection = plan_removal(client, system, project=project)
-            say_visibly(*show_difference(connection))
+            connection = connecting.plan_removal(client, system, project=project)
+            say_visibly(*connecting.show_difference(connection))
             if connection.changes:
                 _write(connection, client)
             else:
                 say_visibly(f"OneTool is not in {near(connection.original.file)}.")
         elif options.only_show:
             arguments, _ = _arguments_for(options.config, system, places, shared=project is not None)
-            file, text = show_entry(client, system, project=project, arguments=arguments)
+            file, text = connecting.show_entry(client, system, project=project, arguments=arguments)
             complain(f"for {near(file)}:")
             say(text.rstrip("\n"))
         else:
@@ -82,13 +84,14 @@ def connect_client(
 ) -> bool:
     """Add OneTool to a client's file, if the person `agrees` to the difference that is shown; False if they do not."""
     arguments, note = _arguments_for(config, system, places, shared=project is not None)
-    connection = plan_connection(client, system, project=project, arguments=arguments)
-    say_visibly(*show_difference(connection))
+    connection = connecting.plan_connection(client, system, project=project, arguments=arguments)
+    say_visibly(*connecting.show_difference(connection))
     if not connection.changes:
         say_visibly(f"OneTool is already in {near(connection.original.file)}.")
         there = connection.entry.get("args")
         if arguments and (not isinstance(there, list) or there[-len(arguments) :] != arguments):
-            say_visibly(f"It is started there as `{near(connection.command)}`, without {' '.join(arguments)}.")
+            command = near(connecting.word_command(connection.entry))
+            say_visibly(f"It is started there as `{command}`, without {' '.join(arguments)}.")
             say_visibly("Use `--remove` first to replace that entry.")
     if note:
         say_visibly(note)
@@ -106,7 +109,7 @@ def _arguments_for(config: Path | None, system: System, places: Places, *, share
     named = named_file(config, system)
     trust = project_trust(places.project, system.home)
     trusted = trust is None or CONFIG_FILE not in trust.compare().untrusted
-    return ([], "") if shared and named is None else find_arguments(named, places, trusted=trusted)
+    return ([], "") if shared and named is None else connecting.find_arguments(named, places, trusted=trusted)
 
 
 def named_file(config: Path | None, system: System) -> Path | None:
@@ -115,7 +118,7 @@ def named_file(config: Path | None, system: System) -> Path | None:
     return absolute(text, folder=Path.cwd(), home=system.home) if text else None
 
 
-def _write(connection: Connection, client: str) -> None:
+def _write(connection: connecting.Connection, client: str) -> None:
     tell_written(connection.original.file, connection.write(), removed=not connection.text)
     who = "the clients that read it" if client == "project" else CLIENTS[client]
     say_visibly(f"Restart {who} to apply the change.")
@@ -128,18 +131,3 @@ def tell_written(file: Path, backup: Path | None = None, *, removed: bool = Fals
 def near(text: object) -> str:
     """Return a text with paths shortened: relative to this folder, or with ~."""
     return str(text).replace(f"{Path.cwd()}{os.sep}", "").replace(f"{Path.home()}{os.sep}", f"~{os.sep}")
-
-
-def _list(options: Namespace, system: System) -> int:
-    if options.remove or options.only_show or options.project:
-        return fail("onetool connect: name the CLIENT", USAGE)
-    found = list(survey_connections(system))
-    if options.json:
-        say_json([{**asdict(each), "file": str(each.file)} for each in found])
-        return OK
-    rows = []
-    for each in found:
-        state = each.problem or (f"connected: {near(each.command)}" if each.command else "not connected")
-        rows.append((each.client, near(each.file), state if each.installed else "not found on this machine"))
-    say_table(rows, _WIDTHS)
-    return OK

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import os
-from argparse import Namespace
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Never
+from typing import Any, Never
 
 from onetool.cli.printing import complain
-from onetool.cli.start import load
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.isolate import IsolateHost
-from ot.parts.known_tools import (
-    find_built_in_packs,
-    load_extensions,
-    load_registry,
-    load_skills,
-    proxy_host,
-    reads_of,
-    show_servers,
-)
+from ot.parts import known_tools
 from ot.proxy import Servers, open_servers
 from ot.registry.definition_cache import DEFINITIONS_FILE, DefinitionCache
 from ot.registry.definitions import PROXY
@@ -33,9 +22,6 @@ from ot.registry.tool_threads import ToolThreads
 from ot.skills.skill_loader import SkillLoader
 from ot.workers.extension import Extension
 
-if TYPE_CHECKING:
-    from onetool.completion import Names
-
 
 def read_registry(loaded: LoadedConfig) -> ToolRegistry:
     """Read every definition; no process is started."""
@@ -45,7 +31,7 @@ def read_registry(loaded: LoadedConfig) -> ToolRegistry:
 def read_definitions(loaded: LoadedConfig) -> tuple[ToolRegistry, dict[str, Extension]]:
     """Read every definition, and the extensions, by their packs; no process is started."""
     registry, places, extensions = _read_own(loaded)
-    show_servers(registry, places, loaded)
+    known_tools.show_servers(registry, places, loaded)
     return registry, extensions
 
 
@@ -53,7 +39,7 @@ def read_definitions(loaded: LoadedConfig) -> tuple[ToolRegistry, dict[str, Exte
 async def open_definitions(loaded: LoadedConfig) -> AsyncIterator[tuple[ToolRegistry, Servers]]:
     """Read every definition, with servers that are connected on demand."""
     registry, places, _ = _read_own(loaded)
-    known, host = loaded.config.servers, proxy_host(loaded, os.environ)
+    known, host = loaded.config.servers, known_tools.proxy_host(loaded, os.environ)
     async with open_servers(known, registry=registry, places=places, host=host, ahead=False) as servers:
         yield registry, servers
 
@@ -71,23 +57,13 @@ def _read_own(loaded: LoadedConfig) -> tuple[ToolRegistry, PackPlaces, dict[str,
         return call
 
     cache = DefinitionCache(state_folder(loaded.home) / DEFINITIONS_FILE)
-    registry = load_registry(find_built_in_packs(), IsolateHost(), ToolThreads(), cache)
+    registry = known_tools.load_registry(known_tools.find_built_in_packs(), IsolateHost(), ToolThreads(), cache)
     cache.save()
-    registry.trust_reads(reads_of(loaded.config))
+    registry.trust_reads(known_tools.reads_of(loaded.config))
     places = PackPlaces(registry, loaded.config.packs)
-    load_extensions(registry, places, loaded, function_of)
-    load_skills(registry, places, loaded)
+    known_tools.load_extensions(registry, places, loaded, function_of)
+    known_tools.load_skills(registry, places, loaded)
     return registry, places, extensions
-
-
-def read_names(config: Path | None) -> Names:
-    loaded = load(Namespace(config=config), tolerant=True)
-    registry = read_registry(loaded)
-    return {
-        "tools": sorted(tool.name for tool in registry.definitions()),
-        "packs": sorted(pack.name for pack in registry.packs()),
-        "servers": sorted(loaded.config.servers),
-    }
 
 
 def name_in_code(name: str, loaded: LoadedConfig, registry: ToolRegistry) -> str:
@@ -102,7 +78,7 @@ def name_in_code(name: str, loaded: LoadedConfig, registry: ToolRegistry) -> str
 def find_unseen_servers(loaded: LoadedConfig) -> list[str]:
     """Return the servers whose tools are not known, because they were never connected."""
     registry = ToolRegistry()
-    servers = show_servers(registry, PackPlaces(registry), loaded)
+    servers = known_tools.show_servers(registry, PackPlaces(registry), loaded)
     return [server.name for server in servers.choose() if not server.memory.known]
 
 
@@ -114,4 +90,4 @@ def mention_unseen_servers(loaded: LoadedConfig) -> None:
 
 def read_skills(loaded: LoadedConfig) -> SkillLoader:
     registry = ToolRegistry()
-    return load_skills(registry, PackPlaces(registry), loaded)
+    return known_tools.load_skills(registry, PackPlaces(registry), loaded)

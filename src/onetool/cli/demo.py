@@ -10,13 +10,12 @@ import time
 from argparse import Namespace
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
 from statistics import median
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 import anyio
 from mcp import Client, StdioServerParameters
@@ -34,8 +33,7 @@ EPILOG = "Starts the server, connects to it with the official MCP client, and sh
 REPEATED = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     title: str
     command: str
     fails: bool = False  # it is meant to show an error
@@ -75,9 +73,24 @@ async def _show_session(config: Path | None) -> bool:
             name = f"{server.name} {server.version}" if server else "a server without a name"
             how = f"MCP {client.protocol_version}: started and connected in {seconds * 1000:.0f} ms"
             console.print(f"[bold]{name}[/] over stdio, {how}")
-            await _show_cost(console, client)
+            listing = (await client.list_tools()).tools
+            text = (client.instructions or "") + "".join(
+                tool.model_dump_json(by_alias=True, exclude_none=True, exclude_unset=True) for tool in listing
+            )
+            tokens = f"about {len(text) // 4} tokens (estimated)"
+            if find_spec("splintr") is not None:  # comes with the tests, not with the program
+                tokenizer = import_module("splintr").Tokenizer.from_pretrained("o200k_base")
+                tokens = f"{len(tokenizer.encode(text))} tokens (o200k)"
+            names = ", ".join(tool.name for tool in listing)
+            console.print(f"What a model sees: the tool [bold]{names}[/], {tokens}\n")
             outcomes = [await _show_step(console, client, step) for step in STEPS]
-            await _show_timing(console, client)
+            times = []
+            for _ in range(REPEATED):
+                began = time.perf_counter()
+                await client.call_tool("run", {"command": "1 + 1"})
+                times.append(time.perf_counter() - began)
+            figures = f"median {median(times) * 1000:.1f} ms, best {min(times) * 1000:.1f} ms"
+            console.print(f"[bold]1 + 1[/], {REPEATED} times, each in a new process: {figures}")
     if which("onetool") is None:
         console.print("\nPut onetool on your PATH: [bold]uv tool install .[/] or [bold]pipx install --force .[/]")
     else:
@@ -88,7 +101,11 @@ async def _show_session(config: Path | None) -> bool:
 @asynccontextmanager
 async def _connect(folder: Path, config: Path | None, log: TextIO) -> AsyncIterator[Client]:
     """Start the server on its defaults, or on `config`, away from any other configuration."""
-    file = _write_configuration(folder, config)
+    file = folder / CONFIG_FILE  # switches the pack `demo` on, over everything that `config` says
+    included = f"include: [{json.dumps(str(config))}]\n" if config else ""
+    file.write_text(f"{included}packs: {{demo: {{enabled: true}}}}\n")
+    if config is not None and (config.parent / SECRETS_FILE).exists():
+        (folder / SECRETS_FILE).symlink_to(config.parent / SECRETS_FILE)
     environ = {name: value for name, value in os.environ.items() if not name.startswith("ONETOOL_")}
     environ["HOME"] = str(folder)
     arguments = ["-m", "onetool", "serve", "--config", str(file)]
@@ -102,29 +119,6 @@ async def _connect(folder: Path, config: Path | None, log: TextIO) -> AsyncItera
         raise
 
 
-def _write_configuration(folder: Path, config: Path | None) -> Path:
-    """Write a file that switches the pack `demo` on, over everything that `config` says."""
-    file = folder / CONFIG_FILE
-    included = f"include: [{json.dumps(str(config))}]\n" if config else ""
-    file.write_text(f"{included}packs: {{demo: {{enabled: true}}}}\n")
-    if config is not None and (config.parent / SECRETS_FILE).exists():
-        (folder / SECRETS_FILE).symlink_to(config.parent / SECRETS_FILE)
-    return file
-
-
-async def _show_cost(console: Console, client: Client) -> None:
-    listing = (await client.list_tools()).tools
-    text = (client.instructions or "") + "".join(
-        tool.model_dump_json(by_alias=True, exclude_none=True, exclude_unset=True) for tool in listing
-    )
-    names = ", ".join(tool.name for tool in listing)
-    tokens = f"about {len(text) // 4} tokens (estimated)"
-    if find_spec("splintr") is not None:  # comes with the tests, not with the program
-        tokenizer = import_module("splintr").Tokenizer.from_pretrained("o200k_base")
-        tokens = f"{len(tokenizer.encode(text))} tokens (o200k)"
-    console.print(f"What a model sees: the tool [bold]{names}[/], {tokens}\n")
-
-
 async def _show_step(console: Console, client: Client, step: Step) -> bool:
     started = time.perf_counter()
     result = await client.call_tool("run", {"command": step.command})
@@ -136,13 +130,3 @@ async def _show_step(console: Console, client: Client, step: Step) -> bool:
     title = f"{what} in {elapsed * 1000:.1f} ms"
     console.print(Panel(Text(answer), title=title, title_align="left", border_style=colour))
     return bool(result.is_error) == step.fails
-
-
-async def _show_timing(console: Console, client: Client) -> None:
-    times = []
-    for _ in range(REPEATED):
-        started = time.perf_counter()
-        await client.call_tool("run", {"command": "1 + 1"})
-        times.append(time.perf_counter() - started)
-    figures = f"median {median(times) * 1000:.1f} ms, best {min(times) * 1000:.1f} ms"
-    console.print(f"[bold]1 + 1[/], {REPEATED} times, each in a new process: {figures}")

@@ -13,30 +13,12 @@ from pathlib import Path
 from mcp_core.visible_text import visible
 from onetool.cli import FAILED, OK
 from onetool.cli.check import find_lost_packs, find_setting_problems
-from onetool.cli.databases import find_connection_mistakes
 from onetool.cli.definitions import read_registry
 from onetool.cli.printing import Style, add_json_argument, paint, say, say_json
 from onetool.cli.start import load
-from onetool.doctor import Finding, Light
-from onetool.doctor.configuration import look_at_configuration, look_at_secrets, look_at_trust, word_mistake
+from onetool.doctor import Finding, Light, configuration, machine, serving
 from onetool.doctor.confinement import find_confinement_mistakes, look_at_confinement
-from onetool.doctor.machine import (
-    look_at_caches,
-    look_at_clients,
-    look_at_disk,
-    look_at_python,
-    look_at_running,
-    look_at_uv,
-)
 from onetool.doctor.packs import look_at_engine, look_at_packs
-from onetool.doctor.serving import (
-    look_at_address,
-    look_at_open_files,
-    look_at_people,
-    look_at_sealing,
-    look_at_store,
-    look_at_telemetry,
-)
 from onetool.foreign.clients import System
 from ot.config.loader import LoadedConfig
 from ot.config.models import ExecutionSettings
@@ -92,18 +74,18 @@ def check(options: Namespace) -> int:
 
 def _look_at_serving(options: Namespace) -> Iterator[Finding]:
     loaded, mistakes = load_for_check(options)
-    yield from map(word_mistake, mistakes)
+    yield from map(configuration.word_mistake, mistakes)
     if loaded is None:
         return
     served = for_team(loaded) if loaded.config.auth.in_force else loaded
     parts = (
-        look_at_address(served, options.http),
-        look_at_people(served),
-        look_at_store(served),
-        look_at_sealing(served),
+        serving.look_at_address(served, options.http),
+        serving.look_at_people(served),
+        serving.look_at_store(served),
+        serving.look_at_sealing(served),
         look_at_confinement(served.config.execution, loaded.files[0] if loaded.files else None),
-        look_at_open_files(served),
-        look_at_telemetry(served, os.environ),
+        serving.look_at_open_files(served),
+        serving.look_at_telemetry(served, os.environ),
     )
     yield from redacted(chain.from_iterable(parts), loaded)
 
@@ -124,28 +106,26 @@ def main(options: Namespace) -> int:
 
 
 def _look(options: Namespace) -> Iterator[Finding]:
-    yield from look_at_python()
-    yield from look_at_uv(os.environ)
+    yield from machine.look_at_python()
+    yield from machine.look_at_uv(os.environ)
     loaded, mistakes = load_for_check(options)
     if loaded is None:  # a mistake in a security setting: nothing is started without it
-        yield from map(word_mistake, mistakes)
+        yield from map(configuration.word_mistake, mistakes)
         yield from look_at_confinement(ExecutionSettings(), None)
     else:
-        yield from redacted(_look_at_loaded(loaded, mistakes, offline=options.offline), loaded)
-    yield from look_at_clients(System.local())
-    yield from look_at_running(Path.home())
-    yield from look_at_caches(Path.home())
-    yield from look_at_disk(Path.home())
-
-
-def _look_at_loaded(loaded: LoadedConfig, mistakes: list[ConfigError], *, offline: bool) -> Iterator[Finding]:
-    yield from look_at_confinement(loaded.config.execution, loaded.files[0] if loaded.files else None)
-    registry = read_registry(loaded)
-    problems = (find_setting_problems, find_confinement_mistakes)
-    found = [line for find in problems for line in find(loaded, registry)]
-    found += [*find_connection_mistakes(loaded), *find_lost_packs(registry)]
-    yield from look_at_configuration(loaded, mistakes, found)
-    yield from look_at_trust(loaded)
-    yield from look_at_secrets(loaded, registry)
-    yield from look_at_engine(loaded, offline=offline)
-    yield from look_at_packs(loaded, registry, offline=offline)
+        registry = read_registry(loaded)
+        problems = [*find_setting_problems(loaded, registry), *find_confinement_mistakes(loaded, registry)]
+        problems += [*configuration.find_connection_mistakes(loaded), *find_lost_packs(registry)]
+        parts = (
+            look_at_confinement(loaded.config.execution, loaded.files[0] if loaded.files else None),
+            configuration.look_at_configuration(loaded, mistakes, problems),
+            configuration.look_at_trust(loaded),
+            configuration.look_at_secrets(loaded, registry),
+            look_at_engine(loaded, offline=options.offline),
+            look_at_packs(loaded, registry, offline=options.offline),
+        )
+        yield from redacted(chain.from_iterable(parts), loaded)
+    yield from machine.look_at_clients(System.local())
+    yield from machine.look_at_running(Path.home())
+    yield from machine.look_at_caches(Path.home())
+    yield from machine.look_at_disk(Path.home())

@@ -17,7 +17,7 @@ from onetool.cli.trials import show_starts
 from onetool.console.clean_text import count_of
 from onetool.foreign.clients import CLIENTS, Survey, System, survey
 from onetool.foreign.connecting import is_connected
-from onetool.foreign.importing import NEW, Decision, Plan, carry_out, changed_text, make_plan
+from onetool.foreign.importing import NEW, Plan, carry_out, changed_text, make_plan
 from onetool.foreign.taking_out import Removal, plan_removals, put_back, take_out
 from ot.config.paths import CONFIG_FILE, FOLDER, SECRETS_FILE, Places, find_places, state_folder
 from ot.config.project_trust import trust_around
@@ -55,22 +55,14 @@ def main(options: Namespace) -> int:
     system = System.local()
     named = named_file(options.config, system)
     places = find_places(cwd=Path.cwd(), home=system.home, named=named)
-    if options.undo:
-        return _undo(options, system)
-    if options.connect:
-        return _connect(options, system, places)
-    return _import(options, system, places, named)
-
-
-def _import(options: Namespace, system: System, places: Places, named: Path | None) -> int:
+    if options.undo or options.connect:
+        return _undo(options, system) if options.undo else _connect(options, system, places)
     found = survey(system, places.project, only=options.sources or ())
     chosen = [each for each in found.found if not options.names or each.name in options.names]
     of_project = any(each.source.project is not None for each in chosen)
     own = places.home_folder / CONFIG_FILE
-    if options.everywhere or (places.project_folder is None and not of_project):
-        file = named or own
-    else:
-        file = named or (places.project_folder or places.project / FOLDER) / CONFIG_FILE
+    of_all = options.everywhere or (places.project_folder is None and not of_project)
+    file = named or (own if of_all else (places.project_folder or places.project / FOLDER) / CONFIG_FILE)
     trust = trust_around(file, system.home)
     if trust is not None and not options.dry_run:
         trust.refuse_untrusted()
@@ -165,10 +157,9 @@ def _undo(options: Namespace, system: System) -> int:
 def _leave_to_the_project(plan: Plan) -> list[str]:
     """Ask about servers that come with the project's own files; return those that the person does not want."""
     theirs = [each.name for each in plan.decisions if each.state == NEW and each.found.source.project is not None]
-    if not theirs:
-        return []
     names = visible(", ".join(theirs))
-    if at_terminal() and confirm(f"These come with the project, and would be started as you: {names}. Import them?"):
+    question = f"These come with the project, and would be started as you: {names}. Import them?"
+    if not theirs or (at_terminal() and confirm(question)):
         return []
     complain(f"onetool: {names}: not imported, because they come with the project; --yes imports them")
     return theirs
@@ -181,17 +172,11 @@ def _show(plan: Plan, found: Survey, names: list[str]) -> None:
     for file, decisions in groupby(plan.decisions, key=lambda each: each.found.source.file):
         say_visibly(near(file))
         for decision in decisions:
+            settings = decision.settings  # its secrets are references by now, so it can be shown
+            line = " ".join([settings.get("command", settings.get("url", "")), *settings.get("args", ())])
+            line = line if len(line) <= _WIDTH else f"{line[:_WIDTH]}…"
             notes = (f"    {near(note)}" for note in decision.notes)
-            say_visibly(f"  {decision.name}: {_describe(decision)}", *notes)
-
-
-def _describe(decision: Decision) -> str:
-    """One server in a line; its secrets are references by now, so it can be shown."""
-    settings = decision.settings
-    line = " ".join([settings.get("command", settings.get("url", "")), *settings.get("args", ())])
-    line = line if len(line) <= _WIDTH else f"{line[:_WIDTH]}…"
-    state = near(decision.state)
-    return f"{state} ({line})" if line else state
+            say_visibly(f"  {decision.name}: {near(decision.state)}{f' ({line})' if line else ''}", *notes)
 
 
 def _write(plan: Plan, *, dry_run: bool) -> None:

@@ -19,9 +19,8 @@ EPILOG = (
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--global", dest="everywhere", action="store_true", help="write your own file, for every folder"
-    )
+    note = "write your own file, for every folder"
+    parser.add_argument("--global", dest="everywhere", action="store_true", help=note)
 
 
 def main(options: Namespace) -> int:

@@ -77,7 +77,7 @@ async def _listen(
     source: voice.AudioSource,
     launched: ZygoteProcess,
 ) -> int:
-    display = _Display()
+    display, answers, consent = _Display(), None, voice.SpokenConsent()
     last = (voice.Heard if options.no_answer else voice.AnswerEnded) if options.once else ()
 
     def watch(event: voice.VoiceEvent) -> None:
@@ -87,14 +87,12 @@ async def _listen(
 
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(open_app(loaded, launched=launched, offer_run=True))
-        answers, consent = None, voice.SpokenConsent()
         player = _choose_player(options, settings)
         if not options.no_answer:
             ai = choose(loaded.config.ai, options.provider, options.model)
             # A question that cannot be read aloud cannot be answered by voice: without a loudspeaker calls are refused.
             caller = make_caller("onetool listen", ask=consent.ask if player is not None else None)
-            assistant = open_assistant(app, loaded, settings=ai, caller=caller)
-            answers = await stack.enter_async_context(assistant)
+            answers = await stack.enter_async_context(open_assistant(app, loaded, settings=ai, caller=caller))
         opening = voice.open_listening(
             source,
             answers,
@@ -121,7 +119,7 @@ class _Display:
         self.failed = False  # a part of it, at least once
 
     def show(self, event: voice.VoiceEvent) -> None:
-        self.heard = self.heard or isinstance(event, voice.Heard | voice.NotUnderstood | voice.Failed)
+        self.heard |= isinstance(event, voice.Heard | voice.NotUnderstood | voice.Failed)
         match event:
             case voice.WakeWordHeard():
                 complain(f"({event.name})")

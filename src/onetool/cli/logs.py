@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from itertools import chain
@@ -38,15 +38,22 @@ def main(options: Namespace) -> int:
     file = loaded.config.log.file or kept_log(loaded.home)
     try:
         with LogFile(older_log(file)) as older, LogFile(file) as log:
-            entries = read_entries(chain(older.new_lines(), log.new_lines()))
-            found = choose(entries, options.incident, options.lines)
+            found = choose(read_entries(chain(older.new_lines(), log.new_lines())), options.incident, options.lines)
             if options.follow:
-                return _follow(log, found, as_json=options.json)
+                new = (entry for lines in log.follow() for entry in read_entries(iter(lines)))
+                with suppress(KeyboardInterrupt):  # a log is followed until somebody stops it
+                    for entry in chain(found, new):
+                        if options.json:
+                            say(escape(json.dumps(asdict(entry), ensure_ascii=False)))
+                        else:
+                            _show(entry)
+                return OK
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", file=file) from error
     if options.json:
         say_json([asdict(entry) for entry in found])
-    _show([] if options.json else found)
+    for entry in [] if options.json else found:
+        _show(entry)
     if not found and options.incident:
         return fail(f"onetool: there is no incident {visible(options.incident)} in {file}")
     if not found:
@@ -54,24 +61,9 @@ def main(options: Namespace) -> int:
     return OK
 
 
-def _follow(log: LogFile, found: Iterable[LogEntry], *, as_json: bool) -> int:
-    batches = chain([found], (read_entries(iter(lines)) for lines in log.follow()))
-    try:
-        for entries in batches:
-            if as_json:
-                for entry in entries:
-                    say(escape(json.dumps(asdict(entry), ensure_ascii=False)))
-            else:
-                _show(entries)
-    except KeyboardInterrupt:
-        return OK
-    raise AssertionError("a log is followed until somebody stops it")
-
-
-def _show(entries: Iterable[LogEntry]) -> None:
-    for entry in entries:
-        began = datetime.fromisoformat(entry.time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        level = paint(f"{entry.level:<7}", _STYLES[entry.level]) if entry.level in _STYLES else f"{entry.level:<7}"
-        say(f"{paint(began, 'dim')} {level} {paint(entry.name, 'bold')}{visible(entry.text.removeprefix(entry.name))}")
-        for line in entry.detail.splitlines():
-            say(f"    {visible_line(line)}")
+def _show(entry: LogEntry) -> None:
+    began = datetime.fromisoformat(entry.time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    level = paint(f"{entry.level:<7}", _STYLES[entry.level]) if entry.level in _STYLES else f"{entry.level:<7}"
+    say(f"{paint(began, 'dim')} {level} {paint(entry.name, 'bold')}{visible(entry.text.removeprefix(entry.name))}")
+    for line in entry.detail.splitlines():
+        say(f"    {visible_line(line)}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
 from pathlib import Path
 
 from mcp_core.visible_text import visible
@@ -15,7 +14,6 @@ from onetool.cli.start import load
 from onetool.console.clean_text import count_of
 from onetool.openapi.description import DescriptionError, read_description
 from onetool.openapi.pack import PackSource, build_pack, name_pack
-from ot.config.loader import LoadedConfig
 from ot.config.paths import tool_folders
 from ot.config.project_trust import project_trust
 from ot.errors import NewExtensionError
@@ -41,14 +39,25 @@ def main(options: Namespace) -> int:
         trust.refuse_untrusted()
     try:
         name, made = _choose(options)
-        written = _write(loaded, name, made)
+        project, (folder, _) = loaded.project, tool_folders(loaded.project, loaded.home)
+        taken = [pack.name for pack in read_registry(loaded).packs()]
+        if made is None:
+            written = [*write_extension(folder, name, project=project, taken=taken)]
+        else:
+            written = [write_pack(folder, name, made.text, project=project, taken=taken, others={})]
     except (DescriptionError, NewExtensionError) as error:
         return fail(visible(f"onetool: {error if isinstance(error, DescriptionError) else word_error(error)}"), USAGE)
     if trust is not None:
         trust.accept(written)
-    for file in written:
-        tell_written(file)
-    say_visibly(*_advise(name, made))
+    for each in written:
+        tell_written(each)
+    if made is None:
+        say_visibly(f"try it: onetool call {name}.hello name=Ada")
+        return OK
+    say_visibly(f"{count_of(len(made.tools), 'tool')}; list them with: onetool tools '{name}.*'")
+    say_visibly(*(f"add {secret} ({meaning}) to secrets.yaml" for secret, meaning in made.secrets.items()))
+    if not made.server.startswith(("http://", "https://")):
+        say_visibly(f"set packs.{name}.base_url in onetool.yaml: the description has no address of the service")
     return OK
 
 
@@ -64,22 +73,3 @@ def _choose(options: Namespace) -> tuple[str, PackSource | None]:
     description = read_description(Path(file))
     name = options.name or name_pack(description)
     return name, build_pack(description, name, options.only)
-
-
-def _write(loaded: LoadedConfig, name: str, made: PackSource | None) -> list[Path]:
-    folder, _ = tool_folders(loaded.project, loaded.home)
-    taken = [pack.name for pack in read_registry(loaded).packs()]
-    if made is not None:
-        return [write_pack(folder, name, made.text, project=loaded.project, taken=taken, others={})]
-    return [*write_extension(folder, name, project=loaded.project, taken=taken)]
-
-
-def _advise(name: str, made: PackSource | None) -> Iterator[str]:
-    if made is None:
-        yield f"try it: onetool call {name}.hello name=Ada"
-        return
-    yield f"{count_of(len(made.tools), 'tool')}; list them with: onetool tools '{name}.*'"
-    for secret, meaning in made.secrets.items():
-        yield f"add {secret} ({meaning}) to secrets.yaml"
-    if not made.server.startswith(("http://", "https://")):
-        yield f"set packs.{name}.base_url in onetool.yaml: the description has no address of the service"

@@ -65,8 +65,7 @@ def fail(text: str, status: int = FAILED) -> int:
 
 
 def say_table(rows: Iterable[Sequence[str]], most: Sequence[int], headings: Sequence[str] = ()) -> None:
-    lines = word_table([headings, *rows] if headings else rows, most)
-    for number, line in enumerate(lines):
+    for number, line in enumerate(word_table([headings, *rows] if headings else rows, most)):
         say(paint(line, "bold") if headings and not number else line)
 
 

@@ -19,7 +19,7 @@ from ot.clients.person import LOCAL
 from ot.config.loader import LoadedConfig
 from ot.isolate import IsolateHost
 from ot.journal.journal import open_journal, word_arguments
-from ot.journal.recorded import CallOutcome, RecordedCall, RecordedRun, describe_run
+from ot.journal.recorded import CallOutcome, RecordedRun, describe_run
 from ot.parts.stores import build_result_reader, build_results, open_own_store
 from ot.results.page import Query
 from ot.stats.wording import duration, precise, size
@@ -45,7 +45,13 @@ def main_runs(options: Namespace) -> int:
     with open_own_store(loaded) as store:
         journal = open_journal(loaded, store)
         if options.what:
-            _show_run(journal.find(LOCAL, options.what[1], ended=False), as_json=options.json)
+            run = journal.find(LOCAL, options.what[1], ended=False)
+            if options.json:
+                calls = [{**asdict(call), "number": str(call.number)} for call in run.calls]
+                more = {"command": run.command, "whole": run.whole, "calls": calls, "answer": run.answer}
+                say_json({**describe_run(run), **more})
+            else:
+                say_visibly(*_word_run(run))
             return OK
         runs = journal.recent(LOCAL)[-max(options.limit, 1) :]
     if options.json:
@@ -53,22 +59,12 @@ def main_runs(options: Namespace) -> int:
     elif not runs:
         say("The journal has no runs of this project.")
     else:
-        say_table(map(_row_of, runs), _RUN_WIDTHS, _RUN_HEADINGS)
+        rows = []
+        for run in runs:
+            began, took = str(describe_run(run)["began"]), duration(run.seconds * 1000) if run.outcome else ""
+            rows.append((run.id, began, took, run.error or run.outcome, run.client, " ".join(run.command.split())))
+        say_table(rows, _RUN_WIDTHS, _RUN_HEADINGS)
     return OK
-
-
-def _row_of(run: RecordedRun) -> tuple[str, ...]:
-    began, took = str(describe_run(run)["began"]), duration(run.seconds * 1000) if run.outcome else ""
-    return run.id, began, took, run.error or run.outcome, run.client, " ".join(run.command.split())
-
-
-def _show_run(run: RecordedRun, *, as_json: bool) -> None:
-    if as_json:
-        calls = [{**asdict(call), "number": str(call.number)} for call in run.calls]
-        more = {"command": run.command, "whole": run.whole, "calls": calls, "answer": run.answer}
-        say_json({**describe_run(run), **more})
-    else:
-        say_visibly(*_word_run(run))
 
 
 def _word_run(run: RecordedRun) -> Iterator[str]:
@@ -78,27 +74,23 @@ def _word_run(run: RecordedRun) -> Iterator[str]:
     yield ""
     yield from (f"    {line}" for line in run.command.splitlines())
     yield ""
-    yield from map(_word_call, run.calls)
+    for call in run.calls:
+        given = word_arguments(call.arguments) if call.arguments_at is None else "…"
+        match call.outcome:
+            case CallOutcome.VALUE if call.value_at is not None:
+                how = f"-> {call.value_at[2]:,} bytes"
+            case CallOutcome.VALUE:
+                how = f"-> {json.dumps(call.value, ensure_ascii=False) if call.has_value else '(not kept)'}"
+            case CallOutcome.ERROR:
+                how = f"failed: {call.error}"
+            case CallOutcome.UNKNOWN:
+                how = "outcome unknown"
+        yield f"{'reused  ' if call.reused else '        '}{call.tool}({given}) {how}"[:_LONGEST]
     if not run.whole:
         yield "(some of its calls could not be recorded)"
     took = f" after {duration(run.seconds * 1000)}" if run.outcome else ""
     yield (f"Ended{took}: {run.error or run.outcome}" if run.outcome else "It is still running, or was killed.")
     yield from (f"    {line}" for line in run.answer.splitlines())
-
-
-def _word_call(call: RecordedCall) -> str:
-    made = "reused  " if call.reused else "        "
-    given = word_arguments(call.arguments) if call.arguments_at is None else "…"
-    match call.outcome:
-        case CallOutcome.VALUE if call.value_at is not None:
-            how = f"-> {call.value_at[2]:,} bytes"
-        case CallOutcome.VALUE:
-            how = f"-> {json.dumps(call.value, ensure_ascii=False) if call.has_value else '(not kept)'}"
-        case CallOutcome.ERROR:
-            how = f"failed: {call.error}"
-        case CallOutcome.UNKNOWN:
-            how = "outcome unknown"
-    return f"{made}{call.tool}({given}) {how}"[:_LONGEST]
 
 
 EPILOG = (
@@ -120,10 +112,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def main(options: Namespace) -> int:
     loaded = load(options, tolerant=True)
-    return _list(loaded, as_json=options.json) if options.handle is None else _show(loaded, options)
-
-
-def _list(loaded: LoadedConfig, *, as_json: bool) -> int:
+    if options.handle is not None:
+        return _show(loaded, options)
     with open_own_store(loaded) as store:
         names = store.kept_values.entries(Owner(LOCAL, loaded.project))
         results = build_results(loaded, store).all_now()
@@ -137,7 +127,7 @@ def _list(loaded: LoadedConfig, *, as_json: bool) -> int:
         described.append({**named, "created": created.isoformat(timespec="seconds"), "expires_in": left})
         when, remains = created.strftime("%Y-%m-%d %H:%M:%S"), duration(left * 1000)
         rows.append((handle, name, facts.what, size(facts.size), precise(facts.lines), when, remains))
-    if as_json:
+    if options.json:
         say_json(described)
     elif not results:
         say("No results are stored.")

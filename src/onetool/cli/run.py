@@ -30,7 +30,7 @@ def main(options: Namespace) -> int:
         with importing():  # start-up path: the kernel starts in its own process while this one loads the engine
             import anyio
 
-            from onetool.cli.single_run import run_once
+            from onetool.cli.call import run_once
 
         answer, notes = anyio.run(run_once, command, loaded, launched)
     finally:

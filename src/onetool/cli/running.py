@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -37,7 +37,7 @@ _OF_WORKERS: dict[str, Style] = {
 }  # fmt: skip
 _WIDEST = 200  # characters of a cell
 
-Cells = Iterable[tuple[str, Style | None]]
+Cells = Iterator[tuple[str, Style | None]]
 Row = Mapping[str, Json]
 Word = Callable[[Row], Cells]
 
@@ -68,7 +68,7 @@ def main_workers(options: Namespace) -> int:
     return _show("workers", loaded, rows, _word_worker, as_json=options.json)
 
 
-def _word_server(server: Row) -> Iterator[tuple[str, Style | None]]:
+def _word_server(server: Row) -> Cells:
     name, state, error = (_text_of(server, key) for key in ("name", "state", "error"))
     parts = ((part, mapping_of(each)) for part, each in mapping_of(server.get("changes")).items())
     changes = ", ".join(part for part, each in parts if each.get("changed") or each.get("added"))
@@ -80,7 +80,7 @@ def _word_server(server: Row) -> Iterator[tuple[str, Style | None]]:
     yield "; ".join(filter(None, notes)), "red" if error else "yellow"
 
 
-def _word_worker(worker: Row) -> Iterator[tuple[str, Style | None]]:
+def _word_worker(worker: Row) -> Cells:
     state, idle = _text_of(worker, "state"), worker["idle_seconds"]
     doing = f"{worker['calls']} calls in progress" if worker["calls"] else ""
     if state == "idle" and isinstance(idle, int | float):
@@ -107,8 +107,7 @@ def _show(what: str, loaded: LoadedConfig, here: Sequence[Row], word: Word, *, a
     for each in replies:
         say_visibly(f"{each}:")
         listed = each.answer if isinstance(each.answer, list) else []
-        rows = [row for row in listed if isinstance(row, dict)]
-        _show_table(rows, word, nothing=each.error or f"no {what}")
+        _show_table([row for row in listed if isinstance(row, dict)], word, nothing=each.error or f"no {what}")
     if not replies:
         say(f"None of your servers is running; as seen from here, for {visible(str(loaded.project))}:")
         _show_table(here, word, nothing=f"no {what}")
@@ -116,20 +115,15 @@ def _show(what: str, loaded: LoadedConfig, here: Sequence[Row], word: Word, *, a
 
 
 def _show_table(items: Sequence[Row], word: Word, *, nothing: str) -> None:
-    rows = [[(one_line(text, _WIDEST), style) for text, style in _cells(item, word)] for item in items]
+    # Where many people share a server, the first cell names the person.
+    cells = ([*([(_text_of(item, "person"), None)] if "person" in item else []), *word(item)] for item in items)
+    rows = [[(one_line(text, _WIDEST), style) for text, style in row] for row in cells]
     widths = [max(len(text) for text, _ in column) for column in zip(*rows, strict=True)]
     for row in rows:
         padded = [(f"{text:<{width}}", style) for (text, style), width in zip(row, widths, strict=True)]
         say("  " + "  ".join(paint(text, style) if style else text for text, style in padded).rstrip())
     if not rows:
         say(f"  {nothing}")
-
-
-def _cells(item: Row, word: Word) -> Cells:
-    """Yield the cells of one row; where many people share a server, the first names the person."""
-    if "person" in item:
-        yield _text_of(item, "person"), None
-    yield from word(item)
 
 
 def _text_of(row: Row, key: str) -> str:

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from onetool.cli import FAILED, OK
 from onetool.cli.printing import complain, fail, say
 from onetool.cli.start import load
-from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.config.personal import PEOPLE_FOLDER
 from ot.config.personal_secrets import keys_file, load_sealer, make_keys, read_keys, write_keys
 from ot.errors import ConfigError
 from ot.store.opening import build_backend
-from ot.store.sealing import Resealed, Sealer, new_key, reseal_files
+from ot.store.sealing import Resealed, new_key, reseal_files
 
 if TYPE_CHECKING:
     from ot.store.postgres.link import PostgresLink
@@ -41,45 +40,33 @@ def main(options: Namespace) -> int:
         return OK
     loaded = load(options, tolerant=True)
     if options.action == "rotate":
-        _put_new_key_first(loaded)
+        if loaded.config.seal.keys:
+            reason = "the keys are in the configuration, which this command does not change"
+            fix = "put a key from `onetool seal key` first, then run `onetool seal again`"
+            raise ConfigError(reason, key="seal.keys", fix=fix)
+        file = keys_file(loaded.config, state_folder(loaded.home))
+        if not make_keys(file):
+            write_keys(file, [new_key(), *read_keys(file)])
+            say(f"{file} now starts with a new key. Running servers use it after their next start.")
     sealer = load_sealer(loaded.config, state_folder(loaded.home))
     if options.action == "status":
-        for name in sealer.ids:
-            say(name)
+        say("\n".join(sealer.ids))
         return OK
-    return _seal_again(loaded, sealer)
 
+    def reseal(link: PostgresLink) -> Resealed:
+        from ot.store.postgres.credentials import reseal_rows  # where a database is configured
 
-def _put_new_key_first(loaded: LoadedConfig) -> None:
-    if loaded.config.seal.keys:
-        reason = "the keys are in the configuration, which this command does not change"
-        fix = "put a key from `onetool seal key` first, then run `onetool seal again`"
-        raise ConfigError(reason, key="seal.keys", fix=fix)
-    file = keys_file(loaded.config, state_folder(loaded.home))
-    if make_keys(file):
-        return
-    write_keys(file, [new_key(), *read_keys(file)])
-    say(f"{file} now starts with a new key. Running servers use it after their next start.")
+        return reseal_rows(link, sealer)
 
-
-def _seal_again(loaded: LoadedConfig, sealer: Sealer) -> int:
     try:
         with closing(build_backend(loaded.config.store)) as backend:
             people = state_folder(loaded.home) / PEOPLE_FOLDER
-            found = backend.pick(lambda: reseal_files(people, sealer), lambda link: _reseal_rows(link, sealer))
+            found = backend.pick(lambda: reseal_files(people, sealer), reseal)
     except OSError as error:
         return fail(f"onetool seal: {error.strerror or error}")
     say(f"{found.anew} encrypted again with {sealer.ids[0]}; {found.already} already were.")
     for reason in sorted(set(found.failed)):
         complain(f"onetool seal: {found.failed.count(reason)} could not be decrypted: {reason}")
-    if found.failed:
-        return FAILED
-    if len(sealer.ids) > 1:
+    if not found.failed and len(sealer.ids) > 1:
         say(f"Once every replica has started with {sealer.ids[0]}, you can remove the keys after it.")
-    return OK
-
-
-def _reseal_rows(link: PostgresLink, sealer: Sealer) -> Resealed:
-    from ot.store.postgres.credentials import reseal_rows  # where a database is configured
-
-    return reseal_rows(link, sealer)
+    return FAILED if found.failed else OK

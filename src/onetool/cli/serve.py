@@ -12,8 +12,7 @@ from pathlib import Path
 from onetool.cli import OK, USAGE
 from onetool.cli.printing import add_json_argument, complain, fail
 from onetool.cli.served import enter_folder, load_served, serve_stdio
-from onetool.http.listening import bind_address, listen_privately
-from onetool.http.token import TOKEN_FILE, read_token
+from onetool.http.listening import TOKEN_FILE, bind_address, listen_privately, read_token
 from ot.config.layers import TOKEN_VARIABLE
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
@@ -47,7 +46,16 @@ def main(options: Namespace) -> int:
     loaded = load_served(options)
     if options.http is not None:
         return _serve_address(loaded, options)
-    return _serve_socket(loaded, Path(options.unix)) if options.unix is not None else serve_stdio(loaded)
+    if options.unix is None:
+        return serve_stdio(loaded)
+    with ExitStack() as stack:
+        try:
+            listener = stack.enter_context(listen_privately(Path(options.unix)))
+        except (ValueError, OSError) as error:
+            return fail(f"onetool serve: cannot listen at {options.unix}: {error}", USAGE)
+        auth = loaded.config.auth
+        guard = f"this user only, {_word_people(auth)}" if auth.in_force else "this user only"
+        return _serve_http(loaded, listener, guard)
 
 
 def _serve_address(loaded: LoadedConfig, options: Namespace) -> int:
@@ -72,17 +80,6 @@ def serve_with_token(loaded: LoadedConfig, listener: socket.socket, *, use_link:
     where = f"from {TOKEN_VARIABLE}" if os.environ.get(TOKEN_VARIABLE) else f"in {folder / TOKEN_FILE}"
     token = read_token(folder, environ=os.environ)
     return _serve_http(loaded, listener, f"token {where}", token=token, use_link=use_link)
-
-
-def _serve_socket(loaded: LoadedConfig, path: Path) -> int:
-    with ExitStack() as stack:
-        try:
-            listener = stack.enter_context(listen_privately(path))
-        except (ValueError, OSError) as error:
-            return fail(f"onetool serve: cannot listen at {path}: {error}", USAGE)
-        auth = loaded.config.auth
-        guard = f"this user only, {_word_people(auth)}" if auth.in_force else "this user only"
-        return _serve_http(loaded, listener, guard)
 
 
 def _word_people(auth: AuthSettings) -> str:

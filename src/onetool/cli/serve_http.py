@@ -28,7 +28,7 @@ from ot.config.paths import state_folder
 from ot.config.personal_secrets import load_sealer
 from ot.kernel.zygote_process import ZygoteProcess
 from ot.parts.shared_parts import SharedBackend
-from ot.store.opening import Backend, open_backend
+from ot.store.opening import open_backend
 from ot.telemetry.telemetry import Telemetry
 
 if TYPE_CHECKING:
@@ -48,18 +48,35 @@ def serve_listener(
 ) -> None:
     """Serve until a signal; `use_link` is given a link to the dashboard as soon as it can be opened."""
 
+    def open_on(link: PostgresLink) -> AbstractAsyncContextManager[Replicas | None]:
+        from onetool.replicas.replicas import open_replicas  # loads asyncpg, an extra
+
+        sealer = load_sealer(loaded.config, state_folder(loaded.machine_home))
+        return open_replicas(link, sealer, address=address, draining=draining)
+
+    address, hosts = find_address(listener)
+    draining = Draining()
+
     async def serve() -> None:
-        telemetry, draining = build_telemetry(loaded, os.environ, counted=True), Draining()
-        address, hosts = find_address(listener)
+        telemetry = build_telemetry(loaded, os.environ, counted=True)
         over = "unix" if listener.family == socket.AF_UNIX else "http"
         async with AsyncExitStack() as stack:
             store = await stack.enter_async_context(open_backend(loaded.config.store))
             dashboard = None if over == "unix" else LateDashboard(loaded, address, hosts, store)
             reached = Endpoint(over, None if dashboard is None else dashboard.make_link)
-            replicas = await stack.enter_async_context(_open_replicas(loaded, store, address, draining))
+            # One of several replicas, if there is a database that they can share.
+            among: AbstractAsyncContextManager[Replicas | None] = store.pick(nullcontext, open_on)
+            replicas = await stack.enter_async_context(among)
             backing = SharedBackend(store, None if replicas is None else replicas.detached)
             people = build_people(loaded, store)
-            apps = await stack.enter_async_context(_open_served(loaded, launched, telemetry, reached, backing))
+            if loaded.config.auth.in_force:
+                open_all = partial(_open_apps, loaded, launched, telemetry, reached, backing)
+                opening: AbstractAsyncContextManager[LateApp | LateApps] = open_late_apps(open_all, loaded.mistakes)
+            else:
+                clients = KnownClients()
+                open_app = partial(open_engine, loaded, launched, clients, telemetry, reached, backing)
+                opening = open_late_app(open_app, loaded.mistakes, clients)
+            apps = await stack.enter_async_context(opening)
             apps.want()
             if dashboard is not None and use_link is not None:
                 tasks = await stack.enter_async_context(anyio.create_task_group())
@@ -72,30 +89,6 @@ def serve_listener(
         complain(f"onetool: serving MCP at {address} ({guard})")
 
     anyio.run(serve)
-
-
-def _open_replicas(
-    loaded: LoadedConfig, store: Backend, address: str, draining: Draining
-) -> AbstractAsyncContextManager[Replicas | None]:
-    """Be one of several replicas, if there is a database that they can share."""
-
-    def open_on(link: PostgresLink) -> AbstractAsyncContextManager[Replicas | None]:
-        from onetool.replicas.replicas import open_replicas  # loads asyncpg, an extra
-
-        sealer = load_sealer(loaded.config, state_folder(loaded.machine_home))
-        return open_replicas(link, sealer, address=address, draining=draining)
-
-    return store.pick(nullcontext, open_on)
-
-
-def _open_served(
-    loaded: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, reached: Endpoint, backing: SharedBackend
-) -> AbstractAsyncContextManager[LateApp | LateApps]:
-    if loaded.config.auth.in_force:
-        return open_late_apps(partial(_open_apps, loaded, launched, telemetry, reached, backing), loaded.mistakes)
-    clients = KnownClients()
-    open_app = partial(open_engine, loaded, launched, clients, telemetry, reached, backing)
-    return open_late_app(open_app, loaded.mistakes, clients)
 
 
 @asynccontextmanager

@@ -1,15 +1,17 @@
-"""`onetool skills`: list and show skills, make one of a run (`save`), and replay their examples (`test`)."""
+"""`onetool skills` and `onetool replay`: skills listed, shown and made of runs; runs and examples replayed."""
 
 from __future__ import annotations
 
 import ast
+import difflib
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import anyio
+import anyio.to_thread
 
 from mcp_core.nearest_names import nearest
 from mcp_core.visible_text import visible, visible_line
@@ -17,7 +19,6 @@ from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.connect import tell_written
 from onetool.cli.definitions import read_registry, read_skills
 from onetool.cli.printing import add_json_argument, complain, fail, say, say_json, say_visibly
-from onetool.cli.replay import without_statistics, word_differences
 from onetool.cli.start import load
 from onetool.console.clean_text import count_of
 from ot.app import App, launch, open_app
@@ -29,21 +30,63 @@ from ot.config.project_trust import project_trust
 from ot.errors import CallError, NewSkillError
 from ot.execution.wording import word_error
 from ot.journal.equality import Sources
-from ot.journal.journal import RESUME, Journal, open_journal
+from ot.journal.journal import RESUME, Journal, open_journal, word_call
 from ot.journal.recorded import RecordedCall, RecordedRun
 from ot.kernel.zygote_process import ZygoteProcess
 from ot.parts.stores import open_own_store
 from ot.registry.registry import ToolRegistry
 from ot.run.fence_processor import read_command
 from ot.run.live_run import new_run_id
-from ot.run.replaying import play
+from ot.run.replaying import Replayed, play
 from ot.skills.new_skill import Draft, NewSkill, write_text
 from ot.skills.recording import Recording, find_changed, read_recording, recording_of, write_recording
 from ot.skills.skill_file import Skill
 from ot.skills.skill_loader import SkillLoader
 from ot.trust.project_trust import trust_command
 
-_WENT_WELL = ("value", "nothing")
+EPILOG_REPLAY = "No call is made. Exit status: 0 if nothing differs, else 1."
+
+
+def add_arguments_replay(parser: ArgumentParser) -> None:
+    parser.add_argument("run", metavar="ID", help="the id of the run; onetool runs lists them")
+
+
+def main_replay(options: Namespace) -> int:
+    loaded = without_statistics(load(options, tolerant=True))
+    return anyio.run(_replay, loaded, options.run, launch(loaded))
+
+
+def without_statistics(loaded: LoadedConfig) -> LoadedConfig:
+    """Return a configuration that does not count replayed calls in the statistics."""
+    stats = loaded.config.stats.model_copy(update={"enabled": False})
+    return replace(loaded, config=loaded.config.model_copy(update={"stats": stats}))
+
+
+async def _replay(loaded: LoadedConfig, run: str, launched: ZygoteProcess) -> int:
+    async with open_app(loaded, launched=launched, connect_ahead=False) as app:
+        journal = app.executor.journal
+        assert journal is not None
+        try:
+            recorded = await anyio.to_thread.run_sync(journal.find, LOCAL, run)
+        except CallError as error:
+            return fail(f"onetool: {word_error(error)}")
+        replayed = await play(app.runner, journal, recorded)
+    lines = list(word_differences(replayed))
+    say_visibly(*lines)
+    if not lines:
+        say(f"Run {recorded.id} is the same as before: {count_of(len(recorded.calls), 'call')}, and the answer.")
+    return FAILED if lines else OK
+
+
+def word_differences(replayed: Replayed) -> Iterator[str]:
+    found = replayed.differences
+    yield from (f"new call: {call}" for call in found.unrecorded)
+    yield from (f"missing call: {word_call(call)}" for call in found.unmade)
+    yield from (f"changed tool: {tool}" for tool in dict.fromkeys(found.changed))
+    if replayed.now != replayed.before:
+        yield "the answer differs:"
+        before, now = replayed.before.splitlines(), replayed.now.splitlines()
+        yield from difflib.unified_diff(before, now, "then", "now", lineterm="")
 
 
 def save_run(loaded: LoadedConfig, run: str, name: str, description: str) -> int:
@@ -69,7 +112,7 @@ def save_run(loaded: LoadedConfig, run: str, name: str, description: str) -> int
 
 def _code_of(run: RecordedRun, name: str) -> str:
     """Return the code of a successful run, without the line that resumed another run; raises NewSkillError."""
-    if run.outcome not in _WENT_WELL or not run.whole:
+    if run.outcome not in ("value", "nothing") or not run.whole:
         how = "is incomplete: some of its calls were not recorded" if not run.whole else "did not succeed"
         raise NewSkillError(name, f"run {run.id} {how}")
     code = read_command(run.command)
@@ -139,7 +182,18 @@ async def _test_one(app: App, journal: Journal, skill: Skill, *, record: bool) -
         return _Tested(ok=False, headline=f"{recording_of(skill.file).name}: {error}")
     if recording is None:
         return _Tested(ok=False, headline=f"nothing is recorded; run onetool skills test --record {skill.name}")
-    return await _play_example(app, journal, example, recording)
+    run = RecordedRun(
+        "", LOCAL, "", 0.0, example, "", whole=True, calls=recording.calls, outcome="value", answer=recording.answer
+    )
+    differences = list(word_differences(await play(app.runner, journal, run, own=False)))
+    if example != recording.example:
+        differences.insert(0, f"its example has changed since its calls were recorded: {recording.example}")
+
+    def definition_of(tool: str) -> str | None:
+        return journal.sources.of(app.registry.get(tool)).digest if app.registry.has(tool) else None
+
+    headline = f"{count_of(len(recording.calls), 'call')}, {'not ' if differences else ''}as recorded"
+    return _Tested(not differences, headline, [*find_changed(recording, definition_of), *differences])
 
 
 async def _record(app: App, journal: Journal, skill: Skill, example: str) -> _Tested:
@@ -149,26 +203,10 @@ async def _record(app: App, journal: Journal, skill: Skill, example: str) -> _Te
         return _Tested(ok=False, headline="its example fails", details=answer.text.splitlines())
     try:
         run = journal.find(LOCAL, run_id)
-        recording = _recording(example, run.answer, run.calls, app.registry)
-        write_recording(skill.file, recording, journal.store.fetch)
+        write_recording(skill.file, _recording(example, run.answer, run.calls, app.registry), journal.store.fetch)
     except (CallError, NewSkillError) as error:
         return _Tested(ok=False, headline="its calls cannot be recorded", details=[word_error(error)])
     return _Tested(ok=True, headline=f"recorded {count_of(len(run.calls), 'call')}")
-
-
-async def _play_example(app: App, journal: Journal, example: str, recording: Recording) -> _Tested:
-    calls, answer = recording.calls, recording.answer
-    run = RecordedRun("", LOCAL, "", 0.0, example, "", whole=True, calls=calls, outcome="value", answer=answer)
-    differences = list(word_differences(await play(app.runner, journal, run, own=False)))
-    if example != recording.example:
-        differences.insert(0, f"its example has changed since its calls were recorded: {recording.example}")
-
-    def definition_of(tool: str) -> str | None:
-        return journal.sources.of(app.registry.get(tool)).digest if app.registry.has(tool) else None
-
-    changed = find_changed(recording, definition_of)
-    headline = f"{count_of(len(recording.calls), 'call')}, {'not ' if differences else ''}as recorded"
-    return _Tested(not differences, headline, [*changed, *differences])
 
 
 EPILOG = (
@@ -218,8 +256,7 @@ def _show(loader: SkillLoader, name: str, *, as_json: bool) -> int:
     known = {skill.name: skill for skill in loader.skills()}
     skill = known.get(name.removeprefix("skills."))
     if skill is None:
-        names = ", ".join(nearest(name, known)) or "none"
-        return fail(f"There is no skill {name!r}. Skills: {names}")
+        return fail(f"There is no skill {name!r}. Skills: {', '.join(nearest(name, known)) or 'none'}")
     if as_json:
         say_json({**_describe(skill), "code": skill.text})
     else:

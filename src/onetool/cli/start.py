@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ot.config.loader import LoadedConfig, load_config
-from ot.config.models import LogSettings
 from ot.config.paths import kept_log
 from ot.errors import ConfigError
 from ot.logs import LEVELS, configure_logging
@@ -29,18 +28,13 @@ def load(
     level = "error" if quiet and log.file is None else log.level
     try:
         keep = kept_log(loaded.home) if log.file is None else None
-        redact, tell = loaded.redactor.text, _telling(log)
-        configure_logging(level, log.file, redact=redact, together=not quiet, keep=keep, tell=tell)
+        tell: Callable[[], Mapping[str, str]] | None = None
+        if log.format != "text":
+            from ot.telemetry.telemetry import current_trace_ids  # rarely needed
+
+            tell = current_trace_ids
+        configure_logging(level, log.file, redact=loaded.redactor.text, together=not quiet, keep=keep, tell=tell)
     except OSError as error:
         raise ConfigError(f"cannot be opened: {error.strerror}", file=log.file, key="log.file") from error
     logging.getLogger("mcp_core").setLevel(LEVELS[level])
     return loaded
-
-
-def _telling(log: LogSettings) -> Callable[[], Mapping[str, str]] | None:
-    """Return a function that adds trace ids to a JSON line; None if lines are text."""
-    if log.format == "text":
-        return None
-    from ot.telemetry.telemetry import current_trace_ids  # rarely needed
-
-    return current_trace_ids

@@ -58,24 +58,21 @@ def _word_summary(summary: Summary) -> Iterator[str]:
         yield f"time saved     {duration(summary.time.saved_ms):>9}  estimated; {turns}"
     else:
         yield f"time saved     {'–':>9}  a model's turn is not measured yet"
-    yield from _word_table(summary) if summary.tools else ()
+    if summary.tools:
+        rows = [_HEADINGS]
+        for tool in summary.tools:
+            times = (duration(tool.mean_ms), duration(tool.p95_ms), duration(tool.slowest_ms))
+            sizes = (size(tool.sent_bytes), size(tool.received_bytes))
+            rows.append((tool.tool, precise(tool.calls), precise(tool.errors), *times, *sizes))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        yield ""
+        for name, *figures in rows:
+            cells = [f"{figure:>{width}}" for figure, width in zip(figures, widths[1:], strict=True)]
+            yield "  ".join([f"{name:<{widths[0]}}", *cells])
+        yield ""
     for client in summary.clients:
         yield f"client {client.client or 'command line'}: {precise(client.runs)} runs"
     for model in summary.models:
         tokens = f"{precise(model.input_tokens)} tokens in, {precise(model.output_tokens)} out"
         cost = "" if model.cost is None else f", ${model.cost:.4f}"
         yield f"model {model.model} ({model.provider}): {precise(model.requests)} requests, {tokens}{cost}"
-
-
-def _word_table(summary: Summary) -> Iterator[str]:
-    rows = [_HEADINGS]
-    for tool in summary.tools:
-        times = (duration(tool.mean_ms), duration(tool.p95_ms), duration(tool.slowest_ms))
-        sizes = (size(tool.sent_bytes), size(tool.received_bytes))
-        rows.append((tool.tool, precise(tool.calls), precise(tool.errors), *times, *sizes))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    yield ""
-    for name, *figures in rows:
-        cells = [f"{figure:>{width}}" for figure, width in zip(figures, widths[1:], strict=True)]
-        yield "  ".join([f"{name:<{widths[0]}}", *cells])
-    yield ""

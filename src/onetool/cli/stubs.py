@@ -60,5 +60,4 @@ async def _read(loaded: LoadedConfig, *, offline: bool) -> tuple[dict[str, str],
         if not offline:
             await servers.probe(max((each.start_timeout for each in loaded.config.servers.values()), default=0))
         shapes = Shapes(FolderShelf(state_folder(loaded.home) / SHAPES_FOLDER))
-        files = StubWriter(registry, shapes, KnownResults(servers, shapes), loaded.config).files()
-        return files, servers.status()
+        return StubWriter(registry, shapes, KnownResults(servers, shapes), loaded.config).files(), servers.status()

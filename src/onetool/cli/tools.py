@@ -13,10 +13,8 @@ from onetool.cli.definitions import find_unseen_servers, mention_unseen_servers,
 from onetool.cli.printing import add_json_argument, complain, paint, say, say_json
 from onetool.cli.start import load
 from onetool.console.clean_text import count_of
-from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.effects import Effect
-from ot.registry.definitions import ToolDefinition
 from ot.registry.names import absent_name
 from ot.shapes.shapes import SHAPES_FOLDER, Shapes
 from ot.store.shelf import FolderShelf
@@ -29,22 +27,32 @@ EPILOG_PACKS = "Nothing is started: a server's tools are those that it had when 
 _SUGGESTED = 5
 
 
-def add_arguments(parser: ArgumentParser, note: str = "part of a name, or a shell pattern") -> None:
+def add_arguments(parser: ArgumentParser) -> None:
+    note = "part of a name" + ("" if parser.prog.endswith("packs") else ", or a shell pattern")
     parser.add_argument("pattern", nargs="?", default="", metavar="PATTERN", help=note)
     add_json_argument(parser)
 
 
-def add_arguments_packs(parser: ArgumentParser) -> None:
-    add_arguments(parser, "part of a name")
-
-
 def main(options: Namespace) -> int:
     loaded = load(options, tolerant=True)
-    _connect_named(loaded, options.pattern)
+    pack = options.pattern.partition(".")[0]
+    unseen = find_unseen_servers(loaded) if pack.strip("*?") else []
+    named = [each for each in unseen if fnmatchcase(each, pack) or fnmatchcase(absent_name(each), pack)]
+    if named:
+        from onetool.cli.trials import show_starts  # what a listing without a start does not need
+
+        for trial in show_starts(loaded, named, extensions=False, quiet=True):
+            if trial.failure:
+                complain(f"onetool: {trial.start.label}: {visible(' '.join((trial.failure, *trial.last_words)))}")
     registry = read_registry(loaded)
     definitions = registry.definitions()
     shapes = Shapes(FolderShelf(state_folder(loaded.home) / SHAPES_FOLDER))
-    found = _find_matching(definitions, name_in_code(options.pattern, loaded, registry))
+    pattern = name_in_code(options.pattern, loaded, registry)
+    if not any(character in pattern for character in "*?["):
+        pattern = f"*{pattern}*"
+    # A tool of another server can be found by either of its names.
+    names_of = {tool.name: (tool.name, f"{tool.pack}.{tool.original or tool.tool}") for tool in definitions}
+    found = [tool for tool in definitions if any(fnmatchcase(name, pattern) for name in names_of[tool.name])]
     if options.json:
         from ot.introspect import list_tools  # start-up path: it writes YAML, too
 
@@ -60,21 +68,6 @@ def main(options: Namespace) -> int:
         _suggest("tool", options.pattern, [definition.name for definition in definitions])
     mention_unseen_servers(loaded)
     return OK if found else FAILED
-
-
-def _connect_named(loaded: LoadedConfig, pattern: str) -> None:
-    """Connect servers that a pattern names and whose tools nobody has seen; why one cannot be is told on stderr."""
-    pack = pattern.partition(".")[0]
-    if pack.strip("*?"):
-        unseen = find_unseen_servers(loaded)
-        named = [each for each in unseen if fnmatchcase(each, pack) or fnmatchcase(absent_name(each), pack)]
-        if not named:
-            return
-        from onetool.cli.trials import show_starts  # what a listing without a start does not need
-
-        for trial in show_starts(loaded, named, extensions=False, quiet=True):
-            if trial.failure:
-                complain(f"onetool: {trial.start.label}: {visible(' '.join((trial.failure, *trial.last_words)))}")
 
 
 def main_packs(options: Namespace) -> int:
@@ -99,17 +92,3 @@ def main_packs(options: Namespace) -> int:
 
 def _suggest(what: str, pattern: str, names: Sequence[str]) -> None:
     complain(f"No {what} matches {pattern!r}. Nearest: {', '.join(nearest(pattern, names)[:_SUGGESTED])}")
-
-
-def _find_matching(definitions: Sequence[ToolDefinition], pattern: str) -> list[ToolDefinition]:
-    """Return the tools whose name matches a shell pattern, or contains a text without `*`, `?` or `[`.
-
-    A tool of another server can be found by either of its names.
-    """
-    if not any(character in pattern for character in "*?["):
-        pattern = f"*{pattern}*"
-    return [
-        tool
-        for tool in definitions
-        if fnmatchcase(tool.name, pattern) or (tool.original and fnmatchcase(f"{tool.pack}.{tool.original}", pattern))
-    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 import anyio
 
@@ -13,7 +13,7 @@ from mcp_core.line_log import hush_log
 from mcp_core.visible_text import visible, visible_line
 from onetool.cli.printing import paint, say
 from onetool.console.clean_text import count_of, one_line, show_seconds, write_encodable
-from onetool.doctor.trial_starts import Start, Trial, Watcher, try_starts
+from onetool.doctor.packs import Start, Trial, Watcher, try_starts
 from ot.config.loader import LoadedConfig
 
 _AGAIN = 0.2  # seconds between two updates of the line in progress
@@ -66,8 +66,18 @@ class TrialLines(Watcher):
             self.erase()
         while self._doing and (start := trial.start if self.live else next(iter(self._doing))) in self._known:
             del self._doing[start]
-            for line in () if self._quiet else word_trial(self._known.pop(start), self._width):
-                say(line)
+            if not self._quiet:
+                self._show(self._known.pop(start))
+
+    def _show(self, trial: Trial) -> None:
+        label, seconds = visible(f"{trial.start.label}:").ljust(self._width + 1), show_seconds(trial.seconds)
+        if not trial.failure:
+            say(f"{label} {count_of(trial.tools, 'tool'):>9}, {trial.tokens:>6,} tokens, {seconds:>6}")
+            return
+        failed = visible(f"failed after {seconds}: {' '.join(trial.failure.split())}")
+        say(f"{label} {paint(failed, 'red')}")
+        for line in trial.last_words:
+            say(visible_line(f"    {line}"))
 
     async def keep_drawing(self) -> None:
         while True:
@@ -82,14 +92,3 @@ class TrialLines(Watcher):
     def erase(self) -> None:
         if self.live:
             write_encodable(_ERASE, sys.stderr)
-
-
-def word_trial(trial: Trial, width: int = 0) -> Iterator[str]:
-    """Yield a line about one start, and below it the last output of one that failed."""
-    label, seconds = visible(f"{trial.start.label}:").ljust(width + 1), show_seconds(trial.seconds)
-    if trial.failure:
-        failed = visible(f"failed after {seconds}: {' '.join(trial.failure.split())}")
-        yield f"{label} {paint(failed, 'red')}"
-        yield from (visible_line(f"    {line}") for line in trial.last_words)
-        return
-    yield f"{label} {count_of(trial.tools, 'tool'):>9}, {trial.tokens:>6,} tokens, {seconds:>6}"

@@ -10,7 +10,8 @@ import itertools
 import re
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from mcp_core.json_types import list_of, mapping_of
@@ -28,31 +29,46 @@ from ot.errors import ConfigError, PackLoadError
 from ot.registry.from_source import parse_pack
 from ot.skills.skill_file import parse_skill
 from ot.trust.project_trust import Comparison, FolderFiles, ProjectTrust, compare, read_folder
-from ot.trust.store import TrustRecord, TrustStore
+from ot.trust.store import TrustStore
 from ot.workers.discovery import SUFFIX
 from ot.workers.installing import LockDamagedError, read_versions
 from ot.workers.pep723 import parse_header
 
 
-def describe_files(files: FolderFiles, record: TrustRecord, found: Comparison, *, project: Path) -> Iterator[str]:
+def _describe_changes(trust: ProjectTrust, files: FolderFiles, found: Comparison) -> Iterator[str]:
     """Describe every file that is new, changed or gone; a changed one with the difference."""
+    record = trust.record()
     for name in found.untrusted:
         content, before = files.contents[name], record.copy(name)
-        yield f"{name} ({'changed' if name in found.changed else 'new'}, {len(content):,} bytes)"
-        yield from (f"  {line}" for line in _describe_file(name, content, files.folder, project))
+        yield f"  {name} ({'changed' if name in found.changed else 'new'}, {len(content):,} bytes)"
+        yield from (f"    {line}" for line in _describe_file(name, content, files.folder, trust.project))
         if name in found.changed and before is not None and name != SECRETS_FILE:
-            yield from (f"  {line}" for line in _difference(before, content))
-    for name in found.gone:
-        yield f"{name} (gone)"
+            with suppress(UnicodeDecodeError):
+                old, new = before.decode().split("\n"), content.decode().split("\n")
+                lines = difflib.unified_diff(old, new, "as you trusted it", "as it is now", lineterm="", n=2)
+                yield from (f"    {line}" for line in lines)
+    yield from (f"  {name} (gone)" for name in found.gone)
 
 
 def _describe_file(name: str, content: bytes, folder: Path, project: Path) -> Iterator[str]:
     if name.startswith(f"{TOOLS}/") and name.endswith(".py"):
         yield from _describe_tools(name, content, folder)
     elif name.startswith(f"{SKILLS}/") and name.endswith(".py"):
-        yield from _describe_skill(name, content, folder)
+        try:
+            skill = parse_skill(content, folder / name)
+        except PackLoadError as error:
+            yield f"cannot be used: {f'line {error.line}: ' if error.line else ''}{error.reason}"
+            return
+        yield f"code that runs confined, with access to all your tools, when a run calls {skill.definition.signature}"
+        yield from (f"  | {line}" for line in skill.text.split("\n"))
     elif name.startswith(f"{TOOLS}/") and name.endswith(".py.lock"):
-        yield from _describe_lock(content)
+        try:
+            versions = read_versions(content)
+        except LockDamagedError as error:
+            yield f"cannot be read: {error}"
+            return
+        addresses = re.findall(r"[a-z+]+://[^/\"'\s]+", content.decode())
+        yield f"locks {len(versions)} packages, from: {', '.join(sorted(set(addresses))) or 'folders'}"
     elif name == SECRETS_FILE:
         try:
             yield f"contains the secrets: {', '.join(map(str, parse_document(content, folder / name, private=True)))}"
@@ -70,13 +86,21 @@ def _describe_configuration(name: str, content: bytes, folder: Path, project: Pa
         return
     if name == PROMPTS_FILE and list(document) != ["prompts"]:
         document = {"prompts": document}
-    yield from _describe_servers(document)
-    left_out = _left_out(document, project)
+    for server, each in mapping_of(document.get("servers")).items():
+        entry = mapping_of(each)
+        if "command" in entry:
+            words = [entry["command"], *list_of(entry.get("args"))]
+            yield f"starts, as the server {server}: {' '.join(map(str, words))}"
+        if "url" in entry:
+            yield f"connects, as the server {server}, to: {entry['url']}"
+    tightening = Tightening(project)
+    with suppress(ValueError, TypeError):  # wrong types, which are reported when the file is loaded
+        tightening.apply({}, document)
+    left_out = {refusal.key: refusal.reason for refusal in tightening.refused}
     for path, value in _leaves(document, ()):
         key = ".".join(path)
-        reason = next(
-            (left_out[above] for above in itertools.accumulate(path, "{}.{}".format) if above in left_out), ""
-        )
+        above = itertools.accumulate(path, "{}.{}".format)
+        reason = next((left_out[each] for each in above if each in left_out), "")
         note = f" (left out: {reason})" if reason else ""
         first, *others = str(value).split("\n")
         yield f"{'includes' if path[0] == INCLUDE else 'sets'} {key}: {first}{note}"
@@ -84,26 +108,6 @@ def _describe_configuration(name: str, content: bytes, folder: Path, project: Pa
     named = sorted({each for _, value in _leaves(document, ()) for each in references(str(value))})
     if named:
         yield f"reads the variables or secrets: {', '.join(named)}"
-
-
-def _left_out(document: Mapping[object, object], project: Path) -> dict[str, str]:
-    """Return the keys that a project may not set, with the reason; none for a file that is not valid."""
-    tightening = Tightening(project)
-    try:
-        tightening.apply({}, document)
-    except (ValueError, TypeError):  # wrong types, which are reported when the file is loaded
-        return {}
-    return {refusal.key: refusal.reason for refusal in tightening.refused}
-
-
-def _describe_servers(document: Mapping[object, object]) -> Iterator[str]:
-    for name, each in mapping_of(document.get("servers")).items():
-        server = mapping_of(each)
-        if "command" in server:
-            words = [server["command"], *list_of(server.get("args"))]
-            yield f"starts, as the server {name}: {' '.join(map(str, words))}"
-        if "url" in server:
-            yield f"connects, as the server {name}, to: {server['url']}"
 
 
 def _describe_tools(name: str, content: bytes, folder: Path) -> Iterator[str]:
@@ -124,34 +128,6 @@ def _describe_tools(name: str, content: bytes, folder: Path) -> Iterator[str]:
         yield f"installs: {', '.join(header.dependencies)}"
     if header is not None and header.tool:
         yield f"configures uv: {header.tool}"
-
-
-def _describe_skill(name: str, content: bytes, folder: Path) -> Iterator[str]:
-    try:
-        skill = parse_skill(content, folder / name)
-    except PackLoadError as error:
-        yield f"cannot be used: {f'line {error.line}: ' if error.line else ''}{error.reason}"
-        return
-    yield f"code that runs confined, with access to all your tools, when a run calls {skill.definition.signature}"
-    yield from (f"  | {line}" for line in skill.text.split("\n"))
-
-
-def _describe_lock(content: bytes) -> Iterator[str]:
-    try:
-        versions = read_versions(content)
-    except LockDamagedError as error:
-        yield f"cannot be read: {error}"
-        return
-    addresses = re.findall(r"[a-z+]+://[^/\"'\s]+", content.decode())
-    yield f"locks {len(versions)} packages, from: {', '.join(sorted(set(addresses))) or 'folders'}"
-
-
-def _difference(before: bytes, content: bytes) -> Iterator[str]:
-    try:
-        old, new = before.decode().split("\n"), content.decode().split("\n")
-    except UnicodeDecodeError:
-        return
-    yield from difflib.unified_diff(old, new, "as you trusted it", "as it is now", lineterm="", n=2)
 
 
 def _leaves(value: object, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], object]]:
@@ -183,24 +159,31 @@ def main(options: Namespace) -> int:
     if options.json and not options.listing:
         return fail("onetool trust: --json needs --list", USAGE)
     if options.listing:
-        return _list(store, as_json=options.json)
+        projects = store.projects()
+        if options.json:
+            say_json([{"project": str(project), "files": count} for project, count in projects.items()])
+        else:
+            listed = [f"{project}: {count_of(count, 'file')}" for project, count in projects.items()]
+            say_visibly(*(listed or ["You have not trusted any project."]))
+        return OK
     if options.revoke is not None:
-        return _revoke(store, options.revoke.absolute())
+        folder = project = options.revoke.absolute()
+        with suppress(ConfigError):  # of another user by now, or gone
+            project = find_places(cwd=folder, home=Path.home(), named=None).project
+        if not any(store.revoke(each) for each in dict.fromkeys((folder, project))):
+            return fail(f"onetool: {folder} was not trusted")
+        say_visibly(f"no longer trusted: {folder}")
+        return OK
     if options.follow and not at_terminal():
         return fail("onetool trust: --follow needs a terminal that shows what it accepts", USAGE)
-    trust = _find(options.folder or Path())
-    if not _trust(trust, yes=options.yes):
-        return FAILED
-    return _follow(trust) if options.follow else OK
-
-
-def _find(folder: Path) -> ProjectTrust:
-    cwd = folder.absolute()
+    cwd = (options.folder or Path()).absolute()
     places = find_places(cwd=cwd, home=Path.home(), named=None)
     trust = project_trust(places.project, Path.home())
     if trust is None or places.project_folder is None:
         raise ConfigError(f"there is no project with a {FOLDER} folder here", file=cwd)
-    return trust
+    if not _trust(trust, yes=options.yes):
+        return FAILED
+    return _follow(trust) if options.follow else OK
 
 
 def _trust(trust: ProjectTrust, *, yes: bool) -> bool:
@@ -211,18 +194,13 @@ def _trust(trust: ProjectTrust, *, yes: bool) -> bool:
     if not found:
         say_visibly(f"Everything in {trust.folder} is trusted." if files.contents else f"{trust.folder} is empty.")
         return True
-    say_visibly(f"{trust.folder}:")
-    _show_changes(trust, files, found)
+    say_visibly(f"{trust.folder}:", *_describe_changes(trust, files, found))
     say_visibly("Trust covers these files and command lines as they are now, but not the programs that they start.")
     if not yes and not (at_terminal() and confirm(f"Trust {visible(str(trust.project))}?")):
         complain("onetool: nothing was trusted; --yes trusts it without asking")
         return False
     _accept(trust, files, found)
     return True
-
-
-def _show_changes(trust: ProjectTrust, files: FolderFiles, found: Comparison) -> None:
-    say_visibly(*(f"  {line}" for line in describe_files(files, trust.record(), found, project=trust.project)))
 
 
 def _follow(trust: ProjectTrust) -> int:
@@ -232,7 +210,7 @@ def _follow(trust: ProjectTrust) -> int:
             time.sleep(_PAUSE)
             files = read_folder(trust.folder)
             if found := compare(files, trust.record()):
-                _show_changes(trust, files, found)
+                say_visibly(*_describe_changes(trust, files, found))
                 _accept(trust, files, found)
     except KeyboardInterrupt:
         return OK
@@ -245,25 +223,3 @@ def _accept(trust: ProjectTrust, files: FolderFiles, found: Comparison) -> None:
         raise ConfigError(f"cannot be remembered as trusted: {error.strerror}", file=trust.folder) from error
     changes = len(found.untrusted) + len(found.gone)
     say_visibly(f"trusted: {changes} of {len(files.contents)} files in {files.folder}")
-
-
-def _list(store: TrustStore, *, as_json: bool) -> int:
-    projects = store.projects()
-    if as_json:
-        say_json([{"project": str(project), "files": count} for project, count in projects.items()])
-    elif projects:
-        say_visibly(*(f"{project}: {count_of(count, 'file')}" for project, count in projects.items()))
-    else:
-        say_visibly("You have not trusted any project.")
-    return OK
-
-
-def _revoke(store: TrustStore, folder: Path) -> int:
-    try:
-        project = find_places(cwd=folder, home=Path.home(), named=None).project
-    except ConfigError:
-        project = folder  # of another user by now, or gone
-    if not any(store.revoke(each) for each in dict.fromkeys((folder, project))):
-        return fail(f"onetool: {folder} was not trusted")
-    say_visibly(f"no longer trusted: {folder}")
-    return OK

@@ -18,11 +18,11 @@ def clean(text: str) -> str:
 
 def escape(text: str) -> str:
     """Return the same JSON with each character escaped that is not visible by itself."""
-    return re.sub(r"[^ -~\n\t]", lambda found: found[0] if visible(found[0]) == found[0] else _escaped(found[0]), text)
 
+    def shown(found: re.Match[str]) -> str:
+        return found[0] if visible(found[0]) == found[0] else json.dumps(found[0])[1:-1]
 
-def _escaped(character: str) -> str:
-    return json.dumps(character)[1:-1]
+    return re.sub(r"[^ -~\n\t]", shown, text)
 
 
 def write_encodable(text: str, stream: TextIO) -> None:

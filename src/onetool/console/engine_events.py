@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from anyio.from_thread import BlockingPortal
 
@@ -26,8 +27,7 @@ class ExitRequested(Exception):  # noqa: N818 - a request, not an error
     """The person wants to leave."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """A request for consent to a call; `answer` must be called, from any thread."""
 
     text: str
@@ -68,7 +68,12 @@ class EngineEvents(Generic[E]):
                 yield item
         except (KeyboardInterrupt, GeneratorExit):
             future.cancel()
-            _wait_for_end(happenings)
+            last: E | Question | _End | None = None
+            while not isinstance(last, _End):  # pressing Ctrl-C again does not make that faster
+                with suppress(KeyboardInterrupt):
+                    last = _next(happenings)
+                if isinstance(last, Question):
+                    last.answer(None)
             raise
         future.result()
 
@@ -94,16 +99,3 @@ def _next(happenings: SimpleQueue[E | Question | _End]) -> E | Question | _End |
         return happenings.get(timeout=MOMENT)
     except Empty:
         return None
-
-
-def _wait_for_end(happenings: SimpleQueue[E | Question | _End]) -> None:
-    """Wait until the work has stopped; pressing Ctrl-C again does not make that faster."""
-    while True:
-        try:
-            item = _next(happenings)
-        except KeyboardInterrupt:
-            continue
-        if isinstance(item, Question):
-            item.answer(None)
-        elif isinstance(item, _End):
-            return

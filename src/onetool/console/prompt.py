@@ -121,10 +121,7 @@ def _bindings() -> KeyBindings:
 
 
 class _FileHistory(History):
-    """A history file of entries as they were typed; a line that ends with a backslash continues on the next.
-
-    It is written at once, so that it survives if the window is closed.
-    """
+    """A history file, written at once; a line that ends with a backslash continues on the next."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()

@@ -15,7 +15,6 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -73,7 +72,11 @@ async def open_control(
     """
     with ExitStack() as stack:
         try:
-            listener = _listen(running_folder(loaded.home), stack)
+            make_private(folder := running_folder(loaded.home))
+            opened = stack.enter_context(open_folder(folder))
+            name = f"{os.getpid()}-{os.urandom(3).hex()}{ENDING}"  # machines with the same process ids may share a home
+            listener = stack.enter_context(listen_privately(DESCRIPTORS / str(opened) / name))
+            listener.setblocking(False)
         except (OSError, ValueError) as error:
             write_log(logging.WARNING, "control.listen", error=str(error))
             yield
@@ -83,15 +86,6 @@ async def open_control(
             tasks.start_soon(_accept, listener, facts, _answers_of(target, loaded, make_link))
             yield
             tasks.cancel_scope.cancel()
-
-
-def _listen(folder: Path, stack: ExitStack) -> socket.socket:
-    make_private(folder)
-    opened = stack.enter_context(open_folder(folder))
-    name = f"{os.getpid()}-{os.urandom(3).hex()}{ENDING}"  # machines with the same process ids may share a home
-    listener = stack.enter_context(listen_privately(DESCRIPTORS / str(opened) / name))
-    listener.setblocking(False)
-    return listener
 
 
 def _answers_of(target: ControlTarget, loaded: LoadedConfig, make_link: Callable[[], Awaitable[str]] | None) -> Answers:
@@ -144,15 +138,10 @@ async def _answer(connection: socket.socket, facts: JsonObject, answers: Answers
             return
         with anyio.fail_after(_PATIENCE):
             asked = (await loop.sock_recv(connection, LONGEST_REQUEST)).decode(errors="replace").strip()
-        line = json.dumps({**facts, **await _find(answers, asked)}).encode()
+        try:
+            known = {"answer": await answers[asked]()} if asked in answers else {"error": f"does not know {asked!r}"}
+        except Exception as error:  # noqa: BLE001 - a failed command must not end the server
+            known = {"error": word_error(call_error_from(error, f"onetool {asked}"))}
+        line = json.dumps({**facts, **known}).encode()
         with anyio.fail_after(_PATIENCE):
             await loop.sock_sendall(connection, line)
-
-
-async def _find(answers: Answers, asked: str) -> JsonObject:
-    if asked not in answers:
-        return {"error": f"does not know {asked!r}"}
-    try:
-        return {"answer": await answers[asked]()}
-    except Exception as error:  # noqa: BLE001 - a failed command must not end the server
-        return {"error": word_error(call_error_from(error, f"onetool {asked}"))}

@@ -19,8 +19,6 @@ from onetool.http.listening import find_served
 from ot.errors import ConfigError
 
 _PATIENCE = 30.0  # seconds for an answer: a busy server's turn, and a configuration that is read again
-_MOST_AT_ONCE = 16
-_PIECE = 65536
 _NAME = re.compile(r"(?P<pid>\d+)-[0-9a-f]+\.sock")
 
 
@@ -41,10 +39,7 @@ class ControlReply:
 
 
 def ask_running(home: Path, word: str) -> list[ControlReply]:
-    """Ask all running servers of a person at once; one that has ended in the meantime is left out.
-
-    Raises ConfigError if others can write to the folder of their sockets.
-    """
+    """Ask all running servers of a person at once; raises ConfigError if others can write to their folder."""
     folder = running_folder(home)
     if not folder.is_dir() or not DESCRIPTORS.is_dir():
         return []
@@ -55,7 +50,7 @@ def ask_running(home: Path, word: str) -> list[ControlReply]:
             raise ConfigError("belongs to others, or others can write to it", file=folder, fix="remove it") from error
         if not served:
             return []
-        with ThreadPoolExecutor(_MOST_AT_ONCE) as threads:
+        with ThreadPoolExecutor(16) as threads:
             told = list(threads.map(partial(_ask, word=word), served))
     return sorted((each for each in told if each is not None), key=lambda each: (each.project, each.since))
 
@@ -70,7 +65,7 @@ def _ask(path: Path, *, word: str) -> ControlReply | None:
             connection.settimeout(_PATIENCE)
             connection.connect(str(path))
             connection.sendall(word.encode())
-            line = b"".join(iter(partial(connection.recv, _PIECE), b""))
+            line = b"".join(iter(partial(connection.recv, 65536), b""))
     except TimeoutError:
         return ControlReply(int(name["pid"]), "?", "?", since, error=f"did not answer within {_PATIENCE:g} s")
     except OSError:

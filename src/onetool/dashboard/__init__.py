@@ -1,8 +1,8 @@
 """The dashboard at `/`: runs, servers, extensions, results, statistics and errors, for whoever is logged in.
 
 One ASGI application, loaded by the first request for a page (`late`). Every request passes `DashboardApp`: assets,
-logins, then a session, a place among the connections, the person's engine, and a view. A view (`views`, a file per
-section) asks the same parts as the `ot` pack and renders a template; nothing is computed twice.
+logins, then a session, a place among the connections, the person's engine, and a view. A view (`views`) asks the same
+parts as the `ot` pack and renders a template; nothing is computed twice.
 
 - Tickets are one-time links, logins under way and sessions. One person's are kept in memory, by digest; a team's are
   sealed with the keys that replicas share. The store remembers only those that ended early.

@@ -10,10 +10,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
-from onetool.dashboard.address import Address
 from onetool.dashboard.logins import CALLBACK, RENEWED_AFTER, SESSION_SECONDS, LoginError, Logins, Session
 from onetool.dashboard.pages import HEADERS, Pages
-from onetool.dashboard.tickets import LONGEST, Tickets
+from onetool.dashboard.tickets import LONGEST, Address, Tickets
 from onetool.dashboard.views import VIEWS
 from onetool.dashboard.visit import RefusedFormError, View, Visit, Visitor
 from onetool.front.late_app import ServedApps
@@ -28,8 +27,6 @@ from ot.store.owner import StoreUnavailableError
 
 if TYPE_CHECKING:  # it needs the libraries of the extra `team`
     from onetool.dashboard.openid import OpenIdLogin
-
-_UNKNOWN = (UnknownResultError, UnknownRunError)
 
 
 class DashboardApp:
@@ -48,7 +45,7 @@ class DashboardApp:
         self._apps = apps
         self._admins = frozenset(auth.admins)
         self._pages = Pages()
-        self._routes = [(Route(path, _nothing, methods=[method]), view) for method, path, view in VIEWS]
+        self._routes = [Route(path, view, methods=[method]) for method, path, view in VIEWS]  # to match paths only
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -67,7 +64,14 @@ class DashboardApp:
             return await self._log_in(request)
         session = await self._logins.find(request)
         if session is None:
-            return await self._log_in_first(request)
+            reason = ""
+            if self._openid is not None and request.method == "GET" and path == FROM_SERVER:
+                # It returns from a login at a server: it goes to the issuer first, and comes back.
+                try:
+                    return await self._logins.send_away(*await self._openid.begin(f"{path}?{request.url.query}"))
+                except LoginError as error:
+                    reason = str(error)
+            return self._ask_who(reason, status=401)
         other = refuse_if_crowded(request.scope) or await self._renew(session, request)
         if other is not None:
             return other
@@ -88,32 +92,20 @@ class DashboardApp:
             write_log(logging.WARNING, "dashboard.login", error=str(error))
             return None
 
-    async def _log_in_first(self, request: Request) -> Response:
-        """Ask for a login; a browser that returns from a login at a server goes to the issuer first, and comes back."""
-        if self._openid is None or request.method != "GET" or request.url.path != FROM_SERVER:
-            return self._ask_who("", status=401)
-        try:
-            return await self._logins.send_away(*await self._openid.begin(f"{FROM_SERVER}?{request.url.query}"))
-        except LoginError as error:
-            return self._ask_who(str(error), status=401)
-
     async def _log_in(self, request: Request) -> Response:
-        if self._openid is not None:
-            return await self._log_in_with(self._openid, request)
-        ticket = request.query_params.get("ticket", "")
-        if request.method == "GET" and ticket and (opened := await self._logins.redeem(ticket)) is not None:
-            return opened
-        return self._ask_who("This link has already been used, or has expired." if ticket else "", status=401)
-
-    async def _log_in_with(self, openid: OpenIdLogin, request: Request) -> Response:
-        """Send a browser to the issuer, or log in one that comes back from there."""
+        """Log in the browser with a link; or send it to the issuer, or log it in when it comes back from there."""
+        if self._openid is None:
+            ticket = request.query_params.get("ticket", "")
+            if request.method == "GET" and ticket and (opened := await self._logins.redeem(ticket)) is not None:
+                return opened
+            return self._ask_who("This link has already been used, or has expired." if ticket else "", status=401)
         try:
             if request.url.path != CALLBACK:
-                return await self._logins.send_away(*await openid.begin("/"))
+                return await self._logins.send_away(*await self._openid.begin("/"))
             facts = await self._logins.come_back(request)
             if facts is None:
                 return self._ask_who("This login took too long, or was started in another browser.", status=401)
-            person = await openid.finish(facts, dict(request.query_params))
+            person = await self._openid.finish(facts, dict(request.query_params))
         except LoginError as error:
             write_log(logging.WARNING, "dashboard.login", error=str(error))
             return self._ask_who(str(error), status=401)
@@ -125,42 +117,27 @@ class DashboardApp:
         context = {"said": said, "issuer": issuer, "for_many": self._for_many}
         return self._pages.page("login.html.j2", context, status=status)
 
-    async def _log_out(self, visit: Visit) -> Response:
-        await visit.form()
-        response = self._ask_who("You are logged out.", status=200)
-        await self._logins.close(visit.request, response)
-        return response
-
     async def _show(self, visit: Visit) -> Response:
         scope = visit.request.scope
-        view, parameters, allowed = self._find(scope)
-        if (scope["method"], scope["path"]) == ("POST", "/logout"):
-            view = self._log_out
-        if view is None:
-            status = 405 if allowed else 404
-            reason = "This page does not accept such requests." if allowed else "There is no such page."
-            return visit.show_failure(status, "Page not found", reason)
-        scope["path_params"] = parameters
+        matches = [(*route.matches(scope), route.endpoint) for route in self._routes]
+        full = next(((found, view) for match, found, view in matches if match is Match.FULL), None)
         try:
+            if (scope["method"], scope["path"]) == ("POST", "/logout"):
+                await visit.form()
+                response = self._ask_who("You are logged out.", status=200)
+                await self._logins.close(visit.request, response)
+                return response
+            if full is None:
+                allowed = any(match is Match.PARTIAL for match, _, _ in matches)
+                reason = "This page does not accept such requests." if allowed else "There is no such page."
+                return visit.show_failure(405 if allowed else 404, "Page not found", reason)
+            scope["path_params"] = full[0]["path_params"]
+            view: View = full[1]
             return await view(visit)
         except RefusedFormError as error:
             return visit.show_failure(403, "Refused", str(error))
         except CallError as error:
-            status = 404 if isinstance(error, _UNKNOWN) else 409
+            status = 404 if isinstance(error, UnknownResultError | UnknownRunError) else 409
             return visit.show_failure(status, "That did not work", word_error(error))
         except Exception as error:  # noqa: BLE001 - an error in a page must not end the server
-            failed = call_error_from(error, "dashboard")
-            return visit.show_failure(500, "Internal error", word_error(failed))
-
-    def _find(self, scope: Scope) -> tuple[View | None, dict[str, str], bool]:
-        allowed = False
-        for route, view in self._routes:
-            match, found = route.matches(scope)
-            if match is Match.FULL:
-                return view, found["path_params"], True
-            allowed = allowed or match is Match.PARTIAL
-        return None, {}, allowed
-
-
-async def _nothing(_: Request) -> Response:
-    raise AssertionError("routes are only used to match paths")
+            return visit.show_failure(500, "Internal error", word_error(call_error_from(error, "dashboard")))

@@ -9,8 +9,7 @@ import anyio
 import anyio.to_thread
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from onetool.dashboard.address import address_of
-from onetool.dashboard.tickets import Kind, MemoryTickets, SealedTickets, Tickets, describe_person
+from onetool.dashboard.tickets import Kind, MemoryTickets, SealedTickets, Tickets, address_of, describe_person
 from onetool.front.late_app import ServedApps
 from ot.clients.person import LOCAL_PERSON
 from ot.config.loader import LoadedConfig

@@ -8,9 +8,8 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from onetool.dashboard.address import Address
 from onetool.dashboard.pages import HEADERS
-from onetool.dashboard.tickets import Kind, Tickets, describe_person, read_person
+from onetool.dashboard.tickets import Address, Kind, Tickets, describe_person, read_person
 from ot.clients.person import Person
 
 SESSION_SECONDS = 12 * 3600.0

@@ -16,8 +16,8 @@ import httpx2
 import jwt
 
 from mcp_core.json_types import Json, JsonObject
-from onetool.dashboard.address import Address
 from onetool.dashboard.logins import CALLBACK, LoginError
+from onetool.dashboard.tickets import Address
 from onetool.people.person_of import RefusedError
 from onetool.people.tokens import ALGORITHMS, IssuerKeys, discover, read_person
 from ot.clients.person import Person

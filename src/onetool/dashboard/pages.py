@@ -21,7 +21,6 @@ from ot.text.output import escape_surrogates
 
 _HERE = Path(__file__).parent
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
-_FOREVER = "public, max-age=31536000, immutable"
 
 HEADERS = {
     "Cache-Control": "no-store",
@@ -74,7 +73,8 @@ class Pages:
         asset = self.assets.get(name)
         if asset is None:
             return None
-        headers = {**HEADERS, "Cache-Control": _FOREVER, "Content-Security-Policy": "default-src 'none'"}
+        forever = "public, max-age=31536000, immutable"
+        headers = {**HEADERS, "Cache-Control": forever, "Content-Security-Policy": "default-src 'none'"}
         return Response(asset.content, headers=headers, media_type=asset.media_type)
 
 

@@ -1,6 +1,7 @@
-"""Tickets: random tokens that stand for facts for a while. One-time links, sessions and logins in progress are tickets.
+"""Tickets, random tokens that stand for facts for a while, and the address at which browsers keep them as cookies.
 
-Whoever has a ticket has what it stands for, so only its digest is kept.
+One-time links, sessions and logins in progress are tickets. Whoever has one has what it stands for, so only its digest
+is kept.
 """
 
 from __future__ import annotations
@@ -8,10 +9,13 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
+from http.cookies import CookieError, SimpleCookie
 from typing import NamedTuple, NotRequired, Protocol, TypedDict
+from urllib.parse import urlsplit
+
+from starlette.responses import Response
 
 from mcp_core.json_types import Json
 from ot.clients.person import Person
@@ -48,35 +52,29 @@ class Tickets(Protocol):
     async def take(self, kind: Kind, ticket: str) -> Ticket | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    facts: Facts
-    expires: float
-
-
 class MemoryTickets:
     """Tickets of one process, which end with it."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic, most: int = _MOST) -> None:
         self._clock = clock
         self._most = most
-        self._kept: dict[Kind, dict[str, _Kept]] = {kind: {} for kind in Kind}
+        self._kept: dict[Kind, dict[str, tuple[Facts, float]]] = {kind: {} for kind in Kind}  # and when each expires
 
     async def issue(self, kind: Kind, facts: Facts, *, seconds: float, name: str = "") -> str:
         """Return a new ticket, which stands for these facts for this many seconds."""
-        ticket = name or new_ticket()
+        ticket = name or secrets.token_urlsafe(32)
         kept, now = self._kept[kind], self._clock()
-        for each in [each for each, known in kept.items() if known.expires <= now]:
+        for each in [each for each, (_, expires) in kept.items() if expires <= now]:
             del kept[each]
         if len(kept) >= self._most:
             del kept[next(iter(kept))]
-        kept[digest_of(ticket)] = _Kept(facts, now + seconds)
+        kept[digest_of(ticket)] = facts, now + seconds
         return ticket
 
     async def find(self, kind: Kind, ticket: str) -> Ticket | None:
         """Return what a ticket stands for; None where it is unknown or has expired."""
-        found = self._kept[kind].get(digest_of(ticket))
-        return Ticket(ticket, found.facts) if found is not None and found.expires > self._clock() else None
+        facts, expires = self._kept[kind].get(digest_of(ticket), ({}, float("-inf")))
+        return Ticket(ticket, facts) if expires > self._clock() else None
 
     async def take(self, kind: Kind, ticket: str) -> Ticket | None:
         """Do the same, for the last time."""
@@ -93,10 +91,7 @@ class _Sealed(TypedDict):
 
 
 class SealedTickets:
-    """Tickets that hold what they stand for, sealed, so that every replica can read them.
-
-    Only those that were taken before they expire have to be remembered.
-    """
+    """Tickets that hold what they stand for, sealed, for every replica; only those taken early are remembered."""
 
     def __init__(self, sealer: Sealer, ended: EndedSessions, *, clock: Callable[[], float] = time.time) -> None:
         self._sealer = sealer
@@ -105,12 +100,13 @@ class SealedTickets:
 
     async def issue(self, kind: Kind, facts: Facts, *, seconds: float, name: str = "") -> str:
         now = self._clock()
-        sealed: _Sealed = {"id": name or new_ticket(), "issued": now, "expires": now + seconds, "facts": facts}
-        return self._sealer.seal(json.dumps(sealed).encode(), place=_place(kind))
+        ticket = name or secrets.token_urlsafe(32)
+        sealed: _Sealed = {"id": ticket, "issued": now, "expires": now + seconds, "facts": facts}
+        return self._sealer.seal(json.dumps(sealed).encode(), place=f"dashboard/{kind}")
 
     async def find(self, kind: Kind, ticket: str) -> Ticket | None:
         try:
-            found: _Sealed = json.loads(self._sealer.open(ticket, place=_place(kind)))
+            found: _Sealed = json.loads(self._sealer.open(ticket, place=f"dashboard/{kind}"))
         except SealError:
             return None
         now = self._clock()
@@ -125,14 +121,6 @@ class SealedTickets:
         return found
 
 
-def _place(kind: Kind) -> str:
-    return f"dashboard/{kind}"
-
-
-def new_ticket() -> str:
-    return secrets.token_urlsafe(32)
-
-
 def describe_person(person: Person) -> Facts:
     return {"issuer": person.issuer, "subject": person.subject, "name": person.name, "groups": [*sorted(person.groups)]}
 
@@ -141,3 +129,47 @@ def read_person(facts: Facts) -> Person:
     issuer, subject, name = (str(facts[key]) for key in ("issuer", "subject", "name"))
     groups = facts["groups"]
     return Person(issuer, subject, name, frozenset(map(str, groups if isinstance(groups, list) else ())))
+
+
+class Address(NamedTuple):
+    """`url` is where people reach it, without a slash at the end; `hosts` are all that a request may name."""
+
+    url: str
+    hosts: frozenset[str]
+
+    @property
+    def secure(self) -> bool:
+        return self.url.startswith("https:")
+
+    @property
+    def origins(self) -> frozenset[str]:
+        return frozenset({self.url, *(f"{urlsplit(self.url).scheme}://{host}" for host in self.hosts)})
+
+    def cookie_name(self, use: str) -> str:
+        """Return the name of a cookie; browsers share cookies between the ports of a host, so the name has the port."""
+        if self.secure:
+            return f"__Host-onetool-{use}"
+        return f"onetool-{urlsplit(self.url).port or 80}-{use}"
+
+    def set_cookie(self, response: Response, use: str, value: str, *, seconds: float) -> None:
+        """Give the browser a cookie that scripts cannot read and that other sites' forms do not carry."""
+        response.set_cookie(
+            self.cookie_name(use), value, max_age=int(seconds), secure=self.secure, httponly=True, samesite="lax"
+        )
+
+    def drop_cookie(self, response: Response, use: str) -> None:
+        response.delete_cookie(self.cookie_name(use), secure=self.secure, httponly=True, samesite="lax")
+
+    def read_cookie(self, header: str, use: str) -> str:
+        """Return the value of a cookie; empty if there is none."""
+        try:
+            found = SimpleCookie(header).get(self.cookie_name(use))
+        except CookieError:
+            return ""
+        return found.value if found is not None else ""
+
+
+def address_of(url: str, hosts: Iterable[str]) -> Address:
+    """Return the address of a url, of which only scheme, host and port count."""
+    parts = urlsplit(url)
+    return Address(f"{parts.scheme}://{parts.netloc}", frozenset({parts.netloc, *hosts}))

@@ -56,11 +56,6 @@ class Visitor:
     app: App
 
     @property
-    def sees_log(self) -> bool:
-        """True if they may read the log of the server: it is their own, or they are an administrator."""
-        return self.admin or not self.person.issuer
-
-    @property
     def caller(self) -> Caller:
         return make_caller(CLIENT, principal=self.person.principal)
 
@@ -80,10 +75,6 @@ def word_principal(principal: str) -> str:
     except ValueError:
         return principal or LOCAL
     return f"{subject} ({issuer})"
-
-
-def shown_name(person: Person) -> str:
-    return person.name or person.subject
 
 
 class RefusedFormError(Exception):
@@ -131,7 +122,7 @@ class Visit:
             "sections": sections,
             "here": here,
             "form_token": self.who.form_token,
-            "person": shown_name(self.who.person),
+            "person": self.who.person.name or self.who.person.subject,
             "project": str(self.who.app.executor.project),
             "done": DONE.get(self.request.query_params.get("done", ""), ""),
         }
@@ -142,8 +133,7 @@ class Visit:
     async def form(self) -> dict[str, str]:
         """Return the fields of a form that a page of this session sent; raises RefusedFormError."""
         fields = await read_form(self.request, self.origins)
-        token = fields.pop("form_token", "")
-        if not hmac.compare_digest(token.encode(), self.who.form_token.encode()):
+        if not hmac.compare_digest(fields.pop("form_token", "").encode(), self.who.form_token.encode()):
             raise RefusedFormError("This form belongs to another session, or has expired.")
         return fields
 

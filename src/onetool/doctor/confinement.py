@@ -15,7 +15,7 @@ from ot.config.server_settings import ConfineSettings
 from ot.errors import RunError, SandboxError
 from ot.execution.wording import word_error
 from ot.kernel.groups import find_own_group
-from ot.kernel.supply import KernelSupply, open_supply
+from ot.kernel.supply import open_supply
 from ot.kernel.zygote_process import launch_zygote
 from ot.processes.run_program import find_confinement_problem
 from ot.registry.definitions import Cancellation
@@ -41,11 +41,9 @@ def look_at_confinement(settings: ExecutionSettings, file: Path | None) -> Itera
     else:
         yield from anyio.run(_try_layers, settings)
     for hosts, what in (((), "without network"), (("example.com",), "with chosen hosts")):
-        problem = find_confinement_problem(Confine(hosts=hosts))
-        if problem:
-            yield yellow(
-                "confinement", f"servers and extensions with `confine` {what}: one {problem}", find_namespace_fix()
-            )
+        if problem := find_confinement_problem(Confine(hosts=hosts)):
+            text = f"servers and extensions with `confine` {what}: one {problem}"
+            yield yellow("confinement", text, find_namespace_fix())
         else:
             yield green("confinement", f"servers and extensions can be confined {what}")
 
@@ -64,27 +62,22 @@ async def _try_layers(settings: ExecutionSettings) -> list[Finding]:
     async with open_supply(launch_zygote(strict), group=find_own_group()) as supply:
         try:
             async with supply.take():
-                return [green("confinement", f"{layer} confines runs") for layer in supply.layers] + _extras(supply)
+                limited, watched = "have a file system of limited size", "are watched, but not limited by the system"
+                own, none = "has its own control group", "has none (no cgroup is delegated); it is watched"
+                texts = [f"{layer} confines runs" for layer in supply.layers]
+                texts += [f"scratch files of runs {limited if supply.scratch_sized else watched}"]
+                texts += [f"control groups: a run {own if supply.grouped else none}"]
+                return [green("confinement", text) for text in texts]
         except SandboxError as error:
             found = [green("confinement", f"{layer} confines runs") for layer in supply.layers]
             for layer in error.layers:
                 fix = next((fix for name, fix in _WAYS_OUT.items() if layer.startswith(name)), _OTHERWISE)
-                if settings.sandbox == "strict":
-                    found.append(red("confinement", f"{layer}; execution.sandbox: strict refuses all runs", fix))
-                else:
-                    found.append(yellow("confinement", f"{layer}; runs use the other layers", fix))
+                refused = red("confinement", f"{layer}; execution.sandbox: strict refuses all runs", fix)
+                others = yellow("confinement", f"{layer}; runs use the other layers", fix)
+                found.append(refused if settings.sandbox == "strict" else others)
             return found
         except RunError as error:
             return [red("confinement", f"no run can start: {word_error(error)}", "onetool logs")]
-
-
-def _extras(supply: KernelSupply) -> list[Finding]:
-    sized = (
-        "have a file system of limited size" if supply.scratch_sized else "are watched, but not limited by the system"
-    )
-    groups = "has its own control group" if supply.grouped else "has none (no cgroup is delegated); it is watched"
-    texts = (f"scratch files of runs {sized}", f"control groups: a run {groups}")
-    return [green("confinement", text) for text in texts]
 
 
 _NOT = "not confined"
@@ -125,9 +118,8 @@ def find_confinement_mistakes(loaded: LoadedConfig, registry: ToolRegistry) -> I
         elif confine is not None:
             confined[f"extension {name}"] = confine
     for name, settings in confined.items():
-        for path in (*settings.read, *settings.write):
-            if not path.exists():
-                yield f"{name}: {path} does not exist, so it has no effect"
+        missing = (path for path in (*settings.read, *settings.write) if not path.exists())
+        yield from (f"{name}: {path} does not exist, so it has no effect" for path in missing)
     for hosts in sorted({bool(settings.hosts) for settings in confined.values()}):
         problem = find_confinement_problem(Confine(hosts=("example.com",) if hosts else ()))
         if problem:
@@ -138,8 +130,7 @@ def find_confinement_mistakes(loaded: LoadedConfig, registry: ToolRegistry) -> I
 def _extensions(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[tuple[str, ConfineSettings | str | None]]:
     """Yield the limits of each extension, or the mistake in them."""
     tools = (tool for tool in registry.definitions() if tool.cancellation is Cancellation.WORKER)
-    files = {tool.pack: tool.file for tool in tools if tool.file is not None}
-    for pack, file in files.items():
+    for pack, file in {tool.pack: tool.file for tool in tools if tool.file is not None}.items():
         header, _ = read_header(file)
         try:
             yield pack, None if header is None else read_confine(header, file, project=loaded.project)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mcp_core.distribution import VERSION
 from onetool.control.asking import ask_running
-from onetool.doctor import Finding, edit, green, red, yellow
+from onetool.doctor import Finding, Light, edit, green, red, yellow
 from onetool.foreign.clients import CLIENTS, System
 from onetool.foreign.connecting import ClientState, survey_connections
 from ot.config.paths import state_folder
@@ -23,7 +23,6 @@ from ot.stats.wording import size
 from ot.workers.extension import find_uv
 from ot.workers.pack_environments import KEPT_DAYS, find_unused
 
-OLDEST_PYTHON = (3, 11)
 _LITTLE, _TOO_LITTLE = 1_000_000_000, 100_000_000  # bytes that are free
 _WAIT = 10.0  # seconds for a program to say its version
 _INSTALL_UV = "curl -LsSf https://astral.sh/uv/install.sh | sh"
@@ -31,26 +30,18 @@ _INSTALL_UV = "curl -LsSf https://astral.sh/uv/install.sh | sh"
 
 def look_at_python() -> Iterator[Finding]:
     """Check the interpreter, and whether the shell finds the command."""
-    found = f"Python {platform.python_version()} ({sys.executable}), OneTool {VERSION}"
-    if sys.version_info < OLDEST_PYTHON:
-        yield red("python", f"{found} is too old", "uv python install 3.13")
-    else:
-        yield green("python", found)
+    yield green("python", f"Python {platform.python_version()} ({sys.executable}), OneTool {VERSION}")
     command = Path(sys.executable).with_name("onetool")
     on_path = shutil.which("onetool")
     if on_path is None:
-        yield yellow("python", "the shell does not find `onetool`", _put_on_path(command.parent))
+        # pipx and uv have links to our programs elsewhere; the folder of this one has more in it.
+        ways = {"pipx_metadata.json": "pipx ensurepath", "uv-receipt.toml": "uv tool update-shell"}
+        known = (way for receipt, way in ways.items() if (Path(sys.prefix) / receipt).exists())
+        fix = next(known, f"export PATH={shlex.quote(str(command.parent))}:$PATH")
+        yield yellow("python", "the shell does not find `onetool`", fix)
     elif command.exists() and not command.samefile(on_path):
         text = f"the shell finds another onetool first: {on_path}, while this one is {command}"
         yield yellow("python", text, f"{shlex.quote(on_path)} --version")
-
-
-def _put_on_path(folder: Path) -> str:
-    """Return the command for that; pipx and uv have links to our programs elsewhere, this folder has more in it."""
-    for receipt, command in (("pipx_metadata.json", "pipx ensurepath"), ("uv-receipt.toml", "uv tool update-shell")):
-        if (Path(sys.prefix) / receipt).exists():
-            return command
-    return f"export PATH={shlex.quote(str(folder))}:$PATH"
 
 
 def look_at_uv(environ: Mapping[str, str]) -> Iterator[Finding]:
@@ -74,23 +65,15 @@ def look_at_disk(home: Path) -> Iterator[Finding]:
         yield red("disk", f"{there} cannot be written", f"sudo chown -R $(id -u) {shlex.quote(str(there))}")
     for folder, what in ((there, "state"), (Path("/dev/shm"), "scratch files of runs")):
         if folder.is_dir():
-            yield _look_at_room(folder, what)
-
-
-def _look_at_room(folder: Path, what: str) -> Finding:
-    free = shutil.disk_usage(folder).free
-    text = f"{size(free)} free for {what} ({folder})"
-    if free >= _LITTLE:
-        return green("disk", text)
-    fix = f"du -sh {shlex.quote(str(folder))}/* | sort -h"
-    return red("disk", text, fix) if free < _TOO_LITTLE else yellow("disk", text, fix)
+            free = shutil.disk_usage(folder).free
+            light = Light.RED if free < _TOO_LITTLE else Light.YELLOW if free < _LITTLE else Light.GREEN
+            fix = "" if light is Light.GREEN else f"du -sh {shlex.quote(str(folder))}/* | sort -h"
+            yield Finding("disk", light, f"{size(free)} free for {what} ({folder})", fix)
 
 
 def look_at_caches(home: Path) -> Iterator[Finding]:
     state = state_folder(home)
-    unused = find_unused(state)
-    if unused:
-        names = ", ".join(folder.name for folder in unused)
+    if names := ", ".join(folder.name for folder in find_unused(state)):
         yield yellow("caches", f"not used for {KEPT_DAYS} days: {names}", "onetool fetch --clean")
     else:
         yield green("caches", f"nothing unused in {state}")
@@ -123,8 +106,6 @@ def look_at_running(home: Path) -> Iterator[Finding]:
     except ConfigError as error:
         yield red("running", word_error(error), f"rm -r {shlex.quote(str(error.file))}")
         return
-    for reply in running:
-        if reply.error:
-            yield red("running", f"{reply}: {reply.error}", f"kill {reply.pid}")
-        else:
-            yield green("running", str(reply))
+    for each in running:
+        failed = red("running", f"{each}: {each.error}", f"kill {each.pid}")
+        yield failed if each.error else green("running", str(each))

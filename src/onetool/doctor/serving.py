@@ -31,8 +31,7 @@ def look_at_address(loaded: LoadedConfig, wanted: str | None) -> Iterator[Findin
         try:
             bind_address(wanted, beyond=loaded.config.auth.in_force).close()
         except (ValueError, OSError) as error:
-            fix = "onetool serve --check --http HOST:PORT"
-            yield red("address", f"it cannot listen at {wanted}: {error}", fix)
+            yield red("address", f"it cannot listen at {wanted}: {error}", "onetool serve --check --http HOST:PORT")
         else:
             yield green("address", f"it can listen at {wanted}")
     public = loaded.config.auth.public_url
@@ -51,7 +50,7 @@ def look_at_people(loaded: LoadedConfig) -> Iterator[Finding]:
     if not auth.in_force:
         return
     if find_spec("jwt") is None or find_spec("cryptography") is None:
-        yield red("people", "the libraries that verify tokens are not installed", _install("team"))
+        yield red("people", "the libraries that verify tokens are not installed", install_command(with_extra("team")))
         return
     if auth.issuer is None:
         yield green("people", "only API keys are accepted (no auth.issuer): onetool keys new --for NAME")
@@ -81,7 +80,7 @@ def look_at_store(loaded: LoadedConfig) -> Iterator[Finding]:
             yield green("store", text)
         return
     if find_spec("asyncpg") is None:
-        yield red("store", "the library for PostgreSQL is not installed", _install("team"))
+        yield red("store", "the library for PostgreSQL is not installed", install_command(with_extra("team")))
         return
     from ot.store.postgres.backend import look_at_database  # noqa: PLC0415 - as above
 
@@ -115,10 +114,9 @@ def look_at_sealing(loaded: LoadedConfig) -> Iterator[Finding]:
     except ConfigError as error:
         yield red("sealing", word_error(error), "onetool seal key")
         return
-    if config.seal.keys:
-        yield green("sealing", f"keys in the configuration: {len(config.seal.keys)}")
-    else:
-        yield green("sealing", f"keys in {keys_file(config, state)}, which the server creates if it does not exist")
+    in_file = f"keys in {keys_file(config, state)}, which the server creates if it does not exist"
+    count = len(config.seal.keys)
+    yield green("sealing", f"keys in the configuration: {count}" if count else in_file)
 
 
 def look_at_open_files(loaded: LoadedConfig) -> Iterator[Finding]:
@@ -138,7 +136,8 @@ def look_at_telemetry(loaded: LoadedConfig, environ: Mapping[str, str]) -> Itera
     if not wants_sending(loaded, environ):
         return
     if find_spec("opentelemetry.exporter.otlp.proto.http") is None:
-        yield red("telemetry", "a collector is configured, but its libraries are not installed", _install(EXTRA))
+        text = "a collector is configured, but its libraries are not installed"
+        yield red("telemetry", text, install_command(with_extra(EXTRA)))
         return
     place = urlsplit(loaded.config.telemetry.otlp or environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", ""))
     if place.hostname is None:
@@ -151,7 +150,3 @@ def look_at_telemetry(loaded: LoadedConfig, environ: Mapping[str, str]) -> Itera
         yield yellow("telemetry", f"{text}; the server runs without it", "curl -I " + place.geturl())
     else:
         yield green("telemetry", f"the collector at {place.hostname}:{port} answers")
-
-
-def _install(extra: str) -> str:
-    return install_command(with_extra(extra))

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from mcp_core.json_types import Json, JsonObject, list_of
 from onetool.foreign.entries import References, TranslatedServer, Translator, UnusableEntryError, is_onetool, read_entry
@@ -14,8 +15,7 @@ from onetool.foreign.text_files import TextFile, follow, read_client_document, r
 from ot.errors import ConfigError
 
 
-@dataclass(frozen=True, slots=True)
-class ClientFile:
+class ClientFile(NamedTuple):
     """One file that may list servers: under the path `keys`, and under each of `more_keys`.
 
     `project` is the folder that it belongs to, None if it is the person's own. `references` is how the client writes a
@@ -103,10 +103,7 @@ def client_files(system: System, project: Path) -> list[ClientFile]:
 
 
 def connection_file(client: str, system: System, project: Path | None) -> ClientFile | None:
-    """Return the file to which a server is added for a client: the project's if there is one, else the person's own.
-
-    None if the client has no such file.
-    """
+    """Return the file to which a server is added: the project's if there is one, else the person's own; or None."""
     files = client_files(system, project or system.home)
     if client == "claude-code":  # the file that it shares in a project has another name
         home = ClientFile(client, system.home / ".claude.json")
@@ -128,8 +125,7 @@ def connection_entry(client: str, command: str, arguments: list[str]) -> JsonObj
 MAX_SERVERS = 500
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignServer:
+class ForeignServer(NamedTuple):
     """One server in a client's file; without an entry it cannot be imported, and `reason` says why.
 
     `wanted` are variables that it needs and nobody has set, with the prompt that its client shows for them. `path` is
@@ -151,8 +147,7 @@ class ForeignServer:
         return self.source.project is None and self.path[0] != "projects"
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(NamedTuple):
     """Everything that was found, in the order in which it takes precedence; and what could not be read."""
 
     found: tuple[ForeignServer, ...]
@@ -194,18 +189,14 @@ def _read(source: ClientFile, original: TextFile, system: System, project: Path)
         asked = (item for item in list_of(follow(document, (*keys[:-1], "inputs"))) if isinstance(item, dict))
         inputs = {str(item["id"]): str(item.get("description", "")) for item in asked if "id" in item}
         for name, entry in list(servers.items())[:MAX_SERVERS]:
+            path, translated, reason = (*keys, name), None, "this is OneTool itself" if is_onetool(entry) else ""
             translator = Translator(system.environ, system.home, project, inputs, source.references)
-            yield _find(name, entry, source, (*keys, name), translator)
-
-
-def _find(name: str, entry: Json, source: ClientFile, path: tuple[str, ...], translator: Translator) -> ForeignServer:
-    if is_onetool(entry):
-        return ForeignServer(name, source, path, entry, reason="this is OneTool itself")
-    try:
-        read = read_entry(entry, translator, folder=source.project)
-    except UnusableEntryError as error:
-        return ForeignServer(name, source, path, entry, reason=str(error))
-    return ForeignServer(name, source, path, entry, read, wanted=translator.wanted, unknown=tuple(translator.unknown))
+            try:
+                translated = None if reason else read_entry(entry, translator, folder=source.project)
+            except UnusableEntryError as error:
+                reason = str(error)
+            wanted, unknown = (None, ()) if reason else (translator.wanted, tuple(translator.unknown))
+            yield ForeignServer(name, source, path, entry, translated, reason, wanted, unknown)
 
 
 def _as_written(document: JsonObject, keys: tuple[str, ...]) -> tuple[str, ...]:

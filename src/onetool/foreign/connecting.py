@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from mcp_core.json_types import Json, JsonObject, mapping_of
 from onetool.foreign import text_files
@@ -26,8 +27,7 @@ _PAIR = re.compile(rf'"?(?P<name>(?:[^"\\\s=:]|\\.)*)"?\s*[:=]\s*{_STRING}')
 _TEXT = re.compile(_STRING)
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(NamedTuple):
     """A client's file as it is, and as it would be, which may be the same. `entry` is our entry in it."""
 
     original: text_files.TextFile
@@ -38,15 +38,13 @@ class Connection:
     def changes(self) -> bool:
         return self.text != self.original.text
 
-    @property
-    def command(self) -> str:
-        """The command line by which the client starts OneTool, as a person would type it."""
-        return _command_of(self.entry)
-
     def write(self) -> Path | None:
         """Write the change; returns the backup of the old file. A file that would be empty is removed."""
         if not self.text:
-            text_files.remove_text_file(self.original)
+            file = self.original.file
+            if text_files.read_text_file(file).content != self.original.content:
+                raise ConfigError("was changed by another program in the meantime; nothing was removed", file=file)
+            file.unlink(missing_ok=True)
             return None
         return text_files.replace_text_file(self.original, self.text)
 
@@ -73,7 +71,7 @@ def survey_connections(system: System) -> Iterator[ClientState]:
         except ConfigError as error:
             yield ClientState(client, place.file, installed, problem=error.reason)
         else:
-            yield ClientState(client, place.file, installed, _command_of(found[0]) if found else "")
+            yield ClientState(client, place.file, installed, word_command(found[0]) if found else "")
 
 
 def is_connected(client: str, system: System, project: Path) -> bool:
@@ -85,10 +83,7 @@ def is_connected(client: str, system: System, project: Path) -> bool:
 
 
 def plan_connection(client: str, system: System, *, project: Path | None, arguments: list[str]) -> Connection:
-    """Plan how OneTool is added, with these arguments; raises ConfigError if the file cannot be edited.
-
-    If it is already there, under whatever name, that entry stays.
-    """
+    """Plan how OneTool is added; an entry that is already there stays, under whatever name. Raises ConfigError."""
     place = _find_place(client, system, project)
     original = text_files.read_text_file(place.file)
     for entry in _own_entries(place, original).values():
@@ -154,7 +149,8 @@ def _own_entries(place: ClientFile, original: text_files.TextFile) -> dict[str, 
     return {name: entry for name, entry in entries.items() if isinstance(entry, dict) and is_onetool(entry)}
 
 
-def _command_of(entry: Mapping[str, Json]) -> str:
+def word_command(entry: Mapping[str, Json]) -> str:
+    """Return the command line of an entry, as a person would type it; empty if it has none."""
     command, arguments = command_line(entry)
     return shlex.join(map(str, [command, *arguments])) if command else ""
 
@@ -193,17 +189,14 @@ def _own_command(*, shared: bool) -> tuple[str, list[str]]:
 
 def show_difference(connection: Connection) -> Iterator[str]:
     """Yield the lines of a difference for a terminal; other secrets near the change are masked."""
-    file = connection.original.file
-    before, after = connection.original.text.splitlines(), connection.text.splitlines()
-    source = str(file) if connection.original.content is not None else "(a new file)"
-    for line in difflib.unified_diff(before, after, source, str(file), lineterm="", n=2):
-        yield line if line.startswith(("---", "+++", "@@")) else _masked(line)
 
-
-def _masked(line: str) -> str:
     def mask(match: re.Match[str]) -> str:
         group = "value" if match["value"] is not None else "literal"
         shown = masked(match.groupdict().get("name") or "", match[group])
         return f"{match[0][: match.start(group) - match.start()]}{shown}{match[0][-1]}"
 
-    return _TEXT.sub(mask, _PAIR.sub(mask, line))
+    file = connection.original.file
+    before, after = connection.original.text.splitlines(), connection.text.splitlines()
+    source = str(file) if connection.original.content is not None else "(a new file)"
+    for line in difflib.unified_diff(before, after, source, str(file), lineterm="", n=2):
+        yield line if line.startswith(("---", "+++", "@@")) else _TEXT.sub(mask, _PAIR.sub(mask, line))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from mcp_core.json_types import Json, list_of, mapping_of
 
@@ -29,10 +29,7 @@ class References(Enum):
 
 @dataclass
 class Translator:
-    """Translates the values of one server, and collects what is missing.
-
-    `wanted` are variables that are not set, with the reason; `unknown` are references that only the client can fill in.
-    """
+    """Translates the values of one server; collects variables that are `wanted`, and references `unknown` to us."""
 
     environ: Mapping[str, str]
     home: Path
@@ -110,8 +107,7 @@ class ServerEntry(TypedDict, total=False):
     tools: dict[str, list[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class TranslatedServer:
+class TranslatedServer(NamedTuple):
     """A server as an entry of ours; its secrets are still in clear text, and are taken out before it is written."""
 
     settings: ServerEntry

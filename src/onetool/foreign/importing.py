@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from mcp_core.json_types import list_of, mapping_of
 from onetool.foreign.clients import ForeignServer
 from onetool.foreign.entries import ServerEntry
 from onetool.foreign.secret_values import Vault
+from onetool.foreign.table_edit import add_entries
 from onetool.foreign.text_files import TextFile, read_text_file, replace_text_file
-from onetool.foreign.yaml_edit import add_entries
 from ot.config.documents import read_document
 from ot.config.paths import SECRETS_FILE
 from ot.config.reading import SettingsError
@@ -20,9 +21,6 @@ from ot.config.server_settings import ServerSettings
 from ot.registry.names import PROTECTED
 
 NEW = "new"
-_IGNORE = ".gitignore"
-
-Servers = Mapping[str, object]  # the entries of a `servers:` section as they are written
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +38,7 @@ class Decision:
     provided: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """Everything that would be written: servers into one file, secrets into the one beside it."""
 
     file: Path
@@ -70,7 +67,8 @@ def make_plan(
     started, where the file is not the project's.
     """
     secrets_file = file.with_name(SECRETS_FILE)
-    present = {each: _servers_in(each) for each in (file, own) if each is not None}
+    there = (each for each in (file, own) if each is not None and each.exists())
+    present = {each: mapping_of(read_document(each).get("servers")) for each in there}
     nearest_last = (each for each in (*reversed(more_secrets), secrets_file) if each.exists())
     known = {name: value for each in nearest_last for name, value in read_secrets(each).items()}
     vault = Vault(dict(known))
@@ -78,7 +76,17 @@ def make_plan(
     decisions: list[Decision] = []
     wanted: dict[str, str] = {}
     for each in found:
-        decision = _decide(each, vault, project=project)
+        name = "".join(filter(str.isprintable, " ".join(each.name.split()))) or "server"
+        name = f"{name}_server" if name in PROTECTED else name
+        if each.entry is None:
+            decision = Decision(each, each.name, f"left out: {each.reason}", {})
+        elif reason := _find_mistake(each.entry.settings):
+            decision = Decision(each, name, f"left out: {reason}", {})
+        else:
+            settings = _without_secrets(each.entry.settings, name, vault)
+            if project is not None and each.source.project is not None and "command" in settings:
+                settings.setdefault("cwd", str(project))
+            decision = Decision(each, name, NEW, settings, (each.entry.note,) if each.entry.note else ())
         needs = {name: why for name, why in (each.wanted or {}).items() if name not in known}
         if decision.state == NEW:
             decision = _compare(decision, present, taken)
@@ -90,19 +98,6 @@ def make_plan(
     used = str([decision.settings for decision in taken.values()])
     secrets = {name: value for name, value in vault.added.items() if f"${{{name}}}" in used}
     return Plan(file, secrets_file, tuple(decisions), secrets, {n: w for n, w in wanted.items() if n not in secrets})
-
-
-def _decide(found: ForeignServer, vault: Vault, *, project: Path | None) -> Decision:
-    if found.entry is None:
-        return Decision(found, found.name, f"left out: {found.reason}", {})
-    name = "".join(filter(str.isprintable, " ".join(found.name.split()))) or "server"
-    name = f"{name}_server" if name in PROTECTED else name
-    if reason := _find_mistake(found.entry.settings):
-        return Decision(found, name, f"left out: {reason}", {})
-    settings = _without_secrets(found.entry.settings, name, vault)
-    if project is not None and found.source.project is not None and "command" in settings:
-        settings.setdefault("cwd", str(project))
-    return Decision(found, name, NEW, settings, (found.entry.note,) if found.entry.note else ())
 
 
 def _find_mistake(settings: ServerEntry) -> str:
@@ -130,13 +125,14 @@ def _without_secrets(settings: ServerEntry, owner: str, vault: Vault) -> ServerE
     return hidden
 
 
-def _compare(decision: Decision, present: Mapping[Path, Servers], taken: Mapping[str, Decision]) -> Decision:
+def _compare(
+    decision: Decision, present: Mapping[Path, Mapping[str, object]], taken: Mapping[str, Decision]
+) -> Decision:
     """Compare with the servers that are already there, and with those of earlier files: the first one stays."""
     name = decision.name
     for file, servers in present.items():
         if name in servers:
-            entry = servers[name]
-            there = entry if isinstance(entry, dict) else {}
+            there = mapping_of(servers[name])
             same = _essence(there) == _essence(decision.settings)
             words = "already" if same else "kept: another of this name is"
             return replace(decision, state=f"{words} in {file}", provided=_covers(there, decision.settings))
@@ -174,12 +170,6 @@ def _switched_off(decision: Decision, needs: Mapping[str, str], secrets_file: Pa
     return replace(decision, settings=off, notes=tuple(notes), provided=False)
 
 
-def _servers_in(file: Path) -> Servers:
-    """Return the servers of a OneTool configuration file, as they are written; raises ConfigError."""
-    servers = read_document(file).get("servers") if file.exists() else None
-    return servers if isinstance(servers, dict) else {}
-
-
 def changed_text(plan: Plan) -> tuple[TextFile, str]:
     original = read_text_file(plan.file)
     if not plan.servers:
@@ -188,27 +178,19 @@ def changed_text(plan: Plan) -> tuple[TextFile, str]:
 
 
 def carry_out(plan: Plan) -> dict[Path, Path | None]:
-    """Write the plan; secrets first, so that no configuration refers to what is not there.
-
-    Returns the files that were written, each with the copy of what it was before.
-    """
+    """Write the plan, secrets first, since others refer to them; returns the files with the copies of old ones."""
     original, text = changed_text(plan)
     written: dict[Path, Path | None] = {}
     values = {**plan.secrets, **dict.fromkeys(plan.wanted, "")}
     if values:
         secrets = read_text_file(plan.secrets_file)
         changed = add_entries(secrets.text, "", values, file=plan.secrets_file, newline=secrets.newline, private=True)
-        _keep_out_of_git(plan.secrets_file)
+        # Secrets and their backups, which are in the project's folder, stay out of version control.
+        ignore, line = read_text_file(plan.secrets_file.with_name(".gitignore")), f"{SECRETS_FILE}*"
+        if line not in ignore.text.splitlines():
+            before = ignore.text if not ignore.text or ignore.text.endswith("\n") else f"{ignore.text}\n"
+            replace_text_file(ignore, f"{before}{line}\n")
         written[plan.secrets_file] = replace_text_file(secrets, changed, private=True)
     if text != original.text:
         written[plan.file] = replace_text_file(original, text)
     return written
-
-
-def _keep_out_of_git(secrets_file: Path) -> None:
-    """Keep secrets and their backups, which are in the project's folder, out of version control."""
-    ignore = read_text_file(secrets_file.parent / _IGNORE)
-    line = f"{SECRETS_FILE}*"
-    if line not in ignore.text.splitlines():
-        before = ignore.text if not ignore.text or ignore.text.endswith("\n") else f"{ignore.text}\n"
-        replace_text_file(ignore, f"{before}{line}\n")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mcp_core.json_types import Json, JsonObject
 
@@ -34,8 +34,7 @@ class JsoncError(ValueError):
         self.line = line
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """One value and its place, `text[start:end]`; an object has members, by name and place of the name."""
 
     value: Json
@@ -166,7 +165,16 @@ def put_member(text: str, path: Sequence[str], value: Json, *, newline: str = "\
         changed = text + ("" if not text or text.endswith("\n") else newline)
         changed += _write(_nested(path, value), "", "  ", newline) + newline
     else:
-        changed = _put(text, root, path, value, newline)
+        node, unit = root, next(filter(None, (_indent_at(text, place) for _, place, _ in root.members)), "  ")
+        for number, name in enumerate(path):
+            inner = node.member(name)
+            if inner is None:
+                changed = _insert(text, node, name, _nested(path[number + 1 :], value), unit, newline)
+                break
+            node = inner
+        else:
+            written = _write(value, _indent_at(text, node.start), unit, newline)
+            changed = text[: node.start] + written + text[node.end :]
     return _checked(changed, expected)
 
 
@@ -176,7 +184,7 @@ def remove_member(text: str, path: Sequence[str]) -> str:
     Undoes what `put_member` does to an object that has members. Raises JsoncError as that does.
     """
     root = parse_jsonc(text)
-    expected = _without(root.value if root is not None else None, path)
+    expected = without(root.value if root is not None else None, path)
     changed = text
     while (found := _find(changed, path)) is not None:
         changed = _cut(changed, *found)
@@ -190,12 +198,13 @@ def _checked(changed: str, expected: Json) -> str:
     return changed
 
 
-def _without(old: Json, path: Sequence[str]) -> Json:
+def without(old: Json, path: Sequence[str]) -> Json:
+    """Return a value without what is at a path in it."""
     if not isinstance(old, dict) or path[0] not in old:
         return old
     if len(path) == 1:
         return {name: value for name, value in old.items() if name != path[0]}
-    return {**old, path[0]: _without(old[path[0]], path[1:])}
+    return {**old, path[0]: without(old[path[0]], path[1:])}
 
 
 def _find(text: str, path: Sequence[str]) -> tuple[Node, int] | None:
@@ -243,19 +252,6 @@ def _merged(old: Json, path: Sequence[str], value: Json) -> Json:
     return {**old, path[0]: _merged(old.get(path[0], {}), path[1:], value)}
 
 
-def _put(text: str, root: Node, path: Sequence[str], value: Json, newline: str) -> str:
-    node = root
-    indents = (_indent_at(text, place) for _, place, _ in root.members)
-    unit = next(filter(None, indents), "  ")
-    for number, name in enumerate(path):
-        inner = node.member(name)
-        if inner is None:
-            return _insert(text, node, name, _nested(path[number + 1 :], value), unit, newline)
-        node = inner
-    written = _write(value, _indent_at(text, node.start), unit, newline)
-    return text[: node.start] + written + text[node.end :]
-
-
 def _insert(text: str, node: Node, name: str, value: Json, unit: str, newline: str) -> str:
     if not node.members:
         indent = _indent_at(text, node.start)
@@ -289,8 +285,7 @@ def _nested(path: Sequence[str], value: Json) -> Json:
 
 
 def _write(value: Json, indent: str, unit: str, newline: str) -> str:
-    written = json.dumps(value, indent=unit, ensure_ascii=False)
-    return written.replace("\n", newline + indent)
+    return json.dumps(value, indent=unit, ensure_ascii=False).replace("\n", newline + indent)
 
 
 def _indent_at(text: str, place: int) -> str:

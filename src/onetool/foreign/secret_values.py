@@ -6,7 +6,6 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 _NAMES = re.compile(
@@ -43,7 +42,10 @@ def is_secret(name: str, value: str) -> bool:
         return True
     if _NAMES.search(name) and not _HARMLESS.search(name):
         return not value.startswith(("/", "./", "~/"))
-    return _is_random(value)
+    if not _RANDOM.fullmatch(value) or not _MIXED.match(value) or value.count("/") > 2 or "." in value:
+        return False
+    entropy = -sum(count / len(value) * math.log2(count / len(value)) for count in Counter(value).values())
+    return entropy > 3.3  # bits: it looks random
 
 
 def masked(name: str, value: str) -> str:
@@ -57,21 +59,9 @@ def masked(name: str, value: str) -> str:
     return value
 
 
-def _is_random(value: str) -> bool:
-    """True if it looks random: long, mixed, and with high entropy."""
-    if not _RANDOM.fullmatch(value) or not _MIXED.match(value) or value.count("/") > 2 or "." in value:
-        return False
-    counts = Counter(value).values()
-    entropy = -sum(count / len(value) * math.log2(count / len(value)) for count in counts)
-    return entropy > 3.3
-
-
 @dataclass
 class Vault:
-    """Extracts secrets from values: each gets a name, and is replaced by a reference to it.
-
-    `taken` are the existing names and values; a name with another value is not used for a new secret.
-    """
+    """Replaces secrets in values by references to names; one of `taken` is used only for the value that it has."""
 
     taken: dict[str, str]
     added: dict[str, str] = field(default_factory=dict)
@@ -80,8 +70,10 @@ class Vault:
         """Return the reference to a secret, under its own name where that is free, else with the owner's before it."""
         value = value.replace("$${", "${")  # nothing is looked up inside a secret, so nothing is written twice there
         known = {**self.taken, **self.added}
-        plain = _variable(name) or "SECRET"
-        for candidate in _candidates(plain, _variable(owner)):
+        names, prefix = [_variable(name) or "SECRET"], _variable(owner)
+        if prefix and not names[0].startswith(f"{prefix}_"):
+            names.append(f"{prefix}_{names[0]}")
+        for candidate in itertools.chain(names, (f"{names[-1]}_{number}" for number in itertools.count(2))):
             if known.get(candidate, value) == value:
                 if candidate not in self.taken:
                     self.added[candidate] = value
@@ -138,11 +130,3 @@ class Vault:
 
 def _variable(name: str) -> str:
     return re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").upper().lstrip("0123456789")
-
-
-def _candidates(name: str, owner: str) -> Iterator[str]:
-    yield name
-    if owner and not name.startswith(f"{owner}_"):
-        name = f"{owner}_{name}"
-        yield name
-    yield from (f"{name}_{number}" for number in itertools.count(2))

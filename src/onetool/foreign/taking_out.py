@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import BaseModel, Field, JsonValue, TypeAdapter, ValidationError
 
@@ -19,18 +19,11 @@ from mcp_core.atomic_write import open_folder, write_private
 from mcp_core.file_lock import lock
 from mcp_core.json_types import JsonObject, mapping_of
 from mcp_core.private_files import make_private
+from onetool.foreign import text_files
 from onetool.foreign.clients import ForeignServer
 from onetool.foreign.connecting import text_without
 from onetool.foreign.entries import is_onetool
-from onetool.foreign.text_files import (
-    TextFile,
-    follow,
-    put_entry,
-    read_client_document,
-    read_text_file,
-    remove_entry,
-    replace_text_file,
-)
+from onetool.foreign.text_files import TextFile
 from ot.errors import ConfigError
 
 RECORD_FILE = "taken_out.json"
@@ -57,16 +50,14 @@ class TakenOut(BaseModel, extra="forbid", frozen=True):
 _RECORDS = TypeAdapter(list[TakenOut])
 
 
-@dataclass(frozen=True, slots=True)
-class Removal:
+class Removal(NamedTuple):
     original: TextFile
     text: str
     taken: TakenOut
     shared: bool  # with others who work on the project
 
 
-@dataclass(frozen=True, slots=True)
-class Restored:
+class Restored(NamedTuple):
     """The result of undoing one removal; `kept` are entries that someone has written again in the meantime."""
 
     taken: TakenOut
@@ -78,21 +69,21 @@ class Restored:
 def plan_removals(found: Iterable[ForeignServer]) -> Iterator[Removal | ConfigError]:
     """Plan for each file how servers are taken out of it, or say why it cannot be edited."""
     for file, group in groupby(found, key=lambda each: each.source.file):
+        servers = list(group)
+        source = servers[0].source
         try:
-            yield _plan_removal(file, list(group))
+            original = text_files.read_text_file(file)
+            document = text_files.read_client_document(original)
+            if any(text_files.follow(document, each.path) != each.written for each in servers):
+                reason = "was changed by another program in the meantime; nothing was removed from it"
+                raise ConfigError(reason, file=file)
+            entries = tuple(
+                TakenEntry(path=each.path, value=each.written) for each in servers if isinstance(each.written, dict)
+            )
+            taken = TakenOut(client=source.client, file=file, backup=None, entries=entries)
+            yield Removal(original, _without(original, original.text, taken), taken, source.project is not None)
         except ConfigError as error:
             yield error
-
-
-def _plan_removal(file: Path, servers: list[ForeignServer]) -> Removal:
-    original = read_text_file(file)
-    document = read_client_document(original)
-    if any(follow(document, each.path) != each.written for each in servers):
-        raise ConfigError("was changed by another program in the meantime; nothing was removed from it", file=file)
-    entries = [TakenEntry(path=each.path, value=each.written) for each in servers if isinstance(each.written, dict)]
-    source = servers[0].source
-    taken = TakenOut(client=source.client, file=file, backup=None, entries=tuple(entries))
-    return Removal(original, _without(original, original.text, taken), taken, source.project is not None)
 
 
 def take_out(removal: Removal, state: Path) -> Path | None:
@@ -101,7 +92,7 @@ def take_out(removal: Removal, state: Path) -> Path | None:
         before = _read(state)
         _write(state, [*before, removal.taken])
         try:
-            backup = replace_text_file(removal.original, removal.text)
+            backup = text_files.replace_text_file(removal.original, removal.text)
         except ConfigError:
             _write(state, before)
             raise
@@ -127,20 +118,22 @@ def put_back(state: Path, *, only: Iterable[str] = (), dry_run: bool = False) ->
 
 
 def _restore(taken: TakenOut, *, dry_run: bool) -> Restored:
-    current = read_text_file(taken.file)
-    document = read_client_document(current)
-    there = {entry.path for entry in taken.entries if follow(document, entry.path) is not None}
-    kept = tuple(entry.path[-1] for entry in taken.entries if follow(document, entry.path) not in (None, entry.value))
+    current = text_files.read_text_file(taken.file)
+    document = text_files.read_client_document(current)
+    there = {entry.path for entry in taken.entries if text_files.follow(document, entry.path) is not None}
+    kept = tuple(
+        entry.path[-1] for entry in taken.entries if text_files.follow(document, entry.path) not in (None, entry.value)
+    )
     exact = None
     with suppress(ConfigError):  # a copy that cannot be used: the entries are on the record as well
         exact = _text_before(current, document, taken)
     text = exact if exact is not None else current.text
     for entry in taken.entries if exact is None else ():
         if entry.path not in there:
-            text = put_entry(current, text, entry.path, entry.value)
+            text = text_files.put_entry(current, text, entry.path, entry.value)
     written = text != current.text
     if written and not dry_run:
-        replace_text_file(current, text)
+        text_files.replace_text_file(current, text)
     return Restored(taken, kept, written, exact is not None)
 
 
@@ -148,23 +141,24 @@ def _text_before(current: TextFile, document: JsonObject, taken: TakenOut) -> st
     """Return the text as it was, if nothing but OneTool was added or removed since; None if more has changed."""
     if taken.backup is None or not taken.backup.exists():
         return None
-    before = read_text_file(taken.backup).text
+    before = text_files.read_text_file(taken.backup).text
     after = _without(current, before, taken)
     keys = taken.entries[0].path[:-1]
-    for name, entry in mapping_of(follow(document, keys)).items():
-        known = follow(read_client_document(TextFile(current.file, None, after)), (*keys, name))
+    for name, entry in mapping_of(text_files.follow(document, keys)).items():
+        known = text_files.follow(text_files.read_client_document(TextFile(current.file, None, after)), (*keys, name))
         if isinstance(entry, dict) and is_onetool(entry) and known is None:
-            before, after = (put_entry(current, text, (*keys, name), entry) for text in (before, after))
-    of_backup = mapping_of(follow(read_client_document(TextFile(current.file, None, after)), keys))
-    for name, entry in of_backup.items():
-        if isinstance(entry, dict) and is_onetool(entry) and follow(document, (*keys, name)) is None:
+            before, after = (text_files.put_entry(current, text, (*keys, name), entry) for text in (before, after))
+    for name, entry in mapping_of(
+        text_files.follow(text_files.read_client_document(TextFile(current.file, None, after)), keys)
+    ).items():
+        if isinstance(entry, dict) and is_onetool(entry) and text_files.follow(document, (*keys, name)) is None:
             before, after = (text_without(current, text, (*keys, name), entry) for text in (before, after))
     return before if after == current.text else None
 
 
 def _without(original: TextFile, text: str, taken: TakenOut) -> str:
     for entry in taken.entries:
-        text = remove_entry(original, text, entry.path)
+        text = text_files.remove_entry(original, text, entry.path)
     return text
 
 
@@ -178,7 +172,7 @@ def _locked(state: Path) -> Iterator[None]:
 
 
 def _read(state: Path) -> list[TakenOut]:
-    original = read_text_file(state / RECORD_FILE)
+    original = text_files.read_text_file(state / RECORD_FILE)
     if not original.text:
         return []
     try:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import glob
+import itertools
 import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from mcp_core.atomic_write import write_file
 from mcp_core.json_types import Json, JsonObject
 from onetool.foreign.json_edit import JsoncError, parse_jsonc, put_member, remove_member
-from onetool.foreign.toml_edit import TomlEditError, put_table, read_toml, remove_table
+from onetool.foreign.table_edit import TomlEditError, put_table, read_toml, remove_table
 from ot.errors import ConfigError
 
 MAX_BYTES = 20_000_000
@@ -22,8 +23,7 @@ MOST_BACKUPS = 20  # that are looked at
 _MARK = "\ufeff"
 
 
-@dataclass(frozen=True, slots=True)
-class TextFile:
+class TextFile(NamedTuple):
     """A file as it was read; `content` is None where there was none. `text` is without a byte order mark."""
 
     file: Path
@@ -74,19 +74,18 @@ def replace_text_file(original: TextFile, text: str, *, private: bool = False) -
             raise ConfigError("was changed by another program in the meantime; nothing was written", file=original.file)
         old = original.content
         mode = stat.S_IMODE(file.stat().st_mode) if old is not None else None
-        backup = None if old is None else _write_backup(file, old, mode)
+        backup, moment = None, datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
+        if old is not None:
+            for number in itertools.count():
+                backup = file.with_name(f"{file.name}.{moment}{f'-{number}' if number else ''}.bak")
+                with suppress(FileExistsError):
+                    write_file(backup, old, replace=False, mode=mode)
+                    break
         begins = _MARK if old is not None and old.startswith(_MARK.encode()) else ""
         write_file(file, (begins + text).encode(), mode=0o600 if private else mode)
     except OSError as error:
         raise ConfigError(f"cannot be written: {error.strerror}", file=original.file) from error
     return backup
-
-
-def remove_text_file(original: TextFile) -> None:
-    """Remove a file that was read; raises ConfigError where somebody else has changed it since."""
-    if read_text_file(original.file).content != original.content:
-        raise ConfigError("was changed by another program in the meantime; nothing was removed", file=original.file)
-    original.file.unlink(missing_ok=True)
 
 
 def backups_of(file: Path) -> list[TextFile]:
@@ -99,23 +98,10 @@ def backups_of(file: Path) -> list[TextFile]:
     return found
 
 
-def _write_backup(file: Path, content: bytes, mode: int | None) -> Path:
-    moment = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
-    number = 0
-    while True:
-        backup = file.with_name(f"{file.name}.{moment}{f'-{number}' if number else ''}.bak")
-        try:
-            write_file(backup, content, replace=False, mode=mode)
-        except FileExistsError:
-            number += 1
-        else:
-            return backup
-
-
 def read_client_document(original: TextFile) -> JsonObject:
     """Return the content of a file, an empty object if it is empty; raises ConfigError."""
     with _mistakes_named(original.file):
-        if _is_toml(original.file):
+        if original.file.suffix == ".toml":
             return read_toml(original.text)
         node = parse_jsonc(original.text)
     document: Json = node.value if node is not None else {}
@@ -126,23 +112,19 @@ def read_client_document(original: TextFile) -> JsonObject:
 
 def put_entry(original: TextFile, text: str, path: Sequence[str], entry: JsonObject) -> str:
     with _mistakes_named(original.file):
-        put = put_table if _is_toml(original.file) else put_member
+        put = put_table if original.file.suffix == ".toml" else put_member
         return put(text, path, entry, newline=original.newline)
 
 
 def remove_entry(original: TextFile, text: str, path: Sequence[str]) -> str:
     with _mistakes_named(original.file):
-        return (remove_table if _is_toml(original.file) else remove_member)(text, path)
+        return (remove_table if original.file.suffix == ".toml" else remove_member)(text, path)
 
 
 def follow(document: Json, path: Sequence[str]) -> Json:
     for key in path:
         document = document.get(key) if isinstance(document, dict) else None
     return document
-
-
-def _is_toml(file: Path) -> bool:
-    return file.suffix == ".toml"
 
 
 @contextmanager

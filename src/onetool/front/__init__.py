@@ -17,6 +17,5 @@ and go; clients are told only when it changes.
 
 `commands` is the way of every command that is awaited, over HTTP or from the SDK: it finds the person's engine,
 recalls what the client has read and agreed to, begins the run, and brings answers back to a run that waits, in another
-replica if need be. `clients` has the memory of each client: a connection, or all requests of a person without a
-session.
+replica if need be. It has the memory of each client: a connection, or all requests of a person without a session.
 """

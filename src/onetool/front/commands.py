@@ -1,19 +1,25 @@
-"""Commands of requests that are awaited: over HTTP, and those that the SDK hands over."""
+"""Commands of requests that are awaited, over HTTP or from the SDK; and what is remembered of those who send them."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import itertools
+import time
+import weakref
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextvars import copy_context
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from mcp.server.mcpserver import Context
 
 from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import dataclass
-from onetool.front.clients import Clients
+from mcp_official import is_sessionless
 from onetool.front.late_app import ServedApps
+from onetool.people.person_of import person_of
 from onetool.replicas.draining import NO_NEW_RUNS, Draining, word_stopped
-from ot.clients.caller import ClientMemory, Progress, caller_of
+from ot.clients.caller import IDLE, ClientMemory, Progress, caller_of
 from ot.clients.front import Front
 from ot.clients.person import Person
 from ot.errors import StoreGoneError
@@ -21,12 +27,88 @@ from ot.run.answer import Answer
 from ot.run.live_run import new_run_id
 from ot.run.waiting_runs import RunState, Waiting, WaitingRuns
 from ot.store.owner import StoreUnavailableError
+from ot.store.replicas import RememberedClient
 from ot.telemetry.telemetry import is_traced
 
-if TYPE_CHECKING:  # the engine is loaded late, other replicas only with a database
+if TYPE_CHECKING:
     from onetool.replicas.replicas import AnswersElsewhere
-    from ot.app import App
     from ot.run.client_requests import Questions
+
+State = TypeVar("State")
+
+
+@dataclass(slots=True)
+class _Sessionless:
+    memory: ClientMemory
+    last_seen: float = 0.0
+    saved: RememberedClient = field(default_factory=RememberedClient)
+
+
+class RememberedClients(Protocol):
+    """The common knowledge of replicas about people's clients without a session."""
+
+    async def recall(self, principal: str) -> RememberedClient: ...
+    async def remember(self, principal: str, client: RememberedClient) -> None: ...
+
+
+@dataclass(slots=True)
+class Clients:
+    """A client is a connection; all sessionless requests of a person are one, which is forgotten after an idle hour.
+
+    `known` is what other replicas know of the latter. `first` is the memory of the first client, if that has done
+    something before this came to be.
+    """
+
+    known: RememberedClients | None = None
+    first: ClientMemory | None = None
+    clock: Callable[[], float] = time.monotonic
+    _connected: dict[int, ClientMemory] = field(default_factory=dict)
+    _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    _sessionless: dict[str, _Sessionless] = field(default_factory=dict)  # by principal
+
+    def memory_of(self, ctx: Context[State]) -> ClientMemory:
+        """Return what is remembered of the client behind a request."""
+        connection = ctx.session.client_params  # made by its handshake, and gone with the connection
+        if connection is None or is_sessionless(ctx):
+            return self.shared(person_of(ctx).principal)
+        memory = self._connected.get(id(connection))
+        if memory is None:
+            number = next(self._numbers)
+            memory = self._connected[id(connection)] = self._take_first() or ClientMemory(number)
+            weakref.finalize(connection, self._connected.pop, id(connection), None)
+        return memory
+
+    def shared(self, principal: str) -> ClientMemory:
+        """Return what is remembered of a person's clients without a session."""
+        now = self.clock()
+        known = self._sessionless.get(principal)
+        if known is None or now - known.last_seen > IDLE:
+            self._sessionless = {who: each for who, each in self._sessionless.items() if now - each.last_seen <= IDLE}
+            known = self._sessionless[principal] = _Sessionless(self._take_first() or ClientMemory())
+        known.last_seen = now
+        return known.memory
+
+    async def recall(self, principal: str) -> None:
+        """Learn what a person's client without a session has done elsewhere; raises OSError."""
+        client = self._sessionless.get(principal)
+        if self.known is not None and client is not None:
+            known = client.saved = await self.known.recall(principal)
+            client.memory.note(known.read)
+            client.memory.agreed |= known.agreed
+
+    async def save(self, principal: str) -> None:
+        """Let other replicas know what is new of a person's client, before it has the answer; raises OSError."""
+        client = self._sessionless.get(principal)
+        if self.known is not None and client is not None:
+            now = RememberedClient(frozenset(client.memory.read), frozenset(client.memory.agreed))
+            if now.read - client.saved.read or now.agreed - client.saved.agreed:
+                await self.known.remember(principal, now)
+                client.saved = now
+
+    def _take_first(self) -> ClientMemory | None:
+        first, self.first = self.first, None
+        return first
+
 
 STORE_GONE = (
     "The store of this server could not be reached: {0}. What became of the run is in ot.runs() once it is back; "
@@ -64,7 +146,11 @@ class Commands:
 
         async def run() -> Answer | Waiting:
             async with self.apps.use(client.person) as app:
-                await self._recall(app, client.person)
+                if app.config.policy.ask or app.config.policy.flows:  # which depend on what it has done elsewhere
+                    try:
+                        await self.clients.recall(client.person.principal)
+                    except StoreUnavailableError as error:
+                        raise StoreGoneError(error.strerror or str(error)) from error
                 caller = caller_of(
                     client.front,
                     memory=client.memory,
@@ -82,10 +168,7 @@ class Commands:
     async def resume(
         self, state: str, answers: Mapping[str, JsonObject], person: Person, progress: Progress
     ) -> Answer | Waiting:
-        """Go on with the run that asked; raises UnknownStateError.
-
-        One that is gone is not started again, since it may have had side effects.
-        """
+        """Go on with the run that asked; one that is gone is not started again. Raises UnknownStateError."""
         found, principal = RunState.read(state), person.principal
 
         async def resume() -> Answer | Waiting:
@@ -104,22 +187,10 @@ class Commands:
                 outcome = await work()
                 await self.clients.save(principal)
             except StoreGoneError as error:
-                return Answer(_word(error), is_error=True)
+                from ot.execution.wording import word_error  # noqa: PLC0415 - a part of the engine, loaded late
+
+                return Answer(word_error(error), is_error=True)
             except StoreUnavailableError as error:
                 return Answer(STORE_GONE.format(error.strerror), is_error=True)
             return outcome
         return Answer(word_stopped(name), is_error=True)
-
-    async def _recall(self, app: App, person: Person) -> None:
-        """Learn what the client has done at other replicas, where rules depend on that; raises StoreGoneError."""
-        if app.config.policy.ask or app.config.policy.flows:
-            try:
-                await self.clients.recall(person.principal)
-            except StoreUnavailableError as error:
-                raise StoreGoneError(error.strerror or str(error)) from error
-
-
-def _word(error: StoreGoneError) -> str:
-    from ot.execution.wording import word_error  # noqa: PLC0415 - a part of the engine, which is loaded late
-
-    return word_error(error)

@@ -7,7 +7,6 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mcp_core.distribution import VERSION
 from mcp_core.json_types import JsonObject
 from ot.run.answer import DESCRIPTION
 
@@ -43,10 +42,6 @@ def instruct(mistakes: Sequence[Mistake]) -> str:
     more = f" and {len(off) - _MOST_NAMES} more" if len(off) > _MOST_NAMES else ""
     names = ", ".join(off[:_MOST_NAMES]) + more
     return f"{INSTRUCTIONS} Mistakes in the configuration keep this off, as ot.health() explains: {names}."
-
-
-def server_info() -> JsonObject:
-    return {"name": NAME, "version": VERSION}
 
 
 def define_tool(name: str, offer: str) -> JsonObject:

@@ -1,49 +1,87 @@
 """The engine behind a server that already answers: opened when the client has its first answer, or when it is needed.
 
-Loading the engine takes a tenth of a second, in which a client would only wait for the answer to `initialize`.
+Loading the engine takes a tenth of a second, in which a client would only wait for the answer to `initialize`. While it
+is open, whatever blocks the event loop is named in the log.
 """
 
 from __future__ import annotations
 
+import logging
+import os
+import signal
+import threading
+import time
+import traceback
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from types import FrameType
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import anyio
 
-from onetool.stalls import name_stalls
+from mcp_core.line_log import log_descriptor
 from ot.clients.front import KnownClients
 from ot.clients.person import LOCAL, Person
+from ot.logs import write_log
 
 if TYPE_CHECKING:
     from ot.app import App
     from ot.apps import Apps
     from ot.config.mistakes import Mistake
 
+STALL = 2.0  # seconds without a turn of the event loop
+
+
+async def name_stalls(stall: float = STALL) -> None:
+    """Log where the main thread is whenever the event loop is blocked for `stall` seconds, until cancelled.
+
+    A Python handler of a signal looks at its own thread only. `faulthandler` would also tell while C code holds the
+    interpreter lock, but it walks the frames of threads that are running, and has crashed servers that were paused.
+    A process that was stopped or swapped out appears here too: with few seconds of processor time.
+    """
+    if threading.current_thread() is not threading.main_thread():  # signals belong to the main thread
+        return
+    before = signal.signal(signal.SIGALRM, _write_stack)
+    try:
+        while True:
+            signal.setitimer(signal.ITIMER_REAL, stall)
+            begun, used = time.monotonic(), time.process_time()
+            await anyio.sleep(stall / 2)
+            passed = time.monotonic() - begun
+            if passed > stall:
+                processor = round(time.process_time() - used, 1)
+                write_log(logging.WARNING, "loop.stall", seconds=round(passed - stall / 2, 1), processor=processor)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _write_stack(_signum: int, frame: FrameType | None) -> None:
+    """Write the stack straight to the log: the thread may be in the middle of writing a line of it."""
+    places = traceback.StackSummary.extract(traceback.walk_stack(frame), limit=20, lookup_lines=False)
+    lines = [f'  File "{place.filename}", line {place.lineno}, in {place.name}\n' for place in places]
+    text = "".join(["The event loop is blocked (most recent call first):\n", *lines])
+    with suppress(OSError):
+        os.write(log_descriptor(), text.encode("utf-8", "replace"))
+
+
 Engine = TypeVar("Engine")
 
 
 class ServedApps(Protocol):
-    """The engines that a server hands requests to: one for all, or one a person."""
+    """The engines that a server hands requests to, one for all or one a person; `use` keeps that of a person open.
+
+    `why_not_ready` says why requests would wait, if they would. `clients_of` gives who is told what each client of a
+    person can do, as it comes; `all_open` the open engines, each with the principal it is for.
+    """
 
     mistakes: Sequence[Mistake]  # of the configuration: of what is off, a client is told when it connects
     opened: Callable[[Person, App], None]  # hears of an engine that was opened for a person
 
-    async def why_not_ready(self) -> str:
-        """Say why requests would wait; an empty text if they would not."""
-        ...
-
-    def use(self, person: Person) -> AbstractAsyncContextManager[App]:
-        """Give the engine of a person, which stays open meanwhile."""
-        ...
-
-    def clients_of(self, person: Person) -> KnownClients:
-        """Return who is told what each client of a person can do, as it comes."""
-        ...
-
-    def all_open(self) -> Sequence[tuple[str, App]]:
-        """Return the engines that are open, each with the principal it is for."""
-        ...
+    async def why_not_ready(self) -> str: ...
+    def use(self, person: Person) -> AbstractAsyncContextManager[App]: ...
+    def clients_of(self, person: Person) -> KnownClients: ...
+    def all_open(self) -> Sequence[tuple[str, App]]: ...
 
 
 class _Late(Generic[Engine]):
@@ -54,28 +92,24 @@ class _Late(Generic[Engine]):
         self.opened: Callable[[Person, App], None] = lambda person, app: None
         self._wanted = anyio.Event()
         self._ready = anyio.Event()
-        self._engine: Engine | None = None
+        self.at_hand: Engine | None = None  # the engine, if it is open
 
     def want(self) -> None:
         self._wanted.set()
 
-    @property
-    def at_hand(self) -> Engine | None:
-        return self._engine
-
     async def get(self) -> Engine:
-        if self._engine is None:
+        if self.at_hand is None:
             self.want()
             await self._ready.wait()
-        assert self._engine is not None
-        return self._engine
+        assert self.at_hand is not None
+        return self.at_hand
 
     async def why_not_ready(self) -> str:
         return "" if self._ready.is_set() else "is being opened"
 
     async def live(self, open_engine: Callable[[], AbstractAsyncContextManager[Engine]]) -> None:
         await self._wanted.wait()
-        async with open_engine() as self._engine:
+        async with open_engine() as self.at_hand:
             self._ready.set()
             await name_stalls()
 
@@ -94,7 +128,7 @@ class LateApp(_Late["App"]):
         return self.clients
 
     def all_open(self) -> Sequence[tuple[str, App]]:
-        return [] if self._engine is None else [(LOCAL, self._engine)]
+        return [] if self.at_hand is None else [(LOCAL, self.at_hand)]
 
     async def __aenter__(self) -> App:
         return await self.get()
@@ -117,7 +151,7 @@ class LateApps(_Late["Apps"]):
         return self._clients.setdefault(person.principal, KnownClients())
 
     def all_open(self) -> Sequence[tuple[str, App]]:
-        found = [] if self._engine is None else self._engine.all_open()
+        found = [] if self.at_hand is None else self.at_hand.all_open()
         return [(person.principal, app) for person, app in found]
 
 

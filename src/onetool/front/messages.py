@@ -107,45 +107,29 @@ def _is_plain(request: Request) -> bool:
         and _is_client(meta.get(_CLIENT))
     ):
         return False
-    return _HAS_PLAIN_PARAMS.get(request.method, lambda _: False)(request.params)
+    return _has_plain_params(request.method, request.params)
 
 
-def _is_introduction(params: Mapping[str, Json]) -> bool:
-    return (
-        _INTRODUCTION.issuperset(params)
-        and isinstance(params.get("protocolVersion"), str)
-        and _are_capabilities(params.get("capabilities"))
-        and _is_client(params.get("clientInfo"))
-    )
-
-
-def _is_call(params: Mapping[str, Json]) -> bool:
-    return (
-        _CALLED.issuperset(params)
-        and isinstance(params.get("name"), str)
-        and isinstance(arguments := params.get("arguments"), dict)
-        and list(arguments) == ["command"]
-        and isinstance(command := arguments["command"], str)
-        and _is_encodable(command)
-    )
-
-
-def _is_level(params: Mapping[str, Json]) -> bool:
-    return not params.keys() - {"level", "_meta"} and params.get("level") in LEVELS
-
-
-def _has_no_params(params: Mapping[str, Json]) -> bool:
-    return not params.keys() - {"_meta"}
-
-
-_HAS_PLAIN_PARAMS = {
-    INITIALIZE: _is_introduction,
-    DISCOVER: _has_no_params,
-    PING: _has_no_params,
-    LIST: _has_no_params,
-    CALL: _is_call,
-    SET_LEVEL: _is_level,
-}
+def _has_plain_params(method: str, params: Mapping[str, Json]) -> bool:
+    if method == CALL:
+        return (
+            _CALLED.issuperset(params)
+            and isinstance(params.get("name"), str)
+            and isinstance(arguments := params.get("arguments"), dict)
+            and list(arguments) == ["command"]
+            and isinstance(command := arguments["command"], str)
+            and _is_encodable(command)
+        )
+    if method == INITIALIZE:
+        return (
+            _INTRODUCTION.issuperset(params)
+            and isinstance(params.get("protocolVersion"), str)
+            and _are_capabilities(params.get("capabilities"))
+            and _is_client(params.get("clientInfo"))
+        )
+    if method == SET_LEVEL:
+        return not params.keys() - {"level", "_meta"} and params.get("level") in LEVELS
+    return method in (DISCOVER, PING, LIST) and not params.keys() - {"_meta"}
 
 
 def _are_capabilities(said: object) -> bool:

@@ -7,7 +7,6 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import field
-from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -37,10 +36,7 @@ class _Audience:
 
 
 class Offer:
-    """Describes what there is to those who list tools, and tells them when it has changed.
-
-    Everybody hears of their own engine's changes only.
-    """
+    """Describes what there is to those who list tools, and tells them when it has changed for them."""
 
     def __init__(self, apps: ServedApps) -> None:
         self._apps = apps
@@ -80,33 +76,26 @@ class Offer:
             self._any_changed = anyio.Event()
             changed, self._changed = self._changed, {}
             for person in changed.values():
-                await self._tell(person)
-
-    async def _tell(self, person: Person) -> None:
-        audience = self._audience_of(person)
-        if audience.told is None:
-            return
-        async with self._apps.use(person) as app:
-            text = word_offer(app)
-        if text == audience.told:
-            return
-        audience.told = text
-        for tell in list(audience.clients.values()):
-            with anyio.move_on_after(_PATIENCE), suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                await tell()
+                audience = self._audience_of(person)
+                if audience.told is None:
+                    continue
+                async with self._apps.use(person) as app:
+                    text = word_offer(app)
+                tells = list(audience.clients.values()) if text != audience.told else []
+                audience.told = text
+                for tell in tells:
+                    with anyio.move_on_after(_PATIENCE), suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                        await tell()
 
     def _listen(self, person: Person, app: App) -> None:
-        app.registry.on_change = partial(self._note_change, person)
+        def note_change() -> None:
+            self._changed[person.principal] = person
+            self._any_changed.set()
 
-    def _note_change(self, person: Person) -> None:
-        self._changed[person.principal] = person
-        self._any_changed.set()
+        app.registry.on_change = note_change
 
     def _audience_of(self, person: Person) -> _Audience:
-        audience = self._audiences.get(person.principal)
-        if audience is None:
-            audience = self._audiences[person.principal] = _Audience()
-        return audience
+        return self._audiences.setdefault(person.principal, _Audience())
 
 
 @asynccontextmanager

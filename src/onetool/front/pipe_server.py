@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -12,7 +11,7 @@ import anyio
 from mcp_core.line_pipes import LinePipes
 from onetool.front.definition import instruct
 from onetool.front.late_app import LateApp
-from onetool.front.offer import Offer, open_offer
+from onetool.front.offer import open_offer
 from onetool.front.pipes import PipeFront
 from onetool.front.rendering import PlainResults
 from onetool.front.sdk_session import SdkSession
@@ -38,9 +37,14 @@ async def serve_pipes(app: LateApp, telemetry: Telemetry, source: int, sink: int
             loop.remove_signal_handler(number)
         front.left.set()
 
+    def build_server() -> OneToolServer:
+        from onetool.front.server import OneToolServer  # noqa: PLC0415 - the SDK, which was loaded a moment ago
+
+        return OneToolServer(app, offer, telemetry, first_client=front.memory)
+
     async with open_offer(app) as offer, anyio.create_task_group() as tasks:
         front = PipeFront(app, offer, PlainResults(instruct(app.mistakes)), telemetry)
-        sdk = SdkSession(partial(_build_server, app, offer, telemetry, front), front.introduction)
+        sdk = SdkSession(build_server, front.introduction)
         pipes = LinePipes(source, sink, front.take, front.end)
         front.connect(pipes, sdk)
         for number in _SIGNALS:
@@ -52,9 +56,3 @@ async def serve_pipes(app: LateApp, telemetry: Telemetry, source: int, sink: int
             await sdk.ended.wait()
         tasks.cancel_scope.cancel()
     await pipes.close()
-
-
-def _build_server(app: LateApp, offer: Offer, telemetry: Telemetry, front: PipeFront) -> OneToolServer:
-    from onetool.front.server import OneToolServer  # noqa: PLC0415 - the SDK, which was loaded a moment ago
-
-    return OneToolServer(app, offer, telemetry, first_client=front.memory)

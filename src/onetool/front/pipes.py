@@ -20,33 +20,10 @@ import anyio
 
 from mcp_core.json_types import Json, JsonObject
 from mcp_core.line_pipes import LinePipes, LineTooLongError
+from onetool.front import messages
 from onetool.front.definition import define_tool, final_name
 from onetool.front.late_app import LateApp
-from onetool.front.messages import (
-    CALL,
-    CANCELLED,
-    CONNECTION_CLOSED,
-    DISCOVER,
-    INITIALIZE,
-    INITIALIZED,
-    INTERNAL_ERROR,
-    LEVELS,
-    LIST,
-    PING,
-    SESSIONLESS_REVISIONS,
-    SET_LEVEL,
-    Request,
-    RequestId,
-    envelope_of,
-    progress_params,
-    read_answer,
-    read_command,
-    read_request,
-    write_error,
-    write_message,
-    write_notification,
-    write_result,
-)
+from onetool.front.messages import Request, RequestId
 from onetool.front.offer import Offer
 from onetool.front.rendering import PlainResults, ProgressReport, render_answer
 from ot.clients.caller import Caller, ClientMemory, caller_of
@@ -63,12 +40,16 @@ if TYPE_CHECKING:
     from ot.run.live_run import Deliver, Delivered, LiveRun
 
 _OURS = "onetool-"  # ids of our requests to the client begin with it, and no others
-_OPENING = write_message(
-    {"id": f"{_OURS}opening", "method": DISCOVER, "params": {"_meta": envelope_of(SESSIONLESS_REVISIONS[-1])}}
+_OPENING = messages.write_message(
+    {
+        "id": f"{_OURS}opening",
+        "method": messages.DISCOVER,
+        "params": {"_meta": messages.envelope_of(messages.SESSIONLESS_REVISIONS[-1])},
+    }
 )
 """Tells the SDK the era of a client without a session, who has made its first request to the front."""
 
-_LIST_CHANGED = write_notification("notifications/tools/list_changed")
+_LIST_CHANGED = messages.write_notification("notifications/tools/list_changed")
 
 
 class _Going:
@@ -106,7 +87,7 @@ class PipeFront:
         self._tool = final_name()
         self._sessionless: bool | None = None
         self._introduced: Request | None = None
-        self._level = len(LEVELS)  # from which on the client wants to hear the log: none
+        self._level = len(messages.LEVELS)  # from which on the client wants to hear the log: none
         self._going: dict[str, _Going] = {}  # by id, as the SDK tells ids apart: "1" and 1 are one
         self._asked: dict[str, asyncio.Future[JsonObject]] = {}  # requests to the client
         self._numbers = itertools.count(1)
@@ -137,13 +118,13 @@ class PipeFront:
                     await each.run.has_ended()
             await self._tasks.end()
         for each in going:
-            self._pipes.write(write_error(each.id, CONNECTION_CLOSED, "Connection closed"))
+            self._pipes.write(messages.write_error(each.id, messages.CONNECTION_CLOSED, "Connection closed"))
 
     # -- lines
 
     def _take(self, line: bytes) -> bool:
         """Do something about a line; False if it is the SDK's."""
-        request = read_request(line)
+        request = messages.read_request(line)
         if request is None:
             return self._take_answer(line)
         if request.id is None:
@@ -154,21 +135,21 @@ class PipeFront:
                 self.introduction.append(_OPENING)
         if request.sessionless != self._sessionless:
             return False
-        if request.method == INITIALIZE:
+        if request.method == messages.INITIALIZE:
             return self._introduce(request, line)
-        if not request.sessionless and self._introduced is None and request.method != PING:
+        if not request.sessionless and self._introduced is None and request.method != messages.PING:
             return False
-        if request.method == CALL:
+        if request.method == messages.CALL:
             return self._begin_run(request, request.id)
         return self._answer_plainly(request, request.id)
 
     def _hear(self, request: Request, line: bytes) -> bool:
-        if request.method == CANCELLED:
+        if request.method == messages.CANCELLED:
             going = self._going.pop(str(request.params.get("requestId")), None)
             if going is not None:
                 going.cancel()
                 return True
-        if request.method == INITIALIZED and not self._sdk.loaded:
+        if request.method == messages.INITIALIZED and not self._sdk.loaded:
             self.introduction.append(line)
         return not self._sdk.loaded  # which is concerned with nobody else's
 
@@ -187,37 +168,37 @@ class PipeFront:
 
     def _answer_plainly(self, request: Request, identifier: RequestId) -> bool:
         began = time.perf_counter()
-        if request.method == LIST:
+        if request.method == messages.LIST:
             self._going[str(identifier)] = _Going(identifier)
             self._tasks.start(partial(self._list, began), request)
-        elif request.method == DISCOVER and request.sessionless:
+        elif request.method == messages.DISCOVER and request.sessionless:
             self._greet(request)
             self._send_result(request, began, self._results.discover())
-        elif request.method == PING and not request.sessionless:
+        elif request.method == messages.PING and not request.sessionless:
             self._send_result(request, began, {})
-        elif request.method == SET_LEVEL and not request.sessionless:
-            self._level = LEVELS.index(str(request.params["level"]))
+        elif request.method == messages.SET_LEVEL and not request.sessionless:
+            self._level = messages.LEVELS.index(str(request.params["level"]))
             self._send_result(request, began, {})
         else:
             return False
         return True
 
     async def _list(self, began: float, request: Request) -> None:
+        async def tell_changed() -> None:
+            self._pipes.write(_LIST_CHANGED)
+
         offer = await self._offer.describe(LOCAL_PERSON)
         if not request.sessionless:
-            self._offer.watch(LOCAL_PERSON, self._tell_list_changed, key=self)
+            self._offer.watch(LOCAL_PERSON, tell_changed, key=self)
         if self._going.pop(str(request.id), None) is not None:
             listed: JsonObject = {"tools": [define_tool(self._tool, offer)]}
             result = self._results.complete(listed, sessionless=request.sessionless, cached=True)
             self._send_result(request, began, result)
 
-    async def _tell_list_changed(self) -> None:
-        self._pipes.write(_LIST_CHANGED)
-
     # -- runs
 
     def _begin_run(self, request: Request, identifier: RequestId) -> bool:
-        command = read_command(request, self._tool)
+        command = messages.read_command(request, self._tool)
         introduced = self._introduced or request
         able = Abilities.read(introduced.capabilities)
         if command is None or str(identifier) in self._going or (request.sessionless and able.any):
@@ -253,10 +234,12 @@ class PipeFront:
         elif isinstance(outcome, Exception):
             detail = "".join(traceback.format_exception(outcome))
             write_log(logging.ERROR, "front.run", request=str(request.id), detail=detail)
-            self._pipes.write(write_error(request.id, INTERNAL_ERROR, "Internal server error"))
+            self._pipes.write(messages.write_error(request.id, messages.INTERNAL_ERROR, "Internal server error"))
 
     async def _report(self, token: RequestId, step: float, total: float | None, message: str | None) -> None:
-        self._pipes.write(write_notification("notifications/progress", progress_params(token, step, total, message)))
+        self._pipes.write(
+            messages.write_notification("notifications/progress", messages.progress_params(token, step, total, message))
+        )
 
     # -- requests to the client
 
@@ -265,19 +248,19 @@ class PipeFront:
         identifier = f"{_OURS}{next(self._numbers)}"
         answer: asyncio.Future[JsonObject] = self._loop.create_future()
         self._asked[identifier] = answer
-        self._pipes.write(write_message({"id": identifier, "method": method, "params": dict(params)}))
+        self._pipes.write(messages.write_message({"id": identifier, "method": method, "params": dict(params)}))
         try:
             return await answer
         except asyncio.CancelledError:
             withdrawn: JsonObject = {"requestId": identifier, "reason": "the run has ended"}
-            self._pipes.write(write_notification(CANCELLED, withdrawn))
+            self._pipes.write(messages.write_notification(messages.CANCELLED, withdrawn))
             raise
         finally:
             del self._asked[identifier]
 
     def _take_answer(self, line: bytes) -> bool:
         """Take the answer to one of our requests; one that nobody waits for any more is dropped."""
-        found = read_answer(line)
+        found = messages.read_answer(line)
         if found is None or not found[0].startswith(_OURS):
             return False
         waiting = self._asked.get(found[0])
@@ -289,14 +272,14 @@ class PipeFront:
         return True
 
     async def _log(self, level: str, logger: str, data: Json) -> None:
-        if level in LEVELS and LEVELS.index(level) >= self._level:
+        if level in messages.LEVELS and messages.LEVELS.index(level) >= self._level:
             said: JsonObject = {"level": level, "logger": logger, "data": data}
-            self._pipes.write(write_notification("notifications/message", said))
+            self._pipes.write(messages.write_notification("notifications/message", said))
 
     # -- answers
 
     def _send_result(self, request: Request, began: float, result: JsonObject, failure: str = "") -> None:
         assert request.id is not None
-        self._pipes.write(write_result(request.id, result))
+        self._pipes.write(messages.write_result(request.id, result))
         if self._telemetry.meters is not None:
             self._telemetry.meters.operations.record(time.perf_counter() - began, (request.method, failure))

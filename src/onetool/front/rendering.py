@@ -6,8 +6,10 @@ import base64
 import time
 from collections.abc import Awaitable, Callable
 
+from mcp_core.distribution import VERSION
 from mcp_core.json_types import Json, JsonObject
-from onetool.front.definition import CAPABILITIES, server_info
+from mcp_core.quick_dataclass import dataclass
+from onetool.front.definition import CAPABILITIES, NAME
 from onetool.front.messages import HANDSHAKE_REVISIONS, SERVER_INFO, SESSIONLESS_REVISIONS
 from ot.clients.caller import Milestone
 from ot.run.answer import Answer
@@ -69,7 +71,7 @@ class PlainResults:
     def __init__(self, instructions: str) -> None:
         self.revision = ""  # that a handshake has settled
         self._instructions = instructions
-        self._info = server_info()
+        self._info: JsonObject = {"name": NAME, "version": VERSION}
 
     def initialize(self, asked: str) -> JsonObject:
         """Settle the revision, which is the one asked for if it is known."""
@@ -100,6 +102,7 @@ class PlainResults:
 PROGRESS_INTERVAL = 0.1  # seconds between two notifications
 
 
+@dataclass(slots=True)
 class ProgressReport:
     """Tells a client how far its run is.
 
@@ -108,23 +111,16 @@ class ProgressReport:
     first and the last of a call.
     """
 
-    def __init__(
-        self,
-        send: Callable[[float, float | None, str | None], Awaitable[None]],
-        *,
-        interval: float = PROGRESS_INTERVAL,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._send = send
-        self._interval = interval
-        self._clock = clock
-        self._steps = 0
-        self._last = float("-inf")
-        self._told = ""
+    send: Callable[[float, float | None, str | None], Awaitable[None]]
+    interval: float = PROGRESS_INTERVAL
+    clock: Callable[[], float] = time.monotonic
+    _steps: int = 0
+    _last: float = float("-inf")
+    _told: str = ""
 
     async def __call__(self, done: float, total: float | None, message: str) -> None:
-        now, always = self._clock(), isinstance(message, Milestone)
-        if now - self._last < self._interval and not always:
+        now, always = self.clock(), isinstance(message, Milestone)
+        if now - self._last < self.interval and not always:
             return
         numbers = f"{done:g}" if total is None else f"{done:g}/{total:g}"
         text = f"{message} ({numbers})" if message else numbers
@@ -132,4 +128,4 @@ class ProgressReport:
             return
         self._last, self._told = now, text
         self._steps += 1
-        await self._send(self._steps, None, text)
+        await self.send(self._steps, None, text)

@@ -53,7 +53,13 @@ class SdkSession:
     async def serve(self, pipes: LinePipes) -> None:
         """Wait until it is needed, load it, and answer until the client has left."""
         await self._wanted.wait()
-        server = await self._load()
+        usual = sys.getswitchinterval()
+        sys.setswitchinterval(_TURN)
+        try:
+            await asyncio.get_running_loop().run_in_executor(None, load_protocol)
+        finally:
+            sys.setswitchinterval(usual)
+        server = self._build()
         from mcp_official import MessageReader  # noqa: PLC0415 - a part of the SDK's side
 
         reader = MessageReader()
@@ -66,15 +72,6 @@ class SdkSession:
             await server.serve(reader, reader.connect(pipes, had=1 if self._introduction else 0))
         finally:
             self.ended.set()
-
-    async def _load(self) -> OneToolServer:
-        usual = sys.getswitchinterval()
-        sys.setswitchinterval(_TURN)
-        try:
-            await asyncio.get_running_loop().run_in_executor(None, load_protocol)
-        finally:
-            sys.setswitchinterval(usual)
-        return self._build()
 
 
 def load_protocol() -> None:

@@ -1,37 +1,29 @@
-"""The MCP server of `run` on the SDK: what the front does not answer itself."""
+"""The MCP server of `run` on the SDK, what the front does not answer itself; and how long its requests take."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
-from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+import mcp_types
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import Context
 from mcp.server.subscriptions import ServerEvent, ToolsListChanged
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    CLIENT_CAPABILITIES_META_KEY,
-    INVALID_PARAMS,
-    CallToolResult,
-    ClientCapabilities,
-    InputRequiredResult,
-    SetLevelRequestParams,
-    Tool,
-)
+from opentelemetry.context import attach, detach
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from pydantic import ValidationError
 
 from mcp_core.json_types import JsonObject
 from mcp_official import DeclaredToolsServer
 from onetool.front import tool_run
-from onetool.front.clients import Clients
-from onetool.front.commands import Commands
+from onetool.front.commands import Clients, Commands
 from onetool.front.definition import NAME, instruct
 from onetool.front.late_app import ServedApps
 from onetool.front.offer import Offer
-from onetool.front.operations import watching_operations
 from onetool.front.tool_run import LogLevels, ServerState
 from onetool.people.person_of import person_of
 from onetool.replicas.draining import Draining
@@ -39,11 +31,59 @@ from ot.clients.caller import ClientMemory
 from ot.clients.front import Abilities
 from ot.clients.person import LOCAL_PERSON, Person
 from ot.run.waiting_runs import WaitingRuns
+from ot.telemetry.meters import OTHER
 from ot.telemetry.telemetry import Telemetry
 
-if TYPE_CHECKING:  # only those who have a database know of others
+if TYPE_CHECKING:
     from onetool.replicas.replicas import Replicas
     from ot.run.runs import Runs
+
+TRACE = "traceparent"
+"""The header that names the trace of a request."""
+
+_PROPAGATOR = TraceContextTextMapPropagator()
+
+
+def watching_operations(telemetry: Telemetry) -> ServerMiddleware[object]:
+    """Build the first middleware, which continues the trace of a header; one in `_meta` counts first, for the SDK."""
+
+    async def watch(ctx: ServerRequestContext[object], call_next: CallNext) -> HandlerResult:
+        headers: object = getattr(ctx.request, "headers", None)
+        traced = isinstance(headers, Mapping) and TRACE in headers
+        token = attach(_PROPAGATOR.extract(headers)) if traced else None
+        try:
+            with timed_operation(telemetry, ctx.method) as operation:
+                result = await call_next(ctx)
+                operation.failed = isinstance(result, dict) and result.get("isError") is True
+                return result
+        finally:
+            if token is not None:
+                detach(token)
+
+    return watch
+
+
+class Operation:
+    """A request that is being answered; whoever answers it says whether its tool has `failed`."""
+
+    failed = False
+
+
+@contextmanager
+def timed_operation(telemetry: Telemetry, method: str) -> Iterator[Operation]:
+    """Count how long a request takes, and what went wrong."""
+    operation, began, failure = Operation(), time.perf_counter(), ""
+    try:
+        yield operation
+        failure = "tool_error" if operation.failed else ""
+    except BaseException as error:
+        failure = str(error.error.code) if isinstance(error, MCPError) else type(error).__name__
+        raise
+    finally:
+        if telemetry.meters is not None:
+            method = OTHER if failure == str(mcp_types.METHOD_NOT_FOUND) else method
+            telemetry.meters.operations.record(time.perf_counter() - began, (method, failure))
+
 
 State = TypeVar("State")
 
@@ -76,9 +116,14 @@ class OneToolServer(DeclaredToolsServer[ServerState]):
             WaitingRuns("" if replicas is None else replicas.store.this.id),
             None if replicas is None else replicas.answers,
         )
+
+        def runs_with(principal: str, run: str) -> Runs | None:
+            """Find the runs of a principal among which this one goes on."""
+            found = (app.runs for owner, app in apps.all_open() if owner == principal)
+            return next((runs for runs in found if runs.has(run)), None)
+
         if replicas is not None:
-            replicas.serve_answers(self.commands.waiting, self.commands.clients.save)
-            replicas.serve_detached(partial(_runs_with, apps))
+            replicas.serve(self.commands.waiting, self.commands.clients.save, runs_with)
 
         @asynccontextmanager
         async def open_state() -> AsyncIterator[ServerState]:
@@ -95,9 +140,11 @@ class OneToolServer(DeclaredToolsServer[ServerState]):
         )
         self._offer = offer
         self._lowlevel_server.middleware.insert(0, watching_operations(telemetry or Telemetry()))
-        self._lowlevel_server.add_request_handler("logging/setLevel", SetLevelRequestParams, log_levels.set_level)
+        self._lowlevel_server.add_request_handler(
+            "logging/setLevel", mcp_types.SetLevelRequestParams, log_levels.set_level
+        )
 
-    async def list_tools(self) -> list[Tool]:
+    async def list_tools(self) -> list[mcp_types.Tool]:
         """List `run`, with what it offers at this moment."""
         offer = await self._offer.describe(_ASKING.get())
         tools = await super().list_tools()
@@ -105,11 +152,11 @@ class OneToolServer(DeclaredToolsServer[ServerState]):
 
     async def call_tool(
         self, name: str, arguments: JsonObject, context: Context[ServerState] | None = None
-    ) -> CallToolResult | InputRequiredResult:
+    ) -> mcp_types.CallToolResult | mcp_types.InputRequiredResult:
         """Answer an unknown name as the protocol asks, which the SDK does not."""
         if name not in self.argument_models:
             known = ", ".join(self.argument_models)
-            raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}. This server has: {known}")
+            raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown tool: {name}. This server has: {known}")
         return await super().call_tool(name, arguments, context)
 
 
@@ -135,10 +182,10 @@ def _noting_clients(apps: ServedApps) -> ServerMiddleware[State]:
     async def note(ctx: ServerRequestContext[State], call_next: CallNext) -> HandlerResult:
         said = (ctx.params or {}).get("capabilities") if ctx.method == "initialize" else None
         if ctx.method == "server/discover":
-            said = (ctx.meta or {}).get(CLIENT_CAPABILITIES_META_KEY)
+            said = (ctx.meta or {}).get(mcp_types.CLIENT_CAPABILITIES_META_KEY)
         with suppress(ValidationError):
             if said:
-                claimed = ClientCapabilities.model_validate(said).model_dump(by_alias=True, exclude_none=True)
+                claimed = mcp_types.ClientCapabilities.model_validate(said).model_dump(by_alias=True, exclude_none=True)
                 apps.clients_of(person_of(ctx)).note(Abilities.read(claimed))
         return await call_next(ctx)
 
@@ -174,9 +221,3 @@ class _Identity:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Identity) and self._thing is other._thing
-
-
-def _runs_with(apps: ServedApps, principal: str, run: str) -> Runs | None:
-    """Find the runs of a principal among which this one goes on."""
-    found = (app.runs for owner, app in apps.all_open() if owner == principal)
-    return next((runs for runs in found if runs.has(run)), None)

@@ -4,29 +4,15 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
+import mcp_types
 from mcp.server.context import ServerRequestContext
 from mcp.server.mcpserver import Context
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
-from mcp_types import (
-    INVALID_PARAMS,
-    CallToolResult,
-    CreateMessageRequest,
-    CreateMessageResult,
-    CreateMessageResultWithTools,
-    ElicitRequest,
-    ElicitResult,
-    EmptyResult,
-    InputRequiredResult,
-    ListRootsRequest,
-    ListRootsResult,
-    LoggingMessageNotification,
-    LoggingMessageNotificationParams,
-    SetLevelRequestParams,
-)
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from mcp_core import ToolArguments
@@ -43,8 +29,8 @@ from ot.run.client_requests import Questions
 from ot.run.waiting_runs import LostRunError, UnknownStateError, Waiting
 
 State = TypeVar("State")
-Rendered: TypeAlias = CallToolResult | InputRequiredResult
-_Request: TypeAlias = ElicitRequest | CreateMessageRequest | ListRootsRequest
+Rendered: TypeAlias = mcp_types.CallToolResult | mcp_types.InputRequiredResult
+_Request: TypeAlias = mcp_types.ElicitRequest | mcp_types.CreateMessageRequest | mcp_types.ListRootsRequest
 
 _MOST_CLIENTS = 256
 _REQUESTS: TypeAdapter[_Request] = TypeAdapter(_Request)
@@ -61,15 +47,17 @@ class LogLevels:
     def __init__(self) -> None:
         self._levels: OrderedDict[int, tuple[object, int]] = OrderedDict()
 
-    async def set_level(self, ctx: ServerRequestContext[State], params: SetLevelRequestParams) -> EmptyResult:
+    async def set_level(
+        self, ctx: ServerRequestContext[State], params: mcp_types.SetLevelRequestParams
+    ) -> mcp_types.EmptyResult:
         client = ctx.session.client_params
         if client is None:  # without a session there is nobody to remember: people would set each other's level
-            return EmptyResult()
+            return mcp_types.EmptyResult()
         self._levels[id(client)] = (client, LEVELS.index(params.level))  # kept, so that its id stays its own
         self._levels.move_to_end(id(client))
         while len(self._levels) > _MOST_CLIENTS:
             self._levels.popitem(last=False)
-        return EmptyResult()
+        return mcp_types.EmptyResult()
 
     def wants(self, session: ServerSession, level: str) -> bool:
         asked = self._levels.get(id(session.client_params))
@@ -82,10 +70,10 @@ class RunArguments(ToolArguments):
     command: str = Field(description="Python code")
 
 
+@dataclass(frozen=True, slots=True)
 class ServerState:
-    def __init__(self, commands: Commands, log_levels: LogLevels) -> None:
-        self.commands = commands
-        self.log_levels = log_levels
+    commands: Commands
+    log_levels: LogLevels
 
 
 @ToolArguments.declare
@@ -98,20 +86,16 @@ async def run(args: RunArguments, ctx: Context[ServerState]) -> Rendered:
     and programs are reached through packs only.
     """
     state = ctx.request_context.lifespan_context
-    if is_sessionless(ctx) and (ctx.request_state is not None or ctx.input_responses is not None):
-        return await _resume(state.commands, ctx)
-    return render(await state.commands.run(args.command, _client_of(ctx, state)), ctx.protocol_version)
-
-
-async def _resume(commands: Commands, ctx: Context[ServerState]) -> Rendered:
+    if not is_sessionless(ctx) or (ctx.request_state is None and ctx.input_responses is None):
+        return render(await state.commands.run(args.command, _client_of(ctx, state)), ctx.protocol_version)
     answers = {key: _plain(answer) for key, answer in (ctx.input_responses or {}).items()}
     try:
         progress = ProgressReport(ctx.report_progress)
-        outcome = await commands.resume(ctx.request_state or "", answers, person_of(ctx), progress)
+        outcome = await state.commands.resume(ctx.request_state or "", answers, person_of(ctx), progress)
     except LostRunError as error:
-        raise MCPError(INVALID_PARAMS, RUN_LOST.format(error.run)) from None
+        raise MCPError(mcp_types.INVALID_PARAMS, RUN_LOST.format(error.run)) from None
     except UnknownStateError:
-        raise MCPError(INVALID_PARAMS, NO_SUCH_RUN) from None
+        raise MCPError(mcp_types.INVALID_PARAMS, NO_SUCH_RUN) from None
     return render(outcome, ctx.protocol_version)
 
 
@@ -145,20 +129,24 @@ def _session_front(ctx: Context[ServerState], able: Abilities, memory: ClientMem
 
     async def log(level: str, logger: str, data: Json) -> None:
         if levels.wants(session, level):
-            params = LoggingMessageNotificationParams.model_validate({"level": level, "logger": logger, "data": data})
-            await session.send_notification(LoggingMessageNotification(params=params), related_request_id=related)
+            params = mcp_types.LoggingMessageNotificationParams.model_validate(
+                {"level": level, "logger": logger, "data": data}
+            )
+            await session.send_notification(
+                mcp_types.LoggingMessageNotification(params=params), related_request_id=related
+            )
 
     return Front(memory, able, request, log)
 
 
 def _kind_of(request: _Request) -> type[BaseModel]:
     match request:
-        case ElicitRequest():
-            return ElicitResult
-        case CreateMessageRequest():
-            return CreateMessageResultWithTools if request.params.tools else CreateMessageResult
-        case ListRootsRequest():
-            return ListRootsResult
+        case mcp_types.ElicitRequest():
+            return mcp_types.ElicitResult
+        case mcp_types.CreateMessageRequest():
+            return mcp_types.CreateMessageResultWithTools if request.params.tools else mcp_types.CreateMessageResult
+        case mcp_types.ListRootsRequest():
+            return mcp_types.ListRootsResult
 
 
 def _plain(model: BaseModel) -> JsonObject:
@@ -168,6 +156,6 @@ def _plain(model: BaseModel) -> JsonObject:
 def render(outcome: Answer | Waiting, revision: str | None = None) -> Rendered:
     """Put what has come of a run into the SDK's types."""
     if isinstance(outcome, Answer):
-        return CallToolResult.model_validate(render_answer(outcome, revision or ""))
+        return mcp_types.CallToolResult.model_validate(render_answer(outcome, revision or ""))
     requests = {key: _REQUESTS.validate_python(question) for key, question in outcome.questions.items()}
-    return InputRequiredResult(input_requests=requests, request_state=outcome.state)
+    return mcp_types.InputRequiredResult(input_requests=requests, request_state=outcome.state)

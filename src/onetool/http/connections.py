@@ -8,8 +8,7 @@ import resource
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import h11
 from starlette.responses import PlainTextResponse, Response
@@ -83,8 +82,7 @@ class GatheringTransport(asyncio.Transport):
         self._transport.resume_reading()
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(NamedTuple):
     connections: int  # of clients whose request was let in
     unauthenticated: int  # of all others, beside those
     request_timeout: float  # seconds
@@ -100,8 +98,7 @@ def bounds_within(settings: HttpSettings, open_files: int) -> Bounds:
     room = open_files // 2
     unauthenticated = min(settings.unauthenticated, room // 4)
     # As many again for those that are accepted or closed, but not yet begun with or gone.
-    connections = min(settings.connections, room - 2 * unauthenticated)
-    return Bounds(connections, unauthenticated, settings.request_timeout)
+    return Bounds(min(settings.connections, room - 2 * unauthenticated), unauthenticated, settings.request_timeout)
 
 
 def count_open_files_allowed() -> int:
@@ -134,9 +131,12 @@ class Places:
             return True
         if connection not in self._strangers:  # closed meanwhile
             return False
-        if len(self._clients) >= self.bounds.connections and not self._close_idle():
-            LOGGER.warning("refused a client: all %d connections are busy", self.bounds.connections)
-            return False
+        if len(self._clients) >= self.bounds.connections:
+            idle = next((client for client in self._clients if client.idle), None)
+            if idle is None:
+                LOGGER.warning("refused a client: all %d connections are busy", self.bounds.connections)
+                return False
+            self._close(idle)
         del self._strangers[connection]
         self._clients[connection] = None
         return True
@@ -145,22 +145,13 @@ class Places:
         self._strangers.pop(connection, None)
         self._clients.pop(connection, None)
 
-    def _close_idle(self) -> bool:
-        idle = next((client for client in self._clients if client.idle), None)
-        if idle is not None:
-            self._close(idle)
-        return idle is not None
-
     def _close(self, connection: HttpConnection) -> None:
         self.leave(connection)
         connection.transport.abort()
 
 
 class HttpConnection(H11Protocol):
-    """Uvicorn's connection, which has a place, and a deadline for each request to arrive whole.
-
-    How long an answer takes is not bounded here: a stream of events is an answer.
-    """
+    """Uvicorn's connection, with a place, and a deadline for each request to arrive whole; an answer may take long."""
 
     places: ClassVar[Places]
     only_user: ClassVar[int | None] = None  # the only one who may connect, to a socket that knows its peer
@@ -226,7 +217,10 @@ class HttpConnection(H11Protocol):
 
     def _give_up(self) -> None:
         """Close the connection on a request that did not arrive in time, with a word if it had begun."""
-        if self._has_begun() and not self.transport.is_closing():
+        # A part of the request is there, and nothing of its answer has been sent.
+        receiving = self.conn.their_state is h11.SEND_BODY
+        begun = not self.cycle.response_started if receiving else bool(self.conn.trailing_data[0])
+        if begun and not self.transport.is_closing():
             headers = [("Content-Length", "0"), ("Connection", "close")]
             refusal = h11.Response(status_code=408, headers=headers, reason="Request Timeout")
             for event in (refusal, h11.EndOfMessage()):
@@ -235,12 +229,6 @@ class HttpConnection(H11Protocol):
             self.transport.abort()  # nobody reads
         else:
             self.transport.close()
-
-    def _has_begun(self) -> bool:
-        """True if a part of the request is there, and nothing of its answer has been sent."""
-        if self.conn.their_state is h11.SEND_BODY:
-            return not self.cycle.response_started
-        return bool(self.conn.trailing_data[0])
 
 
 class PlaceGate:

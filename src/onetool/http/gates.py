@@ -1,19 +1,24 @@
-"""Layers before the SDK: bodies that are looked at, the gate of a server that drains, and limited, named sessions."""
+"""Around MCP over HTTP: bodies and sessions, the gate of a server that drains, and the routes that machines ask."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+import anyio
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mcp_core.line_pipes import MAX_LINE
+from onetool.http.listening import is_loopback
 from onetool.people.person_of import SCOPE_KEY
 from onetool.replicas.draining import NO_NEW_RUNS, Draining
 from ot.clients.person import LOCAL_PERSON, Person
+from ot.telemetry.meters import PROMETHEUS, Meters, render_prometheus
 
 
 async def read_messages(receive: Receive, most: int) -> list[Message]:
@@ -43,10 +48,7 @@ def receive_again(messages: Sequence[Message], receive: Receive) -> Receive:
 
 
 class DrainGate:
-    """Answers 503 to whatever would begin a run or a session once this server drains: a balancer asks the next one.
-
-    Answers to questions, and requests of sessions that are open here, pass.
-    """
+    """Answers 503 to what would begin a run or a session once this server drains; answers to questions pass."""
 
     def __init__(self, app: ASGIApp, draining: Draining) -> None:
         self._app = app
@@ -83,7 +85,6 @@ MOST_SESSIONS = 500  # of one person, 40 kB each; a server has room for 10,000
 _IDLE = 1800.0  # seconds after which the server itself closes a session
 _SESSION = "mcp-session-id"
 _NOT_OF_ANOTHER = (b"content-length", b"content-type", _SESSION.encode())  # headers of one request alone
-_GONE = 404
 _HEADER = _SESSION.encode()
 
 
@@ -107,13 +108,17 @@ class LimitedSessions:
             if message["type"] == "http.response.start":
                 used = session or Headers(raw=message["headers"]).get(_SESSION)
                 if used is not None:
-                    is_left = scope["method"] != "DELETE" and message["status"] != _GONE
+                    is_left = scope["method"] != "DELETE" and message["status"] != 404
                     self._note(who, used, is_left=is_left)
             await send(message)
 
         await self._app(scope, receive, noting)
-        while len(self._sessions.get(who, ())) > self._most:
-            await self._close(next(iter(self._sessions[who])), who, scope)
+        while len(self._sessions.get(who, ())) > self._most:  # close one as its person could
+            oldest = next(iter(self._sessions[who]))
+            self._note(who, oldest, is_left=False)
+            kept = [(name, value) for name, value in scope["headers"] if name not in _NOT_OF_ANOTHER]
+            headers = [*kept, (_HEADER, oldest.encode("latin-1"))]
+            await self._app({**scope, "method": "DELETE", "headers": headers}, _nothing_more, _nobody)
 
     def _note(self, who: str, session: str, *, is_left: bool) -> None:
         """Note that a session was used, or is there no more; what was not used for long the server has closed."""
@@ -126,12 +131,6 @@ class LimitedSessions:
         if not sessions:
             del self._sessions[who]
 
-    async def _close(self, session: str, who: str, scope: Scope) -> None:
-        self._note(who, session, is_left=False)
-        kept = [(name, value) for name, value in scope["headers"] if name not in _NOT_OF_ANOTHER]
-        headers = [*kept, (_SESSION.encode(), session.encode("latin-1"))]
-        await self._app({**scope, "method": "DELETE", "headers": headers}, _nothing_more, _nobody)
-
 
 async def _nothing_more() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
@@ -142,30 +141,62 @@ async def _nobody(_: Message) -> None:
 
 
 class SessionNames:
-    """Puts the name of this replica before the ids of sessions, and takes it off again.
-
-    A session lives in the replica that opened it, and a balancer tells by `NAME.` where its requests belong.
-    """
+    """Puts the name of this replica before the ids of its sessions, by which a balancer finds it, and takes it off."""
 
     def __init__(self, app: ASGIApp, name: str) -> None:
         self._app = app
         self._mark = f"{name}.".encode("latin-1")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        mark = self._mark
+
         async def named(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = [(name, self._named(name, value)) for name, value in message["headers"]]
+                told = message["headers"]
+                headers = [(name, mark + value if name.lower() == _HEADER else value) for name, value in told]
                 message = {**message, "headers": headers}
             await send(message)
 
         if scope["type"] == "http":
-            headers = [(name, self._plain(name, value)) for name, value in scope["headers"]]
+            asked = scope["headers"]
+            headers = [(name, value.removeprefix(mark) if name == _HEADER else value) for name, value in asked]
             await self._app({**scope, "headers": headers}, receive, named)
         else:
             await self._app(scope, receive, send)
 
-    def _named(self, name: bytes, value: bytes) -> bytes:
-        return self._mark + value if name.lower() == _HEADER else value
 
-    def _plain(self, name: bytes, value: bytes) -> bytes:
-        return value.removeprefix(self._mark) if name == _HEADER else value
+PATIENCE = 2.0  # seconds that a part may take to say that it is there
+# Headers with which a balancer says that it passes on the request of another machine.
+_FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
+
+Check = Callable[[], Awaitable[str]]
+"""Says why requests should go elsewhere for now; an empty text if they may come."""
+
+
+def watch_routes(
+    checks: Mapping[str, Check], meters: Meters, is_administrator: Callable[[Request], Awaitable[bool]]
+) -> list[Route]:
+    """Build the routes, with the `checks` of parts by name; figures are for this machine and administrators only."""
+
+    async def healthz(_: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    async def readyz(_: Request) -> Response:
+        found = dict.fromkeys(checks, f"gave no answer within {PATIENCE:g} s")
+        for name, check in checks.items():
+            with anyio.move_on_after(PATIENCE):
+                found[name] = await check()
+        problems = {name: reason for name, reason in found.items() if reason}
+        return JSONResponse({"ready": not problems, "problems": problems}, status_code=503 if problems else 200)
+
+    async def metrics(request: Request) -> Response:
+        # A balancer on this machine asks for others, and a page may have made up a host.
+        peer, named = request.client, request.headers.get("host", "")
+        host = named.rpartition(":")[0] or named
+        near = (peer is None or is_loopback(peer.host)) and (host in ("", "localhost") or is_loopback(host.strip("[]")))
+        here = near and not any(header in request.headers for header in _FORWARDED)
+        if not here and not await is_administrator(request):
+            return PlainTextResponse("The figures are for administrators and for this machine itself.\n", 403)
+        return Response(render_prometheus(meters), media_type=PROMETHEUS)
+
+    return [Route(f"/{ask.__name__}", ask, methods=["GET"]) for ask in (healthz, readyz, metrics)]

@@ -1,22 +1,25 @@
-"""The sockets at which the HTTP server listens: an address, or a file that serves one user."""
+"""The sockets at which the HTTP server listens, an address or a file that serves one user; and its bearer token."""
 
 from __future__ import annotations
 
 import ipaddress
 import os
+import secrets
 import socket
 import stat
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from mcp_core.atomic_write import write_private
 from mcp_core.file_lock import lock
+from ot.config.layers import TOKEN_VARIABLE
+from ot.errors import ConfigError
 
 _PATIENCE = 5.0  # seconds for another server that is about to listen there, or to end
 _CREDENTIALS = struct.Struct("3i")  # process, user, group
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_HIGHEST_PORT = 65535
 _SILENCE = 1  # seconds after which a client that sends nothing is accepted all the same
 
 
@@ -30,7 +33,15 @@ def listen_privately(path: Path) -> Iterator[socket.socket]:
         raise ValueError("this system does not tell a server who connects to it")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         with _alone_in(path.parent):
-            _make_way(path)
+            with suppress(FileNotFoundError):  # a socket that its server left behind makes way
+                found = path.lstat()
+                if not stat.S_ISSOCK(found.st_mode):
+                    raise ValueError("there is a file that is no socket; choose another path")
+                if found.st_uid != os.geteuid():
+                    raise ValueError("the socket there is another user's; choose another path")
+                if _is_served(path):
+                    raise ValueError("another server serves there; end it, or choose another path")
+                path.unlink()
             listener.bind(str(path))
             path.chmod(0o600)  # nobody can connect before it listens
             listener.listen()
@@ -46,10 +57,7 @@ def listen_privately(path: Path) -> Iterator[socket.socket]:
 
 
 def find_served(folder: Path, ending: str) -> list[Path]:
-    """Return the sockets in a folder of this user that are served; what their servers left behind is removed.
-
-    Raises ValueError for a folder in which others can change files.
-    """
+    """Return the served sockets in a folder, remove the others; raises ValueError where others can change files."""
     with _alone_in(folder):
         found = sorted(path for path in folder.iterdir() if path.suffix == ending and path.is_socket())
         served = [path for path in found if _is_served(path)]
@@ -81,21 +89,6 @@ def _alone_in(folder: Path) -> Iterator[None]:
         os.close(opened)
 
 
-def _make_way(path: Path) -> None:
-    """Remove a socket that its server left behind; raises ValueError for anything else."""
-    try:
-        found = path.lstat()
-    except FileNotFoundError:
-        return
-    if not stat.S_ISSOCK(found.st_mode):
-        raise ValueError("there is a file that is no socket; choose another path")
-    if found.st_uid != os.geteuid():
-        raise ValueError("the socket there is another user's; choose another path")
-    if _is_served(path):
-        raise ValueError("another server serves there; end it, or choose another path")
-    path.unlink()
-
-
 def _is_served(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.setblocking(False)
@@ -114,7 +107,7 @@ def bind_address(address: str, *, beyond: bool = False) -> socket.socket:
     Raises ValueError for an address that is not of this form or not this machine's own, OSError where it is taken.
     """
     host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal() or int(port) > _HIGHEST_PORT:
+    if not host or not port.isdecimal() or int(port) > 65535:
         raise ValueError("an address is HOST:PORT, such as 127.0.0.1:8765")
     number = "127.0.0.1" if host == "localhost" else host.removeprefix("[").removesuffix("]")
     if not beyond and not is_loopback(number):
@@ -133,3 +126,46 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+TOKEN_FILE = "http-token"
+_SHORTEST = 16
+
+
+def read_token(folder: Path, *, environ: Mapping[str, str]) -> str:
+    """Return the token that the environment names, else that of the file in `folder`, which is made if need be."""
+    if given := environ.get(TOKEN_VARIABLE, "").strip():
+        return _checked(given, key=TOKEN_VARIABLE)
+    file = folder / TOKEN_FILE
+    try:
+        return _read(file)
+    except FileNotFoundError:
+        with suppress(FileExistsError):  # another server was first, and its token is as good
+            write_private(file, f"{secrets.token_urlsafe(32)}\n", replace=False)
+    return _read(file)
+
+
+def accepts(header: str | None, token: str) -> bool:
+    """True if an Authorization header carries the token; takes the same time for every wrong one."""
+    scheme, _, given = (header or "").partition(" ")
+    return scheme.lower() == "bearer" and secrets.compare_digest(given.strip().encode(), token.encode())
+
+
+def _read(file: Path) -> str:
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", file=file, fix="remove it; a new one is made") from error
+    with os.fdopen(descriptor, encoding="utf-8", errors="replace") as stream:
+        found = os.fstat(stream.fileno())
+        if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
+            raise ConfigError("others can read this token", file=file, fix="remove it; a new one is made")
+        return _checked(stream.read().strip(), file=file)
+
+
+def _checked(token: str, *, file: Path | None = None, key: str | None = None) -> str:
+    if len(token) < _SHORTEST or not token.isascii() or not token.isprintable() or " " in token:
+        raise ConfigError(f"a token is at least {_SHORTEST} plain characters", file=file, key=key, fix="make it longer")
+    return token

@@ -28,21 +28,12 @@ from onetool.front.late_app import ServedApps
 from onetool.front.offer import Offer, open_offer
 from onetool.front.rendering import PlainResults
 from onetool.front.server import OneToolServer
-from onetool.http.connections import (
-    LOGGER,
-    Bounds,
-    HttpConnection,
-    PlaceGate,
-    Places,
-    bounds_within,
-    count_open_files_allowed,
-)
-from onetool.http.gates import DrainGate, LimitedSessions, SessionNames
+from onetool.http import connections
+from onetool.http.connections import LOGGER
+from onetool.http.gates import Check, DrainGate, LimitedSessions, SessionNames, watch_routes
+from onetool.http.listening import accepts
 from onetool.http.sessionless import PlainRequests, SessionlessRequests
-from onetool.http.token import accepts
-from onetool.http.watch import Check, watch_routes
-from onetool.people.gate import PeopleGate, ShareGate, metadata_routes
-from onetool.people.people import PATH, People
+from onetool.people.people import PATH, People, PeopleGate, ShareGate, metadata_routes
 from onetool.people.person_of import RefusedError
 from onetool.replicas.draining import GRACE, Draining
 from ot.config.models import HttpSettings
@@ -160,12 +151,12 @@ async def serve_http(
     only this user is served, with or without a token.
     """
     address, hosts = find_address(listener)
-    bounds = bounds_within(settings, count_open_files_allowed())
+    bounds = connections.bounds_within(settings, connections.count_open_files_allowed())
     if bounds.connections < settings.connections:
         write_log(logging.WARNING, "http.bounds", connections=bounds.connections, wanted=settings.connections)
 
-    class Connection(HttpConnection):
-        places = Places(bounds)
+    class Connection(connections.HttpConnection):
+        places = connections.Places(bounds)
         only_user = os.geteuid() if listener.family == socket.AF_UNIX else None
 
     async with open_offer(site.apps) as offer:
@@ -184,9 +175,8 @@ async def serve_http(
 
         async def stop_on_signal() -> None:
             number = await wait_for_signal()
-            grace = GRACE if site.people is not None else 0.0
-            if settings.drain is not None:
-                grace = settings.drain
+            usual = GRACE if site.people is not None else 0.0
+            grace = usual if settings.drain is None else settings.drain
             await site.draining.drain(grace if number == signal.SIGTERM else 0.0, site.goes_on)
             server.should_exit = True
 
@@ -218,7 +208,8 @@ def build_routes(site: Site) -> list[BaseRoute]:
         if site.people is None:
             return False
         try:
-            return site.people.is_admin(await site.people.recognise(request.headers.get("authorization")))
+            person = await site.people.recognise(request.headers.get("authorization"))
+            return not person.groups.isdisjoint(site.people.settings.admins)
         except RefusedError:
             return False
 
@@ -247,7 +238,7 @@ class BesideMcp:
             await PlainTextResponse("This server is not known by that name\n", 421)(scope, receive, send)
 
 
-def _build_web_app(site: Site, offer: Offer, hosts: set[str], token: str | None, bounds: Bounds) -> ASGIApp:
+def _build_web_app(site: Site, offer: Offer, hosts: set[str], token: str | None, bounds: connections.Bounds) -> ASGIApp:
     origins = {f"http://{host}" for host in hosts}
     if site.people is not None:
         hosts, origins = hosts | site.people.authorities, origins | {site.people.origin}
@@ -261,7 +252,7 @@ def _build_web_app(site: Site, offer: Offer, hosts: set[str], token: str | None,
     if site.replicas is not None:
         web_app = SessionNames(web_app, site.replicas.store.this.name)
     web_app = SessionlessRequests(LimitedSessions(web_app), server, plain, path=PATH, hosts=hosts, origins=origins)
-    gate: ASGIApp = PlaceGate(DrainGate(web_app, site.draining))
+    gate: ASGIApp = connections.PlaceGate(DrainGate(web_app, site.draining))
     if site.people is not None:
         gate = PeopleGate(ShareGate(gate, requests=max(1, bounds.connections // 2)), site.people)
     elif token is not None:

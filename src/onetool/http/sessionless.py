@@ -8,21 +8,17 @@ wrong: a plain one needs nothing of the SDK, which answers every other one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from typing import TypeAlias
 
 import anyio
 from mcp.server.runner import modern_error_data
 from mcp.server.streamable_http import check_accept_headers
+from mcp.shared import inbound
 from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import NoBackChannelError
-from mcp.shared.inbound import (
-    ERROR_CODE_HTTP_STATUS,
-    MCP_PROTOCOL_VERSION_HEADER,
-    InboundModernRoute,
-    classify_inbound_request,
-)
 from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 from mcp.shared.message import ServerMessageMetadata
 from mcp.shared.transport_context import TransportContext
@@ -39,9 +35,8 @@ from onetool.front.commands import Client, Commands
 from onetool.front.definition import define_tool, final_name
 from onetool.front.messages import CALL, DISCOVER, LIST, Request, RequestId, progress_params, read_command, read_request
 from onetool.front.offer import Offer
-from onetool.front.operations import TRACE, timed_operation
 from onetool.front.rendering import PlainResults, ProgressReport, render_answer
-from onetool.front.server import OneToolServer
+from onetool.front.server import TRACE, OneToolServer, timed_operation
 from onetool.http.connections import connection_of
 from onetool.http.gates import join_body, read_messages, receive_again
 from onetool.people.person_of import person_in
@@ -52,7 +47,6 @@ from ot.telemetry.telemetry import Telemetry
 
 Report: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 PING_INTERVAL = 15.0  # seconds without a word after which a proxy could take a stream for dead
-_STREAM = "subscriptions/listen"
 _OK = 200
 _LONGEST_ACCEPT = 1000
 _EVENTS = [
@@ -80,19 +74,14 @@ class PlainRequests:
         request = read_request(body)
         if request is None or not request.sessionless or request.method not in (CALL, DISCOVER, LIST):
             return None
-        said = headers.get("mcp-method"), headers.get("mcp-protocol-version")
-        if said != (request.method, request.revision) or (
-            request.method == CALL and not self._is_run(request, headers)
-        ):
+        if (headers.get("mcp-method"), headers.get("mcp-protocol-version")) != (request.method, request.revision):
             return None
-        return request
-
-    def _is_run(self, request: Request, headers: Mapping[str, str]) -> bool:
-        return (
+        plain = request.method != CALL or (
             read_command(request, self._tool) is not None
             and headers.get("mcp-name") == self._tool
             and not Abilities.read(request.capabilities).any
         )
+        return request if plain else None
 
     async def answer(self, request: Request, person: Person, report: Report) -> JsonObject:
         with timed_operation(self._telemetry, request.method) as operation:
@@ -108,53 +97,43 @@ class PlainRequests:
 
     async def _run(self, request: Request, person: Person, report: Report) -> Answer:
         memory = self._commands.clients.shared(person.principal)
-        front = Front(object(), sessionless=True)
-        client = Client(person, request.client, memory, front, ProgressReport(report))
+        client = Client(person, request.client, memory, Front(object(), sessionless=True), ProgressReport(report))
         outcome = await self._commands.run(read_command(request, self._tool) or "", client)
         assert isinstance(outcome, Answer), "a client that cannot be asked is asked nothing"
         return outcome
 
 
+@dataclass(frozen=True, slots=True)
 class SessionlessRequests:
     """Answers requests without a session in which nothing is wrong; `app`, the SDK's, answers all others."""
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        server: OneToolServer,
-        plain: PlainRequests,
-        *,
-        path: str,
-        hosts: Collection[str],
-        origins: Collection[str],
-    ) -> None:
-        self._app = app
-        self._server = server
-        self._plain = plain
-        self._path = path
-        self._hosts = frozenset(hosts)
-        self._origins = frozenset(origins)
+    app: ASGIApp
+    server: OneToolServer
+    plain: PlainRequests
+    path: str
+    hosts: set[str]
+    origins: set[str]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = self._proper_headers(scope)
         if headers is None:
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         messages = await read_messages(receive, MAX_LINE)
         body = b"" if messages[-1].get("more_body", True) else join_body(messages)
         person = person_in(asked := HttpRequest(scope, receive))
-        plain = self._plain.read(body, headers)
+        plain = self.plain.read(body, headers)
         if plain is not None and plain.id is not None:
             answer = _Answer(plain.id, plain.token, asked, send)
-            await self._answer(answer, scope, partial(self._plain.answer, plain, person, answer.progress))
+            await self._answer(answer, scope, partial(self.plain.answer, plain, person, answer.progress))
             return
         odd = self._read(body, headers)
         if odd is None:
-            await self._app(scope, receive_again(messages, receive), send)
+            await self.app(scope, receive_again(messages, receive), send)
             return
         request, route = odd
         answer = _Answer(request.id, progress_token_from_params(request.params), asked, send)
-        work = partial(self._server.answer, answer, route, request.method, request.params)
+        work = partial(self.server.answer, answer, route, request.method, request.params)
         await self._answer(answer, scope, work)
 
     async def _answer(self, answer: _Answer, scope: Scope, work: Callable[[], Awaitable[JsonObject]]) -> None:
@@ -171,36 +150,36 @@ class SessionlessRequests:
 
     def _proper_headers(self, scope: Scope) -> dict[str, str] | None:
         """Return the headers of a request without a session; None if anything is odd about them."""
-        if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] != self._path:
+        if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] != self.path:
             return None
         raw: list[tuple[bytes, bytes]] = scope["headers"]
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw}
         proper = (
             len(headers) == len(raw)
-            and headers.get(MCP_PROTOCOL_VERSION_HEADER) in MODERN_PROTOCOL_VERSIONS
-            and headers.get("host") in self._hosts
-            and (not headers.get("origin") or headers["origin"] in self._origins)
+            and headers.get(inbound.MCP_PROTOCOL_VERSION_HEADER) in MODERN_PROTOCOL_VERSIONS
+            and headers.get("host") in self.hosts
+            and (not headers.get("origin") or headers["origin"] in self.origins)
             and headers.get("content-type", "").lower().startswith("application/json")
-            and _is_short(headers.get("content-length", ""))
+            and (length := headers.get("content-length", "")).isascii()
+            and length.isdigit()
+            and int(length) <= MAX_LINE
             and len(accept := headers.get("accept", "")) <= _LONGEST_ACCEPT
             and _accepts_both(accept)
         )
         return headers if proper else None
 
-    def _read(self, body: bytes, headers: Mapping[str, str]) -> tuple[JSONRPCRequest, InboundModernRoute] | None:
+    def _read(
+        self, body: bytes, headers: Mapping[str, str]
+    ) -> tuple[JSONRPCRequest, inbound.InboundModernRoute] | None:
         try:
             request = JSONRPCRequest.model_validate_json(body, by_name=False)
         except ValidationError:
             return None
         name = (request.params or {}).get("name")
-        if request.method == _STREAM or (isinstance(name, str) and name in self._server.mirroring):
+        if request.method == "subscriptions/listen" or (isinstance(name, str) and name in self.server.mirroring):
             return None
-        route = classify_inbound_request({"method": request.method, "params": request.params}, headers=headers)
-        return (request, route) if isinstance(route, InboundModernRoute) else None
-
-
-def _is_short(length: str) -> bool:
-    return length.isascii() and length.isdigit() and int(length) <= MAX_LINE
+        route = inbound.classify_inbound_request({"method": request.method, "params": request.params}, headers=headers)
+        return (request, route) if isinstance(route, inbound.InboundModernRoute) else None
 
 
 @lru_cache(maxsize=32)
@@ -209,10 +188,7 @@ def _accepts_both(accept: str) -> bool:
 
 
 class _Answer:
-    """The answer to one request, as what the SDK has for whoever carries it out.
-
-    It is JSON, or a stream of events if anything is told before, or nothing for a long while.
-    """
+    """The answer to one request, as the SDK has it: JSON, or events if anything is told before, or after a while."""
 
     can_send_request = False
 
@@ -243,8 +219,7 @@ class _Answer:
 
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         if self._token is not None:
-            params = progress_params(self._token, progress, total, message)
-            await self.notify("notifications/progress", params)
+            await self.notify("notifications/progress", progress_params(self._token, progress, total, message))
 
     async def finish(self, answer: JsonObject, status: int = _OK) -> None:
         self.end()
@@ -259,7 +234,7 @@ class _Answer:
 
     async def refuse(self, error: Exception) -> None:
         data = modern_error_data(error)
-        status = ERROR_CODE_HTTP_STATUS.get(data.code, _OK)
+        status = inbound.ERROR_CODE_HTTP_STATUS.get(data.code, _OK)
         told = data.model_dump(mode="json", by_alias=True, exclude_none=True)
         await self.finish({"jsonrpc": "2.0", "id": self.request_id, "error": told}, status)
 

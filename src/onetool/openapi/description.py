@@ -21,21 +21,10 @@ class DescriptionError(Exception):
 
 class Description:
     def __init__(self, root: Mapping[str, object]) -> None:
-        self._root = root
-
-    @property
-    def title(self) -> str:
-        return text_of(mapping_of(self._root.get("info")).get("title"))
-
-    @property
-    def summary(self) -> str:
-        info = mapping_of(self._root.get("info"))
-        return text_of(info.get("summary")) or text_of(info.get("description"))
-
-    @property
-    def security(self) -> object:
-        """The security requirements of operations that have none of their own."""
-        return self._root.get("security")
+        self._root, info = root, mapping_of(root.get("info"))
+        self.title = text_of(info.get("title"))
+        self.summary = text_of(info.get("summary")) or text_of(info.get("description"))
+        self.security = root.get("security")  # the requirements of operations that have none of their own
 
     def server(self, *owners: Mapping[str, object]) -> str:
         """Return the address of the first server that the nearest owner names, variables filled in."""
@@ -56,8 +45,7 @@ class Description:
                     yield str(path), method, found, mapping_of(found[method])
 
     def scheme(self, name: str) -> Schema:
-        components = mapping_of(self._root.get("components"))
-        return self.resolve(mapping_of(components.get("securitySchemes")).get(name))
+        return self.resolve(mapping_of(mapping_of(self._root.get("components")).get("securitySchemes")).get(name))
 
     def resolve(self, value: object) -> Schema:
         """Return the object that a chain of references leads to; empty if it leads nowhere, outside, or in a circle."""
@@ -79,24 +67,18 @@ def read_description(file: Path) -> Description:
         raise DescriptionError(f"{file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise DescriptionError(f"{file} is not UTF-8 (byte {error.start})") from error
-    root = _parse(text, file)
+    try:
+        root = json.loads(text) if text.lstrip().startswith("{") else read_yaml(text, file=file, private=False)
+    except (ValueError, RecursionError) as error:
+        raise DescriptionError(f"{file} is not JSON: {error}") from error
+    except ConfigError as error:
+        raise DescriptionError(str(error)) from error
     if not isinstance(root, dict) or not ("openapi" in root or "swagger" in root):
         raise DescriptionError(f"{file} is not an OpenAPI description: it has no key openapi")
     version = str(root.get("openapi", root.get("swagger")))
     if not version.startswith(("3.0", "3.1")):
         raise DescriptionError(f"{file} has version {version[:20]}; convert it to OpenAPI 3.0 or 3.1")
     return Description(root)
-
-
-def _parse(text: str, file: Path) -> object:
-    try:
-        if text.lstrip().startswith("{"):
-            return json.loads(text)
-        return read_yaml(text, file=file, private=False)
-    except (ValueError, RecursionError) as error:
-        raise DescriptionError(f"{file} is not JSON: {error}") from error
-    except ConfigError as error:
-        raise DescriptionError(str(error)) from error
 
 
 def text_of(value: object) -> str:

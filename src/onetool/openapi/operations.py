@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from mcp_core.json_types import Schema, list_of, mapping_of
 from onetool.openapi.description import Description, text_of
 from onetool.openapi.types import ANY, Types, UniqueNames, class_name, function_name, parameter_name
 
 
-@dataclass(frozen=True, slots=True)
-class Credential:
+class Credential(NamedTuple):
     """One secret and its place in a request: a header, query parameter or cookie `name`, with the prefix `before`."""
 
     secret: str
@@ -56,7 +56,6 @@ class Credentials:
         return None
 
 
-_PLACES = ("path", "query", "header", "cookie")
 _NOT_SENT = frozenset({"accept", "content-type", "authorization"})  # as headers: the client's own
 _BODIES = (  # media types in the order of preference, and how httpx is given such a body
     ("application/json", "json"),
@@ -65,8 +64,7 @@ _BODIES = (  # media types in the order of preference, and how httpx is given su
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """One parameter of a function: its name in Python, and where it goes in the request."""
 
     name: str
@@ -78,8 +76,7 @@ class Parameter:
     style: str  # how lists and objects are written: comma, space, pipe, repeat, deep, json
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(NamedTuple):
     """The body of a request: `form` is how it is sent, `media_type` what it is sent as if that says no more."""
 
     name: str
@@ -90,8 +87,7 @@ class Body:
     media_type: str
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(NamedTuple):
     name: str
     method: str
     path: str
@@ -117,6 +113,15 @@ def read_operations(
         if not only or any(fnmatchcase(label, pattern) for label in labels for pattern in only):
             found.append(_Reader(description, types, credentials).read(name, method, path, item, operation))
     return found
+
+
+def _style(place: str, parameter: Schema) -> str:
+    style = parameter.get("style") or ("form" if place in ("query", "cookie") else "simple")
+    explode = parameter.get("explode", style == "form")
+    if style in ("spaceDelimited", "pipeDelimited") and explode is not True:
+        return "space" if style == "spaceDelimited" else "pipe"
+    repeat = place == "query" and explode is True
+    return "deep" if style == "deepObject" else "repeat" if repeat else "comma"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,26 +157,25 @@ class _Reader:
         for each in (*list_of(item.get("parameters")), *list_of(operation.get("parameters"))):
             parameter = self._description.resolve(each)
             place, name = parameter.get("in"), parameter.get("name")
-            if isinstance(name, str) and place in _PLACES and not (place == "header" and name.lower() in _NOT_SENT):
+            known = place in ("path", "query", "header", "cookie")
+            if isinstance(name, str) and known and not (place == "header" and name.lower() in _NOT_SENT):
                 chosen[str(place), name] = parameter
         for part in path.split("{")[1:]:
             chosen.setdefault(("path", part.partition("}")[0]), {"schema": {"type": "string"}})
         for (place, name), parameter in chosen.items():
-            if place != "path" or f"{{{name}}}" in path:
-                yield self._parameter(place, name, parameter, names, own)
-
-    def _parameter(self, place: str, own_name: str, parameter: Schema, names: UniqueNames, own: str) -> Parameter:
-        content = mapping_of(parameter.get("content"))
-        schema = mapping_of(next(iter(content.values()), {})).get("schema") if content else parameter.get("schema")
-        return Parameter(
-            name=names.take(parameter_name(own_name)),
-            own_name=own_name,
-            place=place,
-            annotation=self._types.annotate(schema, f"{own}{class_name(own_name)}"),
-            required=place == "path" or parameter.get("required") is True,
-            summary=text_of(parameter.get("description")),
-            style="json" if content else _style(place, parameter),
-        )
+            if place == "path" and f"{{{name}}}" not in path:
+                continue
+            content = mapping_of(parameter.get("content"))
+            media = mapping_of(next(iter(content.values()), {})) if content else parameter
+            yield Parameter(
+                name=names.take(parameter_name(name)),
+                own_name=name,
+                place=place,
+                annotation=self._types.annotate(media.get("schema"), f"{own}{class_name(name)}"),
+                required=place == "path" or parameter.get("required") is True,
+                summary=text_of(parameter.get("description")),
+                style="json" if content else _style(place, parameter),
+            )
 
     def _body(self, operation: Schema, names: UniqueNames, own: str) -> Body | None:
         request = self._description.resolve(operation.get("requestBody"))
@@ -204,13 +208,3 @@ class _Reader:
                 return self._types.annotate(mapping_of(media).get("schema"), f"{own}Result"), said
         first = str(next(iter(content))).lower()
         return ("ot_sdk.Image" if first.startswith("image/") else "str" if first.startswith("text/") else ANY), said
-
-
-def _style(place: str, parameter: Schema) -> str:
-    style = parameter.get("style") or ("form" if place in ("query", "cookie") else "simple")
-    explode = parameter.get("explode", style == "form")
-    if style == "deepObject":
-        return "deep"
-    if style in ("spaceDelimited", "pipeDelimited") and explode is not True:
-        return "space" if style == "spaceDelimited" else "pipe"
-    return "repeat" if place == "query" and explode is True else "comma"

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from onetool.openapi.description import Description, DescriptionError, text_of
 from onetool.openapi.operations import Body, Credentials, Operation, Parameter, read_operations
-from onetool.openapi.types import RecordType, Types, literal, parameter_name
+from onetool.openapi.types import Types, literal, parameter_name
 from ot.errors import PackLoadError
 from ot.registry.from_source import parse_pack
 
@@ -21,7 +21,6 @@ _SHOWN = 12  # operations
 _LONGEST_TEXT = 300  # characters of one description
 _EFFECTS = {"GET": "reads", "HEAD": "reads", "OPTIONS": "reads", "PUT": "idempotent", "DELETE": "idempotent"}
 _PLACED = {"path": "parts", "query": "query", "header": "headers", "cookie": "cookies"}
-_TYPING = ("Any", "Literal", "NotRequired", "TypedDict")
 
 _HEADER = """\
 # /// script
@@ -145,8 +144,13 @@ if __name__ == "__main__":
 def _write_source(
     pack: str, description: Description, types: Types, secrets: Mapping[str, str], operations: Sequence[Operation]
 ) -> str:
-    body = "\n\n\n".join([*map(_write_shape, types.shapes), *map(_write_function, operations), _HELPERS])
-    used = [name for name in _TYPING if re.search(rf"\b{name}\b", body)]
+    shapes = []
+    for shape in types.shapes:
+        about = f'    """{_docstring(shape.summary)}"""\n\n' if shape.summary else ""
+        fields = "".join(f"    {name}: {annotation}\n" for name, annotation in shape.fields.items())
+        shapes.append(f"class {shape.name}(TypedDict):\n{about}{fields}".rstrip("\n"))
+    body = "\n\n\n".join([*shapes, *map(_write_function, operations), _HELPERS])
+    used = [name for name in ("Any", "Literal", "NotRequired", "TypedDict") if re.search(rf"\b{name}\b", body)]
     known = f"secrets = ({', '.join(map(literal, secrets))},)\n" if secrets else ""
     meanings = "".join(f"\n{name} in secrets.yaml is {meaning}." for name, meaning in secrets.items())
     summary = description.summary or "the tools of a service"
@@ -162,16 +166,14 @@ def _write_source(
     )
 
 
-def _write_shape(shape: RecordType) -> str:
-    about = f'    """{_docstring(shape.summary)}"""\n\n' if shape.summary else ""
-    fields = "".join(f"    {name}: {annotation}\n" for name, annotation in shape.fields.items())
-    return f"class {shape.name}(TypedDict):\n{about}{fields}".rstrip("\n")
-
-
 def _write_function(operation: Operation) -> str:
     given: list[Parameter | Body] = [*operation.parameters, *([operation.body] if operation.body else [])]
     ordered = [*(each for each in given if each.required), *(each for each in given if not each.required)]
-    words = ["*", *map(_write_parameter, ordered)] if ordered else []
+    words = ["*"] if ordered else []
+    for each in ordered:
+        optional = each.annotation in ("Any", "None") or each.annotation.endswith(" | None")
+        default = "" if each.required else " = None" if optional else " | None = None"
+        words.append(f"{each.name}: {each.annotation}{default}")
     effect = f"@ot_sdk.{_EFFECTS[operation.method]}\n" if operation.method in _EFFECTS else ""
     head = _write_list(f"def {operation.name}(", words, f") -> {operation.returns}:", "")
     arguments = list(_list_arguments(operation))
@@ -179,26 +181,14 @@ def _write_function(operation: Operation) -> str:
         ("", "") if operation.returns == "None" else (f"_answer: {operation.returns} = ", "\n    return _answer")
     )
     last = _write_list(f"    {into}_send(", arguments, ")", "    ") + after
-    return f"{effect}{head}\n{_write_docstring(operation, ordered)}\n{last}"
-
-
-def _write_parameter(each: Parameter | Body) -> str:
-    if each.required:
-        return f"{each.name}: {each.annotation}"
-    optional = each.annotation in ("Any", "None") or each.annotation.endswith(" | None")
-    return f"{each.name}: {each.annotation if optional else f'{each.annotation} | None'} = None"
-
-
-def _write_docstring(operation: Operation, given: Sequence[Parameter | Body]) -> str:
     lines = [_docstring(operation.summary) or f"{operation.method} {_docstring(operation.path)}"]
-    described = [f"    {each.name}: {_docstring(each.summary)}" for each in given if each.summary]
-    if described:
+    if described := [f"    {each.name}: {_docstring(each.summary)}" for each in ordered if each.summary]:
         lines += ["", "Args:", *described]
     if operation.returned and operation.returns != "None":
         lines += ["", "Returns:", f"    {_docstring(operation.returned)}"]
-    if len(lines) == 1:
-        return f'    """{lines[0]}"""'
-    return "\n".join(['    """' + lines[0], *(f"    {line}" if line else "" for line in lines[1:]), '    """'])
+    inner = "".join(f"\n    {line}" if line else "\n" for line in lines[1:])
+    about = f'    """{lines[0]}{inner}' + ('\n    """' if inner else '"""')
+    return f"{effect}{head}\n{about}\n{last}"
 
 
 def _docstring(text: str) -> str:
@@ -239,8 +229,7 @@ def _list_arguments(operation: Operation) -> Iterator[str]:
         yield f"credentials=({', '.join(written)},)"
 
 
-@dataclass(frozen=True, slots=True)
-class PackSource:
+class PackSource(NamedTuple):
     text: str
     tools: tuple[str, ...]
     secrets: dict[str, str]  # by name: what each is
@@ -256,7 +245,12 @@ def build_pack(description: Description, pack: str, only: Sequence[str]) -> Pack
     types, credentials = Types(description), Credentials(description, pack)
     operations = read_operations(description, types, credentials, only)
     if not operations:
-        raise DescriptionError(_nothing(description, only))
+        known = [f"{method.upper()} {path}" for path, method, _, _ in description.paths()]
+        if not known:
+            raise DescriptionError("it has no operations")
+        more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
+        there = f"there are {', '.join(known[:_SHOWN])}{more}"
+        raise DescriptionError(f"no operation matches {' or '.join(only)}; {there}")
     text = _write_source(pack, description, types, credentials.used, operations)
     names = tuple(operation.name for operation in operations)
     # The file must have exactly these tools, whatever the description contains.
@@ -267,11 +261,3 @@ def build_pack(description: Description, pack: str, only: Sequence[str]) -> Pack
     if set(tools) != set(names):
         raise DescriptionError("no pack can be generated from it: its names or descriptions would become code")
     return PackSource(text, names, dict(credentials.used), description.server())
-
-
-def _nothing(description: Description, only: Sequence[str]) -> str:
-    everything = [f"{method.upper()} {path}" for path, method, _, _ in description.paths()]
-    if not everything:
-        return "it has no operations"
-    more = f" and {len(everything) - _SHOWN} more" if len(everything) > _SHOWN else ""
-    return f"no operation matches {' or '.join(only)}; there are {', '.join(everything[:_SHOWN])}{more}"

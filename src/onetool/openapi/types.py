@@ -68,8 +68,7 @@ def literal(value: object) -> str:
 
 
 def _words(text: str) -> list[str]:
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
-    return _WORDS.findall(plain)
+    return _WORDS.findall(unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii"))
 
 
 ANY = "Any"

@@ -1,14 +1,27 @@
-"""The person behind a request: its credentials, verified by the verifier for their kind."""
+"""The person behind a request: the gate before the MCP endpoint, and who verifies credentials of which kind."""
 
 from __future__ import annotations
 
+import json
+import logging
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from onetool.people.person_of import NoCredentialsError, RefusedError, UnavailableError
-from ot.clients.person import KEYS_ISSUER, Person
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
+from pydantic import AnyHttpUrl
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from onetool.console.clean_text import count_of
+from onetool.people.person_of import SCOPE_KEY, NoCredentialsError, RefusedError, UnavailableError
+from ot.clients.person import KEYS_ISSUER, Person, serving
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.config.team import AuthSettings
@@ -88,9 +101,6 @@ class People:
             raise RefusedError("This server accepts only API keys, and this is not one. Ask its operator for a key.")
         return await self._tokens.verify(token)
 
-    def is_admin(self, person: Person) -> bool:
-        return not person.groups.isdisjoint(self.settings.admins)
-
 
 def resource_of(settings: AuthSettings) -> str:
     assert settings.public_url is not None
@@ -118,3 +128,80 @@ def build_people(loaded: LoadedConfig, backend: Backend) -> People | None:
         groups_claim=settings.groups_claim,
     )
     return People(settings, keys=keys, tokens=tokens)
+
+
+LOGGER = logging.getLogger("onetool.http")
+
+
+class PeopleGate:
+    """Passes requests of authenticated people on, with the person; all others are answered 401."""
+
+    def __init__(self, app: ASGIApp, people: People) -> None:
+        self._app = app
+        self._people = people
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            given = Headers(scope=scope).getlist("authorization")
+            person = await self._people.recognise(given[0] if len(given) == 1 else None)
+        except RefusedError as error:
+            LOGGER.warning("refused a request: %s", error)
+            await refuse(error, self._people)(scope, receive, send)
+            return
+        claims = {"iss": person.issuer}
+        token = AccessToken(token="", client_id=person.principal, scopes=[], subject=person.subject, claims=claims)
+        user = AuthenticatedUser(token)  # by whom the SDK lets a session be used only by whoever opened it
+        with serving(person):
+            await self._app({**scope, SCOPE_KEY: person, "user": user}, receive, send)
+
+
+def refuse(error: RefusedError, people: People) -> Response:
+    """Return a refusal in the form of OAuth, with the address of the metadata about the issuer."""
+    # In a quoted header value not every character is allowed.
+    quoted = "".join(sign for sign in str(error) if sign.isascii() and sign.isprintable() and sign not in '"\\')
+    challenge = [f'error="{error.error}"', f'error_description="{quoted}"'] if error.error else []
+    if people.settings.issuer is not None:
+        challenge.append(f'resource_metadata="{build_resource_metadata_url(AnyHttpUrl(people.resource))}"')
+    headers = {"WWW-Authenticate": " ".join(["Bearer", ", ".join(challenge) or 'realm="onetool"'])}
+    if isinstance(error, UnavailableError):
+        headers = {"Retry-After": str(error.retry_after)}
+    body = {"error": error.error or "unauthorized", "error_description": str(error)}
+    return Response(json.dumps(body), error.status, headers, media_type="application/json")
+
+
+def metadata_routes(people: People) -> list[BaseRoute]:
+    """Return the routes at which clients find the issuer of tokens; none if only API keys are accepted."""
+    if people.settings.issuer is None:
+        return []
+    issuer = AnyHttpUrl(people.settings.issuer)
+    return [*create_protected_resource_routes(AnyHttpUrl(people.resource), [issuer], resource_name="OneTool")]
+
+
+class ShareGate:
+    """Answers 503 to a person with too many open requests; it comes after authentication."""
+
+    def __init__(self, app: ASGIApp, *, requests: int) -> None:
+        self._app = app
+        self._most = requests
+        self._open: Counter[str] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        person: Person = scope[SCOPE_KEY]
+        who = person.principal
+        if self._open[who] >= self._most:
+            words = f"You have reached the limit of {count_of(self._most, 'open request')}. Close one first.\n"
+            await PlainTextResponse(words, 503, {"Retry-After": "1"})(scope, receive, send)
+            return
+        self._open[who] += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._open[who] -= 1
+            if not self._open[who]:
+                del self._open[who]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 import anyio
@@ -46,9 +47,9 @@ class IssuerKeys:
         now = self._clock()
         if self._choose(key_id) is None:
             async with self._turn:  # somebody before us may have brought it
-                if self._choose(key_id) is None and self._may_ask(now):
+                if self._choose(key_id) is None and now - self._tried > _PAUSE:
                     await self._renew()
-        elif now - self._fetched > _FRESH and self._may_ask(now):
+        elif now - self._fetched > _FRESH and now - self._tried > _PAUSE:
             await self._renew()
         key = self._choose(key_id)
         if key is not None:
@@ -64,9 +65,6 @@ class IssuerKeys:
             return self._keys.get(key_id)
         return next(iter(self._keys.values())) if len(self._keys) == 1 else None
 
-    def _may_ask(self, now: float) -> bool:
-        return now - self._tried > _PAUSE
-
     async def _renew(self) -> None:
         """Fetch the keys; those that were there stay if that fails."""
         self._tried = self._clock()  # at once, so that others go on with what there is
@@ -81,11 +79,20 @@ class IssuerKeys:
 def fetch_keys(issuer: str) -> Keys:
     """Fetch an issuer's keys; raises httpx2.HTTPError, or ValueError for what is no such thing. Blocking."""
     with httpx2.Client(verify=trusted_roots(), timeout=_TIMEOUT) as client:
-        metadata = discover(client, issuer)
-        where = metadata.get("jwks_uri")
+        where = discover(client, issuer).get("jwks_uri")
         if not isinstance(where, str) or not is_safe(where):
             raise ValueError("its metadata have no jwks_uri that begins with https://")
-        return _read_keys(_get(client, where))
+        entries = _get(client, where).get("keys")
+    keys: dict[str, jwt.PyJWK] = {}
+    for entry in entries if isinstance(entries, list) else []:
+        if isinstance(entry, dict) and entry.get("use", "sig") == "sig":
+            with suppress(jwt.PyJWTError):  # of a kind that is not known
+                key = jwt.PyJWK.from_dict(entry)
+                if key.algorithm_name in ALGORITHMS:
+                    keys[key.key_id or ""] = key
+    if not keys:
+        raise ValueError("it publishes no public key for signatures")
+    return keys
 
 
 def discover(client: httpx2.Client, issuer: str) -> JsonObject:
@@ -116,27 +123,8 @@ def _get(client: httpx2.Client, url: str) -> JsonObject:
     return found
 
 
-def _read_keys(found: JsonObject) -> Keys:
-    """Read the keys that sign; those of a kind that is not known are left out."""
-    keys: dict[str, jwt.PyJWK] = {}
-    entries = found.get("keys")
-    for entry in entries if isinstance(entries, list) else []:
-        if not isinstance(entry, dict) or entry.get("use", "sig") != "sig":
-            continue
-        try:
-            key = jwt.PyJWK.from_dict(entry)
-        except jwt.PyJWTError:
-            continue
-        if key.algorithm_name in ALGORITHMS:
-            keys[key.key_id or ""] = key
-    if not keys:
-        raise ValueError("it publishes no public key for signatures")
-    return keys
-
-
 _LEEWAY = 30  # seconds by which clocks may differ
 _KINDS = frozenset({"jwt", "at+jwt", "application/at+jwt"})
-_NAMES = ("name", "preferred_username", "email")
 _NEEDED = ["exp", "iss", "aud", "sub"]
 _LONGEST_SUBJECT = 255  # characters, as OpenID Connect has it: everything that is kept of a person is found by it
 
@@ -207,11 +195,8 @@ def read_person(claims: JsonObject, *, issuer: str, groups_claim: str) -> Person
     subject = str(claims["sub"])
     if not 0 < len(subject) <= _LONGEST_SUBJECT:
         raise RefusedError(f"The claim sub of this token has {len(subject)} characters, not 1 to {_LONGEST_SUBJECT}.")
-    name = next((text for key in _NAMES if isinstance(text := claims.get(key), str)), subject)
-    return Person(issuer, subject, name, read_groups(claims.get(groups_claim)))
-
-
-def read_groups(claim: object) -> frozenset[str]:
-    """Read the groups of a claim: a list of names, or one name."""
-    names = [claim] if isinstance(claim, str) else claim if isinstance(claim, list) else []
-    return frozenset(name for name in names if isinstance(name, str) and name)
+    names = (claims.get(key) for key in ("name", "preferred_username", "email"))
+    name = next((each for each in names if isinstance(each, str)), subject)
+    claim = claims.get(groups_claim)  # a list of names, or one name
+    groups = [claim] if isinstance(claim, str) else claim if isinstance(claim, list) else []
+    return Person(issuer, subject, name, frozenset(group for group in groups if isinstance(group, str) and group))

@@ -13,6 +13,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from mcp_core.json_types import mapping_of, resolve
 from ot.errors import CallError
@@ -34,8 +35,7 @@ _WORD = re.compile(r"[^\W\d][\w.]*\Z")
 _KEYWORD = re.compile(r"([^\W\d]\w*)\s*=\s*\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class OpenCall:
+class OpenCall(NamedTuple):
     """A call whose arguments are being typed: what is called, the keywords so far, and the one that is being given."""
 
     name: str
@@ -43,8 +43,7 @@ class OpenCall:
     keyword: str = ""  # the value of this one is being typed
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """The word or string that is being typed, and the call around it."""
 
     word: str
@@ -165,8 +164,7 @@ _ENDING_TEXT = re.compile(r"[\"'\\{}]")  # would end the string that it is put i
 _MOST = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(NamedTuple):
     """A text that replaces what was typed, and how a list shows it."""
 
     text: str
@@ -189,8 +187,13 @@ class CodeCompleter:
             return []
         if position.in_text:
             return list(self._choices(position))
-        pack, dot, _ = position.word.rpartition(".")
-        return self._members(pack, position.word) if dot else self._words(position)
+        word = position.word
+        if "." in word:
+            return self._members(word.rpartition(".")[0], word)
+        own = sorted({*self.packs(), *self.aliases})
+        python = [name for name in _PYTHON if word and name not in own]
+        words = (Completion(name, len(word)) for name in [*own, *python] if name.startswith(word))
+        return (list(self._arguments(position)) or list(words))[:_MOST]
 
     def packs(self) -> list[str]:
         """Return the names of packs, those of servers that are not connected yet included."""
@@ -209,14 +212,6 @@ class CodeCompleter:
             names |= {f"{pack}.{project}": f"{pack}.{project}" for project in self.projects}
         found = sorted((name, text) for name, text in names.items() if name.startswith(word))
         return [Completion(text, len(word), name.partition(".")[2]) for name, text in found[:_MOST]]
-
-    def _words(self, position: Position) -> list[Completion]:
-        word, arguments = position.word, list(self._arguments(position))
-        if arguments:
-            return arguments[:_MOST]
-        own = sorted({*self.packs(), *self.aliases})
-        python = [name for name in _PYTHON if word and name not in own]
-        return [Completion(name, len(word)) for name in [*own, *python] if name.startswith(word)][:_MOST]
 
     def _arguments(self, position: Position) -> Iterator[Completion]:
         """Yield the arguments of a call that are not given yet, required ones first, with their types."""

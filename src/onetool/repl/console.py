@@ -29,7 +29,6 @@ from ot.run.answer import Answer
 
 HISTORY = "repl_history"
 _SHOWN = 60  # characters of a completion in a list
-_INDENT = "    "
 
 
 class _CodeCompleter(Completer):
@@ -57,14 +56,15 @@ def _bindings() -> KeyBindings:
     def _next_line(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
 
+    @Condition
     def in_margin() -> bool:
         """True before the first word of a further line."""
         document = get_app().current_buffer.document
         return document.cursor_position_row > 0 and not document.current_line_before_cursor.strip()
 
-    @bindings.add("tab", filter=Condition(in_margin))
+    @bindings.add("tab", filter=in_margin)
     def _indent(event: KeyPressEvent) -> None:
-        event.current_buffer.insert_text(_INDENT)
+        event.current_buffer.insert_text("    ")
 
     return bindings
 
@@ -125,7 +125,6 @@ class ReplDisplay:
 
 
 STOPPED = "Stopped."
-LEAVE = ("exit", "exit()", "quit", "quit()")
 
 
 def converse(session: Session, state: Path, say: Callable[[str], None]) -> None:
@@ -133,25 +132,18 @@ def converse(session: Session, state: Path, say: Callable[[str], None]) -> None:
     keys, completer, lexer = _bindings(), _CodeCompleter(session.complete), PygmentsLexer.from_filename("run.py")
     prompt = Prompt(state, say=say, history=HISTORY, keys=keys, completer=completer, lexer=lexer, interrupts=0)
     display = ReplDisplay(Console())
-    say(greet(session.count_packs()))
+    say(f"{session.count_packs()} packs. Tab completes, Ctrl-C stops code, Ctrl-D exits.")
+    say("Each input is its own run: variables are not kept; _ is the last value.")
     while True:
         try:
             code = prompt.ask()
-            if code.strip() in LEAVE:
+            if code.strip() in ("exit", "exit()", "quit", "quit()"):
                 return
             _show(session, code, display, prompt)
         except ExitRequested:
             return
         except KeyboardInterrupt:
             display.note(STOPPED)
-
-
-def greet(packs: int) -> str:
-    """Return the first lines: how many packs there are, and how to use the prompt."""
-    return (
-        f"{packs} packs. Tab completes, Ctrl-C stops code, Ctrl-D exits.\n"
-        "Each input is its own run: variables are not kept; _ is the last value."
-    )
 
 
 def _show(session: Session, code: str, display: ReplDisplay, prompt: Prompt) -> None:

@@ -13,6 +13,7 @@ import traceback
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 import anyio
@@ -28,20 +29,16 @@ INTERVAL = 0.2  # seconds between two messages
 
 
 class ReplicaMail(Protocol):
-    """Brings messages from replica to replica, each once and in the order in which one replica sent them."""
+    """Brings messages from replica to replica, each once and in the order in which one replica sent them.
+
+    `replica` is the name of this one, which no other process has or will have; `living` are those that are there.
+    """
 
     @property
-    def replica(self) -> str:
-        """The name of this replica, which no other process has or will have."""
-
-    async def send(self, to: str, message: bytes) -> bool:
-        """Send a message; False if there is no such replica."""
-
-    def receive(self) -> AsyncGenerator[bytes]:
-        """Yield what is sent to this replica."""
-
-    async def living(self) -> Collection[str]:
-        """Return the replicas that are there."""
+    def replica(self) -> str: ...
+    async def send(self, to: str, message: bytes) -> bool: ...  # False if there is no such replica
+    def receive(self) -> AsyncGenerator[bytes]: ...
+    async def living(self) -> Collection[str]: ...
 
 
 class ReplicaGoneError(Exception):
@@ -96,21 +93,15 @@ Serve: TypeAlias = Callable[[ReplicaChannel, JsonObject], Awaitable[Json]]
 """Serves a talk that another replica has opened with something; what it returns is the last word."""
 
 
+@dataclass(slots=True)
 class ReplicaChannels:
     """The channels of this replica. `serve` says by the subject of a channel who serves it."""
 
-    def __init__(
-        self, post: ReplicaMail, serve: Mapping[str, Serve], tasks: TaskGroup, *, looking: float = LOOKING
-    ) -> None:
-        self._post = post
-        self._serve = serve
-        self._tasks = tasks
-        self._looking = looking
-        self._open: dict[str, ReplicaChannel] = {}
-
-    @property
-    def replica(self) -> str:
-        return self._post.replica
+    _post: ReplicaMail
+    _serve: Mapping[str, Serve]
+    _tasks: TaskGroup
+    _looking: float = LOOKING
+    _open: dict[str, ReplicaChannel] = field(default_factory=dict)
 
     @asynccontextmanager
     async def open(self, replica: str, subject: str, body: JsonObject) -> AsyncIterator[ReplicaChannel]:
@@ -180,7 +171,7 @@ async def open_talks(
     post: ReplicaMail, serve: Mapping[str, Serve], *, looking: float = LOOKING
 ) -> AsyncIterator[ReplicaChannels]:
     async with open_background_tasks() as tasks:
-        talks = ReplicaChannels(post, serve, tasks, looking=looking)
+        talks = ReplicaChannels(post, serve, tasks, looking)
         tasks.start_soon(talks.listen)
         tasks.start_soon(talks.look)
         yield talks

@@ -93,7 +93,8 @@ class DetachedElsewhere:
                         case {"request": int(number), "what": dict(what)}:
                             tasks.start_soon(requests.do, number, what)
                         case {"withdrawn": int(number)}:
-                            requests.withdraw(number)
+                            if number in requests.open:
+                                requests.open[number].cancel()
                         case {"refused": str(reason)}:
                             raise ToolError(reason)
                         case last:
@@ -108,27 +109,20 @@ class _ClientRequests:
     def __init__(self, talk: ReplicaChannel, caller: Caller) -> None:
         self._talk = talk
         self._caller = caller
-        self._open: dict[int, anyio.CancelScope] = {}
+        self.open: dict[int, anyio.CancelScope] = {}
 
     async def do(self, number: int, what: Mapping[str, Json]) -> None:
-        with anyio.CancelScope() as self._open[number], held(self._caller):
+        front = self._caller.front
+        done: JsonObject = {"refused": "the client cannot be asked this"}
+        with anyio.CancelScope() as self.open[number], held(self._caller):
             try:
-                done: JsonObject = {"word": await self._ask_client(what)}
+                match what:
+                    case {"method": str(method), "params": dict(params), "key": str(key)} if front is not None:
+                        done = {"word": await front.request(method, params, key)}
             except FrontError as error:
                 done = {"refused": str(error)}
             await self._talk.send({"request": number, "done": done})
-        del self._open[number]
-
-    def withdraw(self, number: int) -> None:
-        if number in self._open:
-            self._open[number].cancel()
-
-    async def _ask_client(self, what: Mapping[str, Json]) -> JsonObject:
-        front = self._caller.front
-        match what:
-            case {"method": str(method), "params": dict(params), "key": str(key)} if front is not None:
-                return await front.request(method, params, key)
-        raise FrontError("the client cannot be asked this")
+        del self.open[number]
 
 
 class _Waiter(NamedTuple):
@@ -169,8 +163,7 @@ class DetachedHere:
     async def wait(self, talk: ReplicaChannel, asked: JsonObject) -> Json:
         async def wait(runs: Runs, caller: Caller) -> JsonObject:
             told = await runs.wait(waiter.run, seconds=waiter.seconds, caller=caller)
-            answer = Answer(told.text, told.is_error, told.attachments)
-            return {"answer": answer.encoded(), "running": told.running}
+            return {"answer": Answer(told.text, told.is_error, told.attachments).encoded(), "running": told.running}
 
         waiter = _Waiter.read(asked)
         return await self._serve(talk, waiter, wait)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -13,15 +14,7 @@ from mcp.server.request_state import InvalidRequestState, RequestStateSecurity
 from mcp_core.distribution import VERSION
 from mcp_core.json_types import Json, JsonObject
 from onetool.people.person_of import person_of
-from onetool.replicas.channels import (
-    ReplicaChannel,
-    ReplicaChannels,
-    ReplicaGoneError,
-    Serve,
-    open_talks,
-    pass_on,
-    progress_to,
-)
+from onetool.replicas import channels
 from onetool.replicas.detached_runs import STOP, WAIT, DetachedElsewhere, DetachedHere, RunsOf
 from onetool.replicas.draining import Draining
 from ot.clients.caller import Progress
@@ -40,30 +33,27 @@ Save: TypeAlias = Callable[[str], Awaitable[None]]
 
 
 class AnswersElsewhere:
-    def __init__(self, talks: ReplicaChannels) -> None:
+    def __init__(self, talks: channels.ReplicaChannels) -> None:
         self._talks = talks
 
     async def resume(
         self, state: RunState, answers: Mapping[str, JsonObject], *, principal: str, progress: Progress
     ) -> Answer | Waiting:
-        """Follow a run on from its questions, wherever it is.
-
-        Raises UnknownStateError, and OSError where nothing can be sent.
-        """
+        """Follow a run on from its questions, wherever it is; raises UnknownStateError, and OSError."""
         asked: JsonObject = {"state": str(state), "principal": principal, "answers": dict(answers)}
         try:
             async with self._talks.open(state.replica, SUBJECT, asked) as talk:
                 while True:
                     match await talk.receive():
                         case {"progress": list(told), "milestone": bool(milestone)}:
-                            await pass_on(told, progress, milestone=milestone)
+                            await channels.pass_on(told, progress, milestone=milestone)
                         case {"answer": answer}:
                             return Answer.decoded(answer)
                         case {"state": str(next_state), "questions": dict(questions)}:
                             return Waiting(next_state, _objects(questions))
                         case _:
                             raise UnknownStateError
-        except ReplicaGoneError:
+        except channels.ReplicaGoneError:
             raise LostRunError(state.run) from None
 
 
@@ -74,14 +64,14 @@ class AnswersHere:
         self._runs = runs
         self._save = save
 
-    async def serve(self, talk: ReplicaChannel, asked: Mapping[str, Json]) -> Json:
+    async def serve(self, talk: channels.ReplicaChannel, asked: Mapping[str, Json]) -> Json:
         match asked:
             case {"state": str(state), "principal": str(principal), "answers": dict(answers)}:
                 pass
             case _:
                 return {"unknown": True}
         try:
-            progress = progress_to(talk)
+            progress = channels.progress_to(talk)
             outcome = await self._runs.resume(
                 RunState.read(state), _objects(answers), principal=principal, progress=progress
             )
@@ -102,23 +92,20 @@ _TIDYING = 100  # beats
 _PLACE = "request state"
 
 
-async def _tell(replicas: PostgresReplicas, draining: Draining, beat: float) -> None:
-    count = 0
-    while True:
-        with suppress(OSError):  # the link says so in the log, and is back when the database is
-            await replicas.beat(draining=draining.begun)
-            if count % _TIDYING == 0:
-                await replicas.forget_old()
-        count += 1
-        await anyio.sleep(beat)
-
-
 @asynccontextmanager
 async def open_presence(replicas: PostgresReplicas, draining: Draining, *, beat: float = BEAT) -> AsyncIterator[None]:
+    async def tell() -> None:
+        for count in itertools.count():
+            with suppress(OSError):  # the link says so in the log, and is back when the database is
+                await replicas.beat(draining=draining.begun)
+                if count % _TIDYING == 0:
+                    await replicas.forget_old()
+            await anyio.sleep(beat)
+
     with suppress(OSError):
         await replicas.beat()
     async with open_background_tasks() as tasks:
-        tasks.start_soon(_tell, replicas, draining, beat)
+        tasks.start_soon(tell)
         try:
             yield
         finally:
@@ -146,16 +133,12 @@ class Replicas:
     states: RequestStateSecurity
     answers: AnswersElsewhere
     detached: DetachedElsewhere
-    _served: dict[str, Serve]
+    _served: dict[str, channels.Serve]
 
-    def serve_answers(self, runs: WaitingRuns, save: Save) -> None:
-        """Take answers to questions of runs that wait here."""
-        self._served[SUBJECT] = AnswersHere(runs, save).serve
-
-    def serve_detached(self, runs_of: RunsOf) -> None:
-        """Let runs that go on here be waited for and stopped."""
+    def serve(self, runs: WaitingRuns, save: Save, runs_of: RunsOf) -> None:
+        """Take answers to questions of runs that wait here, and let those that go on here be waited for and stopped."""
         here = DetachedHere(runs_of)
-        self._served.update({WAIT: here.wait, STOP: here.stop})
+        self._served.update({SUBJECT: AnswersHere(runs, save).serve, WAIT: here.wait, STOP: here.stop})
 
 
 @asynccontextmanager
@@ -163,8 +146,8 @@ async def open_replicas(
     link: PostgresLink, sealer: Sealer, *, address: str, draining: Draining
 ) -> AsyncIterator[Replicas]:
     store = PostgresReplicas(link, name_replica(address, version=VERSION, link=link.name))
-    served: dict[str, Serve] = {}
-    async with open_presence(store, draining), open_talks(store, served) as talks:
+    served: dict[str, channels.Serve] = {}
+    async with open_presence(store, draining), channels.open_talks(store, served) as talks:
         # A state is opened in whichever replica, and is as old as a run may wait.
         states = RequestStateSecurity(
             codec=_Codec(sealer), ttl=PATIENCE, bind_principal=lambda ctx: person_of(ctx).principal

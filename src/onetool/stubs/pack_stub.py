@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from mcp_core.json_types import Json, mapping_of
 from onetool.console.clean_text import clean
@@ -23,7 +24,7 @@ from ot.errors import CallError, PackLoadError
 from ot.proxy import Servers
 from ot.registry.annotations import AnnotationReader
 from ot.registry.definitions import PROXY, PackDefinition, ToolDefinition
-from ot.registry.from_source import Parameter, list_parameters, parse_source
+from ot.registry.from_source import list_parameters, parse_source
 from ot.registry.open_results import result_schema
 from ot.shapes.shape import Shape
 from ot.shapes.shapes import Shapes
@@ -32,8 +33,7 @@ VALUES = "__values__"  # the module of what all stubs have in common
 _LONGEST_SIGNATURE = 50_000
 
 
-@dataclass(frozen=True, slots=True)
-class KnownResult:
+class KnownResult(NamedTuple):
     """The known type of a tool's result: its schema, or the shape of earlier results."""
 
     schema: Json = None
@@ -90,9 +90,15 @@ def _write_function(tool: StubbedTool, classes: Classes) -> str:
 
 
 def _write_parameters(definition: ToolDefinition, classes: Classes) -> str:
-    parameters = _read_parameters(definition.python_signature)
-    if parameters is None:
+    signature, schema = definition.python_signature, definition.parameters
+    try:
+        if len(signature) > _LONGEST_SIGNATURE:
+            raise ValueError("too long to be read")
+        [function] = ast.parse(f"def _{signature[signature.find('(') :]}: ...").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # it is not Python
         return f"*_: {classes.names.any}, **__: {classes.names.any}"
+    assert isinstance(function, ast.FunctionDef)
+    parameters = list(list_parameters(function.args))
     types = SchemaTypes(classes, definition.parameters, given=True)
     texts: list[str] = []
     # Code may give any argument by its place, but Python wants those without a default first.
@@ -101,29 +107,15 @@ def _write_parameters(definition: ToolDefinition, classes: Classes) -> str:
     for place, parameter in enumerate(parameters):
         if place == by_keyword:
             texts.append("*")
-        kind = types.type_of(_schema_of(parameter, definition), f"{definition.tool} {parameter.node.arg}")
+        found = mapping_of(schema.get("properties")).get(definition.own_name(parameter.node.arg))
+        if parameter.kind == "**":
+            found = schema.get("additionalProperties")
+        elif parameter.kind == "*":
+            found = mapping_of(found).get("items")
+        kind = types.type_of(found, f"{definition.tool} {parameter.node.arg}")
         default = " = ..." if parameter.default is not None else ""
         texts.append(f"{parameter.kind}{parameter.node.arg}: {kind}{default}")
     return ", ".join(texts)
-
-
-def _read_parameters(signature: str) -> list[Parameter] | None:
-    """Take a signature apart; None where it is not Python."""
-    if len(signature) > _LONGEST_SIGNATURE:
-        return None
-    try:
-        [function] = ast.parse(f"def _{signature[signature.find('(') :]}: ...").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    return list(list_parameters(function.args)) if isinstance(function, ast.FunctionDef) else None
-
-
-def _schema_of(parameter: Parameter, definition: ToolDefinition) -> Json:
-    schema = definition.parameters
-    if parameter.kind == "**":
-        return schema.get("additionalProperties")
-    found = mapping_of(schema.get("properties")).get(definition.own_name(parameter.node.arg))
-    return mapping_of(found).get("items") if parameter.kind == "*" else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,19 +133,17 @@ class KnownResults:
                 [server] = self._servers.choose(tool.source.removeprefix(PROXY))
                 listed = (each for each in server.memory.shown("tools") if each["name"] == name)
                 return KnownResult(result_schema(next(listed, {}).get("outputSchema")))
-        return _from_source(tool.file, tool.tool) if tool.file is not None else KnownResult()
-
-
-def _from_source(file: Path, function: str) -> KnownResult:
-    module = _parse(file)
-    functions = (node for node in module.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
-    returns = next((node.returns for node in functions if node.name == function), None)
-    classes = (node for node in module.body if isinstance(node, ast.ClassDef))
-    of_data = {node.name for node in classes if any("dataclass" in ast.unparse(each) for each in node.decorator_list)}
-    named = [node.id for node in ast.walk(returns) if isinstance(node, ast.Name)] if returns is not None else []
-    records = not of_data.isdisjoint(named)  # what is a dataclass arrives as a record
-    name = returns.id if isinstance(returns, ast.Name) else ""
-    return KnownResult(AnnotationReader(module).schema(returns), name, records)
+        if tool.file is None:
+            return KnownResult()
+        module = _parse(tool.file)
+        functions = (node for node in module.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+        returns = next((node.returns for node in functions if node.name == tool.tool), None)
+        classes = (node for node in module.body if isinstance(node, ast.ClassDef))
+        of_data = {each.name for each in classes if "dataclass" in "".join(map(ast.unparse, each.decorator_list))}
+        named = [node.id for node in ast.walk(returns) if isinstance(node, ast.Name)] if returns is not None else []
+        records = not of_data.isdisjoint(named)  # what is a dataclass arrives as a record
+        name = returns.id if isinstance(returns, ast.Name) else ""
+        return KnownResult(AnnotationReader(module).schema(returns), name, records)
 
 
 @lru_cache(maxsize=4)

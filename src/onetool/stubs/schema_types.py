@@ -18,8 +18,7 @@ LONGEST_NAME = 80
 _WORD = re.compile(r"[A-Za-z0-9]+")
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleNames:
+class ModuleNames(NamedTuple):
     """The modules that a stub imports, by names that no tool of its pack has."""
 
     builtins: str
@@ -29,8 +28,7 @@ class ModuleNames:
     @classmethod
     def beside(cls, taken: Iterable[str]) -> ModuleNames:
         """Choose names beside those of the tools: a tool may well be called `list` or `_t`."""
-        longest = max((len(name) for name in taken if name.startswith("_")), default=0)
-        end = "_" * max(longest - 1, 0)
+        end = "_" * max(max((len(name) for name in taken if name.startswith("_")), default=0) - 1, 0)
         return cls(f"_b{end}", f"_t{end}", f"_v{end}")
 
     @property
@@ -64,19 +62,16 @@ class Classes:
         keys = tuple(keys)
         known = self._known.get((keys, record))
         if known is None:
-            known = self._known[keys, record] = self._free_name(hint)
+            words = "".join(word[:1].upper() + word[1:] for word in _WORD.findall(hint))[:LONGEST_NAME]
+            wanted = words if words[:1].isalpha() else f"Shape{words}"
+            known, number = wanted, 1
+            while known in self._taken or keyword.iskeyword(known):
+                number += 1
+                known = f"{wanted}{number}"
+            self._taken.add(known)
+            self._known[keys, record] = known
             self.texts.append(self._write(known, keys, record=record))
         return known
-
-    def _free_name(self, hint: str) -> str:
-        words = "".join(word[:1].upper() + word[1:] for word in _WORD.findall(hint))[:LONGEST_NAME]
-        wanted = words if words[:1].isalpha() else f"Shape{words}"
-        name, number = wanted, 1
-        while name in self._taken or keyword.iskeyword(name):
-            number += 1
-            name = f"{wanted}{number}"
-        self._taken.add(name)
-        return name
 
     def _write(self, name: str, keys: tuple[Key, ...], *, record: bool) -> str:
         plain = [key for key in keys if self._is_plain(key.name)]
@@ -116,10 +111,7 @@ _PLAIN = {"integer": "int", "number": "float", "boolean": "bool", "null": "None"
 
 @dataclass(slots=True)
 class SchemaTypes:
-    """Writes types of one tool. What is `given` to it may be a path for a string, or a tuple for an array.
-
-    `records` are objects that come back with their fields as attributes too.
-    """
+    """Writes types of one tool; what is `given` to it may be a path or a tuple, `records` have attributes, too."""
 
     classes: Classes
     root: object

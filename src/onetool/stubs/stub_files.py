@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from mcp_core.atomic_write import write_file
 from onetool.stubs.pack_stub import VALUES, KnownResults, StubbedTool, write_pack
@@ -21,7 +22,6 @@ from ot.run.namespace import PROJECTS, Namespace
 from ot.shapes.shapes import Shapes
 
 PACKAGE = "onetool_packs"
-BUILTINS = "__builtins__.pyi"
 MARK = "# Written by `onetool stubs`, and written again the next time: changes are lost.\n"
 
 _VALUES_STUB = '''"""What the stubs of all packs have in common."""
@@ -76,7 +76,13 @@ class StubWriter:
         # Code in a run can import a pack, unless the standard library has that name.
         reserved = sys.stdlib_module_names | {PACKAGE}
         found |= {f"{name}.pyi": f"from {PACKAGE}.{name} import *\n" for name in packs if name not in reserved}
-        found[BUILTINS] = self._builtins(packs)
+        lines = [f"from {PACKAGE}.{VALUES} import ToolError as ToolError"]
+        lines += [f"from {PACKAGE} import {name} as {name}" for name in packs]
+        for alias, target in sorted(self.config.aliases.items()):
+            pack, _, tool = target.partition(".")
+            if is_usable(alias) and pack in packs and tool in packs[pack].tools:
+                lines.append(f"from {PACKAGE}.{pack} import {tool} as {alias}")
+        found["__builtins__.pyi"] = "".join(f"{line}\n" for line in lines)
         return {path: f"{MARK}\n{text}" for path, text in found.items()}
 
     def _pack(self, pack: PackDefinition) -> str:
@@ -87,27 +93,13 @@ class StubWriter:
         ]
         return write_pack(pack, tools, sorted(self.config.projects) if pack.name == PROJECTS else ())
 
-    def _builtins(self, packs: Mapping[str, PackDefinition]) -> str:
-        lines = [f"from {PACKAGE}.{VALUES} import ToolError as ToolError"]
-        lines += [f"from {PACKAGE} import {name} as {name}" for name in packs]
-        for alias, target in sorted(self.config.aliases.items()):
-            pack, _, tool = target.partition(".")
-            if is_usable(alias) and pack in packs and tool in packs[pack].tools:
-                lines.append(f"from {PACKAGE}.{pack} import {tool} as {alias}")
-        return "".join(f"{line}\n" for line in lines)
-
 
 def is_usable(name: str) -> bool:
     """True for a name that code can write; those with two underscores are Python's own, and ours."""
     return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("__")
 
 
-_MODE = 0o644
-_ENDING = ".pyi"
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(NamedTuple):
     """The files that were written because they are new or other than before, and those that were removed."""
 
     written: list[str]
@@ -131,21 +123,17 @@ def write_stubs(folder: Path, files: Mapping[str, str]) -> Changes:
             raise ConfigError(reason, file=folder, fix="name another folder: onetool stubs FOLDER")
         (folder / PACKAGE).mkdir(parents=True, exist_ok=True)
         changed = [path for path, text in files.items() if before[path] != text]
-        for path in changed:
-            write_file(folder / path, files[path].encode(), mode=_MODE)
-        return Changes(changed, _remove_others(folder, files))
+        for name in changed:
+            write_file(folder / name, files[name].encode(), mode=0o644)
+        found = [path for place in (folder, folder / PACKAGE) for path in sorted(place.glob("*.pyi"))]
+        others = (path for path in found if str(path.relative_to(folder)) not in files)
+        gone = [path for path in others if (_read(path) or "").startswith(MARK)]
+        for path in gone:
+            path.unlink(missing_ok=True)
+        return Changes(changed, [str(path.relative_to(folder)) for path in gone])
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         raise ConfigError(f"cannot be written: {error.strerror}{where}", file=folder) from error
-
-
-def _remove_others(folder: Path, files: Mapping[str, str]) -> list[str]:
-    found = [path for place in (folder, folder / PACKAGE) for path in sorted(place.glob(f"*{_ENDING}"))]
-    others = (path for path in found if str(path.relative_to(folder)) not in files)
-    gone = [path for path in others if (_read(path) or "").startswith(MARK)]
-    for path in gone:
-        path.unlink(missing_ok=True)
-    return [str(path.relative_to(folder)) for path in gone]
 
 
 def _read(path: Path) -> str | None:

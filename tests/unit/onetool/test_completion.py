@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onetool.completion import Arguments, CommandLineCompleter, Names
+from onetool.cli.completion import Arguments, CommandLineCompleter, Names
 
 
 def test_no_name_is_offered_that_a_shell_would_take_for_more() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from onetool.http.token import TOKEN_FILE, accepts, read_token
+from onetool.http.listening import TOKEN_FILE, accepts, read_token
 from ot.errors import ConfigError
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mcp_core.json_types import JsonObject
-from onetool.dashboard.address import address_of
 from onetool.dashboard.logins import LoginError
 from onetool.dashboard.openid import OpenIdLogin
+from onetool.dashboard.tickets import address_of
 from ot.config.team import AuthSettings
 
 pytestmark = pytest.mark.anyio

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from onetool.http.gates import LimitedSessions
-from onetool.people.gate import ShareGate
+from onetool.people.people import ShareGate
 from onetool.people.person_of import SCOPE_KEY
 from ot.clients.person import Person
 

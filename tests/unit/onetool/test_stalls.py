@@ -13,7 +13,7 @@ PROGRAM = """
 import ctypes, sys, threading, time
 from pathlib import Path
 import anyio
-from onetool.stalls import STALL, name_stalls
+from onetool.front.late_app import STALL, name_stalls
 from ot.logs import configure_logging
 
 def keep_the_interpreter(seconds):

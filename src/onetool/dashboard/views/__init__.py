@@ -1,8 +1,8 @@
-"""The pages, a file for each section; and where they are."""
+"""The pages, and where they are."""
 
 from __future__ import annotations
 
-from onetool.dashboard.views import audit, extensions, live, results, servers, settings, statistics
+from onetool.dashboard.views import audit, live, servers, settings, statistics
 from onetool.dashboard.visit import View
 from ot.proxy.plan import CALLBACK
 
@@ -16,10 +16,10 @@ VIEWS: tuple[tuple[str, str, View], ...] = (
     ("POST", "/servers/{name}/login", servers.log_in),
     ("POST", "/servers/{name}/accept", servers.accept),
     ("GET", CALLBACK, servers.finish_login),
-    ("GET", "/extensions", extensions.list_extensions),
-    ("GET", "/extensions/{pack}", extensions.show_pack),
-    ("GET", "/results", results.list_results),
-    ("GET", "/results/{handle}", results.show_result),
+    ("GET", "/extensions", servers.list_extensions),
+    ("GET", "/extensions/{pack}", servers.show_pack),
+    ("GET", "/results", live.list_results),
+    ("GET", "/results/{handle}", live.show_result),
     ("GET", "/statistics", statistics.show_statistics),
     ("GET", "/errors", live.show_errors),
     ("GET", "/audit", audit.show_audit),

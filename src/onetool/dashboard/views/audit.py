@@ -6,6 +6,7 @@ Administrators see those of everyone too.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from fnmatch import fnmatchcase
 
@@ -28,28 +29,27 @@ _LONGEST_CALL = 86_400.0  # seconds; one that began late in the day may have end
 async def show_audit(visit: Visit) -> Response:
     """Show the latest calls with side effects, of one tool, pack or pattern if it is named."""
     wanted = visit.query.get("tool", "").strip()[:200]
-    calls, findings = await anyio.to_thread.run_sync(_read_own, visit.who.part(LoadedConfig))
-    chosen = [call for call in reversed(calls) if _is_chosen(call, wanted or "*")]
-    return visit.show("audit.html.j2", calls=chosen[:_MOST], total=len(chosen), findings=findings, wanted=wanted)
+    loaded, patterns = visit.who.part(LoadedConfig), (wanted or "*", f"{wanted}.*")
 
-
-def _read_own(loaded: LoadedConfig) -> tuple[list[AuditedCall], list[Finding]]:
-    try:
+    def read() -> tuple[list[AuditedCall], list[Finding]]:
         with open_own_store(loaded) as store, store.audit.copied() as folder:
             return read_calls(find_chains(folder))
+
+    try:
+        calls, findings = await anyio.to_thread.run_sync(read)
     except OSError as error:
         raise ToolError(f"the audit log cannot be read: {error.strerror}") from error
-
-
-def _is_chosen(call: AuditedCall, tool: str) -> bool:
-    return fnmatchcase(call.tool, tool) or fnmatchcase(call.tool, f"{tool}.*")
+    chosen = [call for call in reversed(calls) if any(fnmatchcase(call.tool, pattern) for pattern in patterns)]
+    return visit.show("audit.html.j2", calls=chosen[:_MOST], total=len(chosen), findings=findings, wanted=wanted)
 
 
 async def show_team_audit(visit: Visit) -> Response:
     """Show the calls with side effects of a day, of one person if they are named, page by page."""
     if not visit.who.admin:
         return visit.show_no_page()
-    day, person = _read_day(visit.query.get("day", "")), visit.query.get("person", "").strip()[:300]
+    day, person = datetime.now().astimezone().date(), visit.query.get("person", "").strip()[:300]
+    with suppress(ValueError):
+        day = min(max(date.fromisoformat(visit.query.get("day", "")), date(1971, 1, 1)), date(9000, 1, 1))
     calls, findings = await anyio.to_thread.run_sync(_read, visit.who.part(LoadedConfig), day, person)
     pages = max(1, -(-len(calls) // _PAGE))
     asked = visit.query.get("page", "")
@@ -71,34 +71,19 @@ def _read(loaded: LoadedConfig, day: date, person: str) -> tuple[list[AuditedCal
     begin, end = (datetime.combine(each, time.min).astimezone(UTC) for each in (day, day + timedelta(days=1)))
     first, last = (each.isoformat(timespec="milliseconds") for each in (begin, end))  # as the log writes them
     since, until = begin.timestamp(), end.timestamp() + _LONGEST_CALL
+    name = json.dumps(person.partition(" (")[0])[1:-1]  # as principals have it, of a person as the page shows them
     calls: list[AuditedCall] = []
     findings: list[Finding] = []
     try:
         with (
             open_own_backend(loaded) as backend,
-            open_everybodys_audit(loaded, backend, since=since, until=until, person=_in_principals(person)) as folders,
+            open_everybodys_audit(loaded, backend, since=since, until=until, person=name) as folders,
         ):
             for folder in folders:
                 found, odd = read_calls(find_chains(folder))
-                calls += [each for each in found if first <= each.time < last and _is_of(each, person)]
+                of_day = (each for each in found if first <= each.time < last)
+                calls += [each for each in of_day if person.casefold() in word_principal(each.person).casefold()]
                 findings += odd
     except OSError as error:
         raise ToolError(f"the audit log cannot be read: {error.strerror or error}") from error
     return sorted(calls, key=lambda call: call.time, reverse=True), findings
-
-
-def _in_principals(person: str) -> str:
-    """Return the part of a principal that matches a name, or a person as the page shows them."""
-    return json.dumps(person.partition(" (")[0])[1:-1]
-
-
-def _is_of(call: AuditedCall, person: str) -> bool:
-    return person.casefold() in word_principal(call.person).casefold()
-
-
-def _read_day(text: str) -> date:
-    try:
-        day = date.fromisoformat(text)
-    except ValueError:
-        return datetime.now().astimezone().date()
-    return min(max(day, date(1971, 1, 1)), date(9000, 1, 1))

@@ -1,12 +1,12 @@
-"""Runs: those in progress with their calls as they are made, those of the last day, and failed ones with the log."""
+"""Runs: those in progress with their calls, those of the last day, and failed ones with the log; stored results."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from contextlib import suppress
 from itertools import islice
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -16,11 +16,15 @@ from onetool.dashboard.visit import Visit
 from onetool.log_entries import LogEntry, read_recent
 from ot.config.loader import LoadedConfig
 from ot.config.paths import kept_log
-from ot.errors import StatsDisabledError
+from ot.errors import CallError, ExpiredResultError, StatsDisabledError, UnknownResultError
+from ot.execution.wording import word_error
 from ot.journal.journal import Journal, word_arguments
 from ot.journal.recorded import CallOutcome, RecordedCall, RecordedRun
+from ot.results.kept_values import KeptValues
+from ot.results.page import Query
+from ot.results.reader import ResultReader
+from ot.results.store import ResultStore
 from ot.run.runs import Runs
-from ot.stats.figures import Summary
 from ot.stats.statistics import Statistics
 
 Value = TypeVar("Value")
@@ -63,8 +67,7 @@ class ShortCache(Generic[Value]):
             return entry.value
 
 
-@dataclass(frozen=True, slots=True)
-class LiveRuns:
+class LiveRuns(NamedTuple):
     """The runs of one person at one moment, the newest first."""
 
     going_on: list[RecordedRun]
@@ -79,7 +82,10 @@ async def show_live(visit: Visit) -> Response:
     principal = visit.who.person.principal
     runs = await _cache.get((journal, principal), lambda: _look(journal, principal))
     stoppable = set(await visit.who.part(Runs).detached_of(visit.who.caller))
-    is_part = "live" in visit.query
+    is_part, today = "live" in visit.query, None
+    if not is_part:
+        with suppress(StatsDisabledError):
+            today = await anyio.to_thread.run_sync(visit.who.part(Statistics).summarize, "day")
     return visit.show_live(
         "live.html.j2",
         "parts/runs.html.j2",
@@ -88,25 +94,16 @@ async def show_live(visit: Visit) -> Response:
         stoppable=stoppable,
         most_calls=_MOST_CALLS,
         word_call=word_call,
-        today=None if is_part else await _today(visit),
+        today=today,
         servers=[] if is_part else visit.who.app.servers.status(),
     )
 
 
 def _look(journal: Journal, principal: str) -> LiveRuns:
     recent = journal.recent(principal)[::-1]
-    unfinished = [run for run in recent if not run.outcome][:_MOST_UNFINISHED]
-    going_on = journal.going_on(unfinished)
+    going_on = journal.going_on([run for run in recent if not run.outcome][:_MOST_UNFINISHED])
     names = {run.id for run in going_on}
-    ended = (run for run in recent if run.id not in names)
-    return LiveRuns(going_on, list(islice(ended, _MOST_RECENT)))
-
-
-async def _today(visit: Visit) -> Summary | None:
-    try:
-        return await anyio.to_thread.run_sync(visit.who.part(Statistics).summarize, "day")
-    except StatsDisabledError:
-        return None
+    return LiveRuns(going_on, list(islice((run for run in recent if run.id not in names), _MOST_RECENT)))
 
 
 async def show_run(visit: Visit) -> Response:
@@ -149,7 +146,6 @@ def word_value(call: RecordedCall) -> str:
 
 _MOST_RUNS = 30
 _MOST_ENTRIES = 100
-_LEVELS = ("WARNING", "ERROR", "CRITICAL")
 
 
 async def show_errors(visit: Visit) -> Response:
@@ -159,12 +155,45 @@ async def show_errors(visit: Visit) -> Response:
     failed = [run for run in reversed(recent) if run.error][:_MOST_RUNS]
     entries: list[LogEntry] = []
     problem = ""
-    if visit.who.sees_log:
+    if visit.who.admin or not visit.who.person.issuer:  # it is their own log, or they are an administrator
         loaded = visit.who.part(LoadedConfig)
         file = loaded.config.log.file or kept_log(loaded.machine_home)
         try:
             entries = await anyio.to_thread.run_sync(read_recent, file, incident or None, _MOST_ENTRIES)
         except OSError as error:
             problem = f"{file} cannot be read: {error.strerror}"
-    entries = [entry for entry in entries if entry.level in _LEVELS][::-1]
+    entries = [entry for entry in entries if entry.level in ("WARNING", "ERROR", "CRITICAL")][::-1]
     return visit.show("errors.html.j2", failed=failed, entries=entries, incident=incident, problem=problem)
+
+
+_LINES = 100
+_MOST_SHOWN = 500
+
+
+async def list_results(visit: Visit) -> Response:
+    stored = await anyio.to_thread.run_sync(visit.who.part(ResultStore).all_now)
+    context = visit.who.app.executor.context_for("ot.kept", visit.who.caller)
+    kept = await visit.who.part(KeptValues).describe_all(context)
+    names = {each["handle"]: each["name"] for each in kept}
+    shown = stored[::-1][:_MOST_SHOWN]
+    return visit.show("results.html.j2", results=shown, total=len(stored), names=names, now=time.time())
+
+
+async def show_result(visit: Visit) -> Response:
+    """Show a page of a result: from a line on, of lines that match, or of a part of it."""
+    handle, asked = visit.request.path_params["handle"], visit.query
+    offset, search, path = (asked.get(name, "")[:500] for name in ("offset", "search", "path"))
+    first = max(1, int(offset)) if offset.isdecimal() and len(offset) <= 12 else 1
+    query = Query(offset=first, limit=_LINES, search=search, path=path)
+    reader = visit.who.part(ResultReader)
+    facts = await reader.facts(handle)
+    problem, page = "", None
+    try:
+        page = await reader.query(handle, query)
+    except (UnknownResultError, ExpiredResultError):
+        raise
+    except CallError as error:  # an invalid expression or path
+        problem = word_error(error)
+    return visit.show(
+        "result.html.j2", handle=handle, facts=facts, page=page, query=query, problem=problem, now=time.time()
+    )

@@ -1,4 +1,4 @@
-"""Servers: the state, tools and changes of each, and forms to connect, log in to and accept it."""
+"""Servers: the state, tools and changes of each, and forms to connect them; and extensions: packs and workers."""
 
 from __future__ import annotations
 
@@ -12,54 +12,18 @@ import anyio.to_thread
 from starlette.responses import Response
 
 from mcp_core.json_types import Json, JsonObject
-from onetool.dashboard.visit import CLIENT, RefusedFormError, Visit, Visitor
+from onetool.dashboard.visit import CLIENT, RefusedFormError, Visit
 from ot.clients.front import Abilities, Front
-from ot.config.server_settings import ServerSettings
-from ot.errors import ToolError
+from ot.errors import ToolError, UnknownPackError
+from ot.introspect import list_packs, list_tools
 from ot.logs import LogSpan
 from ot.proxy import ProxiedServer, ServerStatus
 from ot.proxy.definitions.acceptance import Difference
+from ot.shapes.shapes import Shapes
+from ot.skills.skill_loader import SkillLoader
+from ot.workers.extension_loader import ExtensionLoader
 
 _PATIENCE = 40.0  # seconds until a server has said where to log in
-
-
-class _Browser:
-    """The client that can open pages: takes the address of the one to which the person is sent."""
-
-    def __init__(self) -> None:
-        self.address = ""
-        self.sent = anyio.Event()
-
-    async def request(self, method: str, params: Mapping[str, Json], key: str) -> JsonObject:
-        self.address = str(params.get("url", ""))
-        self.sent.set()
-        return {"action": "accept"}
-
-
-async def ask_for_login(server: ProxiedServer, visitor: Visitor) -> str | None:
-    """Connect a server; return the page on which it wants the person to log in, None where it does not.
-
-    The attempt goes on by itself until the person has logged in. Raises ServerUnavailableError.
-    """
-    browser = _Browser()
-    front = Front(browser, Abilities(can_open_urls=True), browser.request)
-    context = visitor.app.executor.context_for(CLIENT, replace(visitor.caller, front=front))
-    attempt = server.connect_soon()
-
-    async def follow(scope: anyio.CancelScope) -> None:
-        await attempt.wait(context)
-        scope.cancel()
-
-    with anyio.move_on_after(_PATIENCE):
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(follow, tasks.cancel_scope)
-            await browser.sent.wait()
-            tasks.cancel_scope.cancel()
-    if browser.sent.is_set():
-        return browser.address
-    if server.state != "connected":
-        raise server.unavailable()
-    return None
 
 
 async def list_servers(visit: Visit) -> Response:
@@ -75,11 +39,15 @@ async def show_server(visit: Visit) -> Response:
     if status.state != "disabled":
         differences = visit.who.app.servers.acceptance_of(status.name).differences()
     pack = next((each for each in visit.who.app.registry.packs() if each.name == status.pack), None)
+    place = " ".join([str(settings.command), *map(str, settings.args)])
+    if settings.url is not None:
+        parts = urlsplit(settings.url)
+        place = f"{parts.scheme}://{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}{parts.path}"
     return visit.show_live(
         "server.html.j2",
         "parts/server.html.j2",
         server=status,
-        place=visit.who.app.executor.redactor.text(_place(settings)),
+        place=visit.who.app.executor.redactor.text(place),
         differences=differences,
         seen=digest_of(differences),
         tools=sorted(pack.tools.values(), key=lambda tool: tool.name) if pack is not None else [],
@@ -98,12 +66,31 @@ async def connect(visit: Visit) -> Response:
 
 
 async def log_in(visit: Visit) -> Response:
-    """Start to connect a server, and send the person to its login page."""
+    """Connect a server, which goes on by itself until the person has logged in at the page that this shows."""
     await visit.form()
-    server = _choose(visit)
+    server, address, sent = _choose(visit), "", anyio.Event()
+
+    async def request(method: str, params: Mapping[str, Json], key: str) -> JsonObject:
+        nonlocal address
+        address = str(params.get("url", ""))
+        sent.set()
+        return {"action": "accept"}
+
+    async def follow(scope: anyio.CancelScope) -> None:
+        await attempt.wait(context)
+        scope.cancel()
+
     with LogSpan("dashboard.login", server=server.name, principal=visit.who.person.principal):
-        address = await ask_for_login(server, visit.who)
-    if address is None:
+        caller = replace(visit.who.caller, front=Front(sent, Abilities(can_open_urls=True), request))
+        context, attempt = visit.who.app.executor.context_for(CLIENT, caller), server.connect_soon()
+        with anyio.move_on_after(_PATIENCE):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(follow, tasks.cancel_scope)
+                await sent.wait()
+                tasks.cancel_scope.cancel()
+        if not sent.is_set() and server.state != "connected":
+            raise server.unavailable()
+    if not sent.is_set():
         return visit.go_to(f"/servers/{server.name}?done=connected")
     return visit.show("log_in.html.j2", server=server.name, address=address, host=urlsplit(address).netloc)
 
@@ -152,8 +139,36 @@ def _status_of(visit: Visit) -> ServerStatus:
     raise ToolError(f"there is no server {name!r}")
 
 
-def _place(settings: ServerSettings) -> str:
-    if settings.url is not None:
-        parts = urlsplit(settings.url)
-        return f"{parts.scheme}://{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}{parts.path}"
-    return " ".join([str(settings.command), *map(str, settings.args)])
+_KINDS = {"local": "built in", "proxy": "server"}
+
+
+async def list_extensions(visit: Visit) -> Response:
+    app = visit.who.app
+    await visit.who.part(ExtensionLoader).catch_up()
+    await visit.who.part(SkillLoader).catch_up()
+    wanted = visit.query.get("find", "")[:200]
+    packs = list_packs(app.registry.packs(), wanted, "min", instructions={})
+    workers = {status.pack: status for status in app.workers.status()}
+    return visit.show_live(
+        "extensions.html.j2",
+        "parts/packs.html.j2",
+        packs=packs,
+        workers=workers,
+        kinds=_KINDS,
+        wanted=wanted,
+        problems=app.problems,
+        collisions=app.registry.collisions,
+    )
+
+
+async def show_pack(visit: Visit) -> Response:
+    app, name = visit.who.app, visit.request.path_params["pack"]
+    packs = {pack.name: pack for pack in app.registry.packs()}
+    if name not in packs:
+        raise UnknownPackError(name, available=list(packs))
+    shapes, principal = visit.who.part(Shapes), visit.who.person.principal
+    tools = list_tools(
+        packs[name].tools.values(), "", "full", signature_of=lambda tool: shapes.signature(tool, principal=principal)
+    )
+    worker = next((status for status in app.workers.status() if status.pack == name), None)
+    return visit.show("pack.html.j2", pack=packs[name], kinds=_KINDS, tools=tools, worker=worker)

@@ -61,23 +61,14 @@ async def _show(
     names = await anyio.to_thread.run_sync(_own(visit).names)
     if text is None:
         text = await anyio.to_thread.run_sync(_settings(visit).text)
-    context: dict[str, object] = {
-        "names": names,
-        "wanted": _wanted(visit),
-        "name": name,
-        "text": text,
-        "safe": SAFE_WORDS,
-    }
-    context |= {"problem": problem, "mistakes": mistakes}
-    return visit.render("settings.html.j2", context, status=400 if problem or mistakes else 200)
-
-
-def _wanted(visit: Visit) -> list[tuple[str, str]]:
-    """Return the servers that are off because a secret is missing, each with its secret, as of the last run."""
     loaded = visit.who.part(LoadedConfig)
+    # The servers that are off because a secret is missing, each with its secret, as of the last run.
     wrong = [(each.entry[-1], each.error) for each in loaded.mistakes if each.entry[0] == "servers"]
     unset = [(server, error.variable) for server, error in wrong if isinstance(error, UnsetVariableError)]
-    return [(server, name) for server, name in unset if name in loaded.asked]
+    wanted = [(server, variable) for server, variable in unset if variable in loaded.asked]
+    context: dict[str, object] = {"names": names, "wanted": wanted, "name": name, "text": text, "safe": SAFE_WORDS}
+    context |= {"problem": problem, "mistakes": mistakes}
+    return visit.render("settings.html.j2", context, status=400 if problem or mistakes else 200)
 
 
 def _settings(visit: Visit) -> PersonalSettings:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import anyio.to_thread
 from starlette.responses import Response
 
 from onetool.dashboard.visit import Visit, word_principal
-from ot.app import App
 from ot.config.loader import LoadedConfig
 from ot.errors import ToolError
 from ot.parts.person_overlay import PersonOverlay
@@ -34,8 +33,7 @@ def read_period(visit: Visit) -> str:
     return period if period in PERIODS else "week"
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     """A server or worker of a person, and why it does not work, if so."""
 
     kind: str
@@ -48,17 +46,17 @@ async def list_people(visit: Visit) -> Response:
     """List them for administrators; for others there is no such page."""
     if not visit.who.admin:
         return visit.show_no_page()
-    people = [(word_principal(name), app.runs.count, _parts_of(app)) for name, app in visit.everybody()]
-    holders: dict[tuple[str, str], list[tuple[str, _Part]]] = {}
-    for name, _, parts in people:
+    people, holders = [], dict[tuple[str, str], list[tuple[str, _Part]]]()
+    for principal, app in visit.everybody():
+        name, clean = word_principal(principal), app.executor.redactor.text
+        parts = [_Part("server", each.name, each.state, clean(each.error)) for each in app.servers.status()]
+        workers = app.workers.status()
+        parts += [_Part("extension", each.pack, each.state, clean(each.last_error or "")) for each in workers]
+        people.append((name, app.runs.count, parts))
         for part in parts:
             holders.setdefault((part.kind, part.name), []).append((name, part))
-    return visit.show_live(
-        "people.html.j2",
-        "parts/people.html.j2",
-        people=people,
-        holders=sorted(holders.items(), key=lambda each: each[0]),
-    )
+    ordered = sorted(holders.items(), key=lambda each: each[0])
+    return visit.show_live("people.html.j2", "parts/people.html.j2", people=people, holders=ordered)
 
 
 async def show_team_statistics(visit: Visit) -> Response:
@@ -79,10 +77,3 @@ async def show_team_statistics(visit: Visit) -> Response:
         chosen=period,
         periods=[(name, NAMES[name]) for name in PERIODS],
     )
-
-
-def _parts_of(app: App) -> list[_Part]:
-    clean = app.executor.redactor.text
-    servers = [_Part("server", each.name, each.state, clean(each.error)) for each in app.servers.status()]
-    workers = [_Part("extension", each.pack, each.state, clean(each.last_error or "")) for each in app.workers.status()]
-    return servers + workers

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from onetool.foreign.toml_edit import TomlEditError, put_table, remove_table
+from onetool.foreign.table_edit import TomlEditError, put_table, remove_table
 
 PATH = ("mcp_servers", "onetool")
 TABLE: Any = {"command": "/bin/onetool", "args": ["serve", "--in", 'a "b" \\ \u00e9 \U0001f600']}

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onetool.foreign.yaml_edit import add_entries, write_entries
+from onetool.foreign.table_edit import add_entries, write_entries
 from ot.config.template import render_template
 from ot.errors import ConfigError
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from onetool.front.clients import Clients
-from onetool.front.commands import Client, Commands
+from onetool.front.commands import Client, Clients, Commands
 from onetool.front.definition import INSTRUCTIONS, final_name, instruct, own_definition
 from onetool.front.late_app import LateApp, LateApps, open_late_app, open_late_apps
 from ot.apps import Apps

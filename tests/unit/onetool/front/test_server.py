@@ -34,8 +34,7 @@ from opentelemetry.trace import format_trace_id, get_current_span
 from mcp_core.quick_dataclass import replace
 from onetool.front.late_app import LateApp, open_late_app
 from onetool.front.offer import Offer, open_offer
-from onetool.front.operations import watching_operations
-from onetool.front.server import OneToolServer
+from onetool.front.server import OneToolServer, watching_operations
 from onetool.replicas.draining import NO_NEW_RUNS, Draining
 from ot.clients.caller import Caller, Choice, ClientMemory
 from ot.clients.person import LOCAL_PERSON

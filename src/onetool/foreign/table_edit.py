@@ -1,21 +1,125 @@
-"""Entries added to a mapping of a YAML text as if by hand: no comment, key or blank of it is touched.
+"""Tables put into TOML texts and taken out, and entries added to YAML texts, as if by hand: all else stays as it is.
 
-The nodes of the text tell where to write. YAML has more corners than anybody thinks of, so nothing relies on having
-thought of them: there are one or two places to try, each result is read again, and only one that holds everything that
-was there, and the new entries, is given back.
+Both formats have more corners than anybody thinks of, so nothing relies on having thought of them. The nodes of a YAML
+text tell where to write; there are one or two places to try. What comes out is read again, and only a text that holds
+everything that was there, and the new entries, is given back.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import yaml
 
+from mcp_core.json_types import Json, JsonObject
+from onetool.foreign.json_edit import without
 from ot.config.yaml_reader import read_yaml
 from ot.errors import ConfigError
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+
+
+class TomlEditError(ValueError):
+    """Text that is not TOML, or cannot be edited."""
+
+
+def read_toml(text: str) -> JsonObject:
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise TomlEditError(str(error)) from None
+
+
+def put_table(text: str, path: Sequence[str], table: Mapping[str, Json], *, newline: str = "\n") -> str:
+    """Return the text with a table at its end, in place of the one that has this path."""
+    old = read_toml(text)
+    kept = remove_table(text, path)
+    kept += "" if not kept or kept.endswith("\n") else newline
+    written = [f"[{'.'.join(map(_key, path))}]", *(f"{_key(name)} = {_value(item)}" for name, item in table.items())]
+    changed = f"{kept}{newline if kept else ''}{newline.join(written)}{newline}"
+    return _checked(changed, _with(without(old, path), path, dict(table)))
+
+
+def remove_table(text: str, path: Sequence[str]) -> str:
+    """Return the text without a table and those below it; unchanged where there is none."""
+    old = read_toml(text)
+    lines = text.splitlines(keepends=True)
+    kept: list[str] = []
+    inside = False
+    for number, line in enumerate(lines):
+        header = _header_of(line)
+        if header is not None:
+            inside = header[: len(path)] == list(path)
+            is_last = all(each is None or each[: len(path)] == list(path) for each in map(_header_of, lines[number:]))
+            if inside and is_last and kept and not kept[-1].strip():
+                kept.pop()  # the blank line that set it off
+        twice = not line.strip() and (not kept or not kept[-1].strip())
+        if not inside or (_belongs_to_next(lines[number:], path) and not twice):
+            kept.append(line)
+    return _checked("".join(kept), without(old, path))
+
+
+def _belongs_to_next(lines: Sequence[str], path: Sequence[str]) -> bool:
+    """True if only comments and blank lines are left here until a table begins that stays."""
+    for line in lines:
+        header = _header_of(line)
+        if header is not None:
+            return header[: len(path)] != list(path)
+        if line.strip() and not line.lstrip().startswith("#"):
+            return False
+    return lines[0].lstrip().startswith("#")
+
+
+def _header_of(line: str) -> list[str] | None:
+    """Return the path of the table that a line begins, None if it begins none."""
+    if not line.lstrip().startswith("["):
+        return None
+    try:
+        found: Json = tomllib.loads(line)
+    except tomllib.TOMLDecodeError:
+        return None
+    path = []
+    while isinstance(found, dict) and found:
+        [(name, found)] = found.items()
+        path.append(name)
+    return path
+
+
+def _with(old: Json, path: Sequence[str], value: Json) -> JsonObject:
+    inside = old if isinstance(old, dict) else {}
+    return {**inside, path[0]: _with(inside.get(path[0]), path[1:], value) if len(path) > 1 else value}
+
+
+def _checked(changed: str, expected: Json) -> str:
+    """Return the text if it holds what it should; tables that hold nothing do not count."""
+    if _essence(read_toml(changed)) != _essence(expected):
+        raise TomlEditError("it cannot be edited without changing something else")
+    return changed
+
+
+def _essence(value: Json) -> Json:
+    if not isinstance(value, dict):
+        return value
+    inner = {name: _essence(item) for name, item in value.items()}
+    return {name: item for name, item in inner.items() if item != {}}
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _value(name)
+
+
+def _value(value: Json) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_key(name)} = {_value(item)}" for name, item in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # but for this, texts of JSON are TOML's
+
 
 _PLAIN = re.compile(r"[A-Za-z_./][A-Za-z0-9_./-]*")
 _STEP = "  "
@@ -30,8 +134,13 @@ def add_entries(
 
     Raises ConfigError where the text is no YAML, the section no mapping, or no place for the entries is safe.
     """
-    old = read_yaml(text, file=file, private=private)
-    expected = _merged({} if old is None else old, section, entries, file)
+    read = read_yaml(text, file=file, private=private)
+    old = {} if read is None else read
+    inside = old.get(section) if section and isinstance(old, dict) else old
+    if not isinstance(old, dict) or not (inside is None or isinstance(inside, dict)):
+        raise ConfigError("is not a mapping", file=file, key=section or None)
+    merged = {**(inside or {}), **entries}
+    expected = {**old, section: merged} if section else merged
     for changed in _drafts(text, section, entries, newline):
         try:
             if read_yaml(changed, file=file, private=private) == expected:
@@ -52,14 +161,6 @@ def write_entries(entries: Entries, indent: str = "", newline: str = "\n") -> st
         else:
             lines.append(f"{indent}{_flow(name)}: {_flow(value)}{newline}")
     return "".join(lines)
-
-
-def _merged(old: object, section: str, entries: Entries, file: Path) -> dict[object, object]:
-    inside = old.get(section) if section and isinstance(old, dict) else old
-    if not isinstance(old, dict) or not (inside is None or isinstance(inside, dict)):
-        raise ConfigError("is not a mapping", file=file, key=section or None)
-    merged = {**(inside or {}), **entries}
-    return {**old, section: merged} if section else merged
 
 
 def _drafts(text: str, section: str, entries: Entries, newline: str) -> Iterator[str]:
@@ -137,15 +238,10 @@ def _flow(value: object) -> str:
         return "{" + ", ".join(f"{_flow(key)}: {_flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_flow, value)) + "]"
-    if isinstance(value, str) and _PLAIN.fullmatch(value) and _stands_for_itself(value):
-        return value
+    if isinstance(value, str) and _PLAIN.fullmatch(value):
+        # A plain word that is read as a number, a date or the end of a document does not stand for itself.
+        with suppress(yaml.YAMLError):
+            if yaml.safe_load(f"[{value}]") == [value] and yaml.safe_load(value) == value:
+                return value
     written = json.dumps(value, ensure_ascii=False)
     return "".join(character if character.isprintable() else f"\\U{ord(character):08x}" for character in written)
-
-
-def _stands_for_itself(word: str) -> bool:
-    """True if a plain word is read as that text, and not as a number, a date or the end of a document."""
-    try:
-        return bool(yaml.safe_load(f"[{word}]") == [word] and yaml.safe_load(word) == word)
-    except yaml.YAMLError:
-        return False
