@@ -110,8 +110,7 @@ TESTED_BY = {
     "src/ot/run/kernel_questions.py": ["tests/unit/run/test_ordinary_files.py", *_RUN],
     "src/ot/run/made_calls.py": ["tests/unit/run/test_made_calls.py", *_RUN],
     "src/ot/run/outcome.py": ["tests/unit/run/test_reporting.py", *_RUN],
-    "src/ot/run/partial_values.py": ["tests/unit/run/test_partial_values.py"],
-    "src/ot/run/reporting.py": ["tests/unit/run/test_reporting.py", *_RUN],
+    "src/ot/run/reporting.py": ["tests/unit/run/test_reporting.py", "tests/unit/run/test_partial_values.py", *_RUN],
     "src/onetool/front/messages.py": [
         "tests/unit/onetool/front/test_messages.py",
         "tests/unit/onetool/front/test_pipes.py",

@@ -81,7 +81,12 @@ class ResumeStep(RunStep):
             if found.outcome is CallOutcome.UNKNOWN:
                 return self._settle(call, run, reuse, found, "and its outcome is unknown")
             reuse.take(found)
-            value = await self._value_of(found)
+            value = _to_json(found.value).encode("ascii") if found.has_value else None
+            if found.value_at is not None:
+                try:
+                    value = await aside(self._journal.store.fetch, found.value_at)
+                except OSError:
+                    value = None
             if value is not None:
                 run.give(found)
                 memory, guard = call.caller.memory, self._tool.guard  # it has read this, as if the call had been made
@@ -106,15 +111,6 @@ class ResumeStep(RunStep):
         skipped = reuse.unknown is Unknown.SKIP and not repeatable
         run.give(found, skipped=skipped, dropped=not skipped)
         return skipped and self._answer(call, _NOTHING)
-
-    async def _value_of(self, found: RecordedCall) -> bytes | None:
-        value = _to_json(found.value).encode("ascii") if found.has_value else None
-        if found.value_at is not None:
-            try:
-                value = await aside(self._journal.store.fetch, found.value_at)
-            except OSError:
-                return None
-        return value
 
     async def _play(self, call: Call, replay: Replay) -> bool:
         """Give a call what the same call gave in the run that is played again; calls inside calls do not get here."""
