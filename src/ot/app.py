@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ot.audit.opening import open_audit
+from ot.audit.log import open_audit
 from ot.clients.caller import NOBODY, Caller
 from ot.clients.front import KnownClients
 from ot.config.assistant import AiSettings

@@ -112,10 +112,8 @@ def _write_head(method: str, url: str, fields: list[str]) -> bytes:
     parts = urlsplit(url)
     place = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     kept = [field for field in fields if field.partition(":")[0].strip().lower() not in _PER_CONNECTION]
-    host = parts.netloc.rpartition("@")[2]
-    return "\r\n".join([f"{method} {place} HTTP/1.1", f"Host: {host}", *kept, "Connection: close", "", ""]).encode(
-        "latin-1"
-    )
+    begin = f"{method} {place} HTTP/1.1", f"Host: {parts.netloc.rpartition('@')[2]}"
+    return "\r\n".join([*begin, *kept, "Connection: close", "", ""]).encode("latin-1")
 
 
 def _connect(rules: HostRules, host: str, port: int) -> socket.socket:

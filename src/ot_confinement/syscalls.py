@@ -75,14 +75,6 @@ ZYGOTE_ONLY: dict[str, tuple[int, int]] = {
 }  # fmt: skip
 
 # Calls that are allowed only with certain arguments; seccomp.py says which.
-CLONE = (56, 220)
-CLONE3 = (435, 435)
-KILL = (62, 129)
-TGKILL = (234, 131)
-PRCTL = (157, 167)
-FCNTL = (72, 25)
-IOCTL = (16, 29)
-SOCKETPAIR = (53, 199)
-PRLIMIT64 = (302, 261)
-MMAP = (9, 222)
-IO_URING_REGISTER = (427, 427)
+CLONE, CLONE3, KILL, TGKILL = (56, 220), (435, 435), (62, 129), (234, 131)
+PRCTL, FCNTL, IOCTL, SOCKETPAIR = (157, 167), (72, 25), (16, 29), (53, 199)
+PRLIMIT64, MMAP, IO_URING_REGISTER = (302, 261), (9, 222), (427, 427)

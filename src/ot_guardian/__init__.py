@@ -18,13 +18,6 @@ from ot_guardian.ledger import VARIABLE, Ledger, inherit_ledger
 from ot_guardian.processes import adopt_orphans, clear_folder, end_children, end_with_parent
 
 __all__ = [
-    "VARIABLE",
-    "Ledger",
-    "adopt_orphans",
-    "clear_folder",
-    "divide",
-    "end_children",
-    "end_with_parent",
-    "guarded",
+    "VARIABLE", "Ledger", "adopt_orphans", "clear_folder", "divide", "end_children", "end_with_parent", "guarded",
     "inherit_ledger",
-]
+]  # fmt: skip

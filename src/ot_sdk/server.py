@@ -96,7 +96,7 @@ class Server:
             while True:
                 call = self._turns.take() or self._read()
                 if call is not None:
-                    self._carry_out(call)
+                    copy_context().run(self._carry_out, call)
         except BaseException:  # noqa: BLE001 - a thread that is missing would be a hang; an end is seen and told
             import traceback  # noqa: PLC0415 - a worker that is well has no need of it
 
@@ -115,7 +115,7 @@ class Server:
                 continue
             if len(self._calls) == 1 and not self._channel.pending:
                 self._turns.keep(call)
-                self._carry_out(call)
+                copy_context().run(self._carry_out, call)
                 if not self._turns.resume(call):
                     return None
             elif self._turns.pass_on(call):
@@ -174,10 +174,7 @@ class Server:
     # -- calls
 
     def _carry_out(self, call: Call) -> None:
-        copy_context().run(self._carry_out_in_context, call)
-
-    def _carry_out_in_context(self, call: Call) -> None:
-        CURRENT.set(call)
+        CURRENT.set(call)  # in a context of its own
         value: object = None
         error: BaseException | None = None
         try:

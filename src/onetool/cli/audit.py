@@ -15,7 +15,7 @@ from onetool.cli.printing import add_json_argument, complain, fail, say, say_jso
 from onetool.cli.start import load
 from onetool.console.clean_text import count_of
 from ot.audit.calls import AuditedCall, read_calls, whole_entries
-from ot.audit.opening import open_everybodys_audit
+from ot.audit.log import open_everybodys_audit
 from ot.audit.reading import Chain, Finding, find_chains
 from ot.clients.person import LOCAL
 from ot.config.loader import LoadedConfig

@@ -13,8 +13,8 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
 from hashlib import sha256
 from json.encoder import encode_basestring_ascii
@@ -26,12 +26,17 @@ from mcp_core.private_files import make_private
 from ot.audit import chain
 from ot.audit.chain import DAY, FILE_NAME, MOST_FILES
 from ot.clients.caller import Caller
+from ot.config.loader import LoadedConfig
 from ot.config.models import AuditSettings
+from ot.config.paths import state_folder
+from ot.config.personal import PEOPLE_FOLDER
 from ot.effects import Effect
 from ot.logs import write_log
 from ot.store.forms import FORM
+from ot.store.opening import Backend, Store
 from ot.store.owned_files import OwnedFile, prune
-from ot.store.parts import AuditRows
+from ot.store.parts import AUDIT_FOLDER, AuditRows
+from ot.tasks.owned_tasks import soon
 from ot.text.redaction import Redactor
 from ot.values import Arguments, ToolValue
 from ot_kernel.values import UnsupportedValueError, encode
@@ -259,3 +264,37 @@ def _write(value: ToolValue) -> str:
         return _as_json(encode(value))
     except (UnsupportedValueError, TypeError, ValueError, RecursionError):
         return _as_json(type(value).__name__)
+
+
+@contextmanager
+def open_audit(loaded: LoadedConfig, store: Store) -> Iterator[AuditLog | None]:
+    """Open the log of calls with side effects, unless the configuration switches it off. Its file is made late."""
+    if not loaded.config.audit.enabled:
+        yield None
+        return
+    log = AuditLog(
+        state_folder(loaded.home) / AUDIT_FOLDER,
+        loaded.config.audit,
+        project=loaded.project,
+        redactor=loaded.redactor,
+        person=loaded.principal,
+        rows=store.audit,
+        later=soon,
+    )
+    with closing(log):
+        yield log
+
+
+@contextmanager
+def open_everybodys_audit(
+    loaded: LoadedConfig, backend: Backend, *, since: float = 0.0, until: float = float("inf"), person: str = ""
+) -> Iterator[list[Path]]:
+    """Give folders with the audit logs of everybody in a team, at least from this time and of this person.
+
+    Raises OSError.
+    """
+    state = state_folder(loaded.machine_home)
+    theirs = (state / PEOPLE_FOLDER).glob(str(state_folder(Path("*")) / AUDIT_FOLDER))
+    here = [state / AUDIT_FOLDER, *theirs]
+    with backend.copy_audits(here, since=since, until=until, person=person) as folders:
+        yield folders

@@ -10,8 +10,8 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
 from opentelemetry import trace
@@ -170,7 +170,9 @@ class _Figures:
         self._resource = resource
         self._line = line
         self._ending = threading.Event()
-        self._interval = _read_interval(os.environ)
+        self._interval = _INTERVAL
+        with suppress(KeyError, ValueError):
+            self._interval = max(0.1, float(os.environ["OTEL_METRIC_EXPORT_INTERVAL"]) / 1000)
         self._thread = threading.Thread(target=self._work, name="ot-telemetry", daemon=True)
         self._thread.start()
 
@@ -188,13 +190,6 @@ class _Figures:
         self._ending.set()
         self._thread.join()
         self._exporter.shutdown()
-
-
-def _read_interval(environ: Mapping[str, str]) -> float:
-    try:
-        return max(0.1, float(environ["OTEL_METRIC_EXPORT_INTERVAL"]) / 1000)
-    except (KeyError, ValueError):
-        return _INTERVAL
 
 
 def collect(meters: Meters, resource: Resource) -> MetricsData:

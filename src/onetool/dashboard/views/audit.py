@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from onetool.dashboard.visit import Visit, word_principal
 from ot.audit.calls import AuditedCall, read_calls
-from ot.audit.opening import open_everybodys_audit
+from ot.audit.log import open_everybodys_audit
 from ot.audit.reading import Finding, find_chains
 from ot.config.loader import LoadedConfig
 from ot.errors import ToolError
