@@ -41,10 +41,7 @@ class RememberedFiles:
 
 
 def read_document(file: Path, *, private: bool = False) -> dict[object, object]:
-    """Return the mapping in a YAML file; an empty file is an empty mapping.
-
-    A `private` file must be closed to other users, and no mistake quotes a value of it.
-    """
+    """Return the mapping in a YAML file; a `private` one must be closed to others, and is quoted in no mistake."""
     return parse_document(_read_bytes(file, private=private), file, private=private)
 
 

@@ -101,10 +101,7 @@ class Tightening:
         return [*farther, *(item for item in kept if item not in farther)]
 
     def _server(self, below: Values, value: Values, path: tuple[str, ...]) -> dict[object, object]:
-        """Return a server that both describe.
-
-        Where the project reaches another one, it is the project's, and gets nothing that the person gave to theirs.
-        """
+        """Return a server that both describe; one that the project reaches elsewhere gets nothing of the person's."""
         given: dict[object, object] = {key: value[key] for key in _REACHED_BY if value.get(key) is not None}
         changed = [key for key in given if given[key] != below.get(key)]
         others = {key: item for key, item in value.items() if key not in _REACHED_BY}

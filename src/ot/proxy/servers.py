@@ -87,10 +87,7 @@ class Servers:
                 server.connect_soon()
 
     def choose(self, name: str = "") -> list[ProxiedServer]:
-        """Return the servers that may be used: all of them, or the one with this name or pack.
-
-        Raises ToolError or, if it is switched off, SwitchedOffError.
-        """
+        """Return all usable servers, or the one with this name or pack; raises ToolError or SwitchedOffError."""
         enabled = sorted(self._enabled(), key=lambda server: server.name)
         if not name:
             return enabled

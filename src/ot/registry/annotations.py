@@ -157,7 +157,8 @@ class AnnotationReader:
 
     def _class(self, node: ast.ClassDef) -> JsonObject:
         bases = [_last_name(base) for base in node.bases]
-        if not _is_dataclass(node) and "TypedDict" not in bases and not any(base in self._classes for base in bases):
+        decorators = [_last_name(each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list]
+        if "dataclass" not in decorators and not {"TypedDict", *self._classes}.intersection(bases):
             return self._not_understood(ast.Name(node.name))
         properties: JsonObject = {}
         required: list[Json] = []
@@ -214,11 +215,6 @@ def _module_constants(module: ast.Module) -> Iterator[tuple[str, ast.expr]]:
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
             ):
                 yield name, value
-
-
-def _is_dataclass(node: ast.ClassDef) -> bool:
-    decorators = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
-    return any(_last_name(decorator) == "dataclass" for decorator in decorators)
 
 
 def _fields(node: ast.ClassDef, *, total: bool) -> Iterator[tuple[str, ast.expr, bool]]:

@@ -64,10 +64,7 @@ class ToolRegistry:
         """Another number after every change: what was made of all definitions is good for as long as it stays."""
 
     def register(self, definition: ToolDefinition, executor: ToolFunction) -> None:
-        """Add a tool; one that already has this name is replaced, with a warning in the log.
-
-        Raises PackLoadError for a definition that no client could use.
-        """
+        """Add a tool; one of this name is replaced, with a warning. Raises PackLoadError if no client could use it."""
         pack_name, _, tool = definition.name.partition(".")
         reason = ""
         if not (pack_name.isidentifier() and tool.isidentifier()):
@@ -173,10 +170,7 @@ class ToolRegistry:
         self._wrong_aliases = aliases
 
     def find(self, name: str) -> RegisteredTool:
-        """Definition and function of `pack.tool`, also by the name that its server has for it.
-
-        Raises UnknownPackError or UnknownToolError.
-        """
+        """Find `pack.tool`, also by its server's own name; raises UnknownPackError or UnknownToolError."""
         found = self._tools.get(name) or self._tools.get(self._originals.get(name, ""))
         if found is None and self._late:
             self._load(name.partition(".")[0])

@@ -65,10 +65,7 @@ class ToolLoader:
         return [file for file in sorted(folder.glob("*.py")) if not file.name.startswith("_")]
 
     def read_file(self, file: Path, *, fresh: bool = False) -> tuple[PackDefinition, dict[str, ToolFunction]]:
-        """One pack file, with the function of each tool; raises PackLoadError.
-
-        With `fresh`, what was imported from it before is not used any more.
-        """
+        """One pack file, with the function of each tool, imported again if `fresh`; raises PackLoadError."""
         pack = self.read(file)
         module = PackModule(file, self.registry.problems, fresh=fresh)
         functions = {tool: self._function(definition, module, pack) for tool, definition in pack.tools.items()}

@@ -111,16 +111,17 @@ class ToolThreads:
         self._closed = False
 
     async def run(self, function: Callable[[], T]) -> T:
-        """Run it with the context of the caller.
-
-        Raises ToolStoppedError where the call was cancelled and the function still runs after the grace.
-        """
+        """Run it in the caller's context; raises ToolStoppedError if cancelled and still running after the grace."""
         try:
             self._places.acquire_nowait()
         except anyio.WouldBlock:
             await self._places.acquire()
         job = _Job(function)
-        job.thread = self._idle.pop() if self._idle else self._make_thread()
+        try:
+            job.thread = self._idle.pop() if self._idle else _Thread(self._finish)
+        except (OSError, RuntimeError):  # the system has no more of descriptors, or of threads
+            self._places.release()
+            raise
         job.thread.give(job)
         if job.ends_briefly():
             self._finish(job)
@@ -135,13 +136,6 @@ class ToolThreads:
         self._closed = True
         while self._idle:
             self._idle.pop().give(None)
-
-    def _make_thread(self) -> _Thread:
-        try:
-            return _Thread(self._finish)
-        except (OSError, RuntimeError):  # the system has no more of descriptors, or of threads
-            self._places.release()
-            raise
 
     async def _wait(self, job: _Job[object]) -> None:
         job.done = done = anyio.Event()

@@ -148,10 +148,7 @@ class ExtensionWorkers:
     # -- finding a worker
 
     def _take(self) -> Worker | None:
-        """Return the worker that takes a call now: an idle one, or the least busy if there cannot be more of them.
-
-        One whose file has changed is retired.
-        """
+        """Return an idle worker, or the least busy if there cannot be more; one whose file has changed is retired."""
         usable = self._usable()
         best = min(usable, key=attrgetter("calls"), default=None)
         return best if best is None or not best.calls or len(usable) >= self.engine.most else None

@@ -39,10 +39,7 @@ class WorkerPool:
         self._workers: dict[Path, ExtensionWorkers] = {}  # by the file of the extension
 
     async def call(self, extension: Extension, tool: str, arguments: Mapping[str, object]) -> Any:
-        """Call a tool of an extension, by its name without the pack.
-
-        Raises CallError. Cancelled, the call has ended when this returns.
-        """
+        """Call a tool by its name without the pack; raises CallError. Cancelled, the call has ended."""
         return await self._workers_of(extension).call(tool, arguments)
 
     async def start(self, extension: Extension, context: CallContext) -> None:

@@ -156,10 +156,7 @@ async def _resolve(host: str | None) -> list[Address]:
 
 
 async def build_authorisation(plan: ConnectionPlan) -> httpx2.Auth | None:
-    """Build what authorises requests; None if the settings bring an Authorization header of their own.
-
-    Raises OSError where the store of logins cannot be used.
-    """
+    """Build what authorises requests; None if the settings bring a header of their own. Raises OSError."""
     settings = plan.settings
     if settings.url is None or any(name.lower() == "authorization" for name in settings.headers):
         return None

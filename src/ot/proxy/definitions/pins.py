@@ -31,10 +31,7 @@ _PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A server's offer: its tools as `tools/list` gave them, and its instructions for their use.
-
-    Its prompts are None until somebody lists them.
-    """
+    """A server's tools as `tools/list` gave them, and its instructions; prompts are None until somebody lists them."""
 
     tools: tuple[JsonObject, ...] = ()
     instructions: str = ""
@@ -168,10 +165,7 @@ class Pins:
             self.shelf.remove(f"waiting/{name}")
 
     def remember(self, digest: str, part: Part, items: Items) -> None:
-        """Remember the last definition of each name that nobody has accepted: it may not be offered to the next client.
-
-        Blocking.
-        """
+        """Remember the last definition of each name that nobody has accepted: it may not be offered again. Blocking."""
         name, found = f"waiting/{_name(digest, part)}", definitions_of(part, items)
 
         def change(before: bytes | None) -> bytes:
@@ -188,10 +182,7 @@ class Pins:
         return {name: known[-1] for name, known in (self._read(f"waiting/{_name(digest, part)}") or {}).items()}
 
     def read(self, digest: str, part: Part) -> Accepted | None:
-        """Read what was accepted; None if nothing ever was.
-
-        What cannot be read counts as accepting nothing: damage must not open the door.
-        """
+        """Read what was accepted; None if nothing ever was. What cannot be read, as by damage, accepts nothing."""
         return self._read(_name(digest, part))
 
     def _read(self, name: str) -> Accepted | None:

@@ -90,7 +90,15 @@ class RemoteProcess:
                 self.node = payload.decode(errors="replace")
                 self.placed.set()
             case Kind.ENDED:
-                self._on_end(json.loads(payload))
+                facts = json.loads(payload)
+                if "lost" in facts:
+                    self.lose(str(facts["lost"]))
+                    return
+                self.failure, self.tail = str(facts.get("failure", "")), str(facts.get("tail", ""))
+                code = facts.get("exit_code")
+                self.exit_code = code if isinstance(code, int) else 0
+                self.ledger.facts = facts
+                self._end()
             case _:
                 raise ValueError(f"a frame of the kind {kind.name} about a worker")
 
@@ -100,17 +108,6 @@ class RemoteProcess:
             place = f"on node {self.node} " if self.node else ""
             self.ledger.facts = {"explanation": f"{place}cannot be reached: {reason}"}
             self._end()
-
-    def _on_end(self, facts: Mapping[str, Json]) -> None:
-        if "lost" in facts:
-            self.lose(str(facts["lost"]))
-            return
-        self.failure = str(facts.get("failure", ""))
-        code = facts.get("exit_code")
-        self.exit_code = code if isinstance(code, int) else 0
-        self.tail = str(facts.get("tail", ""))
-        self.ledger.facts = facts
-        self._end()
 
     def _end(self) -> None:
         self._driver.forget(self._number)
