@@ -70,13 +70,11 @@ class KnownClients:
 
     def __init__(self) -> None:
         self._able = Abilities()
+        self.claims: Claims = {}  # of all of them together
 
     def note(self, able: Abilities) -> None:
         self._able |= able
-
-    @property
-    def claims(self) -> Claims:
-        return self._able.claims
+        self.claims = self._able.claims
 
 
 ELICIT = "elicitation/create"
