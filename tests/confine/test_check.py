@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -68,12 +69,16 @@ def test_check_says_what_holds_the_scratch_files_of_runs(tmp_path: Path) -> None
     assert "runs: not confined\n" in check(tmp_path / "off", {"execution": {"sandbox": "off"}})[1]
 
 
-def run_restricted(home: Path, command: str, *words: str) -> str:
+def run_restricted(home: Path, command: str, words: str) -> str:
+    return onetool_restricted(home, words, "run", command)
+
+
+def onetool_restricted(home: Path, words: str, *arguments: str) -> str:
     home.mkdir()
-    start = [sys.executable, str(PROGRAMS.parent / "restricted_start.py"), *words, sys.executable, "-m", "onetool"]
+    start = [sys.executable, str(PROGRAMS.parent / "restricted_start.py"), words, sys.executable, "-m", "onetool"]
     environ = {"PATH": os.environ["PATH"], "HOME": str(home)}
     done = subprocess.run(
-        [*start, "run", command], capture_output=True, text=True, check=False, env=environ, cwd=home, timeout=120
+        [*start, *arguments], capture_output=True, text=True, check=False, env=environ, cwd=home, timeout=120
     )
     return done.stdout + done.stderr
 
@@ -85,6 +90,33 @@ def test_where_mounts_are_refused_the_watch_holds_runs_and_health_says_so(tmp_pa
     assert run_restricted(tmp_path / "a", "ot.health()['sandbox']['scratch']", "bare") == "watched\n"
     assert "more scratch than its limit of 256 MB" in run_restricted(tmp_path / "b", fill, "bare")
     assert run_restricted(tmp_path / "c", "ot.health()['sandbox']['scratch']", "all") == f"{kept}\n"
+
+
+USED = """
+import os
+excel.create(path='a.xlsx', sheets=[{'rows': [['n'], [2]]}])
+open('own', 'w').write('x')
+found = ot.health()['sandbox']
+(os.getuid(), [found[name] for name in ('status', 'missing', 'scratch', 'memory')])
+"""
+
+
+def test_runs_work_in_a_container_and_what_is_weaker_is_named() -> None:
+    """Without rights, with the filter of Docker and Podman, a small /dev/shm, little locked memory, and noexec /tmp."""
+    if not own_mounts_are_allowed():
+        pytest.skip("only whoever may mount can play a container")
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        answer = run_restricted(Path(folder, "a"), USED, "container")
+        told = onetool_restricted(Path(folder, "b"), "container", "doctor", "--json")
+
+    user = 1000 if os.geteuid() == 0 else os.geteuid()
+    assert answer == f"- {user}\n- [ok, [], watched, watched]\n"
+    found = {each["text"]: each for each in json.loads(told)["findings"] if each["area"] in {"confinement", "disk"}}
+    assert [text for text, each in found.items() if each["light"] == "red"] == []
+    [hosts] = [each for text, each in found.items() if "with chosen hosts" in text]
+    assert (hosts["light"], hosts["fix"].split("  #")[0]) == ("yellow", "grep Seccomp: /proc/self/status")
+    for part in ("are watched, but not limited", "has none (no cgroup", "mounted noexec", "/dev/shm is too small"):
+        assert part in "\n".join(found)
 
 
 def test_bounds_that_this_system_cannot_hold_are_a_mistake(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ _WAYS_OUT = {
 _OTHERWISE = "uname -r  # a newer kernel, or a container that is allowed more"
 _NAMESPACES = "sysctl user.max_user_namespaces kernel.unprivileged_userns_clone  # both must be above 0"
 _APPARMOR = "kernel.apparmor_restrict_unprivileged_userns"
+_CONTAINER = "grep Seccomp: /proc/self/status  # 2 is a filter, as of a container: it must allow unshare and mount"
 
 
 def look_at_confinement(settings: ExecutionSettings, file: Path | None) -> Iterator[Finding]:
@@ -48,12 +49,15 @@ def look_at_confinement(settings: ExecutionSettings, file: Path | None) -> Itera
             yield green("confinement", f"servers and extensions can be confined {what}")
 
 
-def find_namespace_fix(settings: Path = Path("/proc/sys")) -> str:
+def find_namespace_fix(proc: Path = Path("/proc")) -> str:
     """Return the command for where user namespaces are refused; Ubuntu lets only programs with a profile have one."""
-    restricted = settings / _APPARMOR.replace(".", "/")
-    if restricted.exists() and restricted.read_text().strip() != "0":
+    if _read(proc / "sys" / _APPARMOR.replace(".", "/")) == "1\n":
         return f"sudo sysctl {_APPARMOR}=0  # or an AppArmor profile with `userns` for {sys.executable}"
-    return _NAMESPACES
+    return _CONTAINER if "\nSeccomp:\t2\n" in _read(proc / "self" / "status") else _NAMESPACES
+
+
+def _read(file: Path) -> str:
+    return file.read_text() if file.exists() else ""
 
 
 async def _try_layers(settings: ExecutionSettings) -> list[Finding]:

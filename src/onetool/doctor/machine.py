@@ -19,6 +19,7 @@ from onetool.foreign.connecting import ClientState, survey_connections
 from ot.config.paths import state_folder
 from ot.errors import ConfigError
 from ot.execution.wording import word_error
+from ot.kernel.zygote_process import MEMORY_FILES, find_scratch_parent
 from ot.stats.wording import size
 from ot.workers.extension import find_uv
 from ot.workers.pack_environments import KEPT_DAYS, find_unused
@@ -63,12 +64,18 @@ def look_at_disk(home: Path) -> Iterator[Finding]:
     there = next(folder for folder in (state, *state.parents) if folder.exists())
     if not os.access(there, os.W_OK):
         yield red("disk", f"{there} cannot be written", f"sudo chown -R $(id -u) {shlex.quote(str(there))}")
-    for folder, what in ((there, "state"), (Path("/dev/shm"), "scratch files of runs")):
-        if folder.is_dir():
-            free = shutil.disk_usage(folder).free
-            light = Light.RED if free < _TOO_LITTLE else Light.YELLOW if free < _LITTLE else Light.GREEN
-            fix = "" if light is Light.GREEN else f"du -sh {shlex.quote(str(folder))}/* | sort -h"
-            yield Finding("disk", light, f"{size(free)} free for {what} ({folder})", fix)
+    if sys.platform == "linux" and os.statvfs(there).f_flag & os.ST_NOEXEC:
+        text = f"{there} is mounted noexec: native libraries of extensions and packs cannot be loaded from it"
+        yield yellow("disk", text, f"findmnt --target {shlex.quote(str(there))}")
+    scratch = find_scratch_parent()
+    for folder, what in ((there, "state"), (Path(scratch), "scratch files of runs")):
+        free = shutil.disk_usage(folder).free
+        light = Light.RED if free < _TOO_LITTLE else Light.YELLOW if free < _LITTLE else Light.GREEN
+        fix = "" if light is Light.GREEN else f"du -sh {shlex.quote(str(folder))}/* | sort -h"
+        yield Finding("disk", light, f"{size(free)} free for {what} ({folder})", fix)
+    if scratch != MEMORY_FILES:
+        fix = f"df -h {MEMORY_FILES}  # in a container: --shm-size=2g"
+        yield green("disk", f"scratch files are not kept in memory, which is faster: {MEMORY_FILES} is too small", fix)
 
 
 def look_at_caches(home: Path) -> Iterator[Finding]:

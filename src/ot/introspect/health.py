@@ -111,6 +111,7 @@ class Health:
             "layers": list(self._supply.layers),
             "missing": list(self._supply.missing),
             "scratch": "tmpfs" if self._supply.scratch_sized else "watched",
+            "memory": "control group" if self._supply.grouped else "watched",
         }
 
 

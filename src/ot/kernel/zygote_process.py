@@ -61,7 +61,7 @@ SYSTEM_FACTS = (
     "/usr/local/etc/mime.types",
 )
 _SINK = "/dev/null"
-_MEMORY_FILES = "/dev/shm"
+MEMORY_FILES = "/dev/shm"
 _PLENTY = 2**30
 
 PIN_PAGES = "OT_PIN_PAGES"
@@ -111,7 +111,7 @@ def launch_zygote(
     A scratch folder is a file system of its own size, unless that is not wanted, or the system refuses it.
     """
     _require_means(settings, system)
-    scratch_root = Path(_scratch_parent(), f"onetool-{os.urandom(8).hex()}")
+    scratch_root = Path(find_scratch_parent(), f"onetool-{os.urandom(8).hex()}")
     scratch_root.mkdir(0o700)
     packages = list(dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib")))
     described: ZygoteSettings = {
@@ -193,10 +193,10 @@ def _without_nested(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(path for path in real if not any(path.startswith(f"{other}/") for other in real))
 
 
-def _scratch_parent() -> str:
+def find_scratch_parent() -> str:
     """Choose memory where there is plenty: every run makes and removes a folder, which is slow on a disk."""
-    if _is_roomy(_MEMORY_FILES):
-        return _MEMORY_FILES
+    if _is_roomy(MEMORY_FILES):
+        return MEMORY_FILES
     from tempfile import gettempdir  # noqa: PLC0415 - with what it needs itself, 4 ms of every start
 
     return gettempdir()
