@@ -31,7 +31,7 @@ def enter_namespaces(libc: ctypes.CDLL, *, network: bool) -> None:
 
     Where that takes rights that the process lacks, it gets them in a user namespace, in which it stays the same user.
     """
-    _enter(libc, _CLONE_NEWNS | (_CLONE_NEWNET if network else 0), lambda: None)
+    _enter(libc, _CLONE_NEWNS | (_CLONE_NEWNET if network else 0))
 
 
 def enter_mount_namespace(libc: ctypes.CDLL) -> bool:
@@ -49,24 +49,41 @@ def allows_own_mounts() -> bool:
     return _works_in_another(lambda: _enter(libc, _CLONE_NEWNS, lambda: _follow_mounts(libc)))
 
 
-def _enter(libc: ctypes.CDLL, wanted: int, settle: Callable[[], None]) -> None:
+def _enter(libc: ctypes.CDLL, wanted: int, settle: Callable[[], None] | None = None) -> None:
     try:
         _check(libc.unshare(wanted))
-        settle()
+        if settle is not None:
+            settle()
     except PermissionError:
         # Whoever takes a user namespace and is refused the rest stays in it as nobody: another process tries first.
-        if not _works_in_another(lambda: _enter_as_same_user(libc, wanted, settle)):
+        # That takes several times as long as the namespaces themselves.
+        doubtful = settle is not None or _may_refuse_users()
+        if doubtful and not _works_in_another(lambda: _enter_as_same_user(libc, wanted, settle)):
             raise
         _enter_as_same_user(libc, wanted, settle)
 
 
-def _enter_as_same_user(libc: ctypes.CDLL, wanted: int, settle: Callable[[], None]) -> None:
+def _may_refuse_users() -> bool:
+    """True where a user namespace may be given and then not its users: AppArmor can, and whatever guards /proc."""
+    try:
+        os.close(os.open("/proc/self/uid_map", os.O_WRONLY | os.O_CLOEXEC))
+    except OSError:
+        return True
+    try:
+        with open("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "rb") as file:
+            return file.read(1) != b"0"
+    except OSError:
+        return False
+
+
+def _enter_as_same_user(libc: ctypes.CDLL, wanted: int, settle: Callable[[], None] | None) -> None:
     user, group = os.geteuid(), os.getegid()
     _check(libc.unshare(wanted | _CLONE_NEWUSER))
     _write("/proc/self/setgroups", "deny")
     _write("/proc/self/uid_map", f"{user} {user} 1")
     _write("/proc/self/gid_map", f"{group} {group} 1")
-    settle()
+    if settle is not None:
+        settle()
 
 
 def _follow_mounts(libc: ctypes.CDLL) -> None:
