@@ -178,11 +178,9 @@ class Models:
     async def ask(
         self, request: messages.Request
     ) -> AsyncGenerator[messages.TextDelta | messages.Retrying | messages.Usage | Turn]:
-        """Yield what happens during a turn of the model, and the turn last; raises ModelError if no model answers.
-
-        A turn that broke off is asked for again, from its beginning: that is safe, since no call of it was made, and it
-        is told together with the words that are void now.
-        """
+        """Yield what happens during a turn of the model, and the turn last; raises ModelError if no model answers."""
+        # A turn that broke off is asked for again, from its beginning: that is safe, since no call of it was made, and
+        # it is told together with the words that are void now.
         model, attempt = self.current, 0
         while True:
             turn, attempt = Turn(), attempt + 1

@@ -161,28 +161,21 @@ class ToolEnded:
 
 @dataclass(frozen=True, slots=True)
 class Retrying:
-    """The model did not answer and is asked again in `seconds`.
-
-    `withdrawn` is text that was already passed on and is now void: the same turn starts over. `provider` is set
-    where another one is asked from now on.
-    """
+    """The model did not answer and is asked again in `seconds`."""
 
     reason: str
     seconds: float
-    withdrawn: str = ""
-    provider: str = ""
+    withdrawn: str = ""  # text that was already passed on and is now void: the same turn starts over
+    provider: str = ""  # set where another one is asked from now on
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The tokens of one request; an answer with tools makes several. `cost` is None if no price is known.
+    """The tokens of one request; an answer with tools makes several."""
 
-    `input_tokens` are those neither read from the provider's cache nor written to it; these are counted by themselves.
-    """
-
-    input_tokens: int
+    input_tokens: int  # neither read from the provider's cache nor written to it
     output_tokens: int
-    cost: float | None = None  # US dollars
+    cost: float | None = None  # US dollars; None if no price is known
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     provider: str = ""

@@ -66,10 +66,8 @@ class LazyModel:
 
 
 def build_model(settings: AiSettings, name: str, *, api_key: str = "", chosen_by: str = "ai.provider") -> Model:
-    """Return the model of a provider that the settings name; its library is loaded with the first request.
-
-    `chosen_by` is the setting that asks for it. Raises MissingExtraError or ConfigError if it could never answer.
-    """
+    """Return a provider's model, loaded by the first request; raises MissingExtraError or ConfigError if unusable."""
+    # `chosen_by` is the setting that asks for it.
     provider, own = find_providers()[name], settings.section(name)
 
     def build() -> Model:

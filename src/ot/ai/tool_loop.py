@@ -39,16 +39,13 @@ OUT_OF_ROUNDS = "No more tools can be called for this answer: answer now, and sa
 
 @dataclass(eq=False)
 class ToolLoop:
-    """One conversation with a model that uses our tools. Use it with `async with`, or `close` it.
-
-    `caller` is how a person is asked where `policy.ask` wants that; `spare` is the model that stands in.
-    """
+    """One conversation with a model that uses our tools. Use it with `async with`, or `close` it."""
 
     _executor: ToolExecutor
     _settings: AiSettings
     _first: messages.Model
-    spare: messages.Model | None = None
-    caller: Caller = NOBODY
+    spare: messages.Model | None = None  # stands in
+    caller: Caller = NOBODY  # how a person is asked where `policy.ask` wants that
     record: Record | None = None
     backoff: Backoff | None = None
     _names: CallNames = field(default_factory=CallNames)
@@ -83,12 +80,10 @@ class ToolLoop:
         return self._offered[1]
 
     async def reply(self, text: str) -> AsyncGenerator[messages.Event]:
-        """Yield what happens while the model answers; raises ModelError if it does not.
-
-        Closing this, or cancelling whoever waits for it, ends the request and the calls, and waits until they have
-        ended. What was said and done until then is remembered; a question that nothing came of is not. One answer at a
-        time: the next one waits until this one is over or closed.
-        """
+        """Yield what happens while the model answers; raises ModelError if it does not."""
+        # Closing this, or cancelling whoever waits for it, ends the request and the calls, and waits until they have
+        # ended. What was said and done until then is remembered; a question that nothing came of is not. One answer at
+        # a time: the next one waits until this one is over or closed.
         async with self._one_at_a_time:
             exchange = self.memory.begin(text)
             said: list[str] = []

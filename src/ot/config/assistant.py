@@ -6,21 +6,8 @@ from typing import Annotated, Literal
 
 from ot.config.providers import ProviderName, ProviderSettings, with_provider_sections
 from ot.config.reading import Before, Bounds
-from ot.config.section import (
-    REQUIRED,
-    Bytes,
-    Count,
-    Days,
-    Dollars,
-    Name,
-    Pattern,
-    Seconds,
-    Section,
-    Share,
-    setting,
-    subsection,
-)
-from ot.config.values import mistake, read_offer, read_word
+from ot.config.section import Bytes, Count, Days, Dollars, Name, Pattern, Seconds, Section, Share, setting, subsection
+from ot.config.values import REQUIRED, mistake, read_offer, read_word
 
 
 class PriceSettings(Section):

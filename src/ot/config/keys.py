@@ -10,7 +10,8 @@ from pathlib import Path
 from mcp_core.nearest_names import likeness, nearest
 from mcp_core.quick_dataclass import dataclass
 from ot.config.models import Config
-from ot.config.section import PERSON, REQUIRED, Field, Layers, Section, When
+from ot.config.section import PERSON, Field, Layers, Section, When
+from ot.config.values import REQUIRED
 
 INCLUDE = "include"
 INCLUDE_WORDS = "more files to read, one or a list; this file overrides them, and a later one an earlier one"

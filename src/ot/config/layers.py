@@ -36,10 +36,8 @@ class NearLayer:
 
 
 def merge(farther: Mapping[object, object], nearer: Mapping[object, object]) -> dict[object, object]:
-    """Merge mappings key by key, at every depth; a list or a single value replaces the farther one as a whole.
-
-    A mapping or list without any line (`servers:`) changes nothing.
-    """
+    """Merge mappings key by key, at every depth; a list or a single value replaces the farther one as a whole."""
+    # A mapping or list without any line (`servers:`) changes nothing.
     merged = dict(farther)
     for key, value in nearer.items():
         below = merged.get(key)

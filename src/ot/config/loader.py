@@ -25,14 +25,11 @@ from ot.trust.project_trust import Untrusted
 
 @dataclass(frozen=True, slots=True)
 class LoadedConfig:
-    """The configuration and where it came from; `files` are those read, nearest first, without secrets.
-
-    `redactor` is the one that logs and answers share: what either learns is hidden by both.
-    """
+    """The configuration and where it came from; `files` are those read, nearest first, without secrets."""
 
     config: Config
     secrets: Secrets
-    redactor: Redactor
+    redactor: Redactor  # shared by logs and answers: what either learns is hidden by both
     files: tuple[Path, ...]
     project: Path
     roots: tuple[Path, ...]  # the person's own `projects` and `roots`: a project's file opens nothing to tools
@@ -184,10 +181,8 @@ def _own_projects(config: Config, person: Mapping[object, object]) -> list[Path]
 
 
 def _build(merged: Mapping[object, object], layers: Sequence[Layer], mistakes: Mistakes) -> Config:
-    """Build the whole, with which only what is still unfinished can be wrong.
-
-    Without any layer nothing has to be read, and no type of a setting looked at.
-    """
+    """Build the whole, with which only what is still unfinished can be wrong."""
+    # Without any layer nothing has to be read, and no type of a setting looked at.
     while True:
         known = len(mistakes.found)
         values = mistakes.switch_off(merged)

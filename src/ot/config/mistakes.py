@@ -90,25 +90,19 @@ _NEVER_QUOTED = frozenset({"servers", "packs"})
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """The settings of one file or one variable.
-
-    `written` is as the person wrote it, to be quoted in mistakes; `values` has variables and paths filled in and is
-    never shown. `unwritten` counts the leading keys that the file itself leaves out.
-    """
+    """The settings of one file or one variable."""
 
     source: Path | str
-    written: Mapping[object, object]
-    values: Mapping[object, object]
-    unwritten: int = 0
+    written: Mapping[object, object]  # as the person wrote it, to be quoted in mistakes
+    values: Mapping[object, object]  # with variables and paths filled in; never shown
+    unwritten: int = 0  # leading keys that the file itself leaves out
 
 
 def explain(
     error: SettingsError, layers: Sequence[Layer], mistakes: Mistakes, *, leave_out: Collection[str] = ()
 ) -> None:
-    """Add each mistake, with the nearest layer that has its key, but for the kinds to `leave_out`.
-
-    Where the first one is raised, it says how many more there are.
-    """
+    """Add each mistake, with the nearest layer that has its key, but for the kinds to `leave_out`."""
+    # Where the first one is raised, it says how many more there are.
     found = [problem for problem in error.problems if problem.kind not in leave_out]
     for problem in found:
         mistake = _explain(problem, layers, more=0 if mistakes.tolerant else len(found) - 1)

@@ -9,20 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
+from ot.config import team
 from ot.config.assistant import AiSettings, VoiceSettings
 from ot.config.reading import After, Before, Bounds
 from ot.config.section import (
     AT_ONCE,
-    BELOW,
     NEXT_START,
     PERSON,
     PROJECT,
-    REQUIRED,
-    SMALLER,
-    STAYS_OFF,
-    STAYS_ON,
-    STRICTER,
-    UNION,
     Bytes,
     Count,
     Days,
@@ -39,16 +33,7 @@ from ot.config.section import (
     with_key,
 )
 from ot.config.server_settings import ServerSettings
-from ot.config.team import (
-    EMBEDDED_STORE,
-    AuthSettings,
-    GrantSettings,
-    SealSettings,
-    Store,
-    TeamLimits,
-    TelemetrySettings,
-)
-from ot.config.values import check_server_name, check_target, read_word
+from ot.config.values import REQUIRED, check_server_name, check_target, read_word
 
 
 class ProjectSettings(Section):
@@ -85,35 +70,37 @@ class SnippetSettings(Section):
 class ExecutionSettings(Section):
     """The limits and the confinement of a run."""
 
-    timeout: Seconds = setting(120, "seconds that a run may take", when=AT_ONCE, layers=SMALLER)
+    timeout: Seconds = setting(120, "seconds that a run may take", when=AT_ONCE, layers="smaller")
     patience: SecondsOrOff = setting(
         50,
         "seconds after which a client is answered while its run goes on ([Long runs](results.md#long-runs)); "
         "`off` lets it wait",
         when=AT_ONCE,
     )
-    memory: Bytes = setting(1024**3, "memory that a run may use", when=NEXT_START, layers=SMALLER)
+    memory: Bytes = setting(1024**3, "memory that a run may use", when=NEXT_START, layers="smaller")
     sandbox: Annotated[Literal["strict", "standard", "off"], Before(read_word)] = setting(
-        "standard", "how strictly a run is confined", when=NEXT_START, layers=STRICTER
+        "standard", "how strictly a run is confined", when=NEXT_START, layers="stricter"
     )
-    warm: Annotated[Count, Bounds(ge=0, le=64)] = setting(4, "kernels kept ready", when=AT_ONCE, layers=SMALLER)
-    readable: tuple[FilePath, ...] = setting((), "more folders that a run may read", when=NEXT_START, layers=BELOW)
-    writable: tuple[FilePath, ...] = setting((), "more folders that a run may write to", when=NEXT_START, layers=BELOW)
+    warm: Annotated[Count, Bounds(ge=0, le=64)] = setting(4, "kernels kept ready", when=AT_ONCE, layers="smaller")
+    readable: tuple[FilePath, ...] = setting((), "more folders that a run may read", when=NEXT_START, layers="below")
+    writable: tuple[FilePath, ...] = setting(
+        (), "more folders that a run may write to", when=NEXT_START, layers="below"
+    )
 
 
 class WorkerSettings(Section):
     """The processes of extensions."""
 
-    idle_timeout: Seconds = setting(600, "seconds until an unused extension is stopped", layers=SMALLER)
-    call_timeout: Seconds = setting(60, "seconds that a call to an extension may take", layers=SMALLER)
-    start_timeout: Seconds = setting(300, "seconds for installing and starting an extension", layers=SMALLER)
+    idle_timeout: Seconds = setting(600, "seconds until an unused extension is stopped", layers="smaller")
+    call_timeout: Seconds = setting(60, "seconds that a call to an extension may take", layers="smaller")
+    start_timeout: Seconds = setting(300, "seconds for installing and starting an extension", layers="smaller")
     launch: Annotated[Literal["direct", "uv-run"], Before(read_word)] = setting("direct", "how an extension is started")
     engine: Annotated[Literal["local", "ray"], Before(read_word)] = setting(
         "local", 'where extensions run that ask for `engine = "ray"`: on this machine, or on a Ray cluster'
     )
     ray_address: Name = setting("auto", "the address of that cluster, as `ray.init` takes it")
     ray_actors: Annotated[Count, Bounds(ge=1, le=1000)] = setting(
-        4, "workers that one extension may have on that cluster at the same time", layers=SMALLER
+        4, "workers that one extension may have on that cluster at the same time", layers="smaller"
     )
 
 
@@ -202,7 +189,7 @@ class SecuritySettings(Section):
         "whether changes to a server's tools and texts are refused until you accept them: `true` for all "
         "servers, `false` for none; if not set, for servers that come from elsewhere "
         "([Tools that change](servers.md#tools-that-change))",
-        layers=STAYS_ON,
+        layers="stays on",
     )
 
 
@@ -223,8 +210,7 @@ class PromptSettings(Section):
 
 DOCS_URL = "https://onetool.beycom.online/reference/tools/"
 
-OFF_UNLESS_ASKED = frozenset({"demo", "shell"})
-"""Built-in packs that are there only for those who switch them on."""
+OFF_UNLESS_ASKED = frozenset({"demo", "shell"})  # built-in packs that are there only for those who switch them on
 
 
 class PackSettings(Section):
@@ -233,9 +219,9 @@ class PackSettings(Section):
     takes_any_key = True
 
     enabled: bool | None = setting(
-        None, "whether the pack is available; by default all are, except `demo` and `shell`", layers=STAYS_OFF
+        None, "whether the pack is available; by default all are, except `demo` and `shell`", layers="stays off"
     )
-    timeout: Seconds | None = setting(None, "seconds that a call to the pack may take", layers=SMALLER)
+    timeout: Seconds | None = setting(None, "seconds that a call to the pack may take", layers="smaller")
     reads: tuple[Pattern, ...] = setting(
         (), "patterns of its tools that change nothing: a lost call may be repeated, and none is in the audit log"
     )
@@ -329,7 +315,7 @@ class Config(Section):
     stats: StatsSettings = subsection(StatsSettings, when=NEXT_START)
     audit: AuditSettings = subsection(AuditSettings, when=NEXT_START)
     journal: JournalSettings = subsection(JournalSettings, when=NEXT_START)
-    policy: PolicySettings = subsection(PolicySettings, when=AT_ONCE, layers=UNION)
+    policy: PolicySettings = subsection(PolicySettings, when=AT_ONCE, layers="union")
     security: SecuritySettings = subsection(SecuritySettings, when=NEXT_START)
     topics: tuple[TopicSettings, ...] = setting(
         (), "where `ot.notify` writes", when=AT_ONCE, example=[{"pattern": "notes*", "file": "notes.yaml"}]
@@ -340,23 +326,23 @@ class Config(Section):
     )
     log: LogSettings = subsection(LogSettings, when=NEXT_START)
     http: HttpSettings = subsection(HttpSettings, when=NEXT_START)
-    store: Store = setting(
-        EMBEDDED_STORE,
+    store: team.Store = setting(
+        team.EMBEDDED_STORE,
         "where results, runs and whatever else outlives a process are kept: `sqlite`, files of this machine, or "
         "the `postgresql://` address of a database that replicas share ([Serving](serving.md))",
         when=NEXT_START,
         hidden=True,
     )
-    auth: AuthSettings = subsection(AuthSettings, when=NEXT_START)
-    seal: SealSettings = subsection(SealSettings, when=NEXT_START)
-    grants: dict[Name, GrantSettings] = setting(
+    auth: team.AuthSettings = subsection(team.AuthSettings, when=NEXT_START)
+    seal: team.SealSettings = subsection(team.SealSettings, when=NEXT_START)
+    grants: dict[Name, team.GrantSettings] = setting(
         {},
         "what the members of each group may do, on top of `policy`",
         when=AT_ONCE,
         example={"developers": {"allow": ["git.*", "file.read"], "ask": ["git.push"], "deny": ["file.delete"]}},
     )
-    limits: TeamLimits = subsection(TeamLimits, when=NEXT_START)
-    telemetry: TelemetrySettings = subsection(TelemetrySettings, when=NEXT_START)
+    limits: team.TeamLimits = subsection(team.TeamLimits, when=NEXT_START)
+    telemetry: team.TelemetrySettings = subsection(team.TelemetrySettings, when=NEXT_START)
     ai: AiSettings = subsection(AiSettings, when=NEXT_START)
     voice: VoiceSettings = subsection(VoiceSettings, when=NEXT_START)
     docs_url: Url = setting(DOCS_URL, "where the tools are documented", when=AT_ONCE)

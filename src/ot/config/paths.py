@@ -27,10 +27,8 @@ class Places:
 
 
 def find_places(*, cwd: Path, home: Path, named: Path | None) -> Places:
-    """Find the project: that of a file named inside a `.onetool` folder, else the nearest one at or above `cwd`.
-
-    Without any, the project is `cwd` itself. The person's own folder is never taken for a project's.
-    """
+    """Find the project: that of a file named inside a `.onetool` folder, else the nearest one at or above `cwd`."""
+    # Without any, the project is `cwd` itself. The person's own folder is never taken for a project's.
     home_folder = home / FOLDER
     if named is not None and named.parent.name == FOLDER and not _same(named.parent, home_folder):
         folder: Path | None = named.parent
@@ -40,10 +38,8 @@ def find_places(*, cwd: Path, home: Path, named: Path | None) -> Places:
 
 
 def state_folder(home: Path) -> Path:
-    """Return the folder for what the server itself makes (tokens, caches, statistics); it is not created here.
-
-    If it exists, is ours and lets others in, it is closed to them: who can open a lock can keep it.
-    """
+    """Return the folder for what the server itself makes (tokens, caches, statistics); it is not created here."""
+    # If it exists, is ours and lets others in, it is closed to them: who can open a lock can keep it.
     folder = home / FOLDER / "state"
     close_to_others(folder)
     return folder
@@ -82,10 +78,8 @@ def skill_folders(project: Path, home: Path) -> tuple[Path, Path]:
 
 
 def belongs_to_stranger(folder: Path, *, or_root: bool = False) -> bool:
-    """True if the folder belongs to another user, as git sees it: behind sudo, the one who typed it is no stranger.
-
-    `or_root` is for folders of the person, which an administrator may have put there.
-    """
+    """True if the folder belongs to another user, as git sees it: behind sudo, the one who typed it is no stranger."""
+    # `or_root` is for folders of the person, which an administrator may have put there.
     own, typed_by = os.geteuid(), os.environ.get("SUDO_UID", "")
     known = {own, int(typed_by)} if own == 0 and typed_by.isdecimal() else {own}
     try:
@@ -95,10 +89,8 @@ def belongs_to_stranger(folder: Path, *, or_root: bool = False) -> bool:
 
 
 def absolute(text: str, *, folder: Path, home: Path) -> Path:
-    """Return `text` as an absolute path: relative to `folder`, with `home` for `~`; symbolic links are kept.
-
-    `~name` of an unknown user is returned as it is, for the models to refuse.
-    """
+    """Return `text` as an absolute path: relative to `folder`, with `home` for `~`; symbolic links are kept."""
+    # `~name` of an unknown user is returned as it is, for the models to refuse.
     if text == "~" or text.startswith(("~/", f"~{os.sep}")):
         return Path(os.path.normpath(home / text[2:]))
     try:
@@ -108,10 +100,8 @@ def absolute(text: str, *, folder: Path, home: Path) -> Path:
 
 
 def present(file: Path) -> bool:
-    """True if something has this name, even a broken link; a name that cannot be looked up counts as present.
-
-    So reading it says what is wrong, where asking `exists()` would quietly skip it.
-    """
+    """True if something has this name, even a broken link; a name that cannot be looked up counts as present."""
+    # So reading it says what is wrong, where asking `exists()` would quietly skip it.
     try:
         file.lstat()
     except (FileNotFoundError, NotADirectoryError):

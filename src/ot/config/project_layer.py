@@ -67,11 +67,9 @@ def read_project(
     taken: Mapping[object, object],
     mistakes: Mistakes,
 ) -> NearLayer:
-    """Read a project's folder; raises ConfigError for a mistake in a trusted file, and for no other.
-
-    `variables` are the person's secrets and environment, for what a trusted file asks for: it was shown when the
-    person trusted it. `taken` are the person's own settings, whose names nothing untrusted may take.
-    """
+    """Read a project's folder; raises ConfigError for a mistake in a trusted file, and for no other."""
+    # `variables` are the person's secrets and environment, for what a trusted file asks for: it was shown when the
+    # person trusted it. `taken` are the person's own settings, whose names nothing untrusted may take.
     try:
         refuse_link(folder)
     except ConfigError as error:

@@ -15,8 +15,8 @@ from typing import Annotated, TypeVar
 
 from mcp_core.quick_dataclass import dataclass
 from ot.config.reading import After, Before
-from ot.config.section import REQUIRED, Name, Section, setting, with_key, words_from
-from ot.config.values import mistake, read_word
+from ot.config.section import Name, Section, setting, with_key, words_from
+from ot.config.values import REQUIRED, mistake, read_word
 
 PROVIDERS_PACKAGE = "ot.ai.providers"
 S = TypeVar("S", bound=Section)

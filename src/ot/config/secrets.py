@@ -15,10 +15,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 class Secrets:
-    """Values by name, for the calls that may use them, and the set of values that no answer may show.
-
-    `project` are those of the project; whatever is not the project's finds them only where the person has none.
-    """
+    """Values by name, for the calls that may use them, and the set of values that no answer may show."""
 
     __slots__ = ("_environ", "_known", "_project", "_values")
 
@@ -31,7 +28,7 @@ class Secrets:
         substituted: Iterable[str] = (),
     ) -> None:
         self._values = dict(values or {})
-        self._project = dict(project or {})
+        self._project = dict(project or {})  # for what is not the project's, only where the person has none
         self._environ = dict(environ or {})
         hidden = {*self._values.values(), *self._project.values(), *substituted}
         self._known = frozenset(value for value in hidden if len(value) >= SHORTEST_HIDDEN)
@@ -103,21 +100,16 @@ def references(text: str) -> list[str]:
 
 
 class Variables:
-    """Looks names up in the secrets, then in the environment, and remembers the values that were used.
-
-    `personal` are secrets of one of many people, which come first where a credential of theirs may stand.
-    """
+    """Looks names up in the secrets, then in the environment, and remembers the values that were used."""
 
     def __init__(
         self, secrets: Mapping[str, str], environ: Mapping[str, str], *, personal: Mapping[str, str] | None = None
     ) -> None:
         self._secrets = secrets
-        self._personal = personal or {}
-        self.asked: set[str] = set()
-        """The names for which a person's own secrets come first, known or not."""
         self._environ = environ
-        self.substituted: set[str] = set()
-        """Values to hide: those put anywhere but into a path, except from ordinary variables such as HOME."""
+        self._personal = personal or {}  # of one of many people; first where a credential of theirs may stand
+        self.asked: set[str] = set()  # names for which a person's own secrets come first, known or not
+        self.substituted: set[str] = set()  # values to hide: not those put into a path, or from HOME and the like
 
     def fill(self, text: str, *, file: Path, key: str | None, is_path: bool, personal: bool = False) -> str:
         """Return `text` with every `${NAME}` replaced and `$${` turned into `${`; inserted text is left alone."""

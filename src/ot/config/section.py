@@ -12,33 +12,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar, cast, dataclass_transform, get_type_hints
 
 from mcp_core.quick_dataclass import dataclass
-from ot.config.reading import (
-    MISSING,
-    UNKNOWN_KEY,
-    WRONG,
-    WRONG_KEY,
-    After,
-    Before,
-    Bounds,
-    Place,
-    Problem,
-    Reader,
-    SettingsError,
-    no_section,
-    reader_of,
-)
-from ot.config.values import (
-    ValueMistakeError,
-    check_host,
-    check_identifier,
-    check_name,
-    check_pattern,
-    check_url,
-    read_number,
-    read_path,
-    read_seconds_or_off,
-    read_size,
-)
+from ot.config import reading
+from ot.config import values as checks
+from ot.config.reading import WRONG, After, Before, Bounds, Place, Problem, Reader, reader_of
+from ot.config.values import REQUIRED
 
 T = TypeVar("T")
 When = Literal["at once", "at the next start"]
@@ -47,9 +24,6 @@ Rule = Literal["union", "intersection", "smaller", "stricter", "stays on", "stay
 
 AT_ONCE: When = "at once"
 NEXT_START: When = "at the next start"
-
-REQUIRED: Any = ...  # for a type checker it fits every field
-"""The default of a key that must be given."""
 
 
 @dataclass(slots=True, eq=False)
@@ -68,29 +42,18 @@ class Layers:
 
 PERSON = Layers(("team", "person"))
 PROJECT = Layers(("team", "person", "project"))
-UNION = Layers(PERSON.sets, ("project",), "union")
-INTERSECTION = Layers(PERSON.sets, ("project",), "intersection")
-SMALLER = Layers(PERSON.sets, ("project",), "smaller")
-STRICTER = Layers(PERSON.sets, ("project",), "stricter")
-STAYS_ON = Layers(PERSON.sets, ("project",), "stays on")
-STAYS_OFF = Layers(PERSON.sets, ("project",), "stays off")
-BELOW = Layers(PERSON.sets, ("project",), "below")
 
 
 @dataclass(slots=True, eq=False)
 class Setting:
-    """The description of a field; `when` and `layers` hold for all keys below it that do not say otherwise.
-
-    `example` is a value to show where the default shows nothing: for a mapping, entries under names of a person's own.
-    What may hold a secret is `hidden` in the text of its section.
-    """
+    """The description of a field; `when` and `layers` hold for all keys below it that do not say otherwise."""
 
     default: object
     words: str
     when: When | None = None
     layers: Layers | None = None
-    example: object = None
-    hidden: bool = False
+    example: object = None  # shown where the default shows nothing: for a mapping, entries under a person's own names
+    hidden: bool = False  # in the text of its section: it may hold a secret
 
 
 def setting(
@@ -98,28 +61,29 @@ def setting(
     words: str,
     *,
     when: When | None = None,
-    layers: Layers | None = None,
+    layers: Layers | Rule | None = None,
     example: object = None,
     hidden: bool = False,
 ) -> T:
-    """A field with its default, or REQUIRED, and its description."""
-    return cast("T", Setting(default, words, when=when, layers=layers, example=example, hidden=hidden))
+    """A field with its default, or REQUIRED, and its description; a rule lets a project only tighten it."""
+    given = Layers(PERSON.sets, ("project",), layers) if isinstance(layers, str) else layers
+    return cast("T", Setting(default, words, when=when, layers=given, example=example, hidden=hidden))
 
 
 LONGEST = 30 * 24 * 3600  # seconds of the longest duration
-Name = Annotated[str, After(check_name)]
-Identifier = Annotated[str, After(check_identifier)]
-Pattern = Annotated[str, After(check_pattern)]
-HostName = Annotated[str, After(check_host)]
-Url = Annotated[str, After(check_url)]
-FilePath = Annotated[Path, Before(read_path)]
-Seconds = Annotated[float, Before(read_number), Bounds(gt=0, le=LONGEST)]
-SecondsOrOff = Annotated[float, Before(read_seconds_or_off), Bounds(ge=0, le=LONGEST)]
-Count = Annotated[int, Before(read_number)]
+Name = Annotated[str, After(checks.check_name)]
+Identifier = Annotated[str, After(checks.check_identifier)]
+Pattern = Annotated[str, After(checks.check_pattern)]
+HostName = Annotated[str, After(checks.check_host)]
+Url = Annotated[str, After(checks.check_url)]
+FilePath = Annotated[Path, Before(checks.read_path)]
+Seconds = Annotated[float, Before(checks.read_number), Bounds(gt=0, le=LONGEST)]
+SecondsOrOff = Annotated[float, Before(checks.read_seconds_or_off), Bounds(ge=0, le=LONGEST)]
+Count = Annotated[int, Before(checks.read_number)]
 Days = Annotated[Count, Bounds(ge=1, le=3650)]
-Bytes = Annotated[int, Before(read_size)]
-Share = Annotated[float, Before(read_number), Bounds(gt=0, lt=1)]
-Dollars = Annotated[float, Before(read_number), Bounds(ge=0, le=1_000_000)]
+Bytes = Annotated[int, Before(checks.read_size)]
+Share = Annotated[float, Before(checks.read_number), Bounds(gt=0, lt=1)]
+Dollars = Annotated[float, Before(checks.read_number), Bounds(ge=0, le=1_000_000)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +160,7 @@ class Section(_Instance, metaclass=SectionType):
         problems: list[Problem] = []
         made = cls.model_read(values, (), problems)
         if problems:
-            raise SettingsError(problems)
+            raise reading.SettingsError(problems)
         assert isinstance(made, cls)
         return made
 
@@ -226,7 +190,7 @@ class Section(_Instance, metaclass=SectionType):
         if isinstance(value, cls):
             return value
         if value is not None and not isinstance(value, Mapping):
-            problems.append(no_section(place))
+            problems.append(reading.no_section(place))
             return WRONG
         before = len(problems)
         given, values = value or {}, dict[str, object]()
@@ -236,18 +200,20 @@ class Section(_Instance, metaclass=SectionType):
             if item is not None or (default is None and name in given):  # without a value it is not given
                 values[name] = read(item, (*place, name), problems)
             elif default is REQUIRED:
-                problems.append(Problem((*place, name), MISSING, "is missing", "add it"))
+                problems.append(Problem((*place, name), reading.MISSING, "is missing", "add it"))
         extra = {key: item for key, item in given.items() if key not in cls.settings}
         unfit = [key for key in extra if not isinstance(key, str)]
-        problems += [Problem((*place, str(key)), WRONG_KEY, "a key must be text", "put it in quotes") for key in unfit]
+        problems += [
+            Problem((*place, str(key)), reading.WRONG_KEY, "a key must be text", "put it in quotes") for key in unfit
+        ]
         unknown = () if cls.takes_any_key else (key for key in extra if isinstance(key, str))
-        problems += [Problem((*place, key), UNKNOWN_KEY, "unknown key", "remove it") for key in unknown]
+        problems += [Problem((*place, key), reading.UNKNOWN_KEY, "unknown key", "remove it") for key in unknown]
         if len(problems) > before:
             return WRONG
         made = cls._make(values, extra)
         try:
             made.model_check()
-        except ValueMistakeError as mistake:
+        except checks.ValueMistakeError as mistake:
             problems.append(Problem(place, mistake.kind, mistake.reason, mistake.fix))
             return WRONG
         return made
@@ -282,7 +248,7 @@ def _fill(made: S, values: Mapping[str, object], given: frozenset[str], extra: M
     return made
 
 
-def subsection(kind: type[S], *, when: When | None = None, layers: Layers | None = None) -> S:
+def subsection(kind: type[S], *, when: When | None = None, layers: Layers | Rule | None = None) -> S:
     """A field that holds a section, with its defaults; the section's docstring describes it."""
     return setting(kind.model_construct(), words_from(kind), when=when, layers=layers)
 

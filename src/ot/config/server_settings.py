@@ -8,10 +8,6 @@ from typing import Annotated
 
 from ot.config.reading import Bounds
 from ot.config.section import (
-    INTERSECTION,
-    SMALLER,
-    STAYS_OFF,
-    UNION,
     Bytes,
     Count,
     FilePath,
@@ -58,8 +54,10 @@ class ConfineSettings(Section):
 class ToolFilter(Section):
     """The tools of the server that are offered: shell patterns over its own tool names."""
 
-    allow: tuple[Pattern, ...] = setting(("*",), "patterns of the tools that are offered", layers=INTERSECTION)
-    deny: tuple[Pattern, ...] = setting((), "patterns of the tools that are not offered, even if allowed", layers=UNION)
+    allow: tuple[Pattern, ...] = setting(("*",), "patterns of the tools that are offered", layers="intersection")
+    deny: tuple[Pattern, ...] = setting(
+        (), "patterns of the tools that are not offered, even if allowed", layers="union"
+    )
 
 
 class OAuthSettings(Section):
@@ -85,13 +83,13 @@ class ServerSettings(Section):
     cwd: FilePath | None = setting(None, "the folder it starts in")
     url: Url | None = setting(None, "the address of a server that is already running", hidden=True)
     headers: dict[str, str] = setting({}, "HTTP headers sent to it", hidden=True)
-    enabled: bool = setting(True, "`false` leaves the server out", layers=STAYS_OFF)
-    timeout: Seconds | None = setting(None, "seconds that a call to it may take", layers=SMALLER)
+    enabled: bool = setting(True, "`false` leaves the server out", layers="stays off")
+    timeout: Seconds | None = setting(None, "seconds that a call to it may take", layers="smaller")
     start_timeout: Seconds = setting(
-        60, "seconds until it must be ready; this time does not count towards other limits", layers=SMALLER
+        60, "seconds until it must be ready; this time does not count towards other limits", layers="smaller"
     )
     listing_timeout: Seconds = setting(
-        10, "seconds that a listing waits for it, as long as nothing is known of its tools", layers=SMALLER
+        10, "seconds that a listing waits for it, as long as nothing is known of its tools", layers="smaller"
     )
     tools: ToolFilter = subsection(ToolFilter)
     json_text: bool = setting(False, "`true` turns JSON text in its answers into values")

@@ -84,11 +84,9 @@ class AuthSettings(Section):
 
 
 class SealSettings(Section):
-    """The keys that encrypt people's secrets and logins, with `auth`: the first one seals, every one opens.
+    """The keys that encrypt people's secrets and logins, with `auth`: the first one seals, every one opens."""
 
-    Without any, one is made in the state folder; a `postgresql://` store needs them given.
-    """
-
+    # Without any, one is made in the state folder; a `postgresql://` store needs them given.
     keys: tuple[Annotated[str, After(check_seal_key)], ...] = setting(
         (), "keys printed by `onetool seal key`; the same on all replicas", hidden=True
     )

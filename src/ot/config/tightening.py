@@ -85,10 +85,8 @@ class Tightening:
             self._refuse(path, f"only {_OWN_FILE} can set it")
 
     def _within(self, below: object, value: object, path: tuple[str, ...]) -> list[object]:
-        """Return the farther paths, and those of the project that lie in it or in one of them, without links.
-
-        A link is resolved here, once: what it leads to later is not opened.
-        """
+        """Return the farther paths, and those of the project that lie in it or in one of them, without links."""
+        # A link is resolved here, once: what it leads to later is not opened.
         farther = _listed(below)
         places = [self._project, *(os.path.realpath(str(item)) for item in farther)]
         kept: list[object] = []

@@ -5,11 +5,13 @@ from __future__ import annotations
 import keyword
 import re
 from pathlib import Path
+from typing import Any
 
 MISTAKE = "mistake"
 INCOMPLETE = "incomplete"
 """Kinds of mistakes in words of their own; an incomplete value may be completed by a file farther away."""
 
+REQUIRED: Any = ...  # the default of a key that must be given; for a type checker it fits every field
 SMALLEST_MEMORY = 16 * 1024**2
 LARGEST_MEMORY = 1024**4
 

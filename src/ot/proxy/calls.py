@@ -47,10 +47,8 @@ def result_form(tool: Mapping[str, Json], *, json_text: bool = False) -> ResultF
 
 
 def read_result(result: Json, form: ResultForm = UNKNOWN_FORM) -> ToolValue:
-    """Return the value of a `tools/call` result, given as plain JSON; raises ToolError if it says that the call failed.
-
-    Takes time with the size of the answer: what is large should be read on a thread.
-    """
+    """Return the value of a `tools/call` result, given as plain JSON; raises ToolError if it says that it failed."""
+    # Takes time with the size of the answer: what is large should be read on a thread.
     if not isinstance(result, dict):
         raise ToolError("the server's answer is not a result")
     content = result.get("content")
@@ -158,10 +156,7 @@ _MAX_LEVELS = 100
 
 
 def plain_arguments(arguments: Arguments) -> JsonObject:
-    """Convert arguments to JSON's own types; raises a ToolError that names one which has no form there, and what to do.
-
-    Dates are written in ISO form, paths and UUIDs as text, sets and tuples as lists, durations in seconds.
-    """
+    """Convert arguments to JSON's own types; raises a ToolError that names one without a form there, and what to do."""
     return {
         name: value if value is None or isinstance(value, (str, int)) else _plain(value, name, 0)
         for name, value in arguments.items()

@@ -24,10 +24,8 @@ BuiltPack = tuple[PackDefinition, dict[str, ToolFunction], list[PackLoadError]]
 
 
 def build_pack(server: ProxiedServer, placed: PackDefinition, wanted: str) -> BuiltPack:
-    """Build the pack of a server under the name that it got, the function of each tool, and a list of problems.
-
-    `wanted` is the name that it would have had: what policy says of that one holds too.
-    """
+    """Build the pack of a server under the name that it got, the function of each tool, and a list of problems."""
+    # `wanted` is the name that it would have had: what policy says of that one holds too.
     problems: list[PackLoadError] = []
     offer = server.offer()  # connects it, if nothing is known of it
     tools = [tool for tool in server.memory.shown("tools") if passes(str(tool["name"]), server.settings.tools)]

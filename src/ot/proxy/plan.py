@@ -36,10 +36,8 @@ class TeamLogins:
         await self.pending.begin(state, self.principal, server, seconds=PATIENCE)
 
     async def bring(self, query: Mapping[str, str]) -> str | None:
-        """Take what this person's browser has brought, once, and return the server that it is for; raises OSError.
-
-        None if they have begun no such login: a browser that another person has sent here brings them nothing.
-        """
+        """Take what this person's browser has brought, once, and return the server that it is for; raises OSError."""
+        # None if they have begun no such login: a browser that another person has sent here brings them nothing.
         state = query.get("state", "")
         wanted = ("code", "iss", "error", "error_description")
         answer: JsonObject = {key: query[key] for key in wanted if query.get(key)}
@@ -48,8 +46,7 @@ class TeamLogins:
         return await self.pending.bring(state, self.principal, answer)
 
 
-Mode = Literal["auto", "legacy"]
-"""The way to agree on the protocol's era: by asking, or by the handshake at once."""
+Mode = Literal["auto", "legacy"]  # the way to agree on the protocol's era: by asking, or by the handshake at once
 
 Authorise = Callable[[str], Awaitable[None]]
 """Sends a person to a web page; raises ConnectFailedError if there is nobody to send."""

@@ -57,10 +57,8 @@ async def list_resources(servers: Servers, server: str = "", *, patience: float 
 
 
 async def read_resource(servers: Servers, uri: str, server: str = "") -> object:
-    """Return the content of a resource: text, an image, bytes; or a list of resources if it has several parts.
-
-    Without a server, the one that lists the address, or a pattern that it fits, is asked first; then each in turn.
-    """
+    """Return the content of a resource: text, an image, bytes; or a list of resources if it has several parts."""
+    # Without a server, the one that lists the address, or a pattern that it fits, is asked first; then each in turn.
     chosen = servers.choose(server)
     failures: list[str] = []
     if not chosen:
@@ -185,10 +183,7 @@ async def _list_all(chosen: Sequence[ProxiedServer], named: str) -> Asked:
 async def fill_prompt(
     servers: Servers, name: str, arguments: Mapping[str, Json], server: str = ""
 ) -> list[dict[str, ToolValue]]:
-    """Return the messages of one prompt; raises ToolError if no server, or more than one, has it.
-
-    Raises ToolChangedError if nobody has accepted it as it is defined now.
-    """
+    """Return the messages of a prompt; raises ToolError unless one server has it, ToolChangedError if unaccepted."""
     chosen = servers.choose(server)
     if not server or chosen[0].memory.pinned:
         asked = await _list_all(chosen, server)

@@ -243,10 +243,8 @@ class ProxiedServer:
     # -- calls
 
     async def call(self, tool: str, arguments: JsonObject) -> JsonObject:
-        """Call a tool by its own name; raises CallError. If cancelled, it tells the server.
-
-        A call that was lost is made again if it never began, or if that is harmless.
-        """
+        """Call a tool by its own name; raises CallError. If cancelled, it tells the server."""
+        # A call that was lost is made again if it never began, or if that is harmless.
         context = current_or_none()
         lost: LostError | None = None
         for _ in range(ATTEMPTS):

@@ -106,10 +106,7 @@ class Servers:
         return late_parts.Acceptance(server.name, server.settings, self._host.records)
 
     async def finish_login(self, query: Mapping[str, str]) -> str | None:
-        """Take what this person's browser has brought from a login, and return the server that it is for.
-
-        None if they have begun no such login. Raises OSError where the store cannot be used.
-        """
+        """Take what a browser brought from a login; returns its server, None if none was begun. Raises OSError."""
         return await self._host.logins.bring(query) if self._host.logins is not None else None
 
     def names_of(self, server: ProxiedServer) -> tuple[str, ...]:
@@ -197,10 +194,8 @@ class Servers:
             await self._prepare(coming)
 
     async def catch_up_listing(self, concerns: Callable[[str], bool]) -> Unlisted:
-        """Load all definitions, and wait for servers that a listing could show, each up to its `listing_timeout`.
-
-        `concerns` is asked with the name of each pack that is still unknown.
-        """
+        """Load all definitions, and wait for servers that a listing could show, each up to its `listing_timeout`."""
+        # `concerns` is asked with the name of each pack that is still unknown.
         self._show_news()
         unready = [server for server in self._enabled() if self._is_unready(server)]
         await self._prepare(unready)
@@ -294,10 +289,8 @@ async def open_servers(
     host: ProxyHost,
     ahead: bool = True,
 ) -> AsyncIterator[Servers]:
-    """Open servers without waiting for any; nothing of them is left when this is closed.
-
-    Those that nobody has seen yet are connected `ahead`, or else when somebody asks for them or for what there is.
-    """
+    """Open servers without waiting for any; nothing of them is left when this is closed."""
+    # Those that nobody has seen yet are connected `ahead`, or else when somebody asks for them or for what there is.
     async with open_background_tasks() as tasks:
         servers = Servers(registry, places, host, tasks, ahead=ahead)
         try:

@@ -23,16 +23,15 @@ _READERS = [
 
 
 class DefinitionCache:
-    """One file; what does not fit, or cannot be understood, is read from its source again.
-
-    What was read once is the same object for every engine of this process, for as long as its file is the same.
-    """
+    """One file; what does not fit, or cannot be understood, is read from its source again."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._known: dict[str, dict[str, Any]] | None = None  # by the path of a pack's file
         self._fresh: dict[str, tuple[list[int], PackDefinition]] = {}  # read from source by this process
-        self._read: dict[str, tuple[list[int], PackDefinition]] = {}
+        self._read: dict[
+            str, tuple[list[int], PackDefinition]
+        ] = {}  # the same objects for every engine of this process
         self._readers: list[int] = []  # the state of the code that reads, which this process has loaded
 
     def read(self, file: Path) -> PackDefinition:

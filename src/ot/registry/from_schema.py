@@ -28,8 +28,7 @@ MAX_DESCRIPTION = 10_000
 MAX_SUMMARY = 400
 MAX_SHOWN = 100  # parameters
 _MAX_ARGUMENT = 500
-REFUSED = "refused"
-"""Why a tool of a list was left out: in its place stands its name, with the reason under this key."""
+REFUSED = "refused"  # why a tool of a list was left out: in its place stands its name, with the reason under this key
 _UNUSUAL = frozenset({REFUSED, "execution"})  # in a tool: it may be impossible to call
 _NAMING = frozenset({"$ref", "allOf", "anyOf", "oneOf"})  # in a schema: they may name parameters
 
@@ -48,11 +47,9 @@ def define_pack(
     problems: list[PackLoadError] | None = None,
     finish: Callable[[ToolDefinition], ToolDefinition] = lambda tool: tool,
 ) -> PackDefinition:
-    """Every tool of a server under the pack's name; what is wrong with one is added to `problems`.
-
-    Which tool gets which identifier depends on all their names, so all tools are defined together. Most of a plain
-    one is made when somebody looks at it, and by `finish`: a server may have thousands.
-    """
+    """Every tool of a server under the pack's name; what is wrong with one is added to `problems`."""
+    # Which tool gets which identifier depends on all their names, so all tools are defined together. Most of a plain
+    # one is made when somebody looks at it, and by `finish`: a server may have thousands.
     notes = problems if problems is not None else []
     source = f"{PROXY}{server}"
     usable = _usable(tools, source, notes)

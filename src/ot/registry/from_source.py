@@ -43,11 +43,9 @@ _TAKES_ROWS = "ot.values.takes_rows"
 
 
 def read_pack(file: Path, *, name: str | None = None, cancellation: Cancellation | None = None) -> PackDefinition:
-    """Read one pack file; raises PackLoadError with the line where it cannot be understood.
-
-    `name` is that of a pack which gives itself none, by default the file's; `cancellation` is how its calls end where
-    the functions themselves do not decide it.
-    """
+    """Read one pack file; raises PackLoadError with the line where it cannot be understood."""
+    # `name` is that of a pack which gives itself none, by default the file's; `cancellation` is how its calls end where
+    # the functions themselves do not decide it.
     try:
         content = file.read_bytes()
     except OSError as error:
@@ -97,11 +95,9 @@ def parse_source(content: bytes, file: Path) -> ast.Module:
 
 
 def _build_tree(source: str, name: str) -> ast.Module:
-    """Parse a source; again where Python 3.11 has mistaken another parser for this one.
-
-    It counts the depth of a tree for all threads at once, so that a tree which somebody else builds meanwhile, in
-    another thread or in a finalizer, makes it raise SystemError for one that is well.
-    """
+    """Parse a source; again where Python 3.11 has mistaken another parser for this one."""
+    # It counts the depth of a tree for all threads at once, so that a tree which somebody else builds meanwhile, in
+    # another thread or in a finalizer, makes it raise SystemError for one that is well.
     for _ in range(10):
         try:
             return ast.parse(source, filename=name)

@@ -73,17 +73,13 @@ _OF_PYTHON = frozenset({*dir(builtins), *sys.stdlib_module_names, *keyword.kwlis
 
 @dataclass(frozen=True, slots=True)
 class NameCollision:
-    """One name that two packs claimed; `reachable_as` is where the other one is found, None if nowhere.
-
-    `intended` is true where somebody arranged it so: a project's pack in place of the person's own, either of them in
-    place of a built-in one.
-    """
+    """One name that two packs claimed."""
 
     name: str
     kept_by: str
     other: str
-    reachable_as: str | None
-    intended: bool
+    reachable_as: str | None  # where the other one is found; None if nowhere
+    intended: bool  # a project's pack in place of the person's own, or either of them in place of a built-in one
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +179,7 @@ def rename_pack(pack: PackDefinition, name: str) -> PackDefinition:
 
 
 def modest_name(wanted: str) -> str:
-    """Return the name under which a pack that nobody has trusted is known: never that of a module that code can import.
-
-    In a run the names of packs come before modules.
-    """
+    """Return the name of a pack that nobody has trusted: never that of a module, which the pack would hide in a run."""
     taken = is_of_python(wanted) or importlib.util.find_spec(wanted) is not None
     return f"{wanted}_" if taken else wanted
 

@@ -18,24 +18,18 @@ MODEST = "skills"  # the origin whose packs move aside as built-in ones do where
 
 @dataclass(frozen=True, slots=True)
 class OfferedPack:
-    """A pack that wants a place; `register` puts it into the registry, given the pack under the name it got.
+    """A pack that wants a place."""
 
-    A pack is the same as before exactly if it is the same object: then nothing is done for it.
-    """
-
-    pack: PackDefinition
-    register: Callable[[PackDefinition], None]
+    pack: PackDefinition  # the same as before exactly if it is the same object: then nothing is done for it
+    register: Callable[[PackDefinition], None]  # puts it into the registry, given the pack under the name it got
 
 
 class PackPlaces:
-    """Arranges packs beside those that the registry holds when this is made: those are the built-in ones.
-
-    `settings` are those of the packs, by the names under which they are reached; what they switch off gets no place.
-    """
+    """Arranges packs beside those that the registry holds when this is made: those are the built-in ones."""
 
     def __init__(self, registry: ToolRegistry, settings: Mapping[str, PackSettings] | None = None) -> None:
         self._registry = registry
-        self._settings: Mapping[str, PackSettings] = {}
+        self._settings: Mapping[str, PackSettings] = {}  # by the names under which packs are reached
         self._built_in = [offer_registered(pack, registry) for pack in registry.packs()]
         self._offered: dict[str, Sequence[Sequence[OfferedPack]]] = {}
         self._placed = {each.pack.name: PlacedPack(each.pack, each.pack) for each in self._built_in}
@@ -43,10 +37,8 @@ class PackPlaces:
             registry.problems += self.switch(settings)
 
     def offer(self, origin: str, layers: Sequence[Sequence[OfferedPack]]) -> list[PackLoadError]:
-        """Replace everything that one origin offers, nearest layer first; gives what could not be registered.
-
-        The registry changes at one go: called on the event loop, no run sees half of it.
-        """
+        """Replace everything that one origin offers, nearest layer first; gives what could not be registered."""
+        # The registry changes at one go: called on the event loop, no run sees half of it.
         self._offered[origin] = layers
         return self._arrange()
 

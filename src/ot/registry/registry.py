@@ -42,15 +42,12 @@ class AbsentPack:
 
 
 class ToolRegistry:
-    """The single place for definitions; who registers a tool keeps the means to call it alive.
-
-    A pack may be registered late: only its name is known until somebody looks at it.
-    """
+    """The single place for definitions; who registers a tool keeps the means to call it alive."""
 
     def __init__(self) -> None:
         self._tools: dict[str, RegisteredTool] = {}
         self._packs: dict[str, PackDefinition] = {}
-        self._late: dict[str, LoadPack] = {}
+        self._late: dict[str, LoadPack] = {}  # packs of which only the name is known until somebody looks at them
         self._absent: dict[str, Mapping[str, AbsentPack]] = {}  # by who explains it
         self._unusable: dict[str, Mapping[str, Callable[[], CallError]]] = {}  # by origin and the tool's full name
         self._wrong_aliases: Mapping[str, Callable[[], CallError]] = {}
@@ -60,8 +57,7 @@ class ToolRegistry:
         self.problems: list[PackLoadError] = []
         self.collisions: tuple[NameCollision, ...] = ()
         self.on_change: Callable[[], None] = lambda: None  # hears, on the event loop, that packs may have come or gone
-        self.version = 0
-        """Another number after every change: what was made of all definitions is good for as long as it stays."""
+        self.version = 0  # changes with every change: what was made of all definitions is good for as long as it stays
 
     def register(self, definition: ToolDefinition, executor: ToolFunction) -> None:
         """Add a tool; one of this name is replaced, with a warning. Raises PackLoadError if no client could use it."""
@@ -114,10 +110,8 @@ class ToolRegistry:
         self._packs[pack.name] = replace(pack, tools=known.tools if known else {})
 
     def register_pack(self, pack: PackDefinition, functions: Mapping[str, ToolFunction]) -> None:
-        """Add a whole pack, with the function of each tool; one that cannot be used leaves nothing behind.
-
-        One of the same name from another file is replaced as a whole, with a warning in the log.
-        """
+        """Add a whole pack, with the function of each tool; one that cannot be used leaves nothing behind."""
+        # One of the same name from another file is replaced as a whole, with a warning in the log.
         known = self._packs.get(pack.name)
         if known is not None and known.file != pack.file:
             write_log(logging.WARNING, "registry.register_pack", pack=pack.name, file=pack.file, replaced=known.file)

@@ -42,10 +42,8 @@ def annotation_of(schema: object, root: object) -> str:
 
 
 def detailed_annotation(schema: object, root: object) -> str:
-    """The same with the keys of objects, `list[{path: str, line?: int}]`, which is not Python.
-
-    Where that is long, objects inside of objects are left at `dict`; where it still is, all of them are.
-    """
+    """The same with the keys of objects, `list[{path: str, line?: int}]`, which is not Python."""
+    # Where that is long, objects inside of objects are left at `dict`; where it still is, all of them are.
     if (plain := plain_type(schema)) is not None:
         return plain
     for nesting in (_MAX_DETAILED_LEVELS, 1):

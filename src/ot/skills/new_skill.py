@@ -37,10 +37,7 @@ class NewSkill:
 
 
 def write_text(new: NewSkill, folder: Path) -> str:
-    """Return the text of the file that the skill would be; raises NewSkillError where that would be none, or another.
-
-    `folder` is where it would lie.
-    """
+    """Return the text of the file in `folder` that the skill would be; raises NewSkillError if it would be none."""
     check_name(new.name)
     code = new.code.replace("\r\n", "\n").replace("\r", "\n").strip("\n") + "\n"
     tree = _parse(new.name, code, "the code")

@@ -29,16 +29,13 @@ Reading = Skill | PackLoadError | None
 
 @dataclass(frozen=True, slots=True)
 class SkillLook:
-    """All folders at one moment, with every file in them read.
-
-    A nearer skill hides one of the same name; one that nobody has trusted hides nothing.
-    """
+    """All folders at one moment, with every file in them read."""
 
     contents: tuple[FolderContents, ...]
     readings: dict[FoundFile, Reading] = field(default_factory=dict)
 
     def nearest(self) -> dict[str, tuple[FoundFile, Reading]]:
-        """Return by name what a call would find."""
+        """Return what a call finds: a nearer skill hides one of its name; one that nobody has trusted hides nothing."""
         found: dict[str, tuple[FoundFile, Reading]] = {}
         for file in (file for folder in self.contents for file in folder.found):
             if file.name not in found or found[file.name][1] is None:

@@ -33,10 +33,7 @@ class FolderFiles:
 
 
 def read_folder(folder: Path) -> FolderFiles:
-    """Read a project's `.onetool` folder, once: what is read is shown, trusted and compared.
-
-    Raises ConfigError where it is no folder of this project.
-    """
+    """Read a project's `.onetool` folder once, to show, trust and compare it; raises ConfigError for another's."""
     refuse_link(folder)
     contents: dict[str, bytes] = {}
     refused: dict[str, str] = {}

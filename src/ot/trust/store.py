@@ -27,10 +27,8 @@ _PATIENCE = 30.0  # seconds for another process that writes here
 
 
 def main_folder(project: Path) -> Path:
-    """Return where a project really lies; for one in a git worktree, the same folder in the main one.
-
-    The worktree's word is not enough: the main folder's `.git/worktrees` must point back at it.
-    """
+    """Return where a project really lies; for one in a git worktree, the same folder in the main one."""
+    # The worktree's word is not enough: the main folder's `.git/worktrees` must point back at it.
     real = Path(os.path.realpath(project))
     for root in (real, *real.parents):
         link = root / ".git"
@@ -62,14 +60,10 @@ def _read(file: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TrustRecord:
-    """Digests by the path below `.onetool`; `copies` is the folder that holds the files as they were trusted.
+    """The trusted files of a project; they are used from their copies, which nobody changes after the comparison."""
 
-    Tools are started from their copies, and configuration is read from them: nobody can change a file after it was
-    compared and before it is used.
-    """
-
-    copies: Path
-    digests: Mapping[str, str] = field(default_factory=dict)
+    copies: Path  # the folder of the files as they were trusted
+    digests: Mapping[str, str] = field(default_factory=dict)  # by the path below `.onetool`
 
     def holds(self, name: str, content: bytes) -> bool:
         return self.digests.get(name) == digest(content)
@@ -108,10 +102,8 @@ class TrustStore:
         return state_of(self.place(project) / _RECORD)
 
     def trust(self, project: Path, contents: Mapping[str, bytes], *, whole: bool) -> None:
-        """Trust files as they are given; `whole` forgets all others of the project. Raises OSError.
-
-        Copies first, then the record: whatever comes between, no file counts as trusted that nobody saw.
-        """
+        """Trust files as they are given; `whole` forgets all others of the project. Raises OSError."""
+        # Copies first, then the record: whatever comes between, no file counts as trusted that nobody saw.
         place = self.place(project)
         with self._locked():
             before = self._read(place)

@@ -33,10 +33,8 @@ class Command:
 
 
 async def prepare(file: Path, host: WorkerHost, *, launch: Launch, tell: Tell) -> Command:
-    """Prepare the environment of an extension as it is now on disk; raises PreparationError.
-
-    Without a header it is the server's interpreter and the standard library alone.
-    """
+    """Prepare the environment of an extension as it is now on disk; raises PreparationError."""
+    # Without a header it is the server's interpreter and the standard library alone.
     header, mistake = read_header(file)
     if mistake is not None:  # its bounds may stand in the part that cannot be read
         raise PreparationError(mistake)

@@ -27,10 +27,7 @@ _IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "
 
 
 def find_imports(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """Yield each module that the file needs, by its first name, and the line of its first import.
-
-    What only a type checker sees, or may be missing, is left out.
-    """
+    """Yield each module that the file needs and its first line; not what only types need, or what may be missing."""
     seen: set[str] = set()
     for node in _walk(tree):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
@@ -93,10 +90,8 @@ _KINDS = "use builtin types, Literal, unions, containers, or a TypedDict or data
 
 
 def judge_annotations(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield what is wrong with annotations of public functions, and its lines.
-
-    Those that nothing can be checked by, and those with a name that the file neither defines nor imports.
-    """
+    """Yield what is wrong with annotations of public functions, and its lines."""
+    # Those that nothing can be checked by, and those with a name that the file neither defines nor imports.
     known, whole = {*_names_of(tree), *dir(builtins)}, AnnotationReader(tree)
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):

@@ -47,16 +47,13 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """One extension; `header` is its script header at the time it was found.
-
-    `source` is what its worker runs: the file itself, or for a project's, the copy that the person has trusted.
-    """
+    """One extension; `header` is its script header at the time it was found."""
 
     pack: str
     file: Path
     header: ScriptHeader | None
     folder: Path  # its worker starts there
-    source: Path
+    source: Path  # what its worker runs: the file itself, or for a project's, the copy that the person has trusted
 
 
 @dataclass(frozen=True, slots=True)

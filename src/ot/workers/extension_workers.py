@@ -212,10 +212,8 @@ class ExtensionWorkers:
         return starting
 
     async def _live(self, starting: Starting, facts: dict[str, object]) -> None:
-        """Start a worker, keep it as long as it is used, and close it.
-
-        It is started also where the call that wanted it is cancelled meanwhile: the next one will want it too.
-        """
+        """Start a worker, keep it as long as it is used, and close it."""
+        # It is started also where the call that wanted it is cancelled meanwhile: the next one will want it too.
         outcome: Worker | StartFailedError = StartFailedError("the server is closing")
         try:
             outcome = await self._start(starting, facts)

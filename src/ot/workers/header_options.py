@@ -95,10 +95,8 @@ def read_placement(header: ScriptHeader | None) -> Placement:
 
 
 def read_confine(header: ScriptHeader, file: Path, *, project: Path) -> ConfineSettings | None:
-    """Return the bounds of an extension, None if it has none; raises HeaderMistakeError.
-
-    Paths are seen from the extension's folder, `~` is the person's home, and `{project}` the project's folder.
-    """
+    """Return the bounds of an extension, None if it has none; raises HeaderMistakeError."""
+    # Paths are seen from the extension's folder, `~` is the person's home, and `{project}` the project's folder.
     options = read_options(header)
     if CONFINE not in options:
         return None

@@ -37,13 +37,12 @@ class LockDamagedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """The lock of one extension; `script` is the file that uv is asked about, which has its lock beside it.
-
-    In the state folder that is a file with nothing but the header that the lock was made for.
-    """
+    """The lock of one extension."""
 
     kind: Kind
-    script: Path
+    script: (
+        Path  # which uv is asked about, with its lock beside it; in the state folder, only the header it is made for
+    )
 
     @property
     def file(self) -> Path:
@@ -153,10 +152,9 @@ def _state(python: Path) -> list[int]:
 
 
 class Installer:
-    """Asks uv for what the header of one extension needs: from uv's cache, and only if that is not enough from outside.
+    """Asks uv for what the header of an extension needs: from uv's cache, and if that is not enough, from outside."""
 
-    Nothing is fetched that is not in the lock, except for packages whose place is named as seen from the extension.
-    """
+    # Nothing is fetched that is not in the lock, except for packages whose place is named as seen from the extension.
 
     def __init__(self, file: Path, header: ScriptHeader, host: WorkerHost, tell: Tell) -> None:
         self.lock = find_lock(host.state, file, header)
@@ -203,10 +201,8 @@ class Installer:
             ) from error
 
     async def resolve(self, *, upgrade: bool = False) -> list[str]:
-        """Resolve the dependencies into our lock; returns how that has changed. Raises PreparationError.
-
-        Versions that fit stay as they are, unless an upgrade is wanted, for which the network is asked.
-        """
+        """Resolve the dependencies into our lock; returns how that has changed. Raises PreparationError."""
+        # Versions that fit stay as they are, unless an upgrade is wanted, for which the network is asked.
         before = self.versions()
         self._uv.offline = self._uv.offline and not upgrade
         try:

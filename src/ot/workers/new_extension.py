@@ -72,10 +72,7 @@ def test_hello_refuses_to_greet_less_than_once() -> None:
 
 
 def write_extension(folder: Path, name: str, *, project: Path, taken: Collection[str]) -> tuple[Path, Path]:
-    """Write an extension to start from, and its test, below `folder`, which is the project's folder for tools.
-
-    Returns both files; `taken` are the packs there are. Raises NewExtensionError.
-    """
+    """Write an extension to start from below `folder`, and its test; returns both. Raises NewExtensionError."""
     test = f"test_{name}.py"
     source, check = (text.replace("PACK", name) for text in (_EXTENSION, _TEST))
     file = write_pack(folder, name, source, project=project, taken=taken, others={test: check})
@@ -85,10 +82,8 @@ def write_extension(folder: Path, name: str, *, project: Path, taken: Collection
 def write_pack(
     folder: Path, name: str, source: str, *, project: Path, taken: Collection[str], others: Mapping[str, str]
 ) -> Path:
-    """Write `<name>/<name>_tools.py` with other files beside it. Raises NewExtensionError.
-
-    All are written beside their place, then renamed: renaming a folder over one that holds anything fails.
-    """
+    """Write `<name>/<name>_tools.py` with other files beside it. Raises NewExtensionError."""
+    # All are written beside their place, then renamed: renaming a folder over one that holds anything fails.
     check_name(name, taken)
     target = folder / name
     try:

@@ -128,10 +128,8 @@ def state_of(state: Path, libraries: Libraries) -> LibraryState:
 async def make_environment(
     environment: PackEnvironment, host: WorkerHost, tell: Tell, *, patient: bool, again: bool = False
 ) -> bool:
-    """Make an environment unless it is ready, also then with `again`; false if it was. Raises PreparationError.
-
-    Of several processes one makes it, and the others wait for that; whatever an ended one left is removed.
-    """
+    """Make an environment unless it is ready, also then with `again`; false if it was. Raises PreparationError."""
+    # Of several processes one makes it, and the others wait for that; whatever an ended one left is removed.
     folder = environment.folder
     try:
         make_private(folder.parent)
@@ -175,10 +173,8 @@ def remove_environment(folder: Path) -> None:
 
 
 def find_unused(state: Path, *, remove: bool = False) -> list[Path]:
-    """Return the environments that no server has used for a month. Blocking.
-
-    With `remove` they are removed, and so is what was never finished; what is used or being made now stays.
-    """
+    """Return the environments that no server has used for a month. Blocking."""
+    # With `remove` they are removed, and so is what was never finished; what is used or being made now stays.
     try:
         entries = sorted((state / FOLDER).iterdir())
     except FileNotFoundError:

@@ -75,11 +75,9 @@ def parse_header(text: str) -> tuple[ScriptHeader | None, str | None]:
 
 
 def find_blocks(text: str) -> Iterator[tuple[str, str]]:
-    """Return type and content of each block, by the rules of the reference.
-
-    A block begins with `# /// type` and goes on as long as lines are `#` or begin with `# `; the last `# ///` among
-    them closes it, and there must be a line in between. What is not closed is no block.
-    """
+    """Return type and content of each block, by the rules of the reference."""
+    # A block begins with `# /// type` and goes on as long as lines are `#` or begin with `# `; the last `# ///` among
+    # them closes it, and there must be a line in between. What is not closed is no block.
     lines = text.split("\n")  # splitlines() would also split where TOML does not, at U+2028 for instance
     for comments, group in groupby(lines, key=lambda line: line == "#" or line.startswith("# ")):
         run = list(group) if comments else []

@@ -122,10 +122,7 @@ async def open_worker_pool(settings: WorkerSettings, *, host: WorkerHost) -> Asy
 
 
 async def pack_program(name: str) -> Path:
-    """Return the program that the pack of the current call declares as `"bin/NAME"` in `needs`, installed if need be.
-
-    Raises PackNotReadyError.
-    """
+    """Return the program that the current call's pack declares as `"bin/NAME"`, installed; raises PackNotReadyError."""
     context = current()
     libraries = context.registry.pack(context.tool.partition(".")[0]).libraries
     if libraries is None or f"bin/{name}" not in libraries.modules:

@@ -194,10 +194,8 @@ class Worker:
     # -- calls
 
     async def call(self, tool: str, arguments: Mapping[str, object], context: CallContext | None) -> Any:
-        """Call a tool; raises CallError, and NotBegunError if the worker is gone and the call had not begun.
-
-        Cancelled, the call has ended when this returns, if need be with the whole worker.
-        """
+        """Call a tool; raises CallError, and NotBegunError if the worker is gone and the call had not begun."""
+        # Cancelled, the call has ended when this returns, if need be with the whole worker.
         if not self.usable:
             raise NotBegunError("its worker takes no more calls")
         slot = self._free_slots[-1] if self._free_slots else len(self._flights)

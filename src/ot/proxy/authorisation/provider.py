@@ -98,11 +98,9 @@ class Authorisation(OAuthClientProvider):
                     await self._initialize()
 
     async def _renew(self) -> None:
-        """Renew a token that has ended, unless somebody else has; whoever wanted it may go meanwhile.
-
-        Once it was offered, the refresh token is spent: what comes for it has to be kept. So it is sent on its own,
-        and not with the requests of a connection that may be closed.
-        """
+        """Renew a token that has ended, unless somebody else has; whoever wanted it may go meanwhile."""
+        # Once it was offered, the refresh token is spent: what comes for it has to be kept. So it is sent on its own,
+        # and not with the requests of a connection that may be closed.
         async with self.context.lock, self._login.alone():
             await self._adopt()
             if not self._has_ended():
@@ -127,11 +125,9 @@ class Authorisation(OAuthClientProvider):
 
 
 async def _check_way(address: str, server: str) -> None:
-    """Let a server lead us, and a browser, only where everybody can go, if it is there itself; raises OAuthFlowError.
-
-    It chooses the addresses of its login. What answers without TLS, or in a private network, is often meant for that
-    network only, such as the place where a cloud keeps the credentials of its machines.
-    """
+    """Let a server lead us, and a browser, only to public places, if it is in one itself; raises OAuthFlowError."""
+    # It chooses the addresses of its login. What answers without TLS, or in a private network, is often meant for that
+    # network only, such as the place where a cloud keeps the credentials of its machines.
     way, own = urlsplit(address), urlsplit(server)
     if way.scheme != "https" and not (way.scheme == "http" and own.scheme == "http"):
         raise OAuthFlowError("its login leads to an address that does not begin with https://")

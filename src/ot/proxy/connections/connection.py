@@ -39,10 +39,8 @@ _MOST_ITEMS = 5_000
 
 
 async def list_all(fetch: Callable[..., Awaitable[types.PaginatedResult]], field: str) -> list[JsonObject]:
-    """Follow the pages to their end; a server whose pages never end, or lead in a circle, is cut off.
-
-    `fetch` is a method of the SDK's client that lists the page at a `cursor`; raises MCPError.
-    """
+    """Follow the pages to their end; a server whose pages never end, or lead in a circle, is cut off."""
+    # `fetch` is a method of the SDK's client that lists the page at a `cursor`; raises MCPError.
     found: list[JsonObject] = []
     cursor: str | None = None
     seen: set[str] = set()
@@ -186,10 +184,8 @@ class Connection:
         )
 
     async def _list_tools(self) -> tuple[JsonObject, ...]:
-        """List its tools; many servers that have some forget to say so, and those that have none refuse.
-
-        One tool against the protocol makes the SDK refuse the whole list: then each is read by itself.
-        """
+        """List its tools; many servers that have some forget to say so, and those that have none refuse."""
+        # One tool against the protocol makes the SDK refuse the whole list: then each is read by itself.
         try:
             try:
                 return tuple(await list_all(self._client.list_tools, "tools"))
@@ -202,10 +198,7 @@ class Connection:
             return ()
 
     async def _list_leniently(self, refused: list[JsonObject], *, cursor: str | None) -> types.ListToolsResult:
-        """List a page without the tools that do not follow the protocol, which are added to `refused` with the reason.
-
-        Raises MCPError, and ValidationError if it is not a list of tools at all.
-        """
+        """List a page; tools against the protocol go to `refused`. Raises MCPError; ValidationError if it is none."""
         session, options = self._client.session, CallOptions()
         data: dict[str, Any] = {"method": "tools/list", "params": {} if cursor is None else {"cursor": cursor}}
         session._stamp(data, options)  # noqa: SLF001 - the SDK's own way validates the page as a whole
@@ -240,10 +233,7 @@ class Connection:
     # -- calls, each in its own task
 
     async def call(self, tool: str, arguments: JsonObject, context: CallContext | None) -> JsonObject:
-        """Call a tool by its own name and return its plain result; if cancelled, it tells the server.
-
-        Raises LostError, and ToolError if the server answers with an error.
-        """
+        """Call a tool by its own name; if cancelled, it tells the server. Raises LostError or ToolError."""
         progress = _progress_of(context) if context is not None and context.caller.progress is not None else None
         with self.calls.add(context):
             if self._transport.lane is not None and self.offer.era == "handshake":

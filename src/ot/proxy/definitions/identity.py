@@ -45,10 +45,8 @@ _BETWEEN_WORDS = re.compile(r"[\s;&|()`'\"<>$]+")
 
 
 def is_fetched(settings: ServerSettings) -> bool:
-    """True for a url, and for a command that fetches a program, as far as its words show that.
-
-    All words count, wherever they stand: a runner is often started by `env`, `sh -c` or another program.
-    """
+    """True for a url, and for a command that fetches a program, as far as its words show that."""
+    # All words count, wherever they stand: a runner is often started by `env`, `sh -c` or another program.
     if settings.command is None:
         return True
     words = [word for text in (settings.command, *settings.args) for word in _BETWEEN_WORDS.split(text)]

@@ -99,11 +99,9 @@ _PINNED: dict[Part, tuple[str, ...]] = {
     "prompts": ("name", "title", "description", "arguments"),
 }
 
-Items = Iterable[Mapping[str, Json]]
-"""The definitions of one part as the server gave them, each with a name."""
+Items = Iterable[Mapping[str, Json]]  # the definitions of one part as the server gave them, each with a name
 
-Definition = Mapping[str, Json]
-"""The pinned part of a definition."""
+Definition = Mapping[str, Json]  # the pinned part of a definition
 
 Accepted = Mapping[str, Sequence[Definition]]
 """The definitions that are accepted, by their own names; of one name the one that was accepted last is the last."""
@@ -125,10 +123,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Pins:
-    """One document per server and part, named by the digest of where it is reached.
-
-    The parts are documents of their own: each is accepted when it is first seen, which need not be at the same time.
-    """
+    """One document per server and part, as parts are first seen, and so accepted, at different times."""
 
     shelf: Shelf
 
@@ -221,11 +216,8 @@ def _pinned_part(part: Part, item: Definition) -> JsonObject:
 
 
 def hide_unaccepted(items: Items, changes: Changes, accepted: Accepted) -> Items:
-    """Yield definitions as a model may see them before a person has accepted the changes.
-
-    What has changed is shown as it was last accepted, and what is new not at all: a name can be as long as an
-    instruction.
-    """
+    """Yield definitions as a model may see them before a person has accepted the changes."""
+    # What has changed is shown as it was last accepted, and what is new not at all: a name can be an instruction.
     for item in items:
         name = str(item["name"])
         if name in changes.changed and name in accepted:
@@ -243,10 +235,8 @@ def _as_bytes(definitions: Accepted) -> bytes:
 
 
 def _understand(name: str, document: bytes | None) -> Accepted:
-    """Read a document; one that makes no sense, and is logged, accepts nothing.
-
-    It may have any form: the second had one definition of each name; the first was these alone, and one may be `form`.
-    """
+    """Read a document; one that makes no sense, and is logged, accepts nothing."""
+    # It may have any form: the second had one definition of each name, the first these alone, perhaps one named `form`.
     if document is None:
         return {}
     try:

@@ -255,10 +255,8 @@ class ToolIndex:
         return self._vocabulary[first : last if most is None else min(last, first + most)]
 
     def _merge(self, factors: Mapping[str, float], *, rarest: float = math.inf) -> Postings:
-        """Several words as one: what the best of them is worth in a text, and what packs of their names add.
-
-        None counts as rarer than `rarest`: a rare synonym of a common word says no more than the word.
-        """
+        """Several words as one: what the best of them is worth in a text, and what packs of their names add."""
+        # None counts as rarer than `rarest`: a rare synonym of a common word says no more than the word.
         worth: dict[int, float] = {}
         for word, factor in factors.items():
             postings = self._postings.find(word)
@@ -277,10 +275,8 @@ class ToolIndex:
 
 
 def _join(needs: list[_Ranked]) -> dict[int, float]:
-    """One score for all needs: that of the need which a thing meets best, and a little for all of them.
-
-    Only of what comes near the best in one need: the rest is most of all tools, and nobody's answer.
-    """
+    """One score for all needs: that of the need which a thing meets best, and a little for all of them."""
+    # Only of what comes near the best in one need: the rest is most of all tools, and nobody's answer.
     near = {position for need in needs for position in _near(need)}
     strongest = max(need.most for need in needs)
     factors = [(need.most / strongest) ** (1 - _EVENNESS) / need.most for need in needs]

@@ -79,10 +79,7 @@ NOWHERE = Postings(array("L"), array("f"), 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Occurrences:
-    """Every word of every thing. What one is worth is computed when it is asked for: most never are.
-
-    Names count more than descriptions, and rare words more than common ones.
-    """
+    """Every word of every thing. What one is worth is computed when it is asked for: most never are."""
 
     among: int
     words: Mapping[str, int]  # each with its number
