@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 PATIENCE = 10.0  # seconds that all servers wait for the slowest of them
 
 Listing = dict[str, list[JsonObject]]
+Question = Callable[["Connection"], Awaitable[list[JsonObject]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +90,7 @@ async def admit(servers: Servers, server: ProxiedServer, what: str, arguments: A
 
 
 async def ask_all(
-    servers: Iterable[ProxiedServer],
-    question: Callable[[Connection], Awaitable[list[JsonObject]]],
-    named: str,
-    *,
-    patience: float = PATIENCE,
+    servers: Iterable[ProxiedServer], question: Question, named: str, *, patience: float = PATIENCE
 ) -> Asked:
     """Ask several servers at once, and leave out those that take too long; a server that was named is waited for."""
     answers: Listing = {}

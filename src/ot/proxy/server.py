@@ -14,6 +14,7 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from mcp_core.json_types import JsonObject
+from mcp_core.quick_dataclass import dataclass
 from ot.config.server_settings import ServerSettings
 from ot.context import CallContext, current_or_none
 from ot.errors import ServerUnavailableError, SwitchedOffError, ToolChangedError
@@ -35,33 +36,26 @@ PATIENT = 2.0  # seconds of backoff that a call waits for; where there is more t
 LOGIN = 330.0  # seconds that an attempt may take once a person was sent to log in
 
 
+@dataclass(eq=False)
 class ProxiedServer:
     """One server, made by `Servers`, in whose task group its connections live."""
 
-    def __init__(
-        self,
-        name: str,
-        settings: ServerSettings,
-        *,
-        host: ProxyHost,
-        tasks: TaskGroup | None,
-        changed: Callable[[ProxiedServer], None],
-    ) -> None:
-        """Without a task group it can only tell what is known of it."""
-        self.name = name
-        self.settings = settings
-        self.memory = ServerMemory(name, settings, host.records)
-        self._host = host
-        self._tasks = tasks
-        self._tell_changed = changed
-        self._connection: Connection | None = None
-        self._attempt: ConnectAttempt | None = None
-        self._scope: anyio.CancelScope | None = None  # of the connection, or of the attempt at one
-        self._deadline: anyio.CancelScope | None = None  # of the attempt
+    name: str
+    settings: ServerSettings
+    _host: ProxyHost
+    _tasks: TaskGroup | None  # without one it can only tell what is known of it
+    _tell_changed: Callable[[ProxiedServer], None]
+    _connection: Connection | None = None
+    _attempt: ConnectAttempt | None = None
+    _scope: anyio.CancelScope | None = None  # of the connection, or of the attempt at one
+    _deadline: anyio.CancelScope | None = None  # of the attempt
+    _older: bool = False
+    _retired: bool = False
+    last_failure: ConnectFailedError | None = None
+
+    def __post_init__(self) -> None:
+        self.memory = ServerMemory(self.name, self.settings, self._host.records)
         self._backoff = Backoff(anyio.current_time)
-        self._older = False
-        self._retired = False
-        self.last_failure: ConnectFailedError | None = None
 
     # -- what it offers
 

@@ -115,7 +115,7 @@ class Servers:
         return tuple(dict.fromkeys((self.pack_name(server.name) or wanted, wanted, server.name)))
 
     def _build(self, name: str, settings: ServerSettings) -> ProxiedServer:
-        return late_parts.ProxiedServer(name, settings, host=self._host, tasks=self._tasks, changed=self._on_changed)
+        return late_parts.ProxiedServer(name, settings, self._host, self._tasks, self._on_changed)
 
     def _enabled(self) -> list[ProxiedServer]:
         return [server for server in self._servers.values() if server.settings.enabled]
@@ -202,7 +202,9 @@ class Servers:
         for server in unready if not self.ahead else ():
             if not (server.memory.known or server.error) and concerns(self.pack_name(server.name)):
                 server.connect_soon()
-        coming = [server for server in unready if self._is_awaited(server) and concerns(self.pack_name(server.name))]
+        coming = [server for server in unready if _is_coming(server) and concerns(self.pack_name(server.name))]
+        # No listing has waited for it in vain: listings in a loop wait once.
+        coming = [server for server in coming if self._outwaited.get(server.name) is not server.connect_soon()]
         if coming:
             await _wait_for({server: server.settings.listing_timeout for server in coming})
             await self._prepare(coming)
@@ -213,10 +215,6 @@ class Servers:
             sorted(server.name for server in unknown if server.state == "connecting"),
             sorted(server.name for server in failed if concerns(self.pack_name(server.name))),
         )
-
-    def _is_awaited(self, server: ProxiedServer) -> bool:
-        """True if it is connecting, and no listing has waited for that in vain: listings in a loop wait once."""
-        return _is_coming(server) and self._outwaited.get(server.name) is not server.connect_soon()
 
     def _is_unready(self, server: ProxiedServer) -> bool:
         """True if its definitions are still to come: from the server itself, or from what is remembered of it."""

@@ -52,6 +52,16 @@ class Touches:
     def of_project(self) -> bool:
         return PROJECT in (*self.reads, *self.writes)
 
+    def find_mistake(self, filled: set[str]) -> str | None:
+        """Say which place in a declaration stands for nothing; `filled` are those of parameters."""
+        for known, places in ((filled | {PROJECT, STATE, FONTS}, self.reads), ({PROJECT, STATE}, self.writes)):
+            for place in places:
+                if place.startswith("{") and place not in known:
+                    known_here = ", ".join(sorted(known))
+                    return f"{place} is none of {known_here}; a file that a call creates belongs in outputs"
+        wrong = next((place for place in self.outputs if place not in filled), None)
+        return None if wrong is None else f"outputs must name parameters, such as {{output}}, which {wrong} is not"
+
 
 @dataclass(frozen=True, slots=True)
 class ToolDocs:

@@ -15,16 +15,7 @@ from ot.effects import Effect
 from ot.errors import PackLoadError
 from ot.logs import write_log
 from ot.registry.annotations import AnnotationReader
-from ot.registry.definitions import (
-    FONTS,
-    PROJECT,
-    STATE,
-    Cancellation,
-    PackDefinition,
-    ToolDefinition,
-    ToolDocs,
-    Touches,
-)
+from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition, ToolDocs, Touches
 from ot.registry.docstrings import parse_docstring
 from ot.registry.open_results import leaves_open
 from ot.registry.schema_text import ANY, detailed_annotation
@@ -201,7 +192,7 @@ class _PackReader:
             raise PackLoadError(self._file, f"{node.name}: {reason}", node.lineno)
         touches = Touches(**{name: places or () for name, places in declared.items()})
         filled = {f"{{{name}}}" for name in parameters}
-        if mistake := _find_mistake(touches, filled):
+        if mistake := touches.find_mistake(filled):
             raise PackLoadError(self._file, f"{node.name}: {mistake}", node.lineno)
         return touches
 
@@ -286,16 +277,6 @@ def _signature(
             text += (" = " if annotation else "=") + ast.unparse(parameter.default)
         parts.append(text)
     return f"{name}({', '.join(parts)})" + (f" -> {annotate(returns)}" if returns else "")
-
-
-def _find_mistake(touches: Touches, filled: set[str]) -> str | None:
-    """Say which place in a declaration stands for nothing; `filled` are those of parameters."""
-    for known, places in ((filled | {PROJECT, STATE, FONTS}, touches.reads), ({PROJECT, STATE}, touches.writes)):
-        for place in places:
-            if place.startswith("{") and place not in known:
-                return f"{place} is none of {', '.join(sorted(known))}; a file that a call creates belongs in outputs"
-    wrong = next((place for place in touches.outputs if place not in filled), None)
-    return None if wrong is None else f"outputs must name parameters, such as {{output}}, which {wrong} is not"
 
 
 def _cancellation(node: FunctionNode) -> Cancellation:

@@ -34,13 +34,7 @@ class Isolate(Protocol):
     """Carries out isolated tools: `ot.isolate.IsolateHost`."""
 
     async def run(
-        self,
-        module: str,
-        function: str,
-        arguments: Arguments,
-        *,
-        touches: Touches | None = None,
-        libraries: Libraries | None = None,
+        self, module: str, function: str, arguments: Arguments, *, touches: Touches, libraries: Libraries | None
     ) -> ToolValue: ...
 
 
@@ -109,22 +103,13 @@ class ToolLoader:
                 known = module.function(tool)
             return _drained(_invoke(known, arguments, variadic))
 
-        async def call(arguments: dict[str, ToolValue]) -> ToolValue:
-            return await run(partial(work, arguments))
-
-        return call
+        return lambda arguments: run(partial(work, arguments))
 
     def _isolated(self, definition: ToolDefinition, module: PackModule, libraries: Libraries | None) -> ToolFunction:
         if self.isolate is None:
             raise PackLoadError(module.file, f"{definition.name} is isolated, and this server has no helper processes")
-        run = partial(
-            self.isolate.run, module.reference, definition.tool, touches=definition.touches, libraries=libraries
-        )
-
-        async def call(arguments: dict[str, ToolValue]) -> ToolValue:
-            return await run(arguments)
-
-        return call
+        run = partial(self.isolate.run, module.reference, definition.tool)
+        return partial(run, touches=definition.touches, libraries=libraries)
 
 
 def _invoke(function: Callable[..., T], arguments: dict[str, ToolValue], variadic: str | None) -> T:

@@ -12,7 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 import anyio
 import anyio.to_thread
 
-from mcp_core.quick_dataclass import dataclass, replace
+from mcp_core.quick_dataclass import dataclass, field, replace
 from ot.config.paths import belongs_to_stranger
 from ot.trust.project_trust import ProjectTrust
 
@@ -122,41 +122,34 @@ PATIENCE = 5.0  # seconds that one may take: a folder on a network may not answe
 Look = TypeVar("Look")
 
 
+@dataclass(eq=False)
 class Looks(Generic[Look]):
-    """`look` blocks, and gives None where nothing has changed; `apply` makes what it saw count, in one step."""
+    """When to look again, and what for."""
 
-    def __init__(
-        self,
-        look: Callable[[], Look | None],
-        apply: Callable[[Look], None],
-        *,
-        patience: float = PATIENCE,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._look = look
-        self._apply = apply
-        self._patience = patience
-        self._clock = clock
-        self._next = 0.0
-        self._looking = anyio.Lock()
+    _look: Callable[[], Look | None]  # blocks; None where nothing has changed
+    _apply: Callable[[Look], None]  # makes what it saw count, in one step
+    patience: float = PATIENCE
+    clock: Callable[[], float] = time.monotonic
+    _next: float = 0.0
+    _looking: anyio.Lock = field(default_factory=anyio.Lock)
 
     def load(self) -> None:
         """Look now; blocking."""
         look = self._look()
         if look is not None:
             self._apply(look)
-        self._next = self._clock() + INTERVAL
+        self._next = self.clock() + INTERVAL
 
     async def catch_up(self, *, at_once: bool = False) -> None:
         """Look without blocking others, at most once a second, and at no cost in between; `at_once` in any case."""
-        if not at_once and self._clock() < self._next:
+        if not at_once and self.clock() < self._next:
             return
         async with self._looking:
-            if not at_once and self._clock() < self._next:
+            if not at_once and self.clock() < self._next:
                 return
             look: Look | None = None
-            with anyio.move_on_after(self._patience) as limit:
+            with anyio.move_on_after(self.patience) as limit:
                 look = await anyio.to_thread.run_sync(self._look, abandon_on_cancel=True)
             if look is not None:
                 self._apply(look)
-            self._next = self._clock() + (10 * self._patience if limit.cancelled_caught else INTERVAL)
+            self._next = self.clock() + (10 * self.patience if limit.cancelled_caught else INTERVAL)

@@ -56,43 +56,36 @@ class Look:
                 yield from self.readings[found].problems
 
 
+@dataclass(eq=False)
 class ExtensionLoader:
     """Registers extensions; without `places`, beside the packs that the registry holds when this is made."""
 
-    def __init__(  # noqa: PLR0913 - the last four are there for tests alone
-        self,
-        registry: ToolRegistry,
-        folders: Sequence[ToolFolder],
-        function_of: FunctionOf,
-        *,
-        timeout: float,
-        places: PackPlaces | None = None,
-        forget: Callable[[Path], None] = lambda _: None,
-        list_folder: Callable[[ToolFolder], FolderContents] = list_folder,
-        patience: float = PATIENCE,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._registry = registry
-        self._folders = tuple(folders)
-        self._function_of = function_of
-        self._timeout = timeout  # seconds of one call
-        self._forget = forget  # is told of each file that is gone
-        self._list_folder = list_folder
-        looks = Looks(self._look, self._apply, patience=patience, clock=clock)
+    _registry: ToolRegistry
+    _folders: Sequence[ToolFolder]
+    _function_of: FunctionOf
+    timeout: float  # seconds of one call
+    places: PackPlaces | None = None
+    forget: Callable[[Path], None] = lambda _: None  # is told of each file that is gone
+    list_folder: Callable[[ToolFolder], FolderContents] = list_folder  # this and the two below are there for tests
+    patience: float = PATIENCE
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        looks = Looks(self._look, self._apply, patience=self.patience, clock=self.clock)
         self.load, self.catch_up = looks.load, looks.catch_up
         self._last = Look(())
         self._problems: list[PackLoadError] = []
-        self._places = places or PackPlaces(registry)
+        self._places = self.places or PackPlaces(self._registry)
 
     def apply(self, *, timeout: float) -> None:
         """Set the time limit of calls, from the next look on."""
-        if timeout != self._timeout:
-            self._timeout = timeout
+        if timeout != self.timeout:
+            self.timeout = timeout
             self._last = Look(())  # every file is read again
 
     def _look(self) -> Look | None:
         """None where nothing has changed; a file that has not is not read again."""
-        contents = tuple(self._list_folder(folder) for folder in self._folders)
+        contents = tuple(self.list_folder(folder) for folder in self._folders)
         if contents == self._last.contents:
             return None
         known = self._last.readings
@@ -121,7 +114,7 @@ class ExtensionLoader:
             return Reading(None, None, (PackLoadError(found.file, problem.reason, problem.line),), source)
         file, version = found.file, _version_of(source)  # `source` may be a copy of the file
         learning = (learn_result(tool, digest_of(str(file)), lambda _: version) for tool in pack.tools.values())
-        tools = {tool.tool: replace(tool, file=file, timeout=self._timeout) for tool in learning}
+        tools = {tool.tool: replace(tool, file=file, timeout=self.timeout) for tool in learning}
         return Reading(replace(pack, file=file, tools=tools), header, (), source)
 
     def _apply(self, look: Look) -> None:
@@ -138,7 +131,7 @@ class ExtensionLoader:
                 changed = (reading.changed for reading in look.readings.values() if reading.changed)
                 self._registry.explain_changed("extensions", trust.project, changed)
             for file in {found.file for found in self._last.readings} - {found.file for found in look.readings}:
-                self._forget(file)
+                self.forget(file)
             self._last = look
             span.add(problems=len(problems), collisions=len(self._registry.collisions))
 

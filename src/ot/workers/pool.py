@@ -98,7 +98,7 @@ class WorkerPool:
     @cached_property
     def ray(self) -> RayEngine:
         """The engine on a cluster; made, and connects, when it is first wanted."""
-        return ot.workers.RayEngine(self._host, self._tasks, self._environments, settings=lambda: self._settings)
+        return ot.workers.RayEngine(self._host, self._tasks, self._environments, lambda: self._settings)
 
     @cached_property
     def _environments(self) -> PackEnvironments:

@@ -165,10 +165,8 @@ class Worker:
             self.failure = self.failure or f"its worker {explanation}"
             self.retire()
         if self.failure is not None:
-            write_log(
-                logging.ERROR, "worker.end", pack=self.extension.pack, pid=self.pid, reason=self.failure,
-                status=status, detail=self._process.tail,
-            )  # fmt: skip
+            facts: dict[str, Any] = {"pid": self.pid, "reason": self.failure, "status": status}
+            write_log(logging.ERROR, "worker.end", pack=self.extension.pack, **facts, detail=self._process.tail)
         if not self._started.done():
             self._started.set_exception(StartFailedError(_words_of_early_end(self._process), self._process.tail))
             self._started.exception()  # whoever started it may be gone
@@ -332,15 +330,12 @@ def _not_loaded(extension: Extension, error: object, tail: str) -> StartFailedEr
     found = facts.get("data")
     data = found if isinstance(found, dict) else {}
     line = f", line {data['line']}" if data.get("line") else ""
-    incident = os.urandom(4).hex()
-    write_log(
-        logging.ERROR, "worker.import", file=extension.file, incident=incident, detail=str(data.get("traceback", ""))
-    )
+    incident, detail = os.urandom(4).hex(), str(data.get("traceback", ""))
+    write_log(logging.ERROR, "worker.import", file=extension.file, incident=incident, detail=detail)
     missing = data.get("kind") == "ModuleNotFoundError" and extension.header is None
     advice = "; without a script header it has the standard library only" if missing else ""
-    return StartFailedError(
-        f"{extension.file.name}{line}: {facts.get('message')} ({word_incident(incident)}){advice}", tail
-    )
+    reason = f"{facts.get('message')} ({word_incident(incident)}){advice}"
+    return StartFailedError(f"{extension.file.name}{line}: {reason}", tail)
 
 
 def _words_of_early_end(process: WorkerProcess) -> str:

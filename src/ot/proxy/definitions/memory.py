@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import dataclass, replace
@@ -78,13 +79,10 @@ class ServerMemory:
         self._offer, self._changes = offer, {}
         for part, changes in self.all_changes().items():
             if changes:
-                self._pins.remember(
-                    self.place, part, (each for each in parts_of(offer)[part] if str(each["name"]) in changes)
-                )
-                write_log(
-                    logging.WARNING, "proxy.changed", server=self._name, part=part, changed=changes.changed,
-                    added=changes.added,
-                )  # fmt: skip
+                unaccepted = [each for each in parts_of(offer)[part] if str(each["name"]) in changes]
+                self._pins.remember(self.place, part, unaccepted)
+                names: dict[str, Any] = {"changed": changes.changed, "added": changes.added}
+                write_log(logging.WARNING, "proxy.changed", server=self._name, part=part, **names)
         return True
 
     def note_prompts(self, prompts: Iterable[JsonObject]) -> None:

@@ -29,6 +29,7 @@ from ot.services.trusted_roots import trusted_roots
 
 _POST = 60.0  # seconds; a post is only acknowledged, the answer comes as an event
 Incoming = SessionMessage | Exception
+Sending = MemoryObjectSendStream[Incoming]
 
 
 class EndpointError(Exception):
@@ -56,12 +57,7 @@ async def open_older_http(
 
 
 async def _read(
-    events: httpx2.EventSource,
-    url: str,
-    incoming: MemoryObjectSendStream[Incoming],
-    server: str,
-    *,
-    task_status: TaskStatus[str],
+    events: httpx2.EventSource, url: str, incoming: Sending, server: str, *, task_status: TaskStatus[str]
 ) -> None:
     """Pass on every message until the stream ends."""
     named = False
@@ -77,10 +73,8 @@ async def _read(
                 try:
                     message = jsonrpc_message_adapter.validate_json(event.data, by_name=False)
                 except ValueError as error:
-                    write_log(
-                        logging.WARNING, "proxy.not_a_message", server=server, content=event.data[:500],
-                        reason=type(error).__name__,
-                    )  # fmt: skip
+                    facts = {"content": event.data[:500], "reason": type(error).__name__}
+                    write_log(logging.WARNING, "proxy.not_a_message", server=server, **facts)
                 else:
                     await incoming.send(SessionMessage(message))
         if not named:
@@ -88,18 +82,13 @@ async def _read(
 
 
 async def _post(
-    client: httpx2.AsyncClient,
-    address: str,
-    outgoing: MemoryObjectReceiveStream[SessionMessage],
-    incoming: MemoryObjectSendStream[Incoming],
+    client: httpx2.AsyncClient, address: str, outgoing: MemoryObjectReceiveStream[SessionMessage], incoming: Sending
 ) -> None:
     async for item in outgoing:
         body = item.message.model_dump_json(by_alias=True, exclude_unset=True)
         try:
-            response = await client.post(
-                address, content=body, headers={"Content-Type": "application/json"}, timeout=_POST
-            )
-            response.raise_for_status()
+            headers = {"Content-Type": "application/json"}
+            (await client.post(address, content=body, headers=headers, timeout=_POST)).raise_for_status()
         except httpx2.HTTPError as error:
             if isinstance(item.message, JSONRPCRequest):
                 reason = ErrorData(code=CONNECTION_CLOSED, message=f"the request could not be posted: {error}")

@@ -14,7 +14,7 @@ import signal
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from types import TracebackType
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -79,9 +79,7 @@ class StdioTransport:
         process.on_end = end
         return reader, writer
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._process is not None:
             self._leaving = not self._process.ended.is_set()
             await self._process.close(patience=GOODBYE)
@@ -102,10 +100,8 @@ class StdioTransport:
     def note_stray(self, line: bytes, reason: str, number: int) -> None:
         self.stray = line[: 4 * _SHOWN].decode(errors="replace").strip()[:_SHOWN]
         if number <= _MOST_LOGGED:
-            write_log(
-                logging.WARNING, "proxy.not_a_message", server=self._server, content=self.stray, bytes=len(line),
-                reason=reason, last_logged=number == _MOST_LOGGED,
-            )  # fmt: skip
+            facts: dict[str, Any] = {"bytes": len(line), "reason": reason, "last_logged": number == _MOST_LOGGED}
+            write_log(logging.WARNING, "proxy.not_a_message", server=self._server, content=self.stray, **facts)
 
     def describe_end(self) -> str:
         """Say how its process ended, as the rest of a sentence that begins "the server NAME"."""

@@ -17,15 +17,7 @@ from operator import mul
 
 from mcp_core.json_types import Json
 from mcp_core.quick_dataclass import dataclass
-from ot.registry.ranking.postings import (
-    NOWHERE,
-    Postings,
-    Searchable,
-    find_occurrences,
-    list_places,
-    rarity,
-    read_packs,
-)
+from ot.registry.ranking.postings import NOWHERE, Postings, Searchable, find_words, list_places, rarity, read_packs
 from ot.registry.ranking.words import ACTIONS, CHANGING, READING, SYNONYMS, WEAK, read_words
 from ot.store.shelf import Shelf
 
@@ -158,7 +150,7 @@ class ToolIndex:
 
     def __init__(self, things: Sequence[Searchable], shelf: Shelf | None = None) -> None:
         self._things = things
-        self._postings = find_occurrences(things, shelf)
+        self._postings = find_words(things, shelf)
         self._packs = read_packs(things)
         self._changing = self._postings.changing
         self._meanings: dict[str, Postings] = {}

@@ -162,7 +162,7 @@ class Occurrences:
         return known
 
 
-def find_occurrences(things: Sequence[Searchable], shelf: Shelf | None) -> Occurrences:
+def find_words(things: Sequence[Searchable], shelf: Shelf | None) -> Occurrences:
     """Return where words occur in things; of many, that is kept on a shelf: thousands of tools take seconds to read."""
     if shelf is None or len(things) < _MANY:
         return Occurrences.of(things)

@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 import anyio
 from anyio.abc import TaskGroup
@@ -22,6 +23,7 @@ import ot_sdk
 from mcp_core.atomic_write import write_file
 from mcp_core.json_types import JsonObject
 from mcp_core.private_files import make_private
+from mcp_core.quick_dataclass import dataclass, field
 from ot.config.models import WorkerSettings
 from ot.errors import PackNotReadyError
 from ot.logs import LogSpan
@@ -101,26 +103,19 @@ LIBRARIES = Libraries("ray", ("ray",), ("ray",), Path(__file__).with_name("requi
 """The libraries of the driver, in an environment like that of a pack, since the server never imports Ray."""
 
 
+@dataclass(eq=False)
 class RayEngine:
     """A `WorkerEngine`. Its driver is started for the first worker, ends when idle, and is started again if need be."""
 
-    name: EngineName = "ray"
+    name: ClassVar[EngineName] = "ray"
 
-    def __init__(
-        self,
-        host: WorkerHost,
-        tasks: TaskGroup,
-        environments: PackEnvironments,
-        *,
-        settings: Callable[[], WorkerSettings],
-    ) -> None:
-        self._host = host
-        self._tasks = tasks
-        self._environments = environments
-        self._settings = settings
-        self._driver: DriverProcess | None = None
-        self._failure: str | None = None
-        self._starting = anyio.Lock()
+    _host: WorkerHost
+    _tasks: TaskGroup
+    _environments: PackEnvironments
+    _settings: Callable[[], WorkerSettings]
+    _driver: DriverProcess | None = None
+    _failure: str | None = None
+    _starting: anyio.Lock = field(default_factory=anyio.Lock)
 
     @property
     def most(self) -> int:
