@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ot.config.keys import INCLUDE, INCLUDE_WORDS, Key, known_keys
-from ot.config.section import AT_ONCE, REQUIRED
+from ot.config.section import AT_ONCE
 from ot.config.template import with_range, word_value
+from ot.config.values import REQUIRED
 from scripts.reference.tables import render_table
 
 

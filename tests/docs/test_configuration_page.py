@@ -11,8 +11,7 @@ import yaml
 from ot.config import load_config
 from ot.config.keys import Key, known_keys
 from ot.config.models import Config, PackSettings
-from ot.config.section import REQUIRED
-from ot.config.values import parse_size
+from ot.config.values import REQUIRED, parse_size
 from tests.trusting import trust_project
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from ot.ai.messages import Request
 from ot.ai.offered_tools import acceptable, legal_name, offer_tools
-from ot.ai.providers.ollama.form import render_tools
+from ot.ai.providers.ollama.model import render_tools
 from ot.registry.definitions import Cancellation, ToolDefinition
 from tests.opened_executor import define
 from tests.properties import unhurried

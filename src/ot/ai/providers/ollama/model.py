@@ -1,4 +1,4 @@
-"""A model behind Ollama's chat API. Importing this loads the SDK.
+"""A model behind Ollama's chat API: requests in its form, its stream read. Importing this loads the SDK.
 
 The SDK splits the stream where Python's `splitlines` does, which is also at three characters that may stand in a JSON
 string as they are. Written as escapes they mean the same, and the text arrives whole.
@@ -7,7 +7,7 @@ string as they are. Written as escapes they mean the same, and the text arrives 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing
 from typing import Any
 
@@ -15,19 +15,115 @@ import httpx
 import ollama
 from pydantic import ValidationError
 
-from mcp_core.json_types import JsonObject
-from ot.ai.messages import Piece, Request, Stopped
-from ot.ai.providers.answers import UNKNOWN_MODEL, brief, failure_of
+from mcp_core.json_types import Json, JsonObject, list_of, mapping_of
+from ot.ai import messages
+from ot.ai.providers.answers import UNKNOWN_MODEL, brief, check_arguments, failure_of
 from ot.ai.providers.ollama import OllamaSettings
-from ot.ai.providers.ollama.form import PROVIDER, TurnReader, render_messages, render_tools
 from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError
 from ot.services.trusted_roots import trusted_roots
 
+PROVIDER = "ollama"
+_KEPT = frozenset({"type", "enum", "items", "description", "title", "default"})
+_DETAILS = 400  # characters of a schema that go into a description
 _BREAKING = {char.encode(): f"\\u{ord(char):04x}".encode() for char in "\x85\u2028\u2029"}
 _LONGEST = max(map(len, _BREAKING))
 _CONNECT = 10.0  # seconds
 _UNREADABLE = (ValidationError, json.JSONDecodeError, AttributeError, TypeError)
 """Errors of the SDK for a part of a stream that cannot be read."""
+
+
+def render_messages(request: messages.Request) -> list[JsonObject]:
+    """Return the conversation; results stand in the order of their calls, since Ollama has no ids."""
+    system: list[JsonObject] = [{"role": "system", "content": request.system}] if request.system else []
+    return [*system, *(one for message in request.messages for one in _render(message))]
+
+
+def render_tools(request: messages.Request) -> list[JsonObject] | None:
+    """Return the tools; a model that may not call any is not shown them."""
+    if not request.tools or not request.may_call:
+        return None
+    return [_render_tool(tool) for tool in request.tools]
+
+
+def _render(message: messages.Message) -> Iterator[JsonObject]:
+    match message:
+        case messages.UserMessage():
+            yield {"role": "user", "content": message.text}
+        case messages.AssistantMessage():
+            turn: JsonObject = {"role": "assistant", "content": message.text}
+            if message.calls:
+                turn["tool_calls"] = [
+                    {"function": {"name": call.name, "arguments": dict(call.arguments)}} for call in message.calls
+                ]
+            for part in message.parts:
+                if isinstance(part, messages.Opaque) and part.provider == PROVIDER:
+                    turn.update(part.data)
+            yield turn
+        case messages.ToolMessage():
+            for result in message.results:
+                words = result.text if result.ok else f"Error: {result.text}"
+                yield {"role": "tool", "content": words, "tool_name": result.call.name}
+
+
+def _render_tool(tool: messages.ToolOffer) -> JsonObject:
+    parameters = tool.parameters
+    properties = mapping_of(parameters["properties"])
+    shown: JsonObject = {
+        "type": "object",
+        "properties": {name: _render_property(mapping_of(schema)) for name, schema in properties.items()},
+        "required": parameters.get("required", []),
+    }
+    return {"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": shown}}
+
+
+def _render_property(schema: Mapping[str, Json]) -> JsonObject:
+    """Reduce a schema to what the SDK lets through: type, items, description and enum. The rest becomes words."""
+    types: list[Json] = list(dict.fromkeys(_types(schema)))
+    shown: JsonObject = {"type": types[0] if len(types) == 1 else types} if types else {}
+    if "enum" in schema:
+        shown["enum"] = schema["enum"]
+    if "items" in schema:
+        shown["items"] = schema["items"]
+    rest = {key: value for key, value in schema.items() if key not in _KEPT}
+    words = [str(schema["description"])] if schema.get("description") else []
+    if schema.get("default") is not None:
+        words.append(f"Default: {json.dumps(schema['default'], ensure_ascii=False)}.")
+    if rest and not (set(rest) == {"anyOf"} and types):
+        words.append(json.dumps(rest, ensure_ascii=False, default=str)[:_DETAILS])
+    if words:
+        shown["description"] = " ".join(words)
+    return shown
+
+
+def _types(schema: Mapping[str, Json]) -> Iterator[str]:
+    own = schema.get("type")
+    yield from map(str, own if isinstance(own, list) else [own] if own else [])
+    for branch in list_of(schema.get("anyOf")):
+        yield from _types(mapping_of(branch))
+
+
+class TurnReader:
+    def __init__(self) -> None:
+        self._thinking: list[str] = []
+
+    def read(self, part: ollama.ChatResponse) -> Iterator[messages.Piece]:
+        message = part.message
+        if message.thinking:
+            self._thinking.append(message.thinking)
+        if message.content:
+            yield messages.Text(message.content)
+        for call in message.tool_calls or ():
+            arguments, problem = check_arguments(dict(call.function.arguments))
+            yield messages.ToolCall("", call.function.name, arguments, problem)
+        if part.done:
+            if self._thinking:
+                yield messages.Opaque(PROVIDER, {"thinking": "".join(self._thinking)})
+            yield messages.Spent(_count(part.prompt_eval_count), _count(part.eval_count))
+            yield messages.Stopped("length" if part.done_reason == "length" else "done")
+
+
+def _count(number: int | None) -> int:
+    return max(number or 0, 0)
 
 
 async def without_breaks(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -68,7 +164,7 @@ class OllamaModel:
             event_hooks={"response": [_split_at_newlines_only]},
         )
 
-    async def stream(self, request: Request) -> AsyncGenerator[Piece]:
+    async def stream(self, request: messages.Request) -> AsyncGenerator[messages.Piece]:
         reader = TurnReader()
         try:
             parts = await self._client.chat(
@@ -82,7 +178,7 @@ class OllamaModel:
                 async for part in parts:
                     for piece in reader.read(part):
                         yield piece
-                        if isinstance(piece, Stopped):
+                        if isinstance(piece, messages.Stopped):
                             return
         except ollama.ResponseError as error:
             raise self._explain(error) from error
