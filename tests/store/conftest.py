@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ot.clients.person import LOCAL
-from ot.store.opening import EmbeddedBackend, Retention, Store, build_backend
+from ot.store.opening import Backend, Retention, Store, build_backend
 
 if TYPE_CHECKING:
     from ot.store.postgres.link import PostgresLink
@@ -38,7 +38,7 @@ def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Calla
     with ExitStack() as stack:
 
         def open_embedded(principal: str = LOCAL, folder: Path | None = None) -> Store:
-            return EmbeddedBackend().build_store(folder or tmp_path / "state", principal=principal, journal=KEPT)
+            return Backend().build_store(folder or tmp_path / "state", principal=principal, journal=KEPT)
 
         def open_in_database(principal: str = LOCAL, folder: Path | None = None) -> Store:
             address = request.getfixturevalue("database")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ot.clients.person import LOCAL
-from ot.store.opening import Backend, EmbeddedBackend, PersonalStore, build_backend
+from ot.store.opening import Backend, PersonalStore, build_backend
 from ot.store.sealing import Sealer, new_key
 from tests.store.conftest import BOTH, EMBEDDED
 
@@ -31,7 +31,7 @@ def open_parts(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenP
 
         def open_embedded(principal: str = LOCAL, replica: int = 1, sealer: Sealer = SEALER) -> PersonalStore:
             folder = tmp_path / _folder(principal)
-            return EmbeddedBackend().build_personal_store(folder, principal=principal, sealer=lambda: sealer)
+            return Backend().build_personal_store(folder, principal=principal, sealer=lambda: sealer)
 
         @cache
         def open_backend(replica: int) -> Backend:

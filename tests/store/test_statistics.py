@@ -14,7 +14,7 @@ from ot.registry.registry import ToolRegistry
 from ot.stats.figures import Summary, by_pack, by_person
 from ot.stats.recorder import Recorder
 from ot.stats.summary import summarize
-from ot.store.opening import EmbeddedBackend, Store
+from ot.store.opening import Backend, Store
 from ot.store.parts import STATS_FILE
 from ot.store.postgres.backend import PostgresBackend
 from tests.packs.db.servers import RunningServer
@@ -54,7 +54,7 @@ def test_servers_count_together_and_people_apart(open_store: Opened, tmp_path: P
             recorder.flush()
         summary, week = figures(first), figures(first, "week")
         link = link_of(open_store(ada))
-        backend = EmbeddedBackend() if link is None else PostgresBackend(link)
+        backend = Backend() if link is None else PostgresBackend(link)
         sums = backend.sum_statistics([(ada, tmp_path / "ada" / STATS_FILE)], 0.0)
     with recording(open_store(f"bob of {tmp_path.name}", tmp_path / "bob")) as recorder:
         nothing = figures(recorder)

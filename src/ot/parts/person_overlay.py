@@ -15,7 +15,7 @@ from ot.config.paths import state_folder
 from ot.config.personal_secrets import PersonalSecrets, load_sealer, with_own_secrets
 from ot.config.personal_settings import PersonalSettings, with_own_settings
 from ot.logs import write_log
-from ot.store.opening import Backend, EmbeddedBackend, PersonalStore
+from ot.store.opening import Backend, PersonalStore
 from ot.store.sealing import Sealer
 from ot.store.shelf import FolderShelf, Shelf
 
@@ -73,7 +73,7 @@ async def open_overlay(loaded: LoadedConfig, backend: Backend) -> PersonOverlay:
 
 def personal_store_of(loaded: LoadedConfig, backend: Backend | None = None) -> PersonalStore:
     """Build the part of the store that belongs to the person of a configuration; files, where no backend is given."""
-    return (backend or EmbeddedBackend()).build_personal_store(
+    return (backend or Backend()).build_personal_store(
         state_folder(loaded.home),
         principal=loaded.principal,
         sealer=_sealer_of(loaded),

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import field
+from typing import NamedTuple
 
 from mcp_core.quick_dataclass import dataclass
 from ot.store.parts import TeamSums
 
 
-@dataclass(frozen=True, slots=True)
-class ToolFigures:
+class ToolFigures(NamedTuple):
     """All calls of one tool; times in milliseconds, sizes in bytes as they crossed to the code that called."""
 
     tool: str
@@ -26,8 +26,7 @@ class ToolFigures:
     received_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class ClientFigures:
+class ClientFigures(NamedTuple):
     """All runs of one client; the empty name is the command line."""
 
     client: str
@@ -36,8 +35,7 @@ class ClientFigures:
     calls: int
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFigures:
+class ModelFigures(NamedTuple):
     """All requests to one model, with tokens as its provider counted them; `cost` is None where a price is missing."""
 
     provider: str
@@ -49,8 +47,7 @@ class ModelFigures:
     mean_ms: float
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """Calls in one stretch of time that begins at `start`, seconds since 1970."""
 
     start: float
@@ -58,8 +55,7 @@ class Moment:
     errors: int
 
 
-@dataclass(frozen=True, slots=True)
-class Savings:
+class Savings(NamedTuple):
     """Estimated tokens: what the same tools, connected directly, would have put into contexts, and what we put."""
 
     direct_definitions: int = 0
@@ -85,8 +81,7 @@ class Savings:
         return self.direct - self.sent
 
 
-@dataclass(frozen=True, slots=True)
-class Offered:
+class Offered(NamedTuple):
     """The tools there are now: how many, and the estimated tokens of their definitions and of OneTool's own."""
 
     tools: int = 0
@@ -94,8 +89,7 @@ class Offered:
     own: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class TimeSaved:
+class TimeSaved(NamedTuple):
     """Turns of the model that runs made unnecessary, what a turn takes as measured, and what runs took themselves."""
 
     turns_avoided: int = 0
@@ -114,8 +108,7 @@ class TimeSaved:
         return self.turns_avoided * self.turn_ms - self.own_ms if self.known else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(NamedTuple):
     period: str
     tool: str
     since: float | None  # of the first thing recorded in the period
@@ -143,9 +136,7 @@ class Summary:
     @property
     def success_rate(self) -> float | None:
         """Percent of the calls; None where there was none."""
-        if not self.total_calls:
-            return None
-        return round(100 * (1 - self.total_errors / self.total_calls), 1)
+        return round(100 * (1 - self.total_errors / self.total_calls), 1) if self.total_calls else None
 
 
 @dataclass(slots=True)
@@ -189,11 +180,8 @@ def by_pack(sums: TeamSums) -> list[OfPack]:
     people: dict[str, set[str]] = defaultdict(set)
     for call in sums.calls:
         each = found.setdefault(call.pack, OfPack(call.pack))
-        each.calls, each.failed, each.seconds = (
-            each.calls + call.calls,
-            each.failed + call.failed,
-            each.seconds + call.seconds,
-        )
+        each.calls, each.failed = each.calls + call.calls, each.failed + call.failed
+        each.seconds += call.seconds
         people[call.pack].add(call.person)
         each.people = len(people[call.pack])
     return sorted(found.values(), key=lambda each: (-each.calls, each.pack))

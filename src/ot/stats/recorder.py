@@ -14,6 +14,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
@@ -22,7 +23,7 @@ import anyio.to_thread
 from ot.config.loader import LoadedConfig
 from ot.errors import DatabaseBusyError, DatabaseUnavailableError
 from ot.logs import write_log
-from ot.stats.tokens import SAMPLE, Kind, classify_text, classify_wire, take_sample
+from ot.stats.tokens import SAMPLE, classify_text, classify_wire, take_sample
 from ot.store.parts import Row, StatBatch, StatRows, Store
 
 if TYPE_CHECKING:
@@ -31,9 +32,7 @@ if TYPE_CHECKING:
 INTERVAL = 1.0  # seconds between two batches
 MOST_PENDING = 50_000  # notes; further ones are dropped until the database can be written again
 UNKNOWN_TOOL = "(unknown)"  # under which calls are counted that name no tool
-_CLOSING_PATIENCE = 10.0  # seconds
-_PRUNE_INTERVAL = 3600.0  # seconds
-_DAY = 24 * 3600.0  # seconds
+_HOUR = 3600.0  # seconds
 _LONGEST_NAME = 120
 _TURN = 32  # notes after which the thread lets others go on
 
@@ -79,20 +78,12 @@ class ModelNote(NamedTuple):
 Note = RunNote | ModelNote | tuple[float, int, int, str, float, str, int, bytes, int, bytes]
 
 
-class _Kinds(dict[bytes, Kind]):
-    """Kinds by sample: a loop makes many calls that are alike."""
-
-    def __missing__(self, sample: bytes) -> Kind:
-        self[sample] = kind = classify_wire(sample)
-        return kind
-
-
 def make_rows(server: int, batch: Sequence[Note]) -> StatBatch:
     """Turn notes into rows. The samples are classified here, and go no further."""
     runs: list[Row] = []
     calls: list[Row] = []
     models: list[Row] = []
-    kinds = _Kinds()
+    kind_of = lru_cache(None)(classify_wire)  # a loop makes many calls that are alike
     for place, note in enumerate(batch, 1):
         match note:
             case RunNote():
@@ -104,7 +95,7 @@ def make_rows(server: int, batch: Sequence[Note]) -> StatBatch:
                 models.append((None, _name(note.provider), _name(note.model), note.ended, *note[3:]))
             case _:
                 call = CallNote._make(note)
-                sent, received = (call.sent, kinds[call.sent_sample]), (call.received, kinds[call.received_sample])
+                sent, received = (call.sent, kind_of(call.sent_sample)), (call.received, kind_of(call.received_sample))
                 names = _name(call.tool), call.ended, call.seconds, _name(call.error)
                 calls.append((None, call.run, call.depth, *names, *sent, *received))
         if place % _TURN == 0:
@@ -219,9 +210,9 @@ class Recorder:
         else:
             self.problem = ""
             if (now := time.monotonic()) >= self._prune_at:
-                self._prune_at = now + _PRUNE_INTERVAL
+                self._prune_at = now + _HOUR
                 with suppress(DatabaseUnavailableError, OSError):  # the next time will do
-                    self._rows.prune(time.time() - self._keep_days * _DAY)
+                    self._rows.prune(time.time() - self._keep_days * 24 * _HOUR)
         return True
 
     @property
@@ -244,7 +235,7 @@ class Recorder:
         self._closing.set()
         self._noted.set()
         if self._thread is not None:
-            self._thread.join(_CLOSING_PATIENCE)
+            self._thread.join(10)
         self.flush()
         if self._opened is not None:
             self._opened.close()

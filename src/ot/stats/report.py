@@ -12,12 +12,12 @@ import secrets
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import jinja2
 
 from mcp_core.atomic_write import write_in_folder
 from mcp_core.distribution import VERSION
-from mcp_core.quick_dataclass import dataclass
 from ot.errors import PathError, ReportWriteError
 from ot.files.allowed_files import AllowedFiles, open_here
 from ot.stats.figures import Moment, Savings, Summary
@@ -27,26 +27,22 @@ _MOST_LABELS = 7
 _GAP = 0.22  # of the width of a column
 _THINNEST = 0.8  # percent; one call beside a thousand is still seen
 MARK = "<!doctype html>\n<!-- OneTool report -->\n"
-_SUFFIXES = (".html", ".htm")
 
 TEMPLATES = Path(__file__).parent
 """The folder of the report's templates: `figures.html.j2` is its middle, for other pages too."""
 
-_MOST_SLOW = 8
 _HOUR, _DAY = 3600, 86400
 _PERIODS = {"day": "the last 24 hours", "week": "the last 7 days", "month": "the last 30 days", "all": "all time"}
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(NamedTuple):
     name: str
     value: float
     start: float
     length: float
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column of two parts, from the bottom: what went well, and what did not."""
 
     start: float
@@ -74,17 +70,16 @@ def pick_top(most: int) -> int:
 
 def draw_columns(counts: Sequence[tuple[int, int]], *, top: int) -> list[Column]:
     """Columns beside each other, on a scale that ends at `top`."""
+
+    def height(count: int) -> float:
+        return round(max(100 * count / top, _THINNEST), 3) if count else 0.0
+
     step = 100 / (len(counts) or 1)
-    width, starts = (
-        round(step * (1 - _GAP), 3),
-        [round(place * step + step * _GAP / 2, 3) for place in range(len(counts))],
-    )
-    pairs = zip(starts, counts, strict=True)
-    return [Column(start, width, _height(good, top), _height(bad, top)) for start, (good, bad) in pairs]
-
-
-def _height(count: int, top: int) -> float:
-    return round(max(100 * count / top, _THINNEST), 3) if count else 0.0
+    width, indent = round(step * (1 - _GAP), 3), step * _GAP / 2
+    return [
+        Column(round(place * step + indent, 3), width, height(good), height(bad))
+        for place, (good, bad) in enumerate(counts)
+    ]
 
 
 def pick_labels(labels: Sequence[str]) -> list[str]:
@@ -100,7 +95,7 @@ def write_report(output: str, render: Callable[[], str], *, files: AllowedFiles)
 
     Raises ReportWriteError, before anything is rendered where the path is not allowed.
     """
-    if Path(output).suffix.lower() not in _SUFFIXES:
+    if Path(output).suffix.lower() not in (".html", ".htm"):
         raise ReportWriteError(output, "the name of a report must end in .html")
     try:
         with files.reach(output, write=True, follow=False) as reached, open_here(reached.folder) as folder:
@@ -128,12 +123,9 @@ def _refuse_other_files(descriptor: int, name: str, output: str) -> None:
 
 
 def render_report(summary: Summary) -> str:
+    loader, undefined = jinja2.FileSystemLoader(TEMPLATES), jinja2.StrictUndefined
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=loader, autoescape=True, undefined=undefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {word.__name__: word for word in (compact, duration, percent, precise, size)}
     page = environment.get_template("report.html.j2")
@@ -151,7 +143,7 @@ def draw(summary: Summary) -> dict[str, object]:
     """Draw the figures: everything that `figures.html.j2` shows."""
     busiest = max((moment.calls for moment in summary.moments), default=0)
     top = pick_top(busiest)
-    slowest = sorted(summary.tools, key=lambda tool: -tool.p95_ms)[:_MOST_SLOW]
+    slowest = sorted(summary.tools, key=lambda tool: -tool.p95_ms)[:8]
     return {
         "summary": summary,
         "columns": draw_columns([(moment.calls - moment.errors, moment.errors) for moment in summary.moments], top=top),

@@ -27,11 +27,10 @@ OWN_PACKS = ("ot", "onetool")
 MOST_RESULT = 25_000  # tokens: where clients cut the result of a tool (Claude Code's default)
 LONGEST_PAUSE = 60.0  # seconds; after a longer one somebody was thinking, or away
 FEWEST_PAUSES = 5
-_CALL_FRAME, _RESULT_FRAME = 24, 18  # bytes around arguments and value that only our own wire has
-
 # The calls that the direct way would have made too, in whose context somebody's tokens count.
-_OURS = " ".join(f"AND tool NOT LIKE '{pack}.%'" for pack in OWN_PACKS)
-_COMPARABLE = f"depth = 0 {_OURS} AND tool NOT LIKE '(%' AND client <> ''"
+_COMPARABLE = " AND ".join(
+    ["depth = 0", *(f"tool NOT LIKE '{pack}.%'" for pack in OWN_PACKS), "tool NOT LIKE '(%'", "client <> ''"]
+)
 
 
 def _tokens(size: str, kind: str, ratios: Mapping[Kind, float]) -> str:
@@ -40,8 +39,9 @@ def _tokens(size: str, kind: str, ratios: Mapping[Kind, float]) -> str:
     return f"(CASE {kind} {cases} WHEN '{Kind.MEDIA}' THEN {MEDIA_TOKENS} ELSE {size} / {ratios[Kind.DATA]} END)"
 
 
-_CALL_TOKENS = _tokens(f"MAX(sent - {_CALL_FRAME}, 0)", "sent_kind", WIRE_RATIO)
-_RESULT_TOKENS = f"MIN({_tokens(f'MAX(received - {_RESULT_FRAME}, 0)', 'received_kind', WIRE_RATIO)}, {MOST_RESULT})"
+# 24 bytes around arguments, and 18 around a value, are of our own wire.
+_CALL_TOKENS = _tokens("MAX(sent - 24, 0)", "sent_kind", WIRE_RATIO)
+_RESULT_TOKENS = f"MIN({_tokens('MAX(received - 18, 0)', 'received_kind', WIRE_RATIO)}, {MOST_RESULT})"
 _COMMAND_TOKENS = _tokens("command_bytes", "command_kind", TEXT_RATIO)
 _ANSWER_TOKENS = f"({_tokens('answer_bytes', 'answer_kind', TEXT_RATIO)} + attachments * {MEDIA_TOKENS})"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,17 +31,12 @@ class Statistics:
     """Reads on a thread, since a year of calls takes a while; loads what that needs on first use."""
 
     def __init__(
-        self,
-        recorder: Recorder | None,
-        registry: ToolRegistry,
-        *,
-        files: AllowedFiles,
-        own_definition: Callable[[], str] = str,
+        self, recorder: Recorder | None, registry: ToolRegistry, *, files: AllowedFiles, own: Callable[[], str] = str
     ) -> None:
         self._recorder = recorder
         self._registry = registry
         self._files = files  # where reports may be written
-        self._own_definition = own_definition  # what a client is told of us
+        self._own_definition = own  # what a client is told of us
 
     async def report(self, *, period: str = "all", tool: str = "", output: str = "") -> JsonObject:
         """The figures as plain values; with `output`, a page that shows them is written there too."""
@@ -90,7 +84,7 @@ def build_statistics(
 ) -> Statistics:
     """Build the reader of statistics; reports may also be written to where runs may write."""
     files = build_allowed_files(loaded, also=loaded.config.execution.writable)
-    return Statistics(recorder, registry, files=files, own_definition=own_definition)
+    return Statistics(recorder, registry, files=files, own=own_definition)
 
 
 def sum_everybody(loaded: LoadedConfig, backend: Backend, people: Iterable[str], since: float) -> TeamSums:
@@ -119,10 +113,10 @@ def describe(summary: Summary) -> JsonObject:
         "context_saved": savings.saved,
         "time_saved_ms": saved.saved_ms,
         "runs": {"total": summary.runs, "failed": summary.failed_runs, "cost_more": summary.dearer_runs},
-        "estimated_tokens": {**asdict(savings), "direct": savings.direct, "sent": savings.sent},
-        "estimated_time": asdict(saved),
-        "definitions_now": asdict(summary.offered),
-        "tools": [asdict(tool) for tool in summary.tools],
-        "clients": [{**asdict(client), "client": client.client or "command line"} for client in summary.clients],
-        "models": [asdict(model) for model in summary.models],
+        "estimated_tokens": {**savings._asdict(), "direct": savings.direct, "sent": savings.sent},
+        "estimated_time": saved._asdict(),
+        "definitions_now": summary.offered._asdict(),
+        "tools": [tool._asdict() for tool in summary.tools],
+        "clients": [{**client._asdict(), "client": client.client or "command line"} for client in summary.clients],
+        "models": [model._asdict() for model in summary.models],
     }

@@ -13,7 +13,6 @@ from ot.stats.savings import measure_offer, measure_savings, measure_time
 from ot.stats.scope import PERIODS, Scope
 
 HOUR, DAY, WEEK = 3600, 86400, 7 * 86400
-_MOST_ERRORS = 12
 _MOST_BARS = 60
 _QUARTER = 900  # seconds: in every time zone hours and days begin at one
 
@@ -31,7 +30,7 @@ def summarize(
     [first_call] = scope.select(f"SELECT MIN(ended) FROM calls WHERE {scope.calls}").fetchone()
     errors = scope.select(f"""
         SELECT error, COUNT(*) FROM calls WHERE {scope.calls} AND error <> ''
-        GROUP BY error ORDER BY COUNT(*) DESC, error LIMIT {_MOST_ERRORS}
+        GROUP BY error ORDER BY COUNT(*) DESC, error LIMIT 12
     """)
     moments, bucket = _read_moments(scope, length)
     return Summary(
@@ -61,23 +60,21 @@ def _read_tools(scope: Scope) -> tuple[ToolFigures, ...]:
                    COUNT(*) OVER (PARTITION BY tool) AS n
             FROM calls WHERE {scope.calls}
         )
-        SELECT tool, COUNT(*), TOTAL(error <> ''), AVG(seconds),
-               MAX(CASE WHEN place <= (n * 95 + 99) / 100 THEN seconds END), MAX(seconds), TOTAL(sent), TOTAL(received)
+        SELECT tool, COUNT(*), SUM(error <> ''), ROUND(AVG(seconds) * 1000, 3),
+               ROUND(MAX(CASE WHEN place <= (n * 95 + 99) / 100 THEN seconds END) * 1000, 3),
+               ROUND(MAX(seconds) * 1000, 3), SUM(sent), SUM(received)
         FROM ranked GROUP BY tool ORDER BY COUNT(*) DESC, tool
     """)
-    return tuple(
-        ToolFigures(name, calls, int(errors), _ms(mean), _ms(p95), _ms(slowest), int(sent), int(received))
-        for name, calls, errors, mean, p95, slowest, sent, received in rows
-    )
+    return tuple(ToolFigures(*row) for row in rows)
 
 
 def _read_clients(scope: Scope) -> tuple[ClientFigures, ...]:
     rows = scope.select(f"""
         WITH made AS (SELECT run, COUNT(*) AS n FROM calls WHERE {scope.calls} GROUP BY run)
-        SELECT client, COUNT(*), TOTAL(error <> ''), TOTAL(n) FROM runs LEFT JOIN made ON made.run = runs.id
+        SELECT client, COUNT(*), SUM(error <> ''), COALESCE(SUM(n), 0) FROM runs LEFT JOIN made ON made.run = runs.id
         WHERE {scope.runs} GROUP BY client ORDER BY COUNT(*) DESC, client
     """)
-    return tuple(ClientFigures(client, runs, int(failed), int(calls)) for client, runs, failed, calls in rows)
+    return tuple(ClientFigures(*row) for row in rows)
 
 
 def _read_models(scope: Scope) -> tuple[ModelFigures, ...]:
@@ -86,19 +83,16 @@ def _read_models(scope: Scope) -> tuple[ModelFigures, ...]:
         return ()
     rows = scope.select("""
         SELECT provider, model, COUNT(*), SUM(input_tokens), SUM(output_tokens),
-            CASE WHEN COUNT(cost) = COUNT(*) THEN ROUND(SUM(cost), 6) END, AVG(seconds) FROM models
+            CASE WHEN COUNT(cost) = COUNT(*) THEN ROUND(SUM(cost), 6) END, ROUND(AVG(seconds) * 1000, 3) FROM models
         WHERE ended >= :since GROUP BY provider, model ORDER BY COUNT(*) DESC, provider, model
     """)
-    return tuple(
-        ModelFigures(provider, model, requests, read, written, cost, _ms(seconds))
-        for provider, model, requests, read, written, cost, seconds in rows
-    )
+    return tuple(ModelFigures(*row) for row in rows)
 
 
 def _read_moments(scope: Scope, length: float) -> tuple[tuple[Moment, ...], int]:
     """Calls by the hour, day or week of this machine's time zone, whichever makes a readable row of bars."""
-    rows: Sequence[tuple[int, int, float]] = scope.select(f"""
-        SELECT CAST(ended / {_QUARTER} AS INTEGER) * {_QUARTER}, COUNT(*), TOTAL(error <> '')
+    rows: Sequence[tuple[int, int, int]] = scope.select(f"""
+        SELECT CAST(ended / {_QUARTER} AS INTEGER) * {_QUARTER}, COUNT(*), SUM(error <> '')
         FROM calls WHERE {scope.calls} GROUP BY 1 ORDER BY 1
     """).fetchall()
     now = time.time()
@@ -112,7 +106,7 @@ def _read_moments(scope: Scope, length: float) -> tuple[tuple[Moment, ...], int]
     for moment, calls, errors in rows:
         found = counted.setdefault(_bucket_of(moment, bucket), [0, 0])
         found[0] += calls
-        found[1] += int(errors)
+        found[1] += errors
     return tuple(Moment(start, *counts) for start, counts in sorted(counted.items())), bucket
 
 
@@ -125,7 +119,3 @@ def _bucket_of(moment: float, bucket: int) -> float:
     if bucket == WEEK:
         day = datetime.fromordinal(day.toordinal() - day.weekday())
     return day.timestamp()
-
-
-def _ms(seconds: float) -> float:
-    return round(seconds * 1000, 3)

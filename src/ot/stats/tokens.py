@@ -41,23 +41,16 @@ WIRE_RATIO = {**TEXT_RATIO, Kind.PROSE: 4.6, Kind.CODE: 4.3, Kind.ALPHABET: 17.0
 MEDIA_TOKENS = 1500  # about what models charge for one full picture
 
 _ESCAPED = re.compile(rb"\\u([0-9a-fA-F]{4})")
-_TAG = b'"$":'
-_MEDIA = (b'"$":"image"', b'"$":"audio"')
-_FRAMES = (b'"kwargs":', b'"value":')  # what stands in front belongs to the wire
 _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_DIGITS = b"0123456789"
-_STRUCTURE = b'{}[]":|'
-_SYNTAX = b"()=;<>_{}#"
 _FOREIGN = bytes(range(0x80, 0x100))
 _EASTERN = bytes(range(0xE3, 0xEE))  # what the first byte of a Chinese, Japanese or Korean letter is in UTF-8
 
 
 def take_sample(content: Content) -> Content:
     """A little of the beginning and of the middle: enough to tell the kind. Cheap, since it is on the way of a call."""
-    size = len(content)
-    if size <= SAMPLE:
+    if len(content) <= SAMPLE:
         return content
-    middle = size >> 1
+    middle = len(content) >> 1
     return content[:_HEAD] + content[middle : middle + _BODY]
 
 
@@ -66,9 +59,9 @@ def classify_text(text: str) -> Kind:
 
 
 def classify_wire(sample: bytes) -> Kind:
-    if _TAG in sample and any(tag in sample for tag in _MEDIA):
+    if b'"$":"image"' in sample or b'"$":"audio"' in sample:
         return Kind.MEDIA
-    for frame in _FRAMES:
+    for frame in (b'"kwargs":', b'"value":'):  # what stands in front belongs to the wire
         sample = sample.partition(frame)[2] or sample
     if b"\\" in sample:
         plain = sample.replace(b"\\n", b"\n").replace(b'\\"', b"'")
@@ -79,7 +72,7 @@ def classify_wire(sample: bytes) -> Kind:
 def _classify(sample: bytes) -> Kind:
     if not sample.isascii() and (foreign := _share(sample, _FOREIGN)) > 0.35:
         return Kind.CJK if _share(sample, _EASTERN) * 3 > foreign / 2 else Kind.ALPHABET
-    digits, structure = _share(sample, _DIGITS), _share(sample, _STRUCTURE)
+    digits, structure = _share(sample, b"0123456789"), _share(sample, b'{}[]":|')
     if structure > 0.1 and digits <= 0.4:
         return Kind.DATA
     letters = _share(sample, _LETTERS)
@@ -89,7 +82,7 @@ def _classify(sample: bytes) -> Kind:
         return Kind.OPAQUE
     if structure > 0.1:
         return Kind.DATA
-    return Kind.CODE if _share(sample, _SYNTAX) > 0.05 else Kind.PROSE
+    return Kind.CODE if _share(sample, b"()=;<>_{}#") > 0.05 else Kind.PROSE
 
 
 def _share(sample: bytes, characters: bytes) -> float:

@@ -13,7 +13,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
-from mcp_core.quick_dataclass import dataclass
 from ot.store.credentials import Credentials
 from ot.store.owner import Owner
 from ot.store.results import KeptNames, ResultFiles
@@ -28,7 +27,6 @@ AUDIT_FOLDER = "audit"
 
 WHOLE, SPOILT = b'"whole":1', b'"whole":0'
 """The mark in a run's first line that all its lines are there, and the one that replaces it once a line was lost."""
-
 
 Place: TypeAlias = tuple[str, int, int]
 """The place of a value that lies beside the lines: a file, an offset, and how many bytes."""
@@ -76,8 +74,11 @@ class StatRows(Protocol):
     def close(self) -> None: ...
 
 
-class AuditRows(Protocol):
-    """The lines of one principal, as they stand in files."""
+class AuditRows:
+    """The lines of one principal: without replicas, the files that the log writes, and prunes, are all there is."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
 
     def add(self, file: str, offset: int, lines: bytes) -> None:
         """Have lines kept that were written to a file of this machine."""
@@ -87,22 +88,6 @@ class AuditRows(Protocol):
 
     def copied(self) -> AbstractContextManager[Path]:
         """Give a folder with all files. Blocking; raises OSError."""
-
-
-class EmbeddedAudit:
-    """The lines of a machine without replicas: the files that the log writes, and prunes, are all there is."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def add(self, file: str, offset: int, lines: bytes) -> None:
-        """Do nothing: they are in their file."""
-
-    def prune(self, *, keep_for: float, most_bytes: int) -> None:
-        """Do nothing: the log has done so."""
-
-    def copied(self) -> AbstractContextManager[Path]:
-        """Give the folder itself."""
         return nullcontext(self._folder)
 
 
@@ -152,16 +137,14 @@ def _begin_line(owner: Owner) -> bytes:
     return f'{{"principal":{json.dumps(owner.principal)},"project":{json.dumps(str(owner.project))},'.encode("ascii")
 
 
-@dataclass(frozen=True, slots=True)
-class Retention:
+class Retention(NamedTuple):
     """How long something is kept, and how much of it."""
 
     keep_for: float  # seconds
     max_size: int  # bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
+class Store(NamedTuple):
     """The parts of the store that an engine uses for its principal."""
 
     journal: JournalStore
@@ -176,8 +159,7 @@ class Store:
         self.journal.close()
 
 
-@dataclass(frozen=True, slots=True)
-class PersonalStore:
+class PersonalStore(NamedTuple):
     """The parts of the store that belong to one person."""
 
     shelf: Shelf

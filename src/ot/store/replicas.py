@@ -6,17 +6,13 @@ import os
 import re
 import secrets
 import socket
+from typing import NamedTuple
 from urllib.parse import urlsplit
-
-from mcp_core.quick_dataclass import dataclass
 
 BEAT = 3.0  # seconds between two signs of life
 
-_NO_NAME = re.compile(r"[^A-Za-z0-9-]+")
 
-
-@dataclass(frozen=True, slots=True)
-class ThisReplica:
+class ThisReplica(NamedTuple):
     """This process: `name` is the same after a restart, `id` is not, and no other process has or will have it."""
 
     id: str
@@ -26,8 +22,7 @@ class ThisReplica:
     link: str  # its connections, as the database lists them
 
 
-@dataclass(frozen=True, slots=True)
-class SeenReplica:
+class SeenReplica(NamedTuple):
     """A replica that has told of itself: when it began and was last heard of, in seconds since the epoch."""
 
     id: str
@@ -40,8 +35,7 @@ class SeenReplica:
     alive: bool
 
 
-@dataclass(frozen=True, slots=True)
-class DetachedRun:
+class DetachedRun(NamedTuple):
     """A run that goes on after its answer, in a replica that is alive or not."""
 
     run: str
@@ -49,8 +43,7 @@ class DetachedRun:
     alive: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RememberedClient:
+class RememberedClient(NamedTuple):
     """The memory of a client without a session: the tools it has read from, and what its person has agreed to."""
 
     read: frozenset[str] = frozenset()
@@ -60,5 +53,5 @@ class RememberedClient:
 def name_replica(address: str, *, version: str, link: str, host: str = "") -> ThisReplica:
     """Name this process by its machine and the port, or the socket, at which it listens."""
     place = urlsplit(address)
-    name = _NO_NAME.sub("-", f"{host or socket.gethostname()}-{place.port or place.path}").strip("-")
+    name = re.sub(r"[^A-Za-z0-9-]+", "-", f"{host or socket.gethostname()}-{place.port or place.path}").strip("-")
     return ThisReplica(f"{name}-{os.getpid()}-{secrets.token_hex(4)}", name, address, version, link)

@@ -13,7 +13,7 @@ from ot.audit.reading import Finding, find_chains, walk
 from ot.clients.caller import Caller
 from ot.config.models import AuditSettings
 from ot.effects import Effect
-from ot.store.parts import EmbeddedAudit
+from ot.store.parts import AuditRows
 from ot.text.redaction import Redactor
 
 NOTHING = summarize({}, Redactor())
@@ -37,7 +37,7 @@ def build_log(
         bounds,
         project=folder,
         redactor=redactor,
-        rows=EmbeddedAudit(folder),
+        rows=AuditRows(folder),
         largest_file=largest_file,
         clock=clock,
         later=later,

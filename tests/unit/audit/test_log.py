@@ -28,7 +28,7 @@ from ot.audit.reading import AuditEntry, find_chains, walk
 from ot.clients.caller import Caller, ClientMemory
 from ot.config.models import AuditSettings
 from ot.store.owned_files import prune
-from ot.store.parts import EmbeddedAudit
+from ot.store.parts import AuditRows
 from ot.text.redaction import Redactor
 from tests.unit.audit.logs import (
     NOTHING,
@@ -137,7 +137,7 @@ def test_each_line_has_the_digest_of_the_one_before(tmp_path: Path) -> None:
 
 def test_a_secret_that_becomes_known_is_masked_from_then_on(tmp_path: Path) -> None:
     redactor = Redactor()
-    log = AuditLog(tmp_path, AuditSettings(), project=tmp_path, redactor=redactor, rows=EmbeddedAudit(tmp_path))
+    log = AuditLog(tmp_path, AuditSettings(), project=tmp_path, redactor=redactor, rows=AuditRows(tmp_path))
     caller = Caller(client=SECRET)
 
     begin(log, caller=caller)
@@ -153,7 +153,7 @@ def test_lines_of_one_of_many_people_name_them(tmp_path: Path) -> None:
         AuditSettings(),
         project=tmp_path,
         redactor=Redactor(),
-        rows=EmbeddedAudit(tmp_path),
+        rows=AuditRows(tmp_path),
         person='["https://a.example","ann"]',
     )
 

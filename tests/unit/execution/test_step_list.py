@@ -35,7 +35,7 @@ from ot.registry.definitions import Cancellation, LearntFrom
 from ot.registry.registry import RegisteredTool
 from ot.shapes.shapes import Shapes
 from ot.store.embedded_journal import EmbeddedJournal
-from ot.store.parts import EmbeddedAudit
+from ot.store.parts import AuditRows
 from ot.store.quotas import EmbeddedQuotas
 from ot.store.shelf import FolderShelf
 from ot.telemetry.meters import Meters
@@ -72,7 +72,7 @@ def call_of(config: dict[str, Any] | None = None, caller: Caller | None = None, 
 @pytest.fixture
 def audit(tmp_path: Path) -> AuditLog:
     return AuditLog(
-        tmp_path / "audit", AuditSettings(), project=tmp_path, redactor=Redactor(), rows=EmbeddedAudit(tmp_path)
+        tmp_path / "audit", AuditSettings(), project=tmp_path, redactor=Redactor(), rows=AuditRows(tmp_path)
     )
 
 

@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 import asyncpg
 
 from mcp_core.file_lock import try_lock
+from ot.store.parts import AuditRows
 from ot.store.postgres.link import PostgresLink
 
 _ADD = """
@@ -44,7 +45,7 @@ DELETE FROM audit_lines WHERE principal = $1 AND file IN (
 """
 
 
-class PostgresAuditRows:
+class PostgresAuditRows(AuditRows):
     def __init__(self, link: PostgresLink, principal: str) -> None:
         self._link = link
         self._principal = principal

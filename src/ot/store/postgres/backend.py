@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple
 
 import anyio
 import anyio.to_thread
 import asyncpg
 
-from mcp_core.quick_dataclass import dataclass
 from ot.store.credentials import LoginSeal
+from ot.store.opening import Backend, Picked
 from ot.store.owner import StoreUnavailableError
 from ot.store.parts import PersonalStore, Retention, Store, TeamSums
 from ot.store.postgres.audit import PostgresAuditRows, copy_of_everybody
@@ -30,18 +30,14 @@ from ot.store.results import ANSWERS_FOLDER, KEPT_FOLDER, RESULTS_FOLDER
 from ot.store.sealing import Sealer
 
 COPIES_FOLDER = "shelf"  # the folder in which a machine has copies of documents
-Picked = TypeVar("Picked")
 
 
-class PostgresBackend:
+class PostgresBackend(Backend):
     """Everything goes through the one link of this process."""
 
     def __init__(self, link: PostgresLink) -> None:
         self.link = link
-
-    @property
-    def password(self) -> str:
-        return self.link.password
+        self.password = link.password
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[None]:
@@ -89,15 +85,14 @@ class PostgresBackend:
     def sum_statistics(self, here: Iterable[tuple[str, Path]], since: float) -> TeamSums:
         return sum_everybody(self.link, since)
 
-    def pick(self, in_files: object, in_database: Callable[[PostgresLink], Picked]) -> Picked:
+    def pick(self, in_files: Callable[[], Picked], in_database: Callable[[PostgresLink], Picked]) -> Picked:
         return in_database(self.link)
 
     def close(self) -> None:
         self.link.close()
 
 
-@dataclass(frozen=True, slots=True)
-class SeenDatabase:
+class SeenDatabase(NamedTuple):
     place: str
     version: str
     missing: tuple[int, ...]  # migrations that the next start of a server applies
@@ -107,26 +102,18 @@ class SeenDatabase:
 
 async def look_at_database(address: str) -> SeenDatabase:
     """Look at a database; raises StoreUnavailableError where it cannot be reached."""
+    table, known = f"{SCHEMA}.migrations", find_migrations().keys()
     try:
         connection = await asyncpg.connect(address, timeout=CONNECTING)
         try:
-            return await _look(connection, place_of(address))
+            applied: set[int] = set()
+            if await connection.fetchval("SELECT to_regclass($1) IS NOT NULL", table):
+                applied = {row["number"] for row in await connection.fetch(f"SELECT number FROM {table}")}
+            version = str(await connection.fetchval("SHOW server_version"))
+            may_create = await connection.fetchval("SELECT has_database_privilege(current_database(), 'CREATE')")
         finally:
             await connection.close(timeout=CONNECTING)
     except (*LOST, ValueError) as error:
         raise StoreUnavailableError(f"{place_of(address)}: {str(error) or type(error).__name__}") from error
-
-
-async def _look(connection: asyncpg.Connection[asyncpg.Record], place: str) -> SeenDatabase:
-    table = f"{SCHEMA}.migrations"
-    applied: set[int] = set()
-    if await connection.fetchval("SELECT to_regclass($1) IS NOT NULL", table):
-        applied = {row["number"] for row in await connection.fetch(f"SELECT number FROM {table}")}
-    known = find_migrations().keys()
-    return SeenDatabase(
-        place,
-        str(await connection.fetchval("SHOW server_version")),
-        tuple(sorted(known - applied)),
-        tuple(sorted(applied - known)),
-        bool(await connection.fetchval("SELECT has_database_privilege(current_database(), 'CREATE')")),
-    )
+    missing, newer = tuple(sorted(known - applied)), tuple(sorted(applied - known))
+    return SeenDatabase(place_of(address), version, missing, newer, bool(may_create))

@@ -58,8 +58,7 @@ class PostgresReplicas:
             "INSERT INTO replicas (id, name, address, version, link, draining) VALUES ($1, $2, $3, $4, $5, $6)"
             " ON CONFLICT (id) DO UPDATE SET seen = now(), draining = excluded.draining"
         )
-        this = self.this
-        await self._link.fetch(statement, this.id, this.name, this.address, this.version, this.link, draining)
+        await self._link.fetch(statement, *self.this, draining)
 
     async def forget_old(self) -> None:
         """Remove what is left of replicas that have been gone for long."""
