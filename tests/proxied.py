@@ -23,7 +23,7 @@ from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry
 from ot.shapes.shapes import Shapes
 from ot.store.credentials import FileCredentials
-from ot.store.shelf import FolderShelf, Shelf
+from ot.store.shelf import Shelf
 
 PROGRAMS = Path(__file__).parent / "programs" / "servers"
 
@@ -70,7 +70,7 @@ async def open_proxied(
     registry = registry or ToolRegistry()
     host = ProxyHost(
         project=folder,
-        shelf=shelf or FolderShelf(folder / "state"),
+        shelf=shelf or Shelf(folder / "state"),
         credentials=FileCredentials(folder / "state" / "servers" / "tokens"),
         environ=environ,
         load_builder=load_connection_builder,

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ot_sdk.json_types import Params
 
 MAX_DRAINED = 10_000
-_TRACEBACK_LIMIT = 8000
-_VARIADIC = 0x04  # CO_VARARGS
 _ASYNC = 0x80 | 0x200  # CO_COROUTINE and CO_ASYNC_GENERATOR of a function's code; `inspect` is slow to import
 
 
@@ -47,7 +45,7 @@ class Call:
 def call_by_name(function: Callable[..., object], arguments: dict[str, Any]) -> object:
     """Call a tool with arguments by name, those that its annotations call dataclasses built as such."""
     code, variadic = getattr(function, "__code__", None), None
-    if code is not None and code.co_flags & _VARIADIC:  # it takes all further positional arguments: `*words`
+    if code is not None and code.co_flags & 0x04:  # CO_VARARGS: it takes all further positional arguments, `*words`
         variadic = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
     if "dataclasses" in sys.modules and _file_has_dataclasses(function):
         from ot_sdk.fitting import fit_arguments  # noqa: PLC0415 - typing takes longer to import than all of a worker
@@ -137,6 +135,6 @@ def _traceback(error: BaseException) -> str:
     try:
         import traceback  # noqa: PLC0415 - a call that succeeds has no need of it
 
-        return "".join(traceback.format_exception(type(error), error, error.__traceback__))[-_TRACEBACK_LIMIT:]
+        return "".join(traceback.format_exception(type(error), error, error.__traceback__))[-8000:]
     except Exception:  # noqa: BLE001 - an exception of foreign code may not let itself be written
         return "the traceback cannot be written"

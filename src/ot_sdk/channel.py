@@ -73,7 +73,6 @@ def take_channel() -> Channel:
 
 MAX_THREADS = 256
 MOMENT = 0.005  # seconds
-_QUIET = 200  # moments
 
 
 class Turns:
@@ -157,7 +156,7 @@ class Turns:
                 self.relieve(call)
             seen = call
             quiet = quiet + 1 if call is None else 0
-            if quiet > _QUIET:
+            if quiet > 200:
                 quiet = 0
                 self._watching.clear()
                 if self._kept is not None:

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from ot_sdk.calls import MAX_DRAINED, Call, refuse_too_many
+from ot_sdk.calls import Call, refuse_too_many
 from ot_sdk.host import CURRENT
 
 Finish = Callable[[Call, object, "BaseException | None"], None]
@@ -67,8 +67,7 @@ async def _drain(generator: AsyncIterator[object]) -> list[object]:
     try:
         async for item in generator:
             items.append(item)
-            if len(items) > MAX_DRAINED:
-                refuse_too_many(items)
+            refuse_too_many(items)
     finally:
         close = getattr(generator, "aclose", None)
         if close is not None:

@@ -6,7 +6,7 @@ import os
 import sys
 from types import ModuleType
 
-from ot_guardian import Ledger, divide, inherit_ledger
+from ot_guardian import divide, inherit_ledger
 from ot_sdk import protocol
 
 
@@ -14,17 +14,12 @@ def main(file: str, confine: str = "") -> None:
     """Serve an extension, below a guardian that this process becomes; `confine` are its bounds, as text."""
     ledger = inherit_ledger()
     guarded = divide(ledger, confine=confine)
-    serve_file(file, ledger, guarded)
-
-
-def serve_file(file: str, ledger: Ledger, guarded: int) -> None:
-    """Import a file and serve it; nothing of it runs before the guardian is in place."""
     from ot_sdk.channel import take_channel  # noqa: PLC0415 - the guardian needs nothing of this
     from ot_sdk.server import Server  # noqa: PLC0415
 
     channel = take_channel()
     start = channel.receive()
-    os.read(guarded, 1)
+    os.read(guarded, 1)  # nothing of the file runs before the guardian is in place
     os.close(guarded)
     if start is None:
         return

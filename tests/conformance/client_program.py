@@ -30,7 +30,7 @@ from ot.proxy.servers import Servers, open_servers
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry
 from ot.store.credentials import FileCredentials
-from ot.store.shelf import FolderShelf
+from ot.store.shelf import Shelf
 
 SERVER = "conformance"
 CLIENT_DOCUMENT = "https://conformance-test.local/client-metadata.json"  # the one that the suite knows of
@@ -62,7 +62,7 @@ async def main(url: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         host = ProxyHost(
             project=Path(folder),
-            shelf=FolderShelf(Path(folder) / "state"),
+            shelf=Shelf(Path(folder) / "state"),
             credentials=FileCredentials(Path(folder) / "tokens"),
             environ=os.environ,
             load_builder=load_connection_builder,

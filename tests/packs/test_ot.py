@@ -10,7 +10,7 @@ import pytest
 
 from ot.errors import ToolError
 from ot.shapes.shapes import Shapes
-from ot.store.shelf import FolderShelf
+from ot.store.shelf import Shelf
 from tests.opened_executor import open_executor
 from tests.packs.answers import value_from
 from tests.proxied import Proxied, open_proxied
@@ -21,7 +21,7 @@ async def engine(tmp_path: Path) -> AsyncIterator[Proxied]:
     """The built-in packs, and no server."""
     demo = {"demo": {"enabled": True}}
     async with open_executor() as opened, open_proxied(tmp_path, {}, registry=opened.registry, packs=demo) as engine:
-        engine.executor.lend(Shapes(FolderShelf(tmp_path)))
+        engine.executor.lend(Shapes(Shelf(tmp_path)))
         yield engine
 
 

@@ -18,7 +18,7 @@ from ot.execution.tool_executor import ToolExecutor
 from ot.proxy.resources import fill_prompt, list_prompts, list_resources, read_resource
 from ot.registry.registry import ToolRegistry
 from ot.shapes.shapes import Shapes
-from ot.store.shelf import FolderShelf
+from ot.store.shelf import Shelf
 from ot.values import Image
 from tests.proxied import Proxied, open_proxied
 from tests.reference_servers.returned import calls_without_schema
@@ -170,7 +170,7 @@ async def test_one_call_tells_what_a_tool_returns(folder: Path, all_of_them: Pro
 
     with anyio.fail_after(90):
         await all_of_them.servers.catch_up(" ".join(NAMES))
-        async with Shapes(FolderShelf(tmp_path)) as shapes:
+        async with Shapes(Shelf(tmp_path)) as shapes:
             executor = ToolExecutor(registry, config=Config(), secrets=Secrets(), project=folder, shapes=shapes)
             before = told_results(registry, shapes)
             for tool, arguments, _ in calls:

@@ -15,7 +15,7 @@ from ot.config.paths import state_folder
 from ot.introspect import Finder, Help
 from ot.run.snippets import expand_with
 from ot.shapes.shapes import SHAPES_FOLDER, Shapes
-from ot.store.shelf import FolderShelf
+from ot.store.shelf import Shelf
 
 EPILOG = (
     "WORDS are what you want to do, or the name of a tool, pack, $snippet or alias. The name of a command explains "
@@ -42,7 +42,7 @@ def main(options: Namespace) -> int:
     config, registry = loaded.config, read_registry(loaded)
     query = name_in_code(query, loaded, registry)
     state = state_folder(loaded.home)
-    signature_of = Shapes(FolderShelf(state / SHAPES_FOLDER)).signature
+    signature_of = Shapes(Shelf(state / SHAPES_FOLDER)).signature
 
     async def answer() -> str:
         catalogue = await Finder(registry, state).catalogue(config)

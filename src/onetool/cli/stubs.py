@@ -19,7 +19,7 @@ from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.proxy.status import ServerStatus
 from ot.shapes.shapes import SHAPES_FOLDER, Shapes
-from ot.store.shelf import FolderShelf
+from ot.store.shelf import Shelf
 
 STUBS = "onetool_stubs"  # outside .onetool, which needs a person's trust
 EPILOG = (
@@ -59,5 +59,5 @@ async def _read(loaded: LoadedConfig, *, offline: bool) -> tuple[dict[str, str],
     async with open_definitions(loaded) as (registry, servers):
         if not offline:
             await servers.probe(max((each.start_timeout for each in loaded.config.servers.values()), default=0))
-        shapes = Shapes(FolderShelf(state_folder(loaded.home) / SHAPES_FOLDER))
+        shapes = Shapes(Shelf(state_folder(loaded.home) / SHAPES_FOLDER))
         return StubWriter(registry, shapes, KnownResults(servers, shapes), loaded.config).files(), servers.status()

@@ -17,7 +17,7 @@ from ot.config.paths import state_folder
 from ot.effects import Effect
 from ot.registry.names import absent_name
 from ot.shapes.shapes import SHAPES_FOLDER, Shapes
-from ot.store.shelf import FolderShelf
+from ot.store.shelf import Shelf
 
 EPILOG = (
     "Nothing is started, except a server that PATTERN names and that was never connected: other tools of servers are "
@@ -46,7 +46,7 @@ def main(options: Namespace) -> int:
                 complain(f"onetool: {trial.start.label}: {visible(' '.join((trial.failure, *trial.last_words)))}")
     registry = read_registry(loaded)
     definitions = registry.definitions()
-    shapes = Shapes(FolderShelf(state_folder(loaded.home) / SHAPES_FOLDER))
+    shapes = Shapes(Shelf(state_folder(loaded.home) / SHAPES_FOLDER))
     pattern = name_in_code(options.pattern, loaded, registry)
     if not any(character in pattern for character in "*?["):
         pattern = f"*{pattern}*"

@@ -11,9 +11,7 @@ from mcp_core.json_types import JsonObject
 from ot.audit.chain import ASKED, BEGIN, END, REFUSED
 from ot.audit.reading import AuditEntry, Chain, Finding, walk
 
-REFUSAL = "refused"
-RUNNING = "running"
-UNKNOWN = "unknown"  # its process ended first
+REFUSAL, RUNNING, UNKNOWN = "refused", "running", "unknown"  # the last: its process ended first
 
 
 @dataclass(slots=True)

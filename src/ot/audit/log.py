@@ -14,7 +14,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import lru_cache
 from hashlib import sha256
 from json.encoder import encode_basestring_ascii
@@ -45,7 +45,6 @@ LOCAL = "local"  # the command line of this machine; clients have a connection a
 LOOK_INTERVAL = 1.0  # seconds in which calls may begin in a file that somebody has removed
 LARGEST_FILE = 4 * 1024**2  # bytes
 _LONGEST_TEXT = 300  # characters
-_MOST_WORDED = 256
 
 
 class AuditLog:
@@ -82,7 +81,7 @@ class AuditLog:
         self._later = later
         self._flushing = False  # in a moment
         self._ended: list[tuple[float, int, str, float]] = []  # when which calls have ended and how, to be written
-        self._word = lru_cache(_MOST_WORDED)(self._word_begin)  # most calls begin as others did
+        self._word = lru_cache(256)(self._word_begin)  # most calls begin as others did
         self._file = OwnedFile(folder, chain.ENDING)
         self._number = 0  # of the last line
         self._previous = ""  # its digest
@@ -226,7 +225,6 @@ def _stamp(fields: str) -> str:
 
 MOST_NAMES = 30
 LONGEST_NAME = 100  # characters
-
 _PLAIN = 10**18
 
 _as_json = json.JSONEncoder(separators=(",", ":"), sort_keys=True).encode
@@ -285,16 +283,10 @@ def open_audit(loaded: LoadedConfig, store: Store) -> Iterator[AuditLog | None]:
         yield log
 
 
-@contextmanager
 def open_everybodys_audit(
     loaded: LoadedConfig, backend: Backend, *, since: float = 0.0, until: float = float("inf"), person: str = ""
-) -> Iterator[list[Path]]:
-    """Give folders with the audit logs of everybody in a team, at least from this time and of this person.
-
-    Raises OSError.
-    """
+) -> AbstractContextManager[list[Path]]:
+    """Give folders with the audit logs of everybody in a team, as `Backend.copy_audits` does. Raises OSError."""
     state = state_folder(loaded.machine_home)
     theirs = (state / PEOPLE_FOLDER).glob(str(state_folder(Path("*")) / AUDIT_FOLDER))
-    here = [state / AUDIT_FOLDER, *theirs]
-    with backend.copy_audits(here, since=since, until=until, person=person) as folders:
-        yield folders
+    return backend.copy_audits([state / AUDIT_FOLDER, *theirs], since=since, until=until, person=person)

@@ -79,7 +79,13 @@ class _Walker:
 
     def visit(self, part: int, file: Path) -> Iterator[AuditEntry | Finding]:
         self._file = file.name
-        yield from self._compare_parts(part)
+        if part != self._part + 1:
+            self._previous = None
+            missing = _name(self._chain.name, part - 1)
+            if self._part:
+                yield Finding(self._file, 0, f"the file before it, {missing}, is missing")
+            else:
+                yield Finding(self._file, 0, f"files of this chain up to {missing} are gone: too old, or removed", True)
         self._part = part
         try:
             with open_plain(file) as descriptor, open(descriptor, "rb", closefd=False) as stream:
@@ -88,16 +94,6 @@ class _Walker:
             self._previous = None
             yield Finding(self._file, 0, f"cannot be read: {error.strerror}")
 
-    def _compare_parts(self, part: int) -> Iterator[Finding]:
-        if part == self._part + 1:
-            return
-        self._previous = None
-        missing = _name(self._chain.name, part - 1)
-        if self._part:
-            yield Finding(self._file, 0, f"the file before it, {missing}, is missing")
-        else:
-            yield Finding(self._file, 0, f"files of this chain up to {missing} are gone: too old, or removed", True)
-
     def _read(self, part: int, stream: BinaryIO) -> Iterator[AuditEntry | Finding]:
         number = 0
         while raw := stream.readline(LONGEST_LINE):
@@ -105,23 +101,23 @@ class _Walker:
             if not raw.endswith(b"\n"):
                 yield self._unfinished(number, raw, last=part == max(self._chain.files))
                 return
-            line = unseal(raw)
-            if line.entry is None:
+            entry, digest = unseal(raw)
+            if entry is None:
                 yield Finding(self._file, number, "this line was changed")
-                self._number, self._previous = self._number + 1, line.digest
+                self._number, self._previous = self._number + 1, digest
                 continue
             try:
                 if number == 1:
-                    check_form(line.entry, FORM_OF_LINES, unnamed=1)
+                    check_form(entry, FORM_OF_LINES, unnamed=1)
             except UnknownFormError as error:
                 self._previous = None
                 yield Finding(self._file, 1, str(error))
                 return
-            yield from self._compare(number, line.entry)
+            yield from self._compare(number, entry)
             if number == 1:
-                yield from self._check_head(part, line.entry)
-            self._number, self._previous = _whole(line.entry.get("n")), line.digest
-            yield AuditEntry(self._chain.name, line.entry)
+                yield from self._check_head(part, entry)
+            self._number, self._previous = _whole(entry.get("n")), digest
+            yield AuditEntry(self._chain.name, entry)
         if not number:
             yield Finding(self._file, 0, "is empty: all of its lines were removed")
 

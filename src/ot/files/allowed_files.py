@@ -13,10 +13,9 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from mcp_core.atomic_write import open_folder, replacing
-from mcp_core.quick_dataclass import dataclass
 from ot.config.loader import LoadedConfig
 from ot.config.paths import FOLDER, SECRETS_FILE
 from ot.context import current
@@ -29,7 +28,6 @@ SECRET_NAMES = frozenset({SECRETS_FILE, str(Path(SECRETS_FILE).with_suffix(".yml
 """Names of files that are never read or written, in any case of letters."""
 
 _LONGEST = 4096  # bytes of a path
-_ATTEMPTS = 10  # at a file that others keep replacing
 _SYSTEM = (Path("/proc"), Path("/sys"), Path("/dev"))
 _IN_MEMORY = Path("/dev/shm")  # ordinary files, though below /dev
 _OPEN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC  # opening a pipe must not wait for its other end
@@ -42,16 +40,14 @@ _REASONS = {
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
-@dataclass(frozen=True, slots=True)
-class FolderItem:
+class FolderItem(NamedTuple):
     """A name in a folder, with the status of what has it; a link is not followed."""
 
     name: str
     status: os.stat_result
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedPath:
+class ResolvedPath(NamedTuple):
     """An allowed place: the open folder that holds it, its name there, its real path and its status, if it exists."""
 
     folder: int
@@ -86,7 +82,7 @@ class AllowedFiles:
 
     def open(self, path: AnyPath, flags: int = os.O_RDONLY) -> int:
         """Open a file, or a folder with O_DIRECTORY, and return its descriptor, which the caller closes."""
-        for _ in range(_ATTEMPTS):
+        for _ in range(10):  # others may replace it meanwhile
             with self.reach(path, write=bool(flags & _WRITING)) as reached, _worded(path):
                 descriptor = self._open_reached(path, reached, flags)
                 if descriptor is not None:

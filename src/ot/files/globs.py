@@ -10,8 +10,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Sequence
-
-from mcp_core.quick_dataclass import dataclass
+from typing import NamedTuple
 
 _LONGEST = 1000  # characters
 _MOST_BRANCHES = 100  # of braces
@@ -88,11 +87,9 @@ GIT = ".git"
 EXCLUDE = ".git/info/exclude"
 MOST_BYTES = 1_000_000
 _MOST_RULES = 5000
-_LONGEST_RULE = 1000  # characters of a rule
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(NamedTuple):
     text: str
     pattern: Matchers
     anywhere: bool  # it names no folder: it holds for the name in all of them
@@ -109,7 +106,7 @@ class IgnoreFile:
     """The rules of one file, for what is below its folder."""
 
     def __init__(self, text: str) -> None:
-        lines = [line for line in text.splitlines()[:_MOST_RULES] if len(line) <= _LONGEST_RULE]
+        lines = [line for line in text.splitlines()[:_MOST_RULES] if len(line) <= _LONGEST]
         self._rules = [rule for line in lines if (rule := _parse(line)) is not None]
         self._elsewhere = [rule for rule in self._rules if not rule.anywhere]
         # Most rules are about names, and most names are in none of them: one look tells.

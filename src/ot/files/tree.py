@@ -7,8 +7,8 @@ import stat
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
-from mcp_core.quick_dataclass import dataclass
 from ot.errors import PathError
 from ot.files.allowed_files import AllowedFiles, AnyPath
 from ot.files.globs import EXCLUDE, GIT, GITIGNORE, MOST_BYTES, IgnoreFile
@@ -18,8 +18,7 @@ _ENTER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-@dataclass(frozen=True, slots=True)
-class TreeItem:
+class TreeItem(NamedTuple):
     """Something below the folder: its path seen from there, and the open folder that holds it, until the next one."""
 
     path: str
@@ -32,8 +31,7 @@ class TreeItem:
         return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Level:
+class _Level(NamedTuple):
     descriptor: int
     path: str  # with a slash at its end; empty for the first one
     names: Iterator[tuple[str, bool]]
@@ -96,11 +94,7 @@ def _open_level(descriptor: int, path: str, rules: IgnoreRules | None) -> _Level
 
 
 class IgnoreRules:
-    """The rules by which git ignores files below a folder.
-
-    They are in the .gitignore files in it and above it, up to the repository's own folder, and in the repository's own
-    list (.git/info/exclude).
-    """
+    """Git's rules for a folder: .gitignore in it and above it, up to the repository's own, and .git/info/exclude."""
 
     def __init__(self, files: AllowedFiles, path: AnyPath) -> None:
         self._above = list(_read_above(files, files.locate(path)))

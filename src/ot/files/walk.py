@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from mcp_core.file_lock import lock
 from mcp_core.quick_dataclass import dataclass, field
@@ -31,8 +32,7 @@ def identity_of(status: os.stat_result) -> Identity:
     return status.st_dev, status.st_ino
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One open step of the way; its descriptor leads nowhere but here, and reads nothing."""
 
     name: str
@@ -40,8 +40,7 @@ class Step:
     status: os.stat_result
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A link that was followed: where it lies, and the text that it holds."""
 
     place: Path
@@ -137,8 +136,6 @@ def _parts(path: str) -> list[str]:
 Version = tuple[int, int, int, int, int]
 """Device, inode, size, and the times of the last changes."""
 
-_PATIENCE = 10.0  # seconds for the lock of a folder
-
 
 def version_of(status: os.stat_result) -> Version:
     """Return the version of an open file; it differs after every change."""
@@ -152,7 +149,7 @@ def still(expected: Version, folder: int, name: str, *, path: object) -> Iterato
     Two servers that edit one file wait for each other here. Other programs know nothing of the lock: one that writes in
     the moment between the look and the rename loses what it wrote.
     """
-    if not lock(folder, patience=_PATIENCE):
+    if not lock(folder, patience=10):
         raise PathError(str(path), "another program has locked its folder; try again")
     try:
         found = version_of(os.stat(name, dir_fd=folder, follow_symlinks=False))

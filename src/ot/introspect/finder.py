@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ot import introspect
 from ot.config.models import Config
 from ot.registry.registry import ToolRegistry
-from ot.store.shelf import FolderShelf
+from ot.store.shelf import Shelf
 from ot.tasks.large_values import make_many
 
 if TYPE_CHECKING:  # Only a search needs the words and the ranking: `introspect` loads them.
@@ -23,7 +23,7 @@ class Finder:
 
     def __init__(self, registry: ToolRegistry, state: Path | None = None) -> None:
         self._registry = registry
-        self._shelf = FolderShelf(state / WORDS_FOLDER) if state is not None else None
+        self._shelf = Shelf(state / WORDS_FOLDER) if state is not None else None
         self._version = -1  # of the registry, and the configuration, that the catalogue was made of
         self._config: Config | None = None
         self._catalogue: Catalogue | None = None

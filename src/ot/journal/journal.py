@@ -16,19 +16,9 @@ from ot.config.loader import LoadedConfig
 from ot.config.models import JournalSettings
 from ot.effects import Effect
 from ot.errors import LateResumeError, RunNotResumableError, StoreGoneError, UnknownRunError
+from ot.journal import recorded
 from ot.journal.equality import Equality, Sources
-from ot.journal.recorded import (
-    ENDED,
-    FORM_OF_LINES,
-    RESUMED,
-    START,
-    CallOutcome,
-    DamagedRunError,
-    RecordedCall,
-    RecordedRun,
-    read_run,
-    summarize,
-)
+from ot.journal.recorded import CallOutcome, DamagedRunError, RecordedCall, RecordedRun, read_run
 from ot.journal.reuse import Replay, Reuse, Unknown
 from ot.journal.run_journal import LONGEST_ANSWER, Later, RunJournal
 from ot.store.forms import FORM
@@ -52,7 +42,6 @@ class Journal:
         settings: JournalSettings,
         *,
         project: Path,
-        equality: Equality,
         redactor: Redactor,
         clock: Callable[[], float] = time.time,
         later: Later | None = None,
@@ -60,7 +49,7 @@ class Journal:
         """`later` calls a function in a moment; without it every line is written at once."""
         self.store = store
         self.waits = store.waits  # for what is written; runs are refused where nothing can be
-        self.equality = equality
+        self.equality = Equality(store.load_key)
         self.sources = Sources()
         self._settings = settings
         self._project = project
@@ -80,7 +69,8 @@ class Journal:
             self.store, beginning, run=caller.run_id, memory=caller.memory, most_bytes=most_bytes, later=self._later
         )
         command = self._redactor.text(command) if self._redactor.active else command
-        run.start({FORM: FORM_OF_LINES, "time": round(self._clock(), 3), "client": caller.client, "command": command})
+        about: JsonObject = {"time": round(self._clock(), 3), "client": caller.client, "command": command}
+        run.start({FORM: recorded.FORM_OF_LINES, **about})
         self.open_runs[run.run] = run
         return run
 
@@ -98,9 +88,9 @@ class Journal:
         except OSError as error:
             raise StoreGoneError(error.strerror or str(error)) from error
 
-    def play(self, run_id: str, recorded: RecordedRun, *, own: bool = True) -> Replay:
+    def play(self, run_id: str, run: RecordedRun, *, own: bool = True) -> Replay:
         """Let a run of this name, which is about to begin, be a replay of another; it has no journal of its own."""
-        replay = self.replays[run_id] = Replay(recorded.calls, self.store, own=own)
+        replay = self.replays[run_id] = Replay(run.calls, self.store, own=own)
         return replay
 
     async def resume(self, caller: Caller, run: str, unknown: Unknown) -> JsonObject:
@@ -128,38 +118,32 @@ class Journal:
     # -- reading; blocking
 
     def find(self, principal: str, run: str, *, ended: bool = True) -> RecordedRun:
-        """Read a run of this principal and project, if it has ended or that does not matter.
-
-        Raises UnknownRunError or RunNotResumableError.
-        """
+        """Read a run, which must have ended if `ended`; raises UnknownRunError or RunNotResumableError."""
         try:
-            found = self.store.read(self._owner(principal), run)
+            kept = self.store.read(self._owner(principal), run)
+            found = None if kept is None else read_run(kept.lines, self.equality)
         except OSError as error:
             raise RunNotResumableError(run, f"the journal cannot be read: {error.strerror or error}") from error
-        if found is None:
-            raise UnknownRunError(run)
-        try:
-            recorded = read_run(found.lines, self.equality)
         except DamagedRunError as error:
             raise RunNotResumableError(run, str(error)) from error
-        if self._is_old(recorded.time):
+        if kept is None or found is None or self._is_old(found.time):
             raise UnknownRunError(run)
-        if ended and not recorded.outcome and found.in_use and recorded.whole:
+        if ended and not found.outcome and kept.in_use and found.whole:
             raise RunNotResumableError(run, "it is still running")
-        return recorded
+        return found
 
     def recent(self, principal: str) -> list[RecordedRun]:
         """List the runs of this principal and project without their calls, the oldest first."""
         starts: dict[str, JsonObject] = {}
         rest: dict[str, JsonObject] = {}
-        for raw in self.store.read_events(self._owner(principal), (START, RESUMED, ENDED)):
+        for raw in self.store.read_events(self._owner(principal), (recorded.START, "resume", "ended")):
             line: JsonObject = json.loads(raw)
             run = str(line["run"])
-            if line["event"] != START:
+            if line["event"] != recorded.START:
                 rest.setdefault(run, {}).update(line)
-            elif line.get(FORM, FORM_OF_LINES) == FORM_OF_LINES:
+            elif line.get(FORM, recorded.FORM_OF_LINES) == recorded.FORM_OF_LINES:
                 starts[run] = line
-        runs = (summarize(start, rest.get(name, {})) for name, start in starts.items())
+        runs = (recorded.summarize(start, rest.get(name, {})) for name, start in starts.items())
         return sorted((each for each in runs if not self._is_old(each.time)), key=lambda each: each.time)
 
     def going_on(self, runs: Iterable[RecordedRun]) -> list[RecordedRun]:
@@ -211,11 +195,4 @@ def _brief(value: object) -> str:
 
 def open_journal(loaded: LoadedConfig, store: Store) -> Journal:
     """Open the journal of runs; nothing is written where the configuration switches it off, and nothing to close."""
-    return Journal(
-        store.journal,
-        loaded.config.journal,
-        project=loaded.project,
-        equality=Equality(store.journal.load_key),
-        redactor=loaded.redactor,
-        later=soon,
-    )
+    return Journal(store.journal, loaded.config.journal, project=loaded.project, redactor=loaded.redactor, later=soon)

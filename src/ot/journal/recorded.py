@@ -16,9 +16,7 @@ from ot.store.forms import UnknownFormError, check_form, read_number
 from ot.store.parts import Place
 from ot_kernel.values import Encoded
 
-START, RESUMED, ENDED = "start", "resume", "ended"
-"""The events of lines that tell of the run itself."""
-
+START = "start"  # the event of a run's first line
 FORM_OF_LINES = 1
 
 
@@ -112,10 +110,7 @@ def read_run(lines: Iterable[bytes], equality: Equality) -> RecordedRun:
 
 
 def summarize(start: JsonObject, rest: JsonObject) -> RecordedRun:
-    """Describe a run by its first line and what later ones add, without its calls.
-
-    Raises LookupError or TypeError where they make no sense.
-    """
+    """Describe a run by its first line and what later ones add, without its calls; raises LookupError or TypeError."""
     return RecordedRun(
         _text(start["run"]),
         _text(start["principal"]),

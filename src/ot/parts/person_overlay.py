@@ -17,7 +17,7 @@ from ot.config.personal_settings import PersonalSettings, with_own_settings
 from ot.logs import write_log
 from ot.store.opening import Backend, PersonalStore
 from ot.store.sealing import Sealer
-from ot.store.shelf import FolderShelf, Shelf
+from ot.store.shelf import Shelf
 
 
 @dataclass(eq=False)
@@ -37,7 +37,7 @@ class PersonOverlay:
     @property
     def alone(self) -> bool:
         """True for the one person of a machine, who sets everything in files of their own."""
-        return self.secrets is None and self.settings is None and isinstance(self.store.shelf, FolderShelf)
+        return self.secrets is None and self.settings is None and type(self.store.shelf) is Shelf
 
     async def join(self, loaded: LoadedConfig) -> LoadedConfig:
         """Return a configuration together with the person's own secrets and settings; as it is, if they have none."""

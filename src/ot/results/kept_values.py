@@ -15,15 +15,9 @@ import anyio.to_thread
 
 from mcp_core.json_types import JsonObject
 from mcp_core.nearest_names import nearest
+from ot import errors
 from ot.context import CallContext
-from ot.errors import (
-    ArgumentValueError,
-    ExpiredResultError,
-    ResultNotKeptError,
-    RunRefusedError,
-    ToolError,
-    UnknownResultError,
-)
+from ot.errors import ArgumentValueError, ResultNotKeptError, RunRefusedError, ToolError
 from ot.results.lines import StoredValue, WrittenValue
 from ot.results.reader import ResultReader
 from ot.results.store import ResultStore, Stored
@@ -35,7 +29,7 @@ from ot_kernel.values import UnsupportedValueError
 KEEP = "ot.keep"
 LONGEST_NAME = 64
 _NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.-]{{0,{LONGEST_NAME - 1}}}")
-_MOST_SHOWN = 20
+_GONE = (errors.ExpiredResultError, errors.UnknownResultError)
 
 
 class KeptValues:
@@ -50,10 +44,7 @@ class KeptValues:
         self._clock = clock
 
     async def keep(self, context: CallContext, name: str, value: ToolValue) -> JsonObject:
-        """Keep a value under a name, in place of what had it; that one stays if this one cannot be kept.
-
-        Raises ArgumentValueError or ToolError.
-        """
+        """Keep a value under a name; what had it stays if this fails. Raises ArgumentValueError or ToolError."""
         _check(name)
         try:
             stored = await self._store(value, context)
@@ -76,15 +67,15 @@ class KeptValues:
         if entry is None:
             known: list[str] = []
             entries = await anyio.to_thread.run_sync(self._names.entries, owner)
-            for near in nearest(name, entries)[:_MOST_SHOWN]:
-                with suppress(ExpiredResultError, UnknownResultError):
+            for near in nearest(name, entries)[:20]:
+                with suppress(*_GONE):
                     await self._reader.facts(entries[near].handle)  # who reads names has read what their writers had
                     known.append(near)
             words = f"these exist: {', '.join(known)}" if known else "create one with ot.keep(name=..., value=...)"
             raise ToolError(f"there is no kept value {name!r} in this project; {words}") from KeyError()
         try:
             return await self._reader.load(entry.handle)
-        except (ExpiredResultError, UnknownResultError):
+        except _GONE:
             reason = f"the kept value {name!r} has expired and is gone (results.keep_for, results.max_size)"
             raise ToolError(f"{reason}; compute it and keep it again") from KeyError()
 
@@ -92,7 +83,7 @@ class KeptValues:
         found: list[JsonObject] = []
         entries = await anyio.to_thread.run_sync(self._names.entries, _owner_of(context))
         for name, entry in entries.items():
-            with suppress(ExpiredResultError, UnknownResultError):
+            with suppress(*_GONE):
                 stored = Stored(entry.handle, await self._reader.facts(entry.handle))
                 found.append({"name": name, **self._describe(stored)})
         return found

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from types import EllipsisType
+from typing import NamedTuple
 
-from mcp_core.quick_dataclass import dataclass
 from ot.errors import ToolError
 from ot.values import ToolValue
 
@@ -33,8 +33,7 @@ Step = str | int | slice | EllipsisType
 of a list or all values of a mapping, and what follows is asked of each."""
 
 
-@dataclass(frozen=True, slots=True)
-class Selected:
+class Selected(NamedTuple):
     """The end of a path; `skipped` items under a `[*]` did not have what was asked of them."""
 
     value: ToolValue

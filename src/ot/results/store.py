@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import anyio.to_thread
 
-from mcp_core.quick_dataclass import dataclass
 from ot.config.models import ResultSettings
 from ot.errors import ResultNotKeptError, ToolError, UnknownResultError
 from ot.logs import LogSpan
@@ -29,8 +29,7 @@ _FOR_WORDS = 700  # of them
 _MOST_LINES = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(NamedTuple):
     handle: str
     facts: Facts
 

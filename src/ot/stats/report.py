@@ -91,10 +91,7 @@ def pick_labels(labels: Sequence[str]) -> list[str]:
 
 
 def write_report(output: str, render: Callable[[], str], *, files: AllowedFiles) -> Path:
-    """Write what `render` gives to one of the allowed files.
-
-    Raises ReportWriteError, before anything is rendered where the path is not allowed.
-    """
+    """Write what `render` gives to an allowed file. Raises ReportWriteError, for a path before it is rendered."""
     if Path(output).suffix.lower() not in (".html", ".htm"):
         raise ReportWriteError(output, "the name of a report must end in .html")
     try:

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, NamedTuple, Protocol
 
 import anyio
 
@@ -20,17 +20,14 @@ from mcp_core.atomic_write import write_private
 from mcp_core.file_lock import try_lock
 from mcp_core.json_types import JsonObject
 from mcp_core.private_files import make_private, open_lock
-from mcp_core.quick_dataclass import dataclass
 from ot.logs import write_log
 from ot.store.forms import FORM, UnknownFormError, check_form
 from ot.store.sealing import LOGIN, PATIENCE, Sealer, SealError, digest_of_person, place_of
 
 _FORM = 1
-_TURN = 0.05  # seconds
 
 
-@dataclass(frozen=True, slots=True)
-class HeldLogin:
+class HeldLogin(NamedTuple):
     """A login that nobody else can renew meanwhile; what is written is kept for certain once the login is let go."""
 
     read: Callable[[], Awaitable[JsonObject | None]]
@@ -107,7 +104,7 @@ class FileCredentials:
         with self._open_lock(place) as held:
             with anyio.move_on_after(PATIENCE) as scope:
                 while not try_lock(held.fileno()):  # noqa: ASYNC110 - another process holds it
-                    await anyio.sleep(_TURN)
+                    await anyio.sleep(0.05)
             if scope.cancelled_caught:
                 raise TimeoutError("another OneTool is renewing this login and does not finish")
             yield HeldLogin(partial(self.read, place), partial(self.write, place))

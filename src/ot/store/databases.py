@@ -20,7 +20,6 @@ from ot.errors import DatabaseBusyError, DatabaseDamagedError, DatabaseUnavailab
 
 BUSY_TIMEOUT = 5.0  # seconds that one waits for other servers
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-_MOST_ASIDE = 6  # files: two databases, each with the two that SQLite puts beside it
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 Migrations = tuple[tuple[str, ...], ...]
@@ -112,7 +111,7 @@ def set_aside(file: Path) -> None:
             place = file.with_name(file.name + suffix)
             if place.exists():
                 place.rename(file.with_name(f"{file.name}.{mark}{suffix}"))
-        for old in sorted(file.parent.glob(f"{file.name}.damaged-*"))[:-_MOST_ASIDE]:
+        for old in sorted(file.parent.glob(f"{file.name}.damaged-*"))[:-6]:  # two stay, of up to three files each
             old.unlink()
 
 

@@ -18,18 +18,8 @@ from threading import Lock
 
 from mcp_core.atomic_write import opened, write_private
 from mcp_core.private_files import make_private
-from ot.store.owned_files import (
-    CHAIN,
-    OwnedFile,
-    create_claimed,
-    is_in_use,
-    name_file,
-    open_plain,
-    prune,
-    read_all,
-    read_whole,
-    write_all,
-)
+from ot.store import owned_files
+from ot.store.owned_files import open_plain
 from ot.store.owner import Owner
 from ot.store.parts import SPOILT, WHOLE, FoundRun, Mark, Place, begin_line
 
@@ -40,7 +30,7 @@ _KEY_SIZE = 64  # hexadecimal digits
 MOST_FILES = 1000  # each short command leaves one
 _PARTS = 8  # a file is followed by the next after this part of the time and of the size that all are kept for
 _LINES, _VALUES = ".jsonl", ".values"
-_NAME = re.compile(rf"{CHAIN}\.(?:jsonl|values)")
+_NAME = re.compile(rf"{owned_files.CHAIN}\.(?:jsonl|values)")
 _PRUNED = "pruned"  # its time is when old files were last removed
 
 
@@ -64,7 +54,7 @@ class EmbeddedJournal:
         self._largest = min(largest_file, max_size // _PARTS)
         self._most_values = max_size // _PARTS  # bytes in one file
         self._clock = clock
-        self._lines = OwnedFile(folder, _LINES)
+        self._lines = owned_files.OwnedFile(folder, _LINES)
         self._opened = 0.0
         self._values: int | None = None  # a descriptor
         self._values_size = 0
@@ -97,11 +87,11 @@ class EmbeddedJournal:
         if len(data) > self._most_values:
             raise OSError(errno.EFBIG, f"a value of {len(data) // 1024**2} MB is too large for the journal")
         with self._keeping:
-            name = name_file(self._lines.chain, self._lines.part, _VALUES)
+            name = owned_files.name_file(self._lines.chain, self._lines.part, _VALUES)
             if self._values is None:
-                self._values, self._values_size = create_claimed(self._folder / name), 0
+                self._values, self._values_size = owned_files.create_claimed(self._folder / name), 0
             offset, self._values_size = self._values_size, self._values_size + len(data)
-            write_all(self._values, data, offset)
+            owned_files.write_all(self._values, data, offset)
             return name, offset, len(data)
 
     async def ready(self) -> None:
@@ -134,7 +124,7 @@ class EmbeddedJournal:
         if not _NAME.fullmatch(name):
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
         with open_plain(self._folder / name) as descriptor:
-            data = read_all(descriptor, offset, size)
+            data = owned_files.read_all(descriptor, offset, size)
         if len(data) != size:
             raise OSError(errno.ENODATA, os.strerror(errno.ENODATA))
         return data
@@ -146,7 +136,7 @@ class EmbeddedJournal:
         for chain, _, found in reversed(files):
             if any(_lines_with(_content(found), beginning)):
                 parts = [file for other, _, file in files if other == chain]
-                in_use = any(map(is_in_use, parts))  # before reading: it may end in between
+                in_use = any(map(owned_files.is_in_use, parts))  # before reading: it may end in between
                 return FoundRun([line for file in parts for line in _lines_with(_content(file), beginning)], in_use)
         return None
 
@@ -183,7 +173,7 @@ class EmbeddedJournal:
             if not always and self._clock() - looked.stat().st_mtime < self._keep_for / (_PARTS * 3):
                 return
         limits = self._keep_for, self._max_size - self._max_size // _PARTS, MOST_FILES
-        left = prune(self._folder, _NAME.fullmatch, *limits)
+        left = owned_files.prune(self._folder, _NAME.fullmatch, *limits)
         with suppress(OSError):
             looked.touch(mode=0o600)
         if left > self._max_size:
@@ -202,7 +192,7 @@ class EmbeddedJournal:
 
 def _content(file: Path) -> bytes:
     try:
-        return read_whole(file)
+        return owned_files.read_whole(file)
     except OSError:  # another process has removed it
         return b""
 

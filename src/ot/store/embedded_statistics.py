@@ -41,7 +41,6 @@ MIGRATIONS: Migrations = (
     ),
 )
 
-
 _SUM_RUNS = "SELECT ?, count(*), count(*) FILTER (WHERE error <> '') FROM runs WHERE ended >= ?"
 _SUM_CALLS = """
 SELECT ?, substr(tool, 1, instr(tool || '.', '.') - 1) AS pack,

@@ -23,10 +23,7 @@ class UnknownFormError(ValueError):
 
 
 def check_form(found: Json, known: int, *, unnamed: int | None = None) -> JsonObject:
-    """Return the facts of a file if they have the known form; raises UnknownFormError.
-
-    `unnamed` is the form of files from before they named one; None where all of them do.
-    """
+    """Return the facts of a file in the known form; `unnamed` is that of files without one. Raises UnknownFormError."""
     if not isinstance(found, dict):
         raise UnknownFormError("it has an unknown format")
     form = found.get(FORM, unnamed)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import ot.store
 from mcp_core.distribution import install_command, with_extra
@@ -16,12 +16,9 @@ from ot.store.credentials import FileCredentials, LoginSeal
 from ot.store.embedded_journal import JOURNAL_FOLDER, EmbeddedJournal
 from ot.store.parts import AUDIT_FOLDER, STATS_FILE, AuditRows, PersonalStore, Retention, Store, TeamSums
 from ot.store.quotas import EmbeddedQuotas, Quotas
-from ot.store.results import ANSWERS_FOLDER, RESULTS_FOLDER, EmbeddedKeptNames, EmbeddedResults
+from ot.store.results import ANSWERS_FOLDER, RESULTS_FOLDER, EmbeddedKeptNames, ResultFiles
 from ot.store.sealing import Sealer
-from ot.store.shelf import FolderShelf
-
-if TYPE_CHECKING:
-    from ot.store.postgres.link import PostgresLink
+from ot.store.shelf import Shelf
 
 __all__ = ["POSTGRES", "Backend", "PersonalStore", "Retention", "Store", "build_backend", "open_backend"]
 
@@ -44,7 +41,7 @@ class Backend:
     def build_store(self, state: Path, *, principal: str, journal: Retention) -> Store:
         return Store(
             journal=EmbeddedJournal(state / JOURNAL_FOLDER, keep_for=journal.keep_for, max_size=journal.max_size),
-            results=EmbeddedResults(state / RESULTS_FOLDER),
+            results=ResultFiles(state / RESULTS_FOLDER),
             open_statistics=lambda: ot.store.EmbeddedStatRows(state / STATS_FILE),
             audit=AuditRows(state / AUDIT_FOLDER),
             kept_values=EmbeddedKeptNames(state),
@@ -59,7 +56,7 @@ class Backend:
         Logins in files of a person who is `alone` on the machine need no seal.
         """
         seal = LoginSeal(principal, None if alone else sealer)
-        return PersonalStore(FolderShelf(state), FileCredentials(state / "servers" / "tokens", seal))
+        return PersonalStore(Shelf(state), FileCredentials(state / "servers" / "tokens", seal))
 
     def build_api_keys(self, state: Path) -> logins.ApiKeys:
         return logins.EmbeddedApiKeys(state)
@@ -81,13 +78,10 @@ class Backend:
         return nullcontext(list(here))
 
     def sum_statistics(self, here: Iterable[tuple[str, Path]], since: float) -> TeamSums:
-        """Add up what everybody has used since a moment; `here` are the people and databases of this machine.
-
-        Blocking; raises CallError or OSError.
-        """
+        """Add up usage since a moment; `here` are this machine's people. Blocking; raises CallError or OSError."""
         return ot.store.sum_files([(person, file) for person, file in here if file.exists()], since)
 
-    def pick(self, in_files: Callable[[], Picked], in_database: Callable[[PostgresLink], Picked]) -> Picked:
+    def pick(self, in_files: Callable[[], Picked], in_database: Callable[[ot.store.PostgresLink], Picked]) -> Picked:
         """Let a part that lies above the store, such as a pack, choose its own implementation."""
         return in_files()
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from mcp_core.atomic_write import write_private
 from mcp_core.quick_dataclass import dataclass
@@ -26,8 +26,7 @@ MINUTE, DAY = 60.0, 86400.0
 _FORM = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """The request of a run that is about to begin; a few calls are counted in advance, so that they need not ask."""
 
     most_runs: int | None  # None: no limit
@@ -36,8 +35,7 @@ class Asked:
     calls: int
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(NamedTuple):
     """The answer: `refused` names the limit that was reached, if any; it resets in `free_in` seconds."""
 
     refused: str

@@ -51,37 +51,18 @@ class NewResult(NamedTuple):
     descriptor: int
 
 
-class ResultFiles(Protocol):
-    """The results of one owner; times in seconds since 1970.
+class ResultFiles:
+    """The results of one owner, in a folder that all their servers share; it is made with the first file.
 
-    Every method blocks, and raises OSError where the store cannot be used.
+    Times are in seconds since 1970. Every method blocks, and raises OSError where the store cannot be used.
     """
-
-    @property
-    def folder(self) -> Path: ...  # in which this machine has the files, or copies of them
-    def begin(self) -> NewResult: ...  # an unfinished file, which is either finished or dropped
-    def drop(self, handle: str) -> None: ...
-
-    def finish(self, handle: str, *, created: float, expires: float, max_size: int) -> None:
-        """Let a file be found from now on; what has expired goes, and the oldest of what is too much."""
-
-    def find(self, handle: str, *, now: float) -> Path:
-        """Return the file of a result; raises UnknownResultError or ExpiredResultError."""
-
-    def headers(self, *, now: float) -> list[tuple[str, bytes]]: ...  # of those that have not expired, by handle
-
-    def let_go(self, handle: str, *, end: float) -> None:
-        """Let a result expire at this moment, if it does not before; an unknown handle is ignored."""
-
-
-class EmbeddedResults:
-    """The files of a folder, which all servers of one person share; it is made with the first file."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._next_sweep = 0.0
 
     def begin(self) -> NewResult:
+        """Begin a file, which is then either finished or dropped."""
         make_private(self.folder.parent)
         make_private(self.folder)
         while True:
@@ -101,6 +82,7 @@ class EmbeddedResults:
         return self.folder / f"{handle}{ending}"
 
     def finish(self, handle: str, *, created: float, expires: float, max_size: int) -> None:
+        """Let a file be found from now on; what has expired goes, and the oldest of what is too much."""
         self.file_of(handle, UNFINISHED).rename(self.file_of(handle))
         with open_folder(self.folder) as folder:
             os.fsync(folder)
@@ -110,6 +92,7 @@ class EmbeddedResults:
         self.file_of(handle, UNFINISHED).unlink(missing_ok=True)
 
     def find(self, handle: str, *, now: float) -> Path:
+        """Return the file of a result; raises UnknownResultError or ExpiredResultError."""
         file = self.file_of(handle)
         try:
             expires = file.stat(follow_symlinks=False).st_mtime
@@ -123,6 +106,7 @@ class EmbeddedResults:
         return file
 
     def headers(self, *, now: float) -> list[tuple[str, bytes]]:
+        """Return the headers of those that have not expired, by handle."""
         found = []
         for file, state in self._files(RESULT):
             if state.st_mtime > now:
@@ -131,6 +115,7 @@ class EmbeddedResults:
         return found
 
     def let_go(self, handle: str, *, end: float) -> None:
+        """Let a result expire at this moment, if it does not before; an unknown handle is ignored."""
         file = self.file_of(handle)
         with suppress(OSError):
             if file.stat(follow_symlinks=False).st_mtime > end:

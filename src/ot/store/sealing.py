@@ -158,10 +158,7 @@ class Resealed:
 
 
 def reseal_files(people: Path, sealer: Sealer) -> Resealed:
-    """Seal everything in people's folders again, so that older keys can be removed. Raises OSError.
-
-    Each folder is named by a digest of its person.
-    """
+    """Seal all in people's folders, named by their digests, so that older keys can be removed. Raises OSError."""
     found = Resealed()
     for state in sorted(people.glob("*/.onetool/state")):
         person, logins = state.parent.parent.name, sorted((state / "servers" / "tokens").glob("*.json"))

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 from mcp_core.atomic_write import open_folder, write_file
 from mcp_core.file_lock import lock
@@ -28,42 +27,18 @@ _PATIENCE = 5.0  # seconds for other processes
 Change = Callable[[bytes | None], bytes]  # makes a document from what it was before; it may be asked more than once
 
 
-class Shelf(Protocol):
-    """Documents by name. Whatever cannot be read or written raises OSError: FileNotFoundError if it is not there."""
+class Shelf:
+    """Documents by name: files of mode 0600 in a folder, which all processes of a person share.
 
-    @property
-    def folder(self) -> Path: ...  # in which this machine has the documents, or copies of them
-    def below(self, name: str) -> Shelf: ...  # the part whose names begin with this one and a slash
-    def state(self, name: str) -> tuple[int, ...]: ...  # as `state_of` gives it for a file
-    def read(self, name: str) -> bytes: ...
-
-    def is_recent(self) -> bool:
-        """True if nobody else can have written what is not to be read here yet, except in the last seconds."""
-
-    def catch_up(self, *, at_once: bool = True) -> None:
-        """Have read what others have written; if not `at_once`, only if that was not done just now. Blocking."""
-
-    def write(self, name: str, data: bytes, *, replace: bool = True) -> None:
-        """Write a document; raises FileExistsError if there is one and it is not to be replaced. Blocking."""
-
-    def update(self, name: str, change: Change) -> None:
-        """Change a document as it is now, while nobody else does. Blocking."""
-
-    def remove(self, name: str) -> None:
-        """Remove a document; one that is not there is no mistake. Blocking."""
-
-    def forget_unused(self, pattern: str, *, seconds: float) -> None:
-        """Remove the documents whose names match a shell pattern and that were not written for so long. Blocking."""
-
-
-class FolderShelf:
-    """Documents as files of mode 0600 in a folder, which all processes of a person share."""
+    Whatever cannot be read or written raises OSError: FileNotFoundError if it is not there. What writes may block.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def below(self, name: str) -> FolderShelf:
-        return FolderShelf(self.folder / name)
+    def below(self, name: str) -> Shelf:
+        """Return the part whose names begin with this one and a slash."""
+        return Shelf(self.folder / name)
 
     def state(self, name: str) -> tuple[int, ...]:
         return state_of(self.folder / name)
@@ -75,18 +50,21 @@ class FolderShelf:
         return file.read_bytes()
 
     def is_recent(self) -> bool:
+        """True if nobody else can have written what is not to be read here yet, except in the last seconds."""
         return True
 
     def catch_up(self, *, at_once: bool = True) -> None:
-        """Do nothing: files are read as they are."""
+        """Have read what others have written; if not `at_once`, only if that was not done just now. Blocking."""
 
     def write(self, name: str, data: bytes, *, replace: bool = True) -> None:
+        """Write a document; raises FileExistsError if there is one and it is not to be replaced."""
         check_document(name, data)
         file = self.folder / name
         make_private(file.parent)
         write_file(file, data, replace=replace, mode=0o600)
 
     def update(self, name: str, change: Change) -> None:
+        """Change a document as it is now, while nobody else does."""
         folder = (self.folder / name).parent
         make_private(folder)
         with open_folder(folder) as opened:
@@ -98,9 +76,11 @@ class FolderShelf:
             self.write(name, change(before))
 
     def remove(self, name: str) -> None:
+        """Remove a document; one that is not there is no mistake."""
         (self.folder / name).unlink(missing_ok=True)
 
     def forget_unused(self, pattern: str, *, seconds: float) -> None:
+        """Remove the documents whose names match a shell pattern and that were not written for so long."""
         for file in self.folder.glob(pattern):
             with suppress(FileNotFoundError):
                 if time.time() - file.lstat().st_mtime > seconds:

@@ -17,28 +17,10 @@ from urllib.parse import urlsplit
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk import resources
 from opentelemetry.sdk.environment_variables import OTEL_EXPORTER_OTLP_ENDPOINT
-from opentelemetry.sdk.metrics.export import (
-    AggregationTemporality,
-    Gauge,
-    Histogram,
-    HistogramDataPoint,
-    Metric,
-    MetricExporter,
-    MetricExportResult,
-    MetricsData,
-    NumberDataPoint,
-    ResourceMetrics,
-    ScopeMetrics,
-    Sum,
-)
-from opentelemetry.sdk.resources import (
-    SERVICE_INSTANCE_ID,
-    SERVICE_NAME,
-    SERVICE_VERSION,
-    OTELResourceDetector,
-    Resource,
-)
+from opentelemetry.sdk.metrics import export as sdk
+from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
@@ -52,7 +34,6 @@ from ot.telemetry.telemetry import Telemetry
 
 SCOPE = "onetool"
 PATIENCE = 2.0  # seconds for what is left when the server ends
-_INTERVAL = 60.0  # seconds between two reports of all figures
 _LONGEST_NAME = 120  # characters of a span's name, part of which may be a client's word
 # What else the spans of the SDK say may be what people wrote: messages of errors, names of what does not exist.
 _TOLD = (
@@ -62,7 +43,6 @@ _TOLD = (
     "gen_ai.usage.cache_creation.input_tokens", "onetool.run.id", "onetool.pack", "onetool.effect", "onetool.outcome",
 )  # fmt: skip
 _REFUSED = "rpc.response.status_code"
-_NO_METHOD = "-32601"  # of JSON-RPC
 
 Redact = Callable[[str], str]
 
@@ -74,8 +54,10 @@ def open_sending(telemetry: Telemetry, endpoint: str | None, *, redact: Redact) 
     `endpoint` is the collector's address without a path of its own; without one the variables of OpenTelemetry count,
     as they do for everything else.
     """
-    usual = {SERVICE_NAME: SCOPE, SERVICE_VERSION: VERSION, SERVICE_INSTANCE_ID: os.urandom(8).hex()}
-    resource = Resource.create({**usual, **OTELResourceDetector().detect().attributes})  # the environment comes first
+    usual = {resources.SERVICE_NAME: SCOPE, resources.SERVICE_VERSION: VERSION}
+    usual[resources.SERVICE_INSTANCE_ID] = os.urandom(8).hex()
+    given = resources.OTELResourceDetector().detect().attributes  # the environment comes first
+    resource = Resource.create({**usual, **given})
     line = _Line(urlsplit(endpoint or os.environ.get(OTEL_EXPORTER_OTLP_ENDPOINT, "")).netloc.rpartition("@")[2])
     spans = OTLPSpanExporter(_signal(endpoint, "traces"))
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
@@ -137,7 +119,7 @@ class _Discreet(SpanExporter):
     def _without_words(self, span: ReadableSpan) -> ReadableSpan:
         attributes, name = dict(span.attributes or {}), span.name
         if _REFUSED in attributes and span.kind is SpanKind.SERVER:  # what it named need not exist, and may be anything
-            known = attributes[_REFUSED] != _NO_METHOD
+            known = attributes[_REFUSED] != "-32601"  # no such method
             name = attributes["mcp.method.name"] = str(attributes["mcp.method.name"]) if known else own.OTHER
             attributes.pop("gen_ai.tool.name", None)
         return ReadableSpan(
@@ -164,13 +146,13 @@ class _Discreet(SpanExporter):
 class _Figures:
     """Reports all figures now and then, from a thread of its own."""
 
-    def __init__(self, meters: Meters, exporter: MetricExporter, resource: Resource, line: _Line) -> None:
+    def __init__(self, meters: Meters, exporter: sdk.MetricExporter, resource: Resource, line: _Line) -> None:
         self._meters = meters
         self._exporter = exporter
         self._resource = resource
         self._line = line
         self._ending = threading.Event()
-        self._interval = _INTERVAL
+        self._interval = 60.0  # seconds between two reports
         with suppress(KeyError, ValueError):
             self._interval = max(0.1, float(os.environ["OTEL_METRIC_EXPORT_INTERVAL"]) / 1000)
         self._thread = threading.Thread(target=self._work, name="ot-telemetry", daemon=True)
@@ -183,7 +165,7 @@ class _Figures:
 
     def _report(self) -> None:
         result = self._exporter.export(collect(self._meters, self._resource))
-        self._line.note(sent=result is MetricExportResult.SUCCESS)
+        self._line.note(sent=result is sdk.MetricExportResult.SUCCESS)
 
     def shutdown(self) -> None:
         """Report once more."""
@@ -192,18 +174,18 @@ class _Figures:
         self._exporter.shutdown()
 
 
-def collect(meters: Meters, resource: Resource) -> MetricsData:
+def collect(meters: Meters, resource: Resource) -> sdk.MetricsData:
     """Put all figures into the form that is sent."""
     now = time.time_ns()
     metrics = [_histogram(each, meters.began, now) for each in meters.histograms]
     metrics += [_gauge(each, meters.began, now) for each in meters.gauges]
-    scope = ScopeMetrics(InstrumentationScope(SCOPE, VERSION), metrics, "")
-    return MetricsData([ResourceMetrics(resource, [scope], "")])
+    scope = sdk.ScopeMetrics(InstrumentationScope(SCOPE, VERSION), metrics, "")
+    return sdk.MetricsData([sdk.ResourceMetrics(resource, [scope], "")])
 
 
-def _histogram(histogram: own.Histogram, began: int, now: int) -> Metric:
+def _histogram(histogram: own.Histogram, began: int, now: int) -> sdk.Metric:
     points = [
-        HistogramDataPoint(
+        sdk.HistogramDataPoint(
             attributes={key: value for key, value in zip(histogram.labels, labels, strict=True) if value},
             start_time_unix_nano=began,
             time_unix_nano=now,
@@ -217,11 +199,11 @@ def _histogram(histogram: own.Histogram, began: int, now: int) -> Metric:
         for labels, series in histogram.series()
         for counts in [list(series.counts)]
     ]
-    data = Histogram(points, AggregationTemporality.CUMULATIVE)
-    return Metric(histogram.name, histogram.words, histogram.unit, data)
+    data = sdk.Histogram(points, sdk.AggregationTemporality.CUMULATIVE)
+    return sdk.Metric(histogram.name, histogram.words, histogram.unit, data)
 
 
-def _gauge(gauge: own.Gauge, began: int, now: int) -> Metric:
-    point = NumberDataPoint({}, began, now, gauge.read())
-    data = Sum([point], AggregationTemporality.CUMULATIVE, is_monotonic=True) if gauge.total else Gauge([point])
-    return Metric(gauge.name, gauge.words, gauge.unit, data)
+def _gauge(gauge: own.Gauge, began: int, now: int) -> sdk.Metric:
+    points, growing = [sdk.NumberDataPoint({}, began, now, gauge.read())], sdk.AggregationTemporality.CUMULATIVE
+    data = sdk.Sum(points, growing, is_monotonic=True) if gauge.total else sdk.Gauge(points)
+    return sdk.Metric(gauge.name, gauge.words, gauge.unit, data)

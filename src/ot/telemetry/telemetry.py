@@ -11,29 +11,15 @@ import time
 from types import TracebackType
 from typing import Self
 
+from opentelemetry import trace
 from opentelemetry.context import attach, detach
-from opentelemetry.trace import (
-    INVALID_SPAN,
-    Span,
-    SpanKind,
-    StatusCode,
-    Tracer,
-    format_span_id,
-    format_trace_id,
-    get_current_span,
-    set_span_in_context,
-)
+from opentelemetry.trace import INVALID_SPAN, Span, get_current_span, set_span_in_context
 
 import ot.errors
 from ot.telemetry.meters import OTHER, Meters
 
 CANCELLED = "CancelledError"
-_USAGE = (
-    "gen_ai.usage.input_tokens",
-    "gen_ai.usage.output_tokens",
-    "gen_ai.usage.cache_read.input_tokens",
-    "gen_ai.usage.cache_creation.input_tokens",
-)
+_USAGE = "input_tokens", "output_tokens", "cache_read.input_tokens", "cache_creation.input_tokens"
 _LONGEST = 100  # characters of the name of an error's type, which may be anybody's word
 
 
@@ -60,7 +46,7 @@ class Telemetry:
 
     def __init__(self, meters: Meters | None = None) -> None:
         self.meters = meters
-        self.tracer: Tracer | None = None
+        self.tracer: trace.Tracer | None = None
         self.runs_in_progress = 0
 
     def run(self, run_id: str) -> RunSpan:
@@ -102,17 +88,14 @@ class Telemetry:
                 if count:
                     self.meters.model_tokens.record(count, (kind, provider, model, kind_of_token))
         if self.tracer is not None:
-            now = time.time_ns()
             attributes: dict[str, str | int] = {
                 "gen_ai.operation.name": kind,
                 "gen_ai.provider.name": provider,
                 "gen_ai.request.model": model,
-                **{key: count for key, count in zip(_USAGE, tokens, strict=True) if count},
+                **{f"gen_ai.usage.{key}": count for key, count in zip(_USAGE, tokens, strict=True) if count},
             }
-            span = self.tracer.start_span(
-                f"{kind} {model}", kind=SpanKind.CLIENT, attributes=attributes, start_time=now - int(seconds * 1e9)
-            )
-            _end(span, error)
+            name, began = f"{kind} {model}", time.time_ns() - int(seconds * 1e9)
+            _end(self.tracer.start_span(name, None, trace.SpanKind.CLIENT, attributes, start_time=began), error)
 
 
 class RunSpan:
@@ -166,7 +149,7 @@ def _end(span: Span, error: str) -> None:
     span.set_attribute("onetool.outcome", "error" if error else "ok")
     if error:
         span.set_attribute("error.type", error[:_LONGEST])
-        span.set_status(StatusCode.ERROR)
+        span.set_status(trace.StatusCode.ERROR)
     span.end()
 
 
@@ -175,4 +158,4 @@ def current_trace_ids() -> dict[str, str]:
     context = get_current_span().get_span_context()
     if not context.is_valid:
         return {}
-    return {"trace_id": format_trace_id(context.trace_id), "span_id": format_span_id(context.span_id)}
+    return {"trace_id": trace.format_trace_id(context.trace_id), "span_id": trace.format_span_id(context.span_id)}

@@ -8,7 +8,7 @@ import pytest
 
 from ot.config.loader import load_config
 from ot.config.personal_settings import PersonalSettings, find_mistakes, with_own_settings
-from ot.store.shelf import FolderShelf
+from ot.store.shelf import Shelf
 
 
 def test_what_adds_names_or_tightens_is_taken() -> None:
@@ -51,7 +51,7 @@ def test_a_limit_that_they_do_not_name_stays_as_the_team_has_it(tmp_path: Path, 
     (tmp_path / ".onetool").mkdir()
     (tmp_path / ".onetool" / "onetool.yaml").write_text("execution: {timeout: 86000}")
     team = load_config(environ={}, cwd=tmp_path, home=tmp_path)
-    own = PersonalSettings(FolderShelf(tmp_path / "shelf"))
+    own = PersonalSettings(Shelf(tmp_path / "shelf"))
     assert own.write(text) == []
 
     assert with_own_settings(team, own).config.execution.timeout == seconds

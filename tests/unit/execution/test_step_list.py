@@ -28,7 +28,6 @@ from ot.execution.policy import AskStep, LimitStep, Policy, foresee_refusal
 from ot.execution.records import RedactionStep, ShapeStep, TraceStep
 from ot.execution.steps import ReadyTool, StepParts, order_steps, prepare_steps
 from ot.execution.validation import ArgumentStep
-from ot.journal.equality import Equality
 from ot.journal.journal import Journal
 from ot.limits import PersonLimits
 from ot.registry.definitions import Cancellation, LearntFrom
@@ -37,7 +36,7 @@ from ot.shapes.shapes import Shapes
 from ot.store.embedded_journal import EmbeddedJournal
 from ot.store.parts import AuditRows
 from ot.store.quotas import EmbeddedQuotas
-from ot.store.shelf import FolderShelf
+from ot.store.shelf import Shelf
 from ot.telemetry.meters import Meters
 from ot.telemetry.telemetry import Telemetry
 from ot.text.redaction import Redactor
@@ -79,7 +78,7 @@ def audit(tmp_path: Path) -> AuditLog:
 @pytest.fixture
 def journal(tmp_path: Path) -> Journal:
     store = EmbeddedJournal(tmp_path / "journal", keep_for=60, max_size=1024**2)
-    return Journal(store, JournalSettings(), project=tmp_path, equality=Equality(store.load_key), redactor=Redactor())
+    return Journal(store, JournalSettings(), project=tmp_path, redactor=Redactor())
 
 
 def audited(log: AuditLog) -> list[AuditedCall]:
@@ -98,7 +97,7 @@ def test_a_tool_that_nobody_guards_or_writes_down_passes_few_steps() -> None:
 
 
 def test_all_steps_stand_in_the_order_of_the_docstring(audit: AuditLog, journal: Journal, tmp_path: Path) -> None:
-    shapes = Shapes(FolderShelf(tmp_path / "shapes"))
+    shapes = Shapes(Shelf(tmp_path / "shapes"))
     limits = PersonLimits("somebody", LimitSettings(), EmbeddedQuotas(tmp_path))
     parts = {"telemetry": Telemetry(), "limits": limits, "audit": audit, "journal": journal, "shapes": shapes}
     policy = {"policy": {"ask": ["x.*"], "deny": ["x.*"]}}
@@ -161,7 +160,7 @@ def test_calls_that_are_not_codes_are_in_no_journal(journal: Journal) -> None:
 
 
 def test_shapes_are_learnt_of_tools_that_leave_them_open_and_where_they_are_kept(tmp_path: Path) -> None:
-    shapes = Shapes(FolderShelf(tmp_path))
+    shapes = Shapes(Shelf(tmp_path))
 
     assert "ShapeStep" in ready(None, {"shapes": shapes}, learns=SOURCE).by_code.names
     assert "ShapeStep" not in ready(None, {"shapes": shapes}).by_code.names
@@ -372,7 +371,7 @@ async def test_a_shape_is_noted_unless_the_value_is_an_old_one(tmp_path: Path, *
     call = call_of(caller=Caller(principal="somebody"))
     call.value, call.reused = [1], reused
 
-    async with Shapes(FolderShelf(tmp_path)) as shapes:
+    async with Shapes(Shelf(tmp_path)) as shapes:
         ShapeStep(SOURCE, shapes).end(call)
         signature = shapes.signature(define("x.tool", learns=SOURCE), "somebody")
 

@@ -16,7 +16,7 @@ import pytest
 
 from ot.introspect.finder import Finder
 from ot.shapes.shapes import Shapes
-from ot.store.shelf import FolderShelf
+from ot.store.shelf import Shelf
 from tests.engine import open_engine
 from tests.opened_executor import open_executor
 from tests.proxied import Proxied, open_proxied, program
@@ -39,7 +39,7 @@ async def listings(folder: Path) -> AsyncIterator[Proxied]:
         "quiet": program("quiet_until", folder / "released", start_timeout=HOUR, listing_timeout=HOUR),
     }
     async with open_executor() as opened, open_proxied(folder, servers, registry=opened.registry) as proxied:
-        proxied.executor.lend(Finder(proxied.registry), Shapes(FolderShelf(folder / "shapes")))
+        proxied.executor.lend(Finder(proxied.registry), Shapes(Shelf(folder / "shapes")))
         yield proxied
 
 

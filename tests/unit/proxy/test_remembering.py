@@ -13,7 +13,7 @@ import pytest
 
 from ot.errors import ServerUnavailableError, ToolDeniedError, UnknownToolError
 from ot.registry.registry import ToolRegistry
-from ot.store.shelf import FolderShelf
+from ot.store.shelf import Shelf
 from tests.opened_executor import define
 from tests.proxied import open_proxied, program
 
@@ -47,14 +47,14 @@ async def test_an_unknown_server_is_connected_by_itself(tmp_path: Path) -> None:
         assert set(proxied.registry.pack("plain").tools) == {"echo"}
 
 
-class SlowPins(FolderShelf):
+class SlowPins(Shelf):
     """A shelf whose first write of what is accepted takes until it is let go."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.writing, self.go_on = threading.Event(), threading.Event()
 
-    def below(self, name: str) -> FolderShelf:
+    def below(self, name: str) -> Shelf:
         return self if name == "servers/accepted" else super().below(name)
 
     def write(self, name: str, data: bytes, *, replace: bool = True) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ot.registry.ranking.index import LONGEST, MOST, Hit, ToolIndex, split_needs
 from ot.registry.ranking.postings import Searchable, read_parameters
 from ot.registry.ranking.words import read_words, stem
-from ot.store.shelf import FolderShelf
+from ot.store.shelf import Shelf
 from tests.properties import unhurried
 
 TOOLS = [
@@ -190,7 +190,7 @@ QUERIES = ("read a text file", "erase this document", "who is the assignee", "å¤
 
 
 def rank_kept(things: list[Searchable], folder: Path) -> list[list[Hit]]:
-    index = ToolIndex(things, FolderShelf(folder))
+    index = ToolIndex(things, Shelf(folder))
     return [index.rank(query) for query in QUERIES]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ot.config.models import ResultSettings
 from ot.results.store import ResultStore
-from ot.store.results import EmbeddedResults
+from ot.store.results import ResultFiles
 from ot.text.redaction import Redactor
 
 
@@ -25,7 +25,7 @@ def open_store(
     folder: Path, *, clock: Clock | None = None, secrets: tuple[str, ...] = (), **settings: Any
 ) -> ResultStore:
     return ResultStore(
-        EmbeddedResults(folder / "state" / "results"),
+        ResultFiles(folder / "state" / "results"),
         ResultSettings.model_validate(settings),
         redactor=Redactor(secrets),
         clock=clock or Clock(),

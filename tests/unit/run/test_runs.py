@@ -27,7 +27,7 @@ from ot.run.answer import Answer, RunAnswer
 from ot.run.kept_answers import KeptAnswers
 from ot.run.live_run import Delivered
 from ot.run.runs import Runs
-from ot.store.results import EmbeddedKeptNames, EmbeddedResults
+from ot.store.results import EmbeddedKeptNames, ResultFiles
 from ot.values import Arguments, ToolValue
 from ot_kernel.values import Image
 from tests.e2e.processes import wait_until_gone
@@ -107,7 +107,7 @@ class Person:
 def answers_of(app: App, *, state: Path | None = None, project: str = "/") -> KeptAnswers:
     """The answers of another project, or of another server."""
     state = state or app.executor.project / ".onetool" / "state"
-    results = ResultStore(EmbeddedResults(state / "results"), app.config.results, redactor=app.executor.redactor)
+    results = ResultStore(ResultFiles(state / "results"), app.config.results, redactor=app.executor.redactor)
     reader = ResultReader(results, app.config.results, apart=_never)
     return KeptAnswers(results, reader, EmbeddedKeptNames(state, folder="answers"), project=Path(project))
 

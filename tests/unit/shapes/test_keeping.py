@@ -18,7 +18,7 @@ from ot.shapes.deriving import shape_of
 from ot.shapes.pages import MOST_TOOLS, Learnt, Pages
 from ot.shapes.shape import describe_shape
 from ot.shapes.shapes import EXAMPLES, Shapes
-from ot.store.shelf import FolderShelf
+from ot.store.shelf import Shelf
 from tests.proxied import Proxied, open_proxied, program
 
 pytestmark = pytest.mark.anyio
@@ -48,7 +48,7 @@ class Server:
 async def open_server(folder: Path, **settings: Any) -> AsyncIterator[Server]:
     servers = {"gives": program("gives", folder / "version", **settings)}
     async with (
-        Shapes(FolderShelf(folder / "shapes")) as shapes,
+        Shapes(Shelf(folder / "shapes")) as shapes,
         open_proxied(folder, servers, shapes=shapes) as proxied,
     ):
         yield Server(proxied)
@@ -87,12 +87,12 @@ async def test_values_that_are_read_in_another_way_begin_afresh(tmp_path: Path) 
 
 
 async def test_a_changed_extension_begins_afresh(tmp_path: Path) -> None:
-    async with Shapes(FolderShelf(tmp_path)) as shapes:
+    async with Shapes(Shelf(tmp_path)) as shapes:
         shapes.note(TOOL, "local", {"old": 1})
-    async with Shapes(FolderShelf(tmp_path)) as shapes:
+    async with Shapes(Shelf(tmp_path)) as shapes:
         assert shapes.book.learnt(replace(TOOL, version="2")) is None
         shapes.note(replace(TOOL, version="2"), "local", {"new": 1})
-    async with Shapes(FolderShelf(tmp_path)) as shapes:
+    async with Shapes(Shelf(tmp_path)) as shapes:
         assert shapes.book.learnt(TOOL) is None
         learnt = shapes.book.learnt(replace(TOOL, version="2"))
 
@@ -115,22 +115,22 @@ async def test_a_changed_extension_begins_afresh(tmp_path: Path) -> None:
     ids=["empty", "cut", "a list", "another form", "a kind", "a name", "deep", "no text", "large"],
 )  # fmt: skip
 async def test_a_damaged_file_is_ignored_and_replaced(content: bytes, tmp_path: Path) -> None:
-    async with Shapes(FolderShelf(tmp_path)) as shapes:
+    async with Shapes(Shelf(tmp_path)) as shapes:
         shapes.note(TOOL, "local", 1)
     [page] = tmp_path.iterdir()
     page.write_bytes(content)
 
-    async with Shapes(FolderShelf(tmp_path)) as shapes:
+    async with Shapes(Shelf(tmp_path)) as shapes:
         assert shapes.book.learnt(TOOL) is None
         shapes.note(TOOL, "local", [True])
         assert shapes.book.learnt(TOOL) == Learnt("1", 1, shape_of([True]))
-    assert Pages(FolderShelf(tmp_path)).read("local", TOOL.place) == {"tool": Learnt("1", 1, shape_of([True]))}
+    assert Pages(Shelf(tmp_path)).read("local", TOOL.place) == {"tool": Learnt("1", 1, shape_of([True]))}
 
 
 async def test_where_nothing_can_be_written_this_server_still_knows_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
-    async with Shapes(FolderShelf(tmp_path / "file" / "shapes")) as shapes:
+    async with Shapes(Shelf(tmp_path / "file" / "shapes")) as shapes:
         shapes.note(TOOL, "local", [True])
 
         learnt = shapes.book.learnt(TOOL)
@@ -144,14 +144,14 @@ def test_two_processes_lose_nothing_of_each_other(tmp_path: Path) -> None:
     processes = [subprocess.Popen([sys.executable, PROGRAM, tmp_path, name, "20"]) for name in ("one", "two")]
 
     assert [process.wait(60) for process in processes] == [0, 0]
-    [learnt] = Pages(FolderShelf(tmp_path)).read("local", TOOL.place).values()
+    [learnt] = Pages(Shelf(tmp_path)).read("local", TOOL.place).values()
     names = sorted(f"{name}_{letter}?: int" for name in ("one", "two") for letter in "abcde")
     assert learnt.seen == 40
     assert describe_shape(learnt.shape, room=600) == f"{{id: int, {', '.join(names)}}}"
 
 
 async def test_of_many_calls_only_few_are_looked_at(tmp_path: Path) -> None:
-    async with Shapes(FolderShelf(tmp_path)) as shapes:
+    async with Shapes(Shelf(tmp_path)) as shapes:
         for _ in range(1000):
             shapes.note(TOOL, "local", {"id": 1})
         learnt = shapes.book.learnt(TOOL)
@@ -161,10 +161,10 @@ async def test_of_many_calls_only_few_are_looked_at(tmp_path: Path) -> None:
 
 
 async def test_of_many_tools_those_are_kept_that_were_called_last(tmp_path: Path) -> None:
-    async with Shapes(FolderShelf(tmp_path)) as shapes:
+    async with Shapes(Shelf(tmp_path)) as shapes:
         for number in range(MOST_TOOLS + 10):
             shapes.note(replace(TOOL, tool=f"tool{number}"), "local", 1)
 
-    kept = Pages(FolderShelf(tmp_path)).read("local", TOOL.place)
+    kept = Pages(Shelf(tmp_path)).read("local", TOOL.place)
     assert len(kept) == MOST_TOOLS
     assert f"tool{MOST_TOOLS + 9}" in kept

@@ -15,7 +15,6 @@ from ot.audit.reading import AuditEntry, Finding, find_chains, walk
 from ot.config.models import JournalSettings
 from ot.config.server_settings import OAuthSettings
 from ot.errors import RunNotResumableError
-from ot.journal.equality import Equality
 from ot.journal.journal import Journal
 from ot.proxy.authorisation.login import open_login
 from ot.proxy.definitions.pins import DefinitionCache, Offer, Pins
@@ -26,7 +25,7 @@ from ot.store.embedded_journal import EmbeddedJournal
 from ot.store.owned_files import name_file
 from ot.store.owner import Owner
 from ot.store.results import HEADER, EmbeddedKeptNames, KeptEntry
-from ot.store.shelf import FolderShelf
+from ot.store.shelf import Shelf
 from ot.text.redaction import Redactor
 from ot.trust.store import TrustStore
 from ot.workers.installing import Lock, read_stamp, write_stamp
@@ -53,13 +52,13 @@ class StateFile:
 
 
 def pins(state: Path) -> StateFile:
-    kept = Pins(FolderShelf(state))
+    kept = Pins(Shelf(state))
     kept.accept("d", "tools", [{"name": "a"}])
     return StateFile(state / "d.json", lambda: kept.read("d", "tools") or None)
 
 
 def definitions(state: Path) -> StateFile:
-    kept = DefinitionCache(FolderShelf(state))
+    kept = DefinitionCache(Shelf(state))
     kept.write("notes", "d", Offer(({"name": "a"},), "", "", "handshake", None))
     [file] = state.glob("notes*")
     return StateFile(file, lambda: kept.read("notes", "d"))
@@ -92,7 +91,7 @@ def trust(state: Path) -> StateFile:
 
 
 def shapes(state: Path) -> StateFile:
-    kept = Pages(FolderShelf(state))
+    kept = Pages(Shelf(state))
     kept.add("local", "place", {"get": Learnt("1", 2)})
     [file] = state.glob("*.json")
     file.write_text('{"form": 1, "tools": {"get": {"version": "1", "seen": 2, "shape": {}}}}')
@@ -156,7 +155,7 @@ def test_a_file_from_before_forms_were_named_is_read_as_it_was_meant(
 def test_accepting_writes_what_was_accepted_before_forms_in_the_form_of_today(tmp_path: Path) -> None:
     (tmp_path / "d.json").write_bytes(b'{"a":{"name":"a"}}')
 
-    Pins(FolderShelf(tmp_path)).accept("d", "tools", [{"name": "b"}])
+    Pins(Shelf(tmp_path)).accept("d", "tools", [{"name": "b"}])
 
     assert json.loads((tmp_path / "d.json").read_bytes()) == {
         "form": 3,
@@ -183,7 +182,6 @@ def test_a_run_of_an_older_version_is_read_and_one_of_a_newer_is_not(tmp_path: P
         EmbeddedJournal(tmp_path, keep_for=3600, max_size=10**8),
         JournalSettings(),
         project=OWNER.project,
-        equality=Equality(bytes),
         redactor=Redactor(),
         clock=lambda: 1794881700.0,
     )

@@ -72,10 +72,7 @@ class PostgresAuditRows(AuditRows):
 
 @contextmanager
 def copy_of_everybody(link: PostgresLink, *, since: float, until: float, person: str) -> Iterator[list[Path]]:
-    """Give a folder a principal, with whole files that were written to in this time. Blocking.
-
-    `person` is a part of the principals that are wanted.
-    """
+    """Give a folder for each principal with `person` in it, of whole files written to in this time. Blocking."""
     found = link.fetch_now(_READ_ALL, since, until, person)
     with TemporaryDirectory(prefix="onetool-audit-") as name, ExitStack() as stack:
         folders = []

@@ -16,16 +16,12 @@ from ot.store.credentials import LoginSeal
 from ot.store.opening import Backend, Picked
 from ot.store.owner import StoreUnavailableError
 from ot.store.parts import PersonalStore, Retention, Store, TeamSums
-from ot.store.postgres.audit import PostgresAuditRows, copy_of_everybody
+from ot.store.postgres import audit, logins, quotas, results, statistics
 from ot.store.postgres.credentials import PostgresCredentials
 from ot.store.postgres.journal import PostgresJournal
 from ot.store.postgres.link import CONNECTING, LOST, PostgresLink, place_of
-from ot.store.postgres.logins import PostgresApiKeys, PostgresEndedSessions, PostgresPendingLogins
 from ot.store.postgres.migrations import SCHEMA, find_migrations
-from ot.store.postgres.quotas import PostgresQuotas, open_postgres_quotas
-from ot.store.postgres.results import PostgresKeptNames, PostgresResults
 from ot.store.postgres.shelf import PostgresShelf
-from ot.store.postgres.statistics import PostgresStatRows, sum_everybody
 from ot.store.results import ANSWERS_FOLDER, KEPT_FOLDER, RESULTS_FOLDER
 from ot.store.sealing import Sealer
 
@@ -52,11 +48,11 @@ class PostgresBackend(Backend):
         link = self.link
         return Store(
             journal=PostgresJournal(link, keep_for=journal.keep_for, max_size=journal.max_size),
-            results=PostgresResults(link, principal, state / RESULTS_FOLDER),
-            open_statistics=partial(PostgresStatRows, link, principal),
-            audit=PostgresAuditRows(link, principal),
-            kept_values=PostgresKeptNames(link, kind=KEPT_FOLDER),
-            kept_answers=PostgresKeptNames(link, kind=ANSWERS_FOLDER),
+            results=results.PostgresResults(link, principal, state / RESULTS_FOLDER),
+            open_statistics=partial(statistics.PostgresStatRows, link, principal),
+            audit=audit.PostgresAuditRows(link, principal),
+            kept_values=results.PostgresKeptNames(link, kind=KEPT_FOLDER),
+            kept_answers=results.PostgresKeptNames(link, kind=ANSWERS_FOLDER),
         )
 
     def build_personal_store(
@@ -65,25 +61,25 @@ class PostgresBackend(Backend):
         credentials = PostgresCredentials(self.link, principal, LoginSeal(principal, sealer))
         return PersonalStore(PostgresShelf(self.link, principal, state / COPIES_FOLDER), credentials)
 
-    def build_api_keys(self, state: Path) -> PostgresApiKeys:
-        return PostgresApiKeys(self.link)
+    def build_api_keys(self, state: Path) -> logins.PostgresApiKeys:
+        return logins.PostgresApiKeys(self.link)
 
-    def build_ended_sessions(self, state: Path) -> PostgresEndedSessions:
-        return PostgresEndedSessions(self.link)
+    def build_ended_sessions(self, state: Path) -> logins.PostgresEndedSessions:
+        return logins.PostgresEndedSessions(self.link)
 
-    def build_pending_logins(self) -> PostgresPendingLogins:
-        return PostgresPendingLogins(self.link)
+    def build_pending_logins(self) -> logins.PostgresPendingLogins:
+        return logins.PostgresPendingLogins(self.link)
 
-    def open_quotas(self, state: Path) -> AbstractAsyncContextManager[PostgresQuotas]:
-        return open_postgres_quotas(self.link)
+    def open_quotas(self, state: Path) -> AbstractAsyncContextManager[quotas.PostgresQuotas]:
+        return quotas.open_postgres_quotas(self.link)
 
     def copy_audits(
         self, here: Iterable[Path], *, since: float, until: float, person: str
     ) -> AbstractContextManager[list[Path]]:
-        return copy_of_everybody(self.link, since=since, until=until, person=person)
+        return audit.copy_of_everybody(self.link, since=since, until=until, person=person)
 
     def sum_statistics(self, here: Iterable[tuple[str, Path]], since: float) -> TeamSums:
-        return sum_everybody(self.link, since)
+        return statistics.sum_everybody(self.link, since)
 
     def pick(self, in_files: Callable[[], Picked], in_database: Callable[[PostgresLink], Picked]) -> Picked:
         return in_database(self.link)

@@ -68,7 +68,7 @@ class PostgresCredentials:
             if held.taken.done():
                 # What was renewed is kept, whatever happens to whoever wanted it: the token before it is spent.
                 with anyio.CancelScope(shield=True):
-                    held.release()
+                    held.released.set_result(None)  # once what was written is kept
                     await self._let_go(held, holding)
             else:
                 holding.cancel()
@@ -99,18 +99,13 @@ class _HeldRow:
         self._principal = principal
         self._seal = seal
         self._found: str | None = None
-        self._released: Future[None] = Future()
+        self.released: Future[None] = Future()
 
     async def read(self) -> JsonObject | None:
         return self._seal.read(self.place, self._found)
 
     async def write(self, content: JsonObject) -> None:
         self.fresh = content
-
-    def release(self) -> None:
-        """Let go of the row, once what was written is kept."""
-        if not self._released.done():
-            self._released.set_result(None)
 
     async def hold(self, connection: Connection) -> None:
         """Take the row, tell so, and keep it until it is released; the one before us may take its time."""
@@ -130,7 +125,7 @@ class _HeldRow:
             if not self.taken.set_running_or_notify_cancel():
                 return  # whoever wanted it has gone
             self.taken.set_result(None)
-            await asyncio.wrap_future(self._released)
+            await asyncio.wrap_future(self.released)
             if self.fresh is not None:
                 await connection.execute(_KEEP, *row, self._seal.text(self.place, self.fresh))
 

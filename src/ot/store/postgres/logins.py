@@ -15,7 +15,6 @@ from ot.store.sealing import digest_of
 
 _FIELDS = "id, name, groups, digest, created, expires"
 _REMEMBERED = 5.0  # seconds after which a key that was removed opens nothing at any replica
-_MOST_REMEMBERED = 1000
 
 
 class PostgresPendingLogins:
@@ -77,7 +76,7 @@ class PostgresApiKeys:
         self._found.pop(key_id, None)
         if not rows:
             return None
-        if len(self._found) >= _MOST_REMEMBERED:
+        if len(self._found) >= 1000:
             self._found.clear()
         self._found[key_id] = now, _read(rows[0])
         return self._found[key_id][1]

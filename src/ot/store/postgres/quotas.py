@@ -13,7 +13,6 @@ from ot.store.quotas import CALLS, Asked, Given
 from ot.tasks.owned_tasks import open_background_tasks
 
 LEASE = 30.0  # seconds after which the runs of a replica that died count no more
-_RENEWALS = 3  # within a lease
 _TODAY = "floor(extract(epoch FROM now()) / 86400)::bigint"
 _ADD_COST = f"""
 INSERT INTO quotas (principal, day, model_cost) VALUES ($1, {_TODAY}, $2)
@@ -36,8 +35,8 @@ class PostgresQuotas:
         self._leases: set[tuple[str, str]] = set()  # of this process
 
     async def begin_run(self, principal: str, run: str, asked: Asked) -> Given:
-        given = (principal, run, asked.most_runs, asked.most_running, asked.most_calls, asked.calls, self._lease)
-        [row] = await self._link.fetch("SELECT * FROM begin_run($1, $2, $3, $4, $5, $6, $7)", *given)
+        statement = "SELECT * FROM begin_run($1, $2, $3, $4, $5, $6, $7)"
+        [row] = await self._link.fetch(statement, principal, run, *asked, self._lease)
         if asked.most_running is not None and not row["refused"]:
             self._leases.add((principal, run))
         return Given(row["refused"], row["given"], row["free_in"])
@@ -64,7 +63,7 @@ class PostgresQuotas:
     async def renew(self) -> None:
         """Tell, for as long as this is not cancelled, that the runs of this process go on."""
         while True:
-            await anyio.sleep(self._lease.total_seconds() / _RENEWALS)
+            await anyio.sleep(self._lease.total_seconds() / 3)
             if self._leases:
                 with suppress(OSError):  # as above
                     await self._link.fetch(_RENEW, *map(list, zip(*self._leases, strict=True)), self._lease)

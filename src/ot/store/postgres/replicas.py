@@ -15,7 +15,6 @@ from ot.store.postgres.group_commit import Connection
 from ot.store.postgres.link import PostgresLink
 from ot.store.replicas import DetachedRun, RememberedClient, SeenReplica, ThisReplica
 
-_CHANNEL = "onetool_mail_"
 _AGAIN = 0.5  # seconds until a lost connection is tried again
 _LOOKING = 30.0  # seconds after which mail is looked for unasked
 _FORGETTING = (
@@ -168,4 +167,4 @@ class PostgresReplicas:
 
 def channel_of(replica: str) -> str:
     """Return the channel on which a replica hears that there is mail: at most 63 bytes, as a name must have."""
-    return _CHANNEL + replica[-40:]
+    return f"onetool_mail_{replica[-40:]}"

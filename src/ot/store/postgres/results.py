@@ -46,23 +46,16 @@ _OWNED = "kind = $1 AND principal = $2 AND project = $3"
 _FIND_NAME = f"SELECT handle, expires FROM kept_names WHERE {_OWNED} AND name = $4"
 
 
-class PostgresResults:
+class PostgresResults(results.ResultFiles):
     """The results of one principal; the files of this machine are copies, which are fetched when they are needed."""
 
     def __init__(self, link: PostgresLink, principal: str, folder: Path) -> None:
+        super().__init__(folder)
         self._link = link
         self._principal = principal
-        self._copies = results.EmbeddedResults(folder)
-
-    @property
-    def folder(self) -> Path:
-        return self._copies.folder
-
-    def begin(self) -> results.NewResult:
-        return self._copies.begin()
 
     def finish(self, handle: str, *, created: float, expires: float, max_size: int) -> None:
-        place, file = (self._principal, handle), self._copies.file_of(handle, results.UNFINISHED)
+        place, file = (self._principal, handle), self.file_of(handle, results.UNFINISHED)
 
         async def put(connection: Connection) -> bool:
             async with connection.transaction():
@@ -79,10 +72,7 @@ class PostgresResults:
 
         if not self._link.run_now(put):
             raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
-        self._copies.finish(handle, created=created, expires=expires, max_size=max_size)
-
-    def drop(self, handle: str) -> None:
-        self._copies.drop(handle)
+        super().finish(handle, created=created, expires=expires, max_size=max_size)
 
     def find(self, handle: str, *, now: float) -> Path:
         statement = "SELECT expires, gone FROM results WHERE principal = $1 AND handle = $2"
@@ -91,9 +81,9 @@ class PostgresResults:
             raise UnknownResultError(handle)
         if row["gone"] or row["expires"] <= now:
             raise ExpiredResultError(handle)
-        file = self._copies.file_of(handle)
+        file = self.file_of(handle)
         if not file.exists():
-            self._copies.receive(handle, expires=row["expires"], write=partial(self._fetch, handle))
+            self.receive(handle, expires=row["expires"], write=partial(self._fetch, handle))
         return file
 
     def headers(self, *, now: float) -> list[tuple[str, bytes]]:
@@ -102,7 +92,7 @@ class PostgresResults:
 
     def let_go(self, handle: str, *, end: float) -> None:
         statement = "UPDATE results SET expires = least(expires, $3) WHERE principal = $1 AND handle = $2"
-        self._copies.let_go(handle, end=end)
+        super().let_go(handle, end=end)
         self._link.fetch_now(statement, self._principal, handle, end)
 
     def _fetch(self, handle: str, descriptor: int) -> None:

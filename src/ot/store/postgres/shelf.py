@@ -18,7 +18,7 @@ from pathlib import Path
 
 from mcp_core.quick_dataclass import dataclass
 from ot.store.postgres.link import PostgresLink
-from ot.store.shelf import PLAIN_NAME, Change, FolderShelf, check_document
+from ot.store.shelf import PLAIN_NAME, Change, Shelf, check_document
 
 _RECENT = 3.0  # seconds for which copies count as up to date
 _ATTEMPTS = 20  # at changing a document that others change too
@@ -31,48 +31,37 @@ _REPLACE = f"UPDATE shelf {_CHANGE} WHERE principal = $1 AND name = $2 AND diges
 class _Copies:
     """The folder of copies, which all parts of one shelf share."""
 
-    folder: Path
+    whole: Shelf
     lock: threading.Lock = field(default_factory=threading.Lock)  # of whoever writes rows and copies
     looked: float = 0.0
 
 
-class PostgresShelf:
+class PostgresShelf(Shelf):
     """Documents whose names begin with a prefix; raises StoreUnavailableError where something is to be written."""
 
     def __init__(self, link: PostgresLink, principal: str, folder: Path) -> None:
+        super().__init__(folder)
         self._link = link
         self._principal = principal
-        self._copies = _Copies(folder)
+        self._copies = _Copies(Shelf(folder))
         self._prefix = ""
-        self._near = FolderShelf(folder)
-
-    @property
-    def folder(self) -> Path:
-        return self._near.folder
 
     def below(self, name: str) -> PostgresShelf:
-        part = PostgresShelf(self._link, self._principal, self._copies.folder)
-        part._copies, part._prefix, part._near = self._copies, f"{self._prefix}{name}/", self._near.below(name)
+        part = PostgresShelf(self._link, self._principal, self.folder / name)
+        part._copies, part._prefix = self._copies, f"{self._prefix}{name}/"
         return part
 
     # -- reading copies
 
-    def state(self, name: str) -> tuple[int, ...]:
-        return self._near.state(name)
-
-    def read(self, name: str) -> bytes:
-        return self._near.read(name)
-
     def catch_up(self, *, at_once: bool = True) -> None:
-        """Bring the copies up to date; blocking. If not `at_once`, only if nobody did so a moment ago."""
-        copies = self._copies
+        copies, whole = self._copies, self._copies.whole
         with copies.lock:
-            if not at_once and time.monotonic() - copies.looked < _RECENT:
+            if not at_once and self.is_recent():
                 return
             rows = self._link.fetch_now("SELECT name, digest FROM shelf WHERE principal = $1", self._principal)
             wanted = {name: digest for name, digest in rows if PLAIN_NAME.fullmatch(name)}
-            whole = FolderShelf(copies.folder)
-            held = dict.fromkeys(_list(copies.folder), "")
+            files = [file for file in whole.folder.rglob("*") if file.is_file() and file.name[:1] != "."]
+            held = {str(file.relative_to(whole.folder)): "" for file in files}
             for name in held:
                 with suppress(OSError):
                     held[name] = _digest(whole.read(name))
@@ -84,7 +73,6 @@ class PostgresShelf:
             copies.looked = time.monotonic()
 
     def is_recent(self) -> bool:
-        """True if the copies were brought up to date a moment ago."""
         return time.monotonic() - self._copies.looked < _RECENT
 
     def _fetch(self, names: list[str]) -> dict[str, bytes]:
@@ -100,9 +88,9 @@ class PostgresShelf:
         with self._copies.lock:
             if not self._link.fetch_now(statement, *row):
                 for known, content in self._fetch([row[1]]).items():
-                    FolderShelf(self._copies.folder).write(known, content)
+                    self._copies.whole.write(known, content)
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
-            self._near.write(name, data)
+            super().write(name, data)
 
     def update(self, name: str, change: Change) -> None:
         with self._copies.lock:
@@ -110,7 +98,7 @@ class PostgresShelf:
                 found = self._fetch([self._prefix + name]).get(self._prefix + name)
                 data = change(found)
                 if data == found or self._swap(name, found, data):
-                    self._near.write(name, data)
+                    super().write(name, data)
                     return
         raise OSError(errno.EAGAIN, "others keep changing it; try again")
 
@@ -118,7 +106,7 @@ class PostgresShelf:
         statement = "DELETE FROM shelf WHERE principal = $1 AND name = $2"
         with self._copies.lock:
             self._link.fetch_now(statement, self._principal, self._prefix + name)
-            self._near.remove(name)
+            super().remove(name)
 
     def forget_unused(self, pattern: str, *, seconds: float) -> None:
         old = "SELECT name FROM shelf WHERE principal = $1 AND changed < now() - make_interval(secs => $2)"
@@ -136,10 +124,6 @@ class PostgresShelf:
     def _row(self, name: str, data: bytes) -> tuple[str, str, str, bytes]:
         check_document(name, data)
         return self._principal, self._prefix + name, _digest(data), data
-
-
-def _list(folder: Path) -> list[str]:
-    return [str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file() and file.name[:1] != "."]
 
 
 def _digest(data: bytes) -> str:
