@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,8 +32,7 @@ EMPTY = Summary(
     offered=Offered(),
     time=TimeSaved(),
 )
-FULL = replace(
-    EMPTY,
+FULL = EMPTY._replace(
     period="month",
     since=1_790_000_000.0,
     runs=120,
@@ -209,7 +207,7 @@ def test_the_charts_have_words_for_those_who_cannot_see_them(tab: Seen, tmp_path
 
 
 def test_a_run_that_cost_more_is_said_so(tab: Seen, tmp_path: Path) -> None:
-    dear = replace(FULL, savings=Savings(0, 0, 100, 200, 30, 900))
+    dear = FULL._replace(savings=Savings(0, 0, 100, 200, 30, 900))
 
     text = open_page(tab, tmp_path, dear).page.locator("header").inner_text()
 
