@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from ot.ai.failover import Backoff, Models
 from ot.ai.messages import Piece, Request, Spent, Stopped, Text
-from ot.ai.opening import ModelAccess, record_into
+from ot.ai.opening import ModelAccess
 from ot.config.secrets import Secrets
 from ot.context import current
 from ot.errors import CallError, ModelRefusedError
@@ -124,7 +124,7 @@ class SmallModel:
 
 async def ask(model: SmallModel, telemetry: Telemetry) -> None:
     access = ModelAccess(Secrets({}), Redactor([]), None, telemetry)
-    models = Models(model, backoff=Backoff(0), prices={}, record=record_into(access))
+    models = Models(model, backoff=Backoff(0), prices={}, record=access.record)
     async with aclosing(models.ask(Request("", (), (), 10))) as events:
         async for _ in events:
             pass

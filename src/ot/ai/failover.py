@@ -22,10 +22,11 @@ from ot.logs import write_log
 
 PER = 1_000_000  # tokens
 MOST_CALLS = 64  # of one turn; more is a model that has lost its way
-
 _SOUND_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ODD = re.compile(r"[^A-Za-z0-9_-]")
 AWAY = 300.0  # seconds for which a model that failed is left alone where there is another one
+Record = Callable[[messages.Model, messages.Usage | None, float, str], None]
+"""Takes note of what a request used, if that is known, how many seconds it took, and the type of what went wrong."""
 
 
 def cost_of(spent: messages.Spent, model: str, prices: Mapping[str, PriceSettings]) -> float | None:
@@ -130,10 +131,6 @@ class Backoff:
         if error.retry_after is not None:
             wait = max(error.retry_after, 0.0)
         return wait if wait < self.left() else None
-
-
-Record = Callable[[messages.Model, messages.Usage | None, float, str], None]
-"""Takes note of what a request used, if that is known, how many seconds it took, and the type of what went wrong."""
 
 
 @dataclass(slots=True)

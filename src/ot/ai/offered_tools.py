@@ -23,12 +23,10 @@ from ot.registry.registry import ToolRegistry
 from ot.registry.schema_copy import NUMBERS, SIZES, Reader, SchemaCopy, names_in, read_type
 
 MAX_PROPERTIES = 200
-
 _LEGAL = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _ALTERNATIVES = ("anyOf", "oneOf", "allOf")
 LONGEST = 64
 MOST_DESCRIPTION = 8000  # characters
-
 _ODD = re.compile(r"[^a-zA-Z0-9_-]")
 _RUN_PACK = RUN_TOOL.partition(".")[0]
 

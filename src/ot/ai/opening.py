@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 
 from mcp_core.quick_dataclass import dataclass
-from ot.ai.failover import Record
 from ot.ai.messages import Model, Piece, Request, Usage
 from ot.config.assistant import AiSettings
 from ot.config.providers import Provider, find_providers
@@ -40,6 +39,18 @@ class ModelAccess:
         key = self.secrets.get(provider.secret) or ""
         self.redactor.learn(key)
         return key
+
+    def record(self, model: Model, usage: Usage | None, seconds: float, error: str) -> None:
+        """Note a request in the statistics and the telemetry; tokens of the provider's cache are input too."""
+        used = usage or Usage(0, 0)
+        sent = used.input_tokens + used.cache_read_tokens + used.cache_write_tokens
+        if usage is not None and self.recorder is not None:
+            self.recorder.model(used.provider, used.model, sent, used.output_tokens, used.cost, seconds)
+        if self.limits is not None and used.cost:
+            self.limits.add_model_cost(used.cost)
+        if self.telemetry is not None:
+            tokens = (sent, used.output_tokens, used.cache_read_tokens, used.cache_write_tokens)
+            self.telemetry.model(model.provider, model.name, tokens, seconds, error)
 
 
 class LazyModel:
@@ -80,21 +91,3 @@ def build_model(settings: AiSettings, name: str, *, api_key: str = "", chosen_by
         fix = f"put it in secrets.yaml or in the environment, or choose another provider ({chosen_by})"
         raise ConfigError("is not set", key=provider.secret, fix=fix)
     return model
-
-
-def record_into(access: ModelAccess) -> Record:
-    """Note requests in the statistics and the telemetry; tokens of the provider's cache are input too."""
-
-    def record(model: Model, usage: Usage | None, seconds: float, error: str) -> None:
-        sent = 0 if usage is None else usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
-        if usage is not None and access.recorder is not None:
-            access.recorder.model(usage.provider, usage.model, sent, usage.output_tokens, usage.cost, seconds)
-        if access.limits is not None and usage is not None and usage.cost:
-            access.limits.add_model_cost(usage.cost)
-        if access.telemetry is not None:
-            received, read, written = (
-                (0, 0, 0) if usage is None else (usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
-            )
-            access.telemetry.model(model.provider, model.name, (sent, received, read, written), seconds, error)
-
-    return record

@@ -15,7 +15,6 @@ from ot.ai.messages import AssistantMessage, Opaque, Part, Text, ToolCall, ToolM
 from ot.text.redaction import Redactor
 
 UNKNOWN = "[The program ended here: the result of this call is unknown.]"
-
 Append = Callable[[JsonObject], None]
 
 

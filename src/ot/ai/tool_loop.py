@@ -17,7 +17,7 @@ from ot.ai import messages
 from ot.ai.failover import Backoff, CallNames, Models, Record, Totals, Turn
 from ot.ai.memory import Exchange, Keeper, Memory, Round
 from ot.ai.offered_tools import OfferedTool, OfferedTools, find_chosen, offer_tools
-from ot.ai.opening import ModelAccess, build_model, record_into
+from ot.ai.opening import ModelAccess, build_model
 from ot.clients.caller import NOBODY, Caller
 from ot.config.assistant import AiSettings
 from ot.config.providers import find_providers
@@ -234,4 +234,4 @@ def build_client(
     spare = None if other is None or other == settings.provider else build(other, "ai.failover")
     model = build(settings.provider, "ai.provider")
     client = _CLIENTS.get(settings.provider, ToolLoop)
-    return client(executor, settings, model, spare=spare, caller=caller, record=record_into(access))
+    return client(executor, settings, model, spare=spare, caller=caller, record=access.record)

@@ -18,10 +18,12 @@ from ot.errors import ConfigError
 from ot.trust.project_trust import Untrusted
 
 MAX_INCLUDE_DEPTH = 20
-
 _CODE = ("snippets", ANY, "body")
 _CREDENTIALS = (("servers", ANY, "headers", ANY), ("servers", ANY, "env", ANY))
 """Where each of many people may have a credential of their own. Nowhere else: it must not say what is reached."""
+PREFIX = "ONETOOL_"
+CONFIG_VARIABLE = "ONETOOL_CONFIG"
+TOKEN_VARIABLE = "ONETOOL_HTTP_TOKEN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +160,6 @@ def _identity(file: Path) -> str:
         return os.path.realpath(file)
     except ValueError:  # no file has such a name; reading it says so
         return str(file)
-
-
-PREFIX = "ONETOOL_"
-CONFIG_VARIABLE = "ONETOOL_CONFIG"
-TOKEN_VARIABLE = "ONETOOL_HTTP_TOKEN"
 
 
 def settable_variables() -> dict[str, Key]:

@@ -19,6 +19,9 @@ from ot.errors import ConfigError
 _NAMED = frozenset({"aliases", "packs", "projects", "servers", "snippets"})
 _GUARDS = frozenset({"audit", "auth", "execution", "grants", "journal", "limits", "policy", "security", "store"})
 _PACKS_OF = {"ai": "llm"}  # packs that go by another section: with its defaults they would turn to somebody else
+UNFINISHED = frozenset({MISSING, INCOMPLETE})  # kinds of problems that a layer farther away may put right
+_ABOUT_A_VALUE = frozenset({VALUE, AMOUNT})
+_NEVER_QUOTED = frozenset({"servers", "packs"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +84,6 @@ class Mistakes:
             below = kept.get("packs")
             kept["packs"] = {**(below if isinstance(below, dict) else {}), **packs}
         return kept
-
-
-UNFINISHED = frozenset({MISSING, INCOMPLETE})  # kinds of problems that a layer farther away may put right
-_ABOUT_A_VALUE = frozenset({VALUE, AMOUNT})
-_NEVER_QUOTED = frozenset({"servers", "packs"})
 
 
 @dataclass(frozen=True, slots=True)

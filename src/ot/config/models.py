@@ -35,6 +35,9 @@ from ot.config.section import (
 from ot.config.server_settings import ServerSettings
 from ot.config.values import REQUIRED, check_server_name, check_target, read_word
 
+DOCS_URL = "https://onetool.beycom.online/reference/tools/"
+OFF_UNLESS_ASKED = frozenset({"demo", "shell"})  # built-in packs that are there only for those who switch them on
+
 
 class ProjectSettings(Section):
     """A directory with a name; a bare path stands for `{path: ...}`."""
@@ -206,11 +209,6 @@ class PromptSettings(Section):
     packs: dict[str, str] = setting(
         {}, "advice to the model for each pack, shown with it", example={"github": "Search before you create an issue."}
     )
-
-
-DOCS_URL = "https://onetool.beycom.online/reference/tools/"
-
-OFF_UNLESS_ASKED = frozenset({"demo", "shell"})  # built-in packs that are there only for those who switch them on
 
 
 class PackSettings(Section):

@@ -21,7 +21,6 @@ from ot.text.redaction import Redactor
 PEOPLE_FOLDER = "people"
 MACHINE_PACKS = ("code", "file", "git", "ripgrep", "shell")
 """Packs that reach the files and programs of the machine that serves, which is nobody's own."""
-
 INSTALLERS = ("scaffold.extension",)  # tools that add for everybody what only whoever looks after the server should add
 _DATABASES = "db"  # by name they are the administrator's choice; by file they are files of the machine
 

@@ -23,6 +23,8 @@ from ot.store.shelf import Shelf
 
 MOST_SECRETS = 200
 LONGEST_SECRET = 64 * 1024  # characters
+KEYS_FILE = "seal.keys"
+_MOST_BYTES = 64 * 1024
 
 
 class PersonalSecrets:
@@ -92,10 +94,6 @@ def with_own_secrets(loaded: LoadedConfig, own: PersonalSecrets) -> LoadedConfig
         return replace(loaded, secrets=secrets)
     filled = loaded.fill_in(values)
     return replace(loaded, secrets=secrets, config=filled.config, mistakes=filled.mistakes)
-
-
-KEYS_FILE = "seal.keys"
-_MOST_BYTES = 64 * 1024
 
 
 def load_sealer(config: Config, state: Path) -> Sealer:

@@ -19,7 +19,6 @@ from ot.store.shelf import Shelf
 
 DOCUMENT = "settings.yaml"
 LONGEST = 64 * 1024  # bytes
-
 _FILE = Path("settings")
 _SAFE = tuple(
     tuple(key.split("."))

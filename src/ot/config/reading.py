@@ -23,7 +23,6 @@ MISSING, UNKNOWN_KEY, WRONG_KEY = "missing", "unknown key", "wrong key"
 VALUE, AMOUNT = "value", "amount"  # kinds of problems beside those of `mistake`; for an amount, an example helps
 WRONG = object()  # returned for a value that does not fit, after its problem was noted
 Place = tuple[str, ...]
-
 _WHOLE = re.compile(r"[+-]?\d+(?:_\d+)*(?:\.0*)?", re.ASCII)
 _LONGEST_NUMBER = 4000  # digits; Python reads no more than 4300
 _TRUE = frozenset({"1", "on", "t", "true", "y", "yes"})

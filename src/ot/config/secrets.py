@@ -12,6 +12,14 @@ from ot.errors import ConfigError, UnsetVariableError
 
 SHORTEST_HIDDEN = 6  # shorter values are not replaced in answers: they would hit ordinary words
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_REFERENCE = re.compile(r"\$\$\{|\$\{([^}\n]*)(\}?)")
+
+_ORDINARY = re.compile(
+    r"(HOME|PATH|PWD|OLDPWD|USER|USERNAME|LOGNAME|USERPROFILE|HOMEDRIVE|HOMEPATH|APPDATA|LOCALAPPDATA|PROGRAMDATA"
+    r"|SYSTEMROOT|SHELL|LANG|LANGUAGE|LC_\w+|TERM|TZ|TMP|TEMP|TMPDIR|HOSTNAME|DISPLAY|EDITOR|VIRTUAL_ENV|PYTHONPATH"
+    r"|NODE_PATH|XDG_\w+)"
+)
+"""Variables that are part of many answers: hiding the home folder would make paths useless."""
 
 
 class Secrets:
@@ -83,16 +91,6 @@ def read_secrets(file: Path | None, documents: Documents | None = None) -> dict[
             raise ConfigError("must be text", file=file, key=name, fix="put the value in quotes")
         secrets[name] = value
     return secrets
-
-
-_REFERENCE = re.compile(r"\$\$\{|\$\{([^}\n]*)(\}?)")
-
-_ORDINARY = re.compile(
-    r"(HOME|PATH|PWD|OLDPWD|USER|USERNAME|LOGNAME|USERPROFILE|HOMEDRIVE|HOMEPATH|APPDATA|LOCALAPPDATA|PROGRAMDATA"
-    r"|SYSTEMROOT|SHELL|LANG|LANGUAGE|LC_\w+|TERM|TZ|TMP|TEMP|TMPDIR|HOSTNAME|DISPLAY|EDITOR|VIRTUAL_ENV|PYTHONPATH"
-    r"|NODE_PATH|XDG_\w+)"
-)
-"""Variables that are part of many answers: hiding the home folder would make paths useless."""
 
 
 def references(text: str) -> list[str]:

@@ -21,9 +21,22 @@ T = TypeVar("T")
 When = Literal["at once", "at the next start"]
 LayerName = Literal["team", "person", "project"]
 Rule = Literal["union", "intersection", "smaller", "stricter", "stays on", "stays off", "below"]
-
 AT_ONCE: When = "at once"
 NEXT_START: When = "at the next start"
+LONGEST = 30 * 24 * 3600  # seconds of the longest duration
+Name = Annotated[str, After(checks.check_name)]
+Identifier = Annotated[str, After(checks.check_identifier)]
+Pattern = Annotated[str, After(checks.check_pattern)]
+HostName = Annotated[str, After(checks.check_host)]
+Url = Annotated[str, After(checks.check_url)]
+FilePath = Annotated[Path, Before(checks.read_path)]
+Seconds = Annotated[float, Before(checks.read_number), Bounds(gt=0, le=LONGEST)]
+SecondsOrOff = Annotated[float, Before(checks.read_seconds_or_off), Bounds(ge=0, le=LONGEST)]
+Count = Annotated[int, Before(checks.read_number)]
+Days = Annotated[Count, Bounds(ge=1, le=3650)]
+Bytes = Annotated[int, Before(checks.read_size)]
+Share = Annotated[float, Before(checks.read_number), Bounds(gt=0, lt=1)]
+Dollars = Annotated[float, Before(checks.read_number), Bounds(ge=0, le=1_000_000)]
 
 
 @dataclass(slots=True, eq=False)
@@ -68,22 +81,6 @@ def setting(
     """A field with its default, or REQUIRED, and its description; a rule lets a project only tighten it."""
     given = Layers(PERSON.sets, ("project",), layers) if isinstance(layers, str) else layers
     return cast("T", Setting(default, words, when=when, layers=given, example=example, hidden=hidden))
-
-
-LONGEST = 30 * 24 * 3600  # seconds of the longest duration
-Name = Annotated[str, After(checks.check_name)]
-Identifier = Annotated[str, After(checks.check_identifier)]
-Pattern = Annotated[str, After(checks.check_pattern)]
-HostName = Annotated[str, After(checks.check_host)]
-Url = Annotated[str, After(checks.check_url)]
-FilePath = Annotated[Path, Before(checks.read_path)]
-Seconds = Annotated[float, Before(checks.read_number), Bounds(gt=0, le=LONGEST)]
-SecondsOrOff = Annotated[float, Before(checks.read_seconds_or_off), Bounds(ge=0, le=LONGEST)]
-Count = Annotated[int, Before(checks.read_number)]
-Days = Annotated[Count, Bounds(ge=1, le=3650)]
-Bytes = Annotated[int, Before(checks.read_size)]
-Share = Annotated[float, Before(checks.read_number), Bounds(gt=0, lt=1)]
-Dollars = Annotated[float, Before(checks.read_number), Bounds(ge=0, le=1_000_000)]
 
 
 @dataclass(frozen=True, slots=True)

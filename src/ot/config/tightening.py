@@ -21,10 +21,8 @@ from ot.config.section import PERSON, Rule
 from ot.config.values import parse_size, read_word
 
 Values = Mapping[object, object]
-
 _REACHED_BY = ("command", "args", "env", "cwd", "url", "headers", "oauth", "confine")
 """The keys of a server that say what is started or reached, and what is handed to it."""
-
 _OWN_FILE = f"your own file, ~/{FOLDER}/{CONFIG_FILE},"
 _GUARDS: frozenset[Rule | None] = frozenset({"union", "smaller", "stricter", "stays on"})
 _WILDCARDS = frozenset("*?[")

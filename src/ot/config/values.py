@@ -10,11 +10,9 @@ from typing import Any
 MISTAKE = "mistake"
 INCOMPLETE = "incomplete"
 """Kinds of mistakes in words of their own; an incomplete value may be completed by a file farther away."""
-
 REQUIRED: Any = ...  # the default of a key that must be given; for a type checker it fits every field
 SMALLEST_MEMORY = 16 * 1024**2
 LARGEST_MEMORY = 1024**4
-
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE | re.ASCII)
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 _URL = re.compile(r"https?://[^\s/?#]+[^\s]*")

@@ -23,7 +23,6 @@ _TEXT_TAG = "tag:yaml.org,2002:str"
 _SCALAR_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "int", "float", "binary", "timestamp")}
 _MERGE = object()
 _OPEN = object()
-
 _Event: TypeAlias = yaml.AliasEvent | yaml.ScalarEvent | yaml.CollectionStartEvent
 
 
@@ -54,7 +53,6 @@ class _Reader:
         self._loader: _Parser
         self._file = file
         self._private = private
-
         self._path: list[str] = []
         self._finished: list[str] = []
         self._cost = 0

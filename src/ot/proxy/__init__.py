@@ -38,7 +38,7 @@ from mcp_core.lazy_names import lazy_names
 if TYPE_CHECKING:
     from ot.proxy.connections.connection import build_connection
     from ot.proxy.definitions.acceptance import Acceptance
-    from ot.proxy.definitions.identity import digest_of_place
+    from ot.proxy.definitions.memory import digest_of_place
     from ot.proxy.host import BuildConnection, ProxyHost
     from ot.proxy.resources import fill_prompt, list_prompts, list_resources, read_resource
     from ot.proxy.server import ProxiedServer

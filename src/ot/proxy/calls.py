@@ -27,6 +27,7 @@ from ot.values import Arguments, ToolValue
 from ot_kernel.values import Audio, Image, Resource
 
 MAX_MESSAGE = 20_000  # characters of an error's text
+_MAX_LEVELS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +151,6 @@ def _mime_type(found: JsonObject) -> str | None:
 def _name(found: JsonObject) -> str | None:
     names = (found.get(key) for key in ("name", "title"))
     return next((name for name in names if isinstance(name, str) and name), None)
-
-
-_MAX_LEVELS = 100
 
 
 def plain_arguments(arguments: Arguments) -> JsonObject:

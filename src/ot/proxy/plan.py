@@ -16,6 +16,9 @@ from ot.store.logins import PendingLogins
 CALLBACK = "/oauth/callback"
 PATIENCE = 300.0  # seconds that a person has
 _LONGEST = 8192  # characters of what a browser brings
+Mode = Literal["auto", "legacy"]  # the way to agree on the protocol's era: by asking, or by the handshake at once
+Authorise = Callable[[str], Awaitable[None]]
+"""Sends a person to a web page; raises ConnectFailedError if there is nobody to send."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +47,6 @@ class TeamLogins:
         if not state or not answer.keys() & {"code", "error"} or sum(map(len, query.values())) > _LONGEST:
             return None
         return await self.pending.bring(state, self.principal, answer)
-
-
-Mode = Literal["auto", "legacy"]  # the way to agree on the protocol's era: by asking, or by the handshake at once
-
-Authorise = Callable[[str], Awaitable[None]]
-"""Sends a person to a web page; raises ConnectFailedError if there is nobody to send."""
 
 
 @dataclass(frozen=True, slots=True)

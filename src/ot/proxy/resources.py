@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ot.proxy.connections.connection import Connection
 
 PATIENCE = 10.0  # seconds that all servers wait for the slowest of them
-
 Listing = dict[str, list[JsonObject]]
 Question = Callable[["Connection"], Awaitable[list[JsonObject]]]
 

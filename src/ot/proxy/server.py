@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from ot.proxy.connections.connection import Connection
 
 Answer = TypeVar("Answer")
-
 ATTEMPTS = 3
 PATIENT = 2.0  # seconds of backoff that a call waits for; where there is more to wait, it fails at once
 LOGIN = 330.0  # seconds that an attempt may take once a person was sent to log in
@@ -57,16 +56,12 @@ class ProxiedServer:
         self.memory = ServerMemory(self.name, self.settings, self._host.records)
         self._backoff = Backoff(anyio.current_time)
 
-    # -- what it offers
-
     def offer(self) -> Offer:
         """Return what it offers, or offered last time; if that is not known, nothing, and it is connected soon."""
         found = self.memory.recall()
         if found is None:
             self.connect_soon()
         return found or Offer()
-
-    # -- its state
 
     @property
     def state(self) -> State:
@@ -86,8 +81,6 @@ class ProxiedServer:
     def due(self) -> bool:
         """True if it is connecting, or may be tried again soon enough for a call to wait."""
         return self.state == "connecting" or self._backoff.remaining() <= PATIENT
-
-    # -- its connection
 
     def connect_soon(self) -> ConnectAttempt:
         """Begin to connect, whatever the backoff says; returns the attempt that is under way."""
@@ -234,8 +227,6 @@ class ProxiedServer:
         if await anyio.to_thread.run_sync(self.memory.note, connection.offer):
             self._tell_changed(self)
 
-    # -- calls
-
     async def call(self, tool: str, arguments: JsonObject) -> JsonObject:
         """Call a tool by its own name; raises CallError. If cancelled, it tells the server."""
         # A call that was lost is made again if it never began, or if that is harmless.
@@ -288,8 +279,6 @@ class ProxiedServer:
         if self.last_failure is not None:
             return self.last_failure.reason
         return "is still connecting" if self.state == "connecting" else "is not connected"
-
-    # -- its end
 
     async def _end(self, connection: Connection) -> None:
         connection.closing.set()

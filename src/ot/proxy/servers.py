@@ -56,8 +56,6 @@ class Servers:
         self._problems: dict[str, list[PackLoadError]] = {}
         self._outwaited: dict[str, ConnectAttempt] = {}  # attempts to connect that took longer than a listing waits
 
-    # -- which there are
-
     def show(self, settings: Mapping[str, ServerSettings]) -> None:
         """Take over the configured servers with what is known about them; none is connected."""
         self._servers = {name: self._build(name, each) for name, each in settings.items()}
@@ -120,8 +118,6 @@ class Servers:
     def _enabled(self) -> list[ProxiedServer]:
         return [server for server in self._servers.values() if server.settings.enabled]
 
-    # -- their packs
-
     def _on_changed(self, server: ProxiedServer) -> None:
         if self._servers.get(server.name) is server:
             self._packs.pop(server.name, None)
@@ -175,8 +171,6 @@ class Servers:
         """Return the name by which code reaches a server; empty if it cannot."""
         pack = self._packs.get(name)
         return (self._places.name_of(pack) or "") if pack is not None else absent_name(name)
-
-    # -- waiting for them
 
     async def catch_up(self, code: str) -> None:
         """Wait for servers that the code of a run names, if nothing is known about them yet."""

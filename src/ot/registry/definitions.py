@@ -14,6 +14,9 @@ from ot.effects import Effect
 PROXY = "proxy:"  # begins the source of a tool that another server offers; the server's configured name follows
 PROJECT, STATE, FONTS = "{project}", "{state}", "{fonts}"
 """Stand for folders in what an isolated tool touches: the project's, that of its pack's own files, those of fonts."""
+_set = object.__setattr__
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Cancellation(StrEnum):
@@ -187,9 +190,6 @@ def define_late(
     return made
 
 
-_set = object.__setattr__
-
-
 @dataclass(frozen=True, slots=True)
 class Libraries:
     """The libraries of a pack's isolated tools, and its programs, with the list that pins them and all they need."""
@@ -218,10 +218,6 @@ class PackDefinition:
             return None
         pinned = self.file.parent / "requirements" / f"{self.file.stem}.txt"
         return Libraries(self.file.stem, tuple(self.needs), tuple(dict.fromkeys(self.needs.values())), pinned)
-
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 def in_kernel(function: Callable[P, T]) -> Callable[P, T]:

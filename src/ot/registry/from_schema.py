@@ -31,7 +31,6 @@ _MAX_ARGUMENT = 500
 REFUSED = "refused"  # why a tool of a list was left out: in its place stands its name, with the reason under this key
 _UNUSUAL = frozenset({REFUSED, "execution"})  # in a tool: it may be impossible to call
 _NAMING = frozenset({"$ref", "allOf", "anyOf", "oneOf"})  # in a schema: they may name parameters
-
 Tool = Mapping[str, Json]  # one item of a server's tools/list
 Annotate = Callable[[object, object], str]
 """Writes the type that a schema asks for, given the schema and what it is part of."""
@@ -60,14 +59,10 @@ def define_pack(
         define = partial(_define, f"{pack}.{short}", tool, source=source, timeout=timeout, finish=finish)
         if (plain := _read_plain(tool)) is not None:
             schema, summary, body = plain
-            defined[short] = define_late(
-                f"{pack}.{short}",
-                summary,
-                Late(define, lambda schema: read_parameters(dict(schema)).schema, schema, body),
-                source=source,
-                original="" if name == short else name,
-                declared=_hinted_effect(tool.get("annotations")),
-            )
+            late = Late(define, lambda schema: read_parameters(dict(schema)).schema, schema, body)
+            own, effect = "" if name == short else name, _hinted_effect(tool.get("annotations"))
+            full = f"{pack}.{short}"
+            defined[short] = define_late(full, summary, late, source=source, original=own, declared=effect)
             continue
         parameters = read_parameters(tool.get("inputSchema"))
         if parameters.problem:

@@ -28,7 +28,6 @@ _EFFECTS = {
     for effect in (Effect.READS, Effect.IDEMPOTENT)
 }
 """The decorators that declare an effect, by their full names."""
-
 _BEST_FIRST = frozenset({"ot.effects.best_first", "ot_sdk.best_first"})
 _TAKES_ROWS = "ot.values.takes_rows"
 

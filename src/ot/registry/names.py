@@ -20,6 +20,8 @@ from mcp_core.visible_text import visible
 from ot.registry.definitions import PackDefinition, ToolDefinition
 
 MAX_LENGTH = 64
+PROTECTED = frozenset({"ot", "proj"})  # packs whose name nobody can take: code relies on what they do
+_OF_PYTHON = frozenset({*dir(builtins), *sys.stdlib_module_names, *keyword.kwlist, "ToolError"})
 
 
 def identifier(name: str, *, fallback: str) -> str:
@@ -65,10 +67,6 @@ def assign_identifiers(names: Iterable[str], *, fallback: str) -> dict[str, str]
         taken.add(free)
         assigned[name] = free
     return {name: assigned[name] for name in names}
-
-
-PROTECTED = frozenset({"ot", "proj"})  # packs whose name nobody can take: code relies on what they do
-_OF_PYTHON = frozenset({*dir(builtins), *sys.stdlib_module_names, *keyword.kwlist, "ToolError"})
 
 
 @dataclass(frozen=True, slots=True)

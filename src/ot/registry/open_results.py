@@ -14,6 +14,8 @@ from mcp_core.json_types import Json, resolve
 from mcp_core.quick_dataclass import replace
 from ot.registry.definitions import LearntFrom, ToolDefinition
 
+KEY = "result"
+
 
 def leaves_open(schema: object, root: object, level: int = 0) -> bool:
     """True if a schema does not say what a value has in it."""
@@ -46,9 +48,6 @@ def digest_of(*parts: object) -> str:
     """Return a short digest of JSON values."""
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-KEY = "result"
 
 
 def is_wrapped(output_schema: object) -> bool:

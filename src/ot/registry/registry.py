@@ -18,10 +18,8 @@ from ot.values import ToolValue
 
 ToolFunction = Callable[[dict[str, ToolValue]], Awaitable[ToolValue]]
 """How every tool is called, whatever its kind: one object of arguments in, the native value out."""
-
 LoadedPack = tuple[PackDefinition, Mapping[str, ToolFunction]]
 LoadPack = Callable[[], LoadedPack]  # gives a pack that was registered late, with the function of each tool
-
 _MOST_NAMED = 40  # packs that are named to every client
 _LONGEST_NAMED = 40  # characters of such a name
 

@@ -12,7 +12,6 @@ from typing import ClassVar
 from mcp_core.json_types import Json, JsonObject, Schema, resolve
 
 TYPES = frozenset({"null", "boolean", "number", "integer", "string", "array", "object"})
-
 Reader = Callable[["SchemaCopy", str, Json, int], JsonObject]
 """Reads the value of one keyword at one level; gives what of it belongs into the copy."""
 

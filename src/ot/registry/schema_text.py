@@ -11,7 +11,6 @@ from ot.registry.schema_copy import names_in
 ANY = "Any"
 PLACEHOLDER = "'...'"
 """The default of a parameter that may be left out, where the schema does not say what happens then."""
-
 _NAMES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 _MAX_LEVELS = 3
 _MAX_NODES = 60
@@ -21,7 +20,6 @@ _MAX_DETAILED = 400
 _MAX_DETAILED_LEVELS = 5
 _MAX_DEFAULT = 60
 _MAX_FIELDS = 20
-
 _COMPOSED = frozenset({"$ref", "const", "enum", "anyOf", "oneOf", "allOf", "items", "properties"})
 
 

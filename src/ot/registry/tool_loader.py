@@ -26,7 +26,6 @@ from ot_kernel.values import MAX_DRAINED, UnsupportedValueError
 
 T = TypeVar("T")
 AsyncFunction = Callable[..., Awaitable[ToolValue] | AsyncGenerator[ToolValue, None]]
-
 _AT_REST = frozenset({str, int, float, bool, type(None), dict, list})
 
 

@@ -22,7 +22,6 @@ from ot.values import ToolValue
 from ot.workers.discovery import FolderContents, FoundFile, Looks, ToolFolder, list_folder
 
 _DESCRIPTION = "Code that worked, kept as functions; each is executed inside the run that calls it."
-
 Reading = Skill | PackLoadError | None
 """The content of one file: a skill, the error in it, or nothing because the file is not trusted."""
 

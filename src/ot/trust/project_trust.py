@@ -18,7 +18,6 @@ if TYPE_CHECKING:  # every command reads a configuration, and few look at trust
 MOST_FILES = 2000
 MOST_BYTES = 5_000_000  # of one file
 MOST_TOGETHER = 50_000_000  # bytes of all of them
-
 _OF_PYTHON = "__pycache__"
 """Python's own caches are never trusted or used: they may hold other code than the source beside them."""
 

@@ -17,6 +17,9 @@ from ot.config.paths import belongs_to_stranger
 from ot.trust.project_trust import ProjectTrust
 
 SUFFIX = "_tools.py"
+INTERVAL = 1.0  # seconds between two looks
+PATIENCE = 5.0  # seconds that one may take: a folder on a network may not answer, and runs do not depend on it
+Look = TypeVar("Look")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +117,6 @@ def _is_test(name: str) -> bool:
 
 def _reason(error: OSError) -> str:
     return error.strerror or type(error).__name__
-
-
-INTERVAL = 1.0  # seconds between two looks
-PATIENCE = 5.0  # seconds that one may take: a folder on a network may not answer, and runs do not depend on it
-
-Look = TypeVar("Look")
 
 
 @dataclass(eq=False)

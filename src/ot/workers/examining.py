@@ -24,6 +24,19 @@ from ot.workers.uv_program import PreparationError
 _SEPARATORS = re.compile(r"[-_.]+")
 _REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+_VALUES = frozenset(
+    {
+        *("datetime", "date", "time", "timedelta", "Decimal", "Fraction", "UUID", "Path", "PurePath"),
+        *("Image", "Audio", "Resource", "bytearray", "complex"),
+    }
+)
+"""Types that are not checked before a call, and cross as what they are."""
+_KINDS = "use builtin types, Literal, unions, containers, or a TypedDict or dataclass of the file"
+_PACKAGES = {
+    "PIL": "pillow", "bs4": "beautifulsoup4", "cv2": "opencv-python", "dateutil": "python-dateutil",
+    "dotenv": "python-dotenv", "sklearn": "scikit-learn", "yaml": "pyyaml",
+}  # fmt: skip
+"""Packages whose name is not that of their module."""
 
 
 def find_imports(tree: ast.Module) -> Iterator[tuple[str, int]]:
@@ -79,16 +92,6 @@ def _modules_of(package: Distribution) -> set[str]:
     return {first.partition(".")[0] for first in firsts if first.endswith((".py", ".so")) or first.isidentifier()}
 
 
-_VALUES = frozenset(
-    {
-        *("datetime", "date", "time", "timedelta", "Decimal", "Fraction", "UUID", "Path", "PurePath"),
-        *("Image", "Audio", "Resource", "bytearray", "complex"),
-    }
-)
-"""Types that are not checked before a call, and cross as what they are."""
-_KINDS = "use builtin types, Literal, unions, containers, or a TypedDict or dataclass of the file"
-
-
 def judge_annotations(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield what is wrong with annotations of public functions, and its lines."""
     # Those that nothing can be checked by, and those with a name that the file neither defines nor imports.
@@ -133,13 +136,6 @@ def _names_of(tree: ast.Module) -> Iterator[str]:
             yield node.id
         elif isinstance(node, ast.Import | ast.ImportFrom):
             yield from ((alias.asname or alias.name).partition(".")[0] for alias in node.names)
-
-
-_PACKAGES = {
-    "PIL": "pillow", "bs4": "beautifulsoup4", "cv2": "opencv-python", "dateutil": "python-dateutil",
-    "dotenv": "python-dotenv", "sklearn": "scikit-learn", "yaml": "pyyaml",
-}  # fmt: skip
-"""Packages whose name is not that of their module."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,6 @@ from ot.workers.pep723 import ScriptHeader, read_header
 
 _MOST_PARSED = 200_000  # bytes of a file that nobody has trusted; a larger one goes by its own name
 _LONGEST_NAME = 100  # characters
-
 FunctionOf = Callable[[Extension, str], ToolFunction]
 """How a tool of an extension is called: given the extension and the tool's name."""
 

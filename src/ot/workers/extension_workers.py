@@ -24,7 +24,6 @@ from ot.workers.uv_program import PreparationError, Tell
 from ot.workers.worker import NotBegunError, StartFailedError, Worker
 
 ATTEMPTS = 4  # for a call whose workers end before they come to it
-
 State = Literal["starting", "busy", "idle", "stopped", "failed"]
 
 
@@ -145,8 +144,6 @@ class ExtensionWorkers:
             state = "starting" if self._pending() else "failed" if failed else "stopped"
             yield WorkerStatus(pack, None, state, 0, 0.0, self._latest_error(), engine, None)
 
-    # -- finding a worker
-
     def _take(self) -> Worker | None:
         """Return an idle worker, or the least busy if there cannot be more; one whose file has changed is retired."""
         usable = self._usable()
@@ -199,8 +196,6 @@ class ExtensionWorkers:
     def _latest_error(self) -> str | None:
         """Return the latest failure, however long ago."""
         return next(filter(None, (each.error for each in reversed(self._starts))), self._last_error)
-
-    # -- the life of a worker
 
     def _begin(self, context: CallContext | None) -> Starting:
         """Begin another start, in place of those that came to nothing and of workers that have ended."""

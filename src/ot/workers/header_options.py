@@ -15,9 +15,7 @@ from ot_confinement.confine import lies_within
 
 CONFINE = "confine"
 PLACEMENT = ("engine", "cpus", "gpus", "memory", "resources")
-
 EngineName = Literal["local", "ray"]
-
 _KEYS_OF_RAY = frozenset({"CPU", "GPU", "memory", "object_store_memory"})
 
 

@@ -27,7 +27,6 @@ _FORM = 1
 _AS_JSON = ("--output-format", "json")
 _FROM_LOCK = {"shipped": ("--locked",), "kept": ("--frozen",), "none": ()}
 """By the kind of a lock: one that was shipped is compared with the header, ours was made for it."""
-
 Kind = Literal["shipped", "kept", "none"]  # beside the extension; in the state folder; or there can be none
 
 

@@ -36,7 +36,6 @@ from ot.workers.uv_program import PreparationError, Tell, UvProgram
 FOLDER = "pack_environments"
 READY = "onetool.ready"
 """A file that is written last, so an environment without it is unfinished. Locked by whoever uses the environment."""
-
 _IMPATIENT = {"UV_HTTP_RETRIES": "0", "UV_HTTP_CONNECT_TIMEOUT": "5"}
 """How uv fetches while a call waits: without a network it must fail at once."""
 KEPT_DAYS = 30  # that an environment stays which no server uses

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 CANCEL_GRACE = 2.0  # seconds between the word and the kill
 GOODBYE = 3.0  # seconds in which an idle worker may end by itself; its guardian has less patience
-
 _START = 0
 
 
@@ -113,8 +112,6 @@ class Worker:
     def calls(self) -> int:
         return len(self._flights)
 
-    # -- its life
-
     async def start(self, facts: Mapping[str, object]) -> None:
         """Hand over what it may know, and wait until it has imported its file; raises StartFailedError."""
         try:
@@ -189,8 +186,6 @@ class Worker:
     def _has_begun(self, flight: _Flight) -> bool | None:
         return self._process.ledger.has_begun(flight.slot, flight.number)
 
-    # -- calls
-
     async def call(self, tool: str, arguments: Mapping[str, object], context: CallContext | None) -> Any:
         """Call a tool; raises CallError, and NotBegunError if the worker is gone and the call had not begun."""
         # Cancelled, the call has ended when this returns, if need be with the whole worker.
@@ -251,8 +246,6 @@ class Worker:
             did = "was cancelled and it did not respond" if waits else "did not end when cancelled"
             self.kill(f"its worker was stopped, because {self.extension.pack}.{flight.tool} {did}")
             await self._process.ended.wait()
-
-    # -- messages
 
     def _on_output(self, data: bytes) -> None:
         try:

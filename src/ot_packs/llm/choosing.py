@@ -11,7 +11,7 @@ from http import HTTPStatus
 from mcp_core.json_types import JsonObject
 from ot.ai.failover import Backoff, Models
 from ot.ai.messages import AssistantMessage, Model, Piece, Request, Stopped, Text, UserMessage
-from ot.ai.opening import ModelAccess, build_model, record_into
+from ot.ai.opening import ModelAccess, build_model
 from ot.clients.front import SAMPLE, Front, FrontError
 from ot.config.assistant import AiSettings
 from ot.config.providers import Provider, find_providers
@@ -231,6 +231,6 @@ def _wrap(models: list[Model], settings: AiSettings, access: ModelAccess, contex
         *models,
         backoff=Backoff(settings.retries, left=context.remaining),
         prices=settings.prices,
-        record=record_into(access),
+        record=access.record,
         redact=access.redactor.text,
     )

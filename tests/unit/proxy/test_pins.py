@@ -18,8 +18,7 @@ from ot.config.server_settings import ServerSettings
 from ot.errors import ToolChangedError, ToolError
 from ot.parts.known_tools import proxy_host
 from ot.proxy.definitions.acceptance import Acceptance
-from ot.proxy.definitions.identity import is_fetched
-from ot.proxy.definitions.memory import Records, ServerMemory
+from ot.proxy.definitions.memory import Records, ServerMemory, is_fetched
 from ot.proxy.definitions.pins import Offer
 from ot.proxy.resources import fill_prompt, list_prompts
 from ot.store.shelf import Shelf

@@ -15,6 +15,12 @@ from mcp.shared.auth import AuthorizationCodeResult
 from mcp_core.json_types import Json
 from ot.proxy.plan import PATIENCE, TeamLogins
 
+_PATH = "/callback"
+_MAX_LINE = 16 * 1024
+_READ = 10.0  # seconds
+_MOST_VISITORS = 16
+_PAGE = "<!doctype html><meta charset=utf-8><title>OneTool</title><p>{}</p><p>You can close this page and go back.</p>"
+
 
 class TeamLanding:
     """The page of all replicas, to which the browser of one person returns."""
@@ -60,13 +66,6 @@ def read_answer(answer: Mapping[str, Json], state: str) -> AuthorizationCodeResu
 def read_query(address: str) -> dict[str, str]:
     """Return the parameters of an address; of several with one name the first."""
     return {key: values[0] for key, values in parse_qs(urlsplit(address).query).items()}
-
-
-_PATH = "/callback"
-_MAX_LINE = 16 * 1024
-_READ = 10.0  # seconds
-_MOST_VISITORS = 16
-_PAGE = "<!doctype html><meta charset=utf-8><title>OneTool</title><p>{}</p><p>You can close this page and go back.</p>"
 
 
 class LoginListener:

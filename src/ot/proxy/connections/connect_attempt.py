@@ -13,6 +13,8 @@ from ot.clients.front import ELICIT, Front, FrontError
 from ot.logs import write_log
 from ot.proxy.status import CallsInFlight, ConnectFailedError, front_of
 
+LONGEST = 30.0  # seconds
+
 
 class ConnectAttempt(Attempt):
     """An attempt, made by the server, which sets its outcome."""
@@ -55,9 +57,6 @@ class ConnectAttempt(Attempt):
             answer = {}
         if answer.get("action") != "accept":
             raise ConnectFailedError("needs a person to log in, and they declined", remedy=self._way_to_log_in)
-
-
-LONGEST = 30.0  # seconds
 
 
 class Backoff:

@@ -103,8 +103,6 @@ class Connection:
         """True if its handshake knew less of the clients."""
         return self._claiming.claimed not in (None, claims)
 
-    # -- its life, in its owner's task
-
     async def hold(self, ready: Tell, changed: Tell) -> None:
         """Connect, report that it is ready, and stay until it is lost or closed; raises ConnectFailedError."""
         connected = False
@@ -230,8 +228,6 @@ class Connection:
             return f"does not follow the protocol: {_first_mistake(cause)}"
         return self._transport.describe_failure(cause, message_of(cause) or type(cause).__name__, connected=connected)
 
-    # -- calls, each in its own task
-
     async def call(self, tool: str, arguments: JsonObject, context: CallContext | None) -> JsonObject:
         """Call a tool by its own name; if cancelled, it tells the server. Raises LostError or ToolError."""
         progress = _progress_of(context) if context is not None and context.caller.progress is not None else None
@@ -254,8 +250,6 @@ class Connection:
         if error.code == types.MISSING_REQUIRED_CLIENT_CAPABILITY:
             return ToolError(_word_missing(error))
         return ToolError(error.error.message or f"its server answered with the error {error.code}")
-
-    # -- what is asked rarely, in its plain form
 
     async def resources(self) -> list[JsonObject]:
         """List resources, and patterns of them under `uriTemplate`; raises LostError or ToolError."""

@@ -7,8 +7,7 @@ import json
 
 from mcp_core.quick_dataclass import dataclass
 from ot.config.server_settings import ServerSettings
-from ot.proxy.definitions.identity import digest_of_configuration, digest_of_place
-from ot.proxy.definitions.memory import Records
+from ot.proxy.definitions.memory import Records, digest_of_configuration, digest_of_place
 from ot.proxy.definitions.pins import Definition, Items, Part, definitions_of, parts_of
 
 

@@ -23,10 +23,24 @@ from ot.store.forms import FORM, check_form, read_mapping
 from ot.store.shelf import Shelf
 
 Era = Literal["handshake", "sessionless"]
-
 _CACHE_FORM = 1  # of the file; one of another form is ignored
 _STALE = 30 * 24 * 3600.0  # seconds
 _PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
+Part = Literal["tools", "words", "prompts"]
+"""A part of an offer that is accepted by itself; `words` are the server's title and instructions."""
+_FORM = 3
+_MOST_OF_A_NAME = 8  # definitions that are accepted at the same time; the oldest is forgotten first
+_MOST_WAITING = 500  # names
+_PINNED: dict[Part, tuple[str, ...]] = {
+    "tools": ("name", "title", "description", "inputSchema", "outputSchema", "annotations"),
+    "words": ("name", "text"),
+    "prompts": ("name", "title", "description", "arguments"),
+}
+
+Items = Iterable[Mapping[str, Json]]  # the definitions of one part as the server gave them, each with a name
+Definition = Mapping[str, Json]  # the pinned part of a definition
+Accepted = Mapping[str, Sequence[Definition]]
+"""The definitions that are accepted, by their own names; of one name the one that was accepted last is the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,26 +99,6 @@ def _read_items(found: object, what: str) -> tuple[JsonObject, ...]:
     if not isinstance(found, list) or not all(isinstance(t, dict) and isinstance(t.get("name"), str) for t in found):
         raise ValueError(f"its {what} are malformed")
     return tuple(found)
-
-
-Part = Literal["tools", "words", "prompts"]
-"""A part of an offer that is accepted by itself; `words` are the server's title and instructions."""
-
-_FORM = 3
-_MOST_OF_A_NAME = 8  # definitions that are accepted at the same time; the oldest is forgotten first
-_MOST_WAITING = 500  # names
-_PINNED: dict[Part, tuple[str, ...]] = {
-    "tools": ("name", "title", "description", "inputSchema", "outputSchema", "annotations"),
-    "words": ("name", "text"),
-    "prompts": ("name", "title", "description", "arguments"),
-}
-
-Items = Iterable[Mapping[str, Json]]  # the definitions of one part as the server gave them, each with a name
-
-Definition = Mapping[str, Json]  # the pinned part of a definition
-
-Accepted = Mapping[str, Sequence[Definition]]
-"""The definitions that are accepted, by their own names; of one name the one that was accepted last is the last."""
 
 
 @dataclass(frozen=True, slots=True)

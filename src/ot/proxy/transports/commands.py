@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mcp_core.quick_dataclass import dataclass
 from ot.config.server_settings import ServerSettings
-from ot.proxy.definitions.identity import working_folder
+from ot.proxy.definitions.memory import working_folder
 from ot_confinement.own_files import files_of_command
 from ot_guardian import guarded
 from ot_guardian.processes import plain_environment

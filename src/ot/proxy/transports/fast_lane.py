@@ -28,7 +28,6 @@ _TOKEN = re.compile(rb'"progressToken"\s*:\s*(\d{10})')
 _EDGE = 256  # bytes at either end of a line where its number stands
 _SHORT = 64 * 1024  # bytes; nobody tells of progress in more
 _LARGE = 1024 * 1024  # bytes of an answer that is read on a thread
-
 Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 
 

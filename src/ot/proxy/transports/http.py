@@ -30,6 +30,8 @@ from ot.services.trusted_roots import trusted_roots
 _POST = 60.0  # seconds; a post is only acknowledged, the answer comes as an event
 Incoming = SessionMessage | Exception
 Sending = MemoryObjectSendStream[Incoming]
+_CONNECT = 15.0  # seconds
+_MAX_EVENT = 256 * 1024 * 1024  # bytes
 
 
 class EndpointError(Exception):
@@ -94,10 +96,6 @@ async def _post(
                 reason = ErrorData(code=CONNECTION_CLOSED, message=f"the request could not be posted: {error}")
                 failure = JSONRPCError(jsonrpc="2.0", id=item.message.id, error=reason)
                 await incoming.send(SessionMessage(failure))
-
-
-_CONNECT = 15.0  # seconds
-_MAX_EVENT = 256 * 1024 * 1024  # bytes
 
 
 class HttpTransport:

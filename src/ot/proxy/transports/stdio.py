@@ -251,4 +251,3 @@ class MessageWriter(ObjectSendStream[SessionMessage]):
 
 
 _parse: Callable[[bytes], JSONRPCMessage] = partial(jsonrpc_message_adapter.validate_json, by_name=False)
-"""Raises ValueError."""

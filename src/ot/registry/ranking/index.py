@@ -23,7 +23,6 @@ from ot.store.shelf import Shelf
 
 LONGEST = 4000  # characters of a request that are looked at
 MOST = 8  # needs
-
 _LITERAL_WEIGHT = 0.2
 _WEAK_WEIGHT = 0.4
 _DECAY = 0.1
@@ -46,6 +45,17 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+_SYNONYM = 0.5
+_WHOLE = 0.25  # worth of the whole request beside its best need
+_EVENNESS = 0.75  # 1 makes every need equal, 0 leaves most to the one with the rarest words
+_UNASKED_CHANGE = 0.2  # of its score is left to a tool that changes something, where somebody only wants to know
+_NEAR = 0.25  # share of the best score below which a thing does not count as found
+MOST_NEAR = 300  # things that are found for one need; beyond that nobody counts
+_MOST_WORDS = 16  # of a need, those that tell most
+_SIMILAR = 0.75  # of an unknown word to the one that may be meant
+_PREFIX = 0.7
+_MOST_MEANT = 6
+_MOST_UNKNOWN = 3  # words of a request that are looked up as misspelled
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,23 +119,6 @@ def _asks_to_know(spoken: list[str]) -> bool:
             if stems & CHANGING:
                 return False
     return bool(spoken) and spoken[0] in _QUESTIONS
-
-
-_SYNONYM = 0.5
-_WHOLE = 0.25  # worth of the whole request beside its best need
-_EVENNESS = 0.75  # 1 makes every need equal, 0 leaves most to the one with the rarest words
-
-_UNASKED_CHANGE = 0.2  # of its score is left to a tool that changes something, where somebody only wants to know
-
-_NEAR = 0.25  # share of the best score below which a thing does not count as found
-MOST_NEAR = 300  # things that are found for one need; beyond that nobody counts
-
-_MOST_WORDS = 16  # of a need, those that tell most
-
-_SIMILAR = 0.75  # of an unknown word to the one that may be meant
-_PREFIX = 0.7
-_MOST_MEANT = 6
-_MOST_UNKNOWN = 3  # words of a request that are looked up as misspelled
 
 
 @dataclass(frozen=True, slots=True)

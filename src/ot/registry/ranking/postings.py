@@ -22,6 +22,15 @@ from ot.store.forms import FORM, check_form, read_list, read_number
 from ot.store.shelf import Shelf
 
 _ACTIONS = READING | CHANGING
+# These, and those of the index, lie on a wide plateau of several labelled sets: half or twice of any moves little.
+_NAME, _DESCRIPTION, _PARAMETERS, _KEYWORDS = 4.0, 1.0, 0.5, 2.0  # weight of each field
+_NAME_LENGTH, _TEXT_LENGTH = 0.75, 0.6  # how much a long field takes from the worth of each of its words
+_SATURATION = 2.0
+_LONGEST = 10_000  # characters of a text that are read
+_MANY = 2_000  # things; fewer are read in a tenth of a second
+_FORM = 1
+_STALE = 30 * 24 * 3600.0  # seconds
+_READERS = [Path(__file__).with_name(name) for name in ("postings.py", "vocabulary.txt", "words.py")]
 
 
 class Searchable(NamedTuple):
@@ -51,18 +60,6 @@ def read_parameters(schema: Schema) -> str:
         return ""
     texts = ((name, item.get("description") if isinstance(item, Mapping) else "") for name, item in properties.items())
     return " ".join(f"{name} {text if isinstance(text, str) else ''}" for name, text in texts)
-
-
-# These, and those of the index, lie on a wide plateau of several labelled sets: half or twice of any moves little.
-_NAME, _DESCRIPTION, _PARAMETERS, _KEYWORDS = 4.0, 1.0, 0.5, 2.0  # weight of each field
-_NAME_LENGTH, _TEXT_LENGTH = 0.75, 0.6  # how much a long field takes from the worth of each of its words
-_SATURATION = 2.0
-_LONGEST = 10_000  # characters of a text that are read
-
-_MANY = 2_000  # things; fewer are read in a tenth of a second
-_FORM = 1
-_STALE = 30 * 24 * 3600.0  # seconds
-_READERS = [Path(__file__).with_name(name) for name in ("postings.py", "vocabulary.txt", "words.py")]
 
 
 @dataclass(frozen=True, slots=True)

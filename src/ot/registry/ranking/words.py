@@ -133,5 +133,4 @@ WEAK = _stems_of("weak")  # stems that say little about a tool
 READING = _stems_of("reading")  # stems of what one asks for to know something
 CHANGING = _stems_of("changing")
 """Stems of what one asks for to have something changed; a tool that is named by one of them changes something."""
-
 ACTIONS = _stems_of("actions")  # stems of what one can ask a tool to do; behind an `and` they begin another request

@@ -21,6 +21,8 @@ from ot_ray import driver_file
 from ot_ray.frames import Frames, Kind, write_frame
 
 _END_PATIENCE = 10.0  # seconds in which the driver must report the end of what was killed
+_PATIENCE = 30.0  # seconds in which the cluster must have answered
+_GOODBYE = 2.0  # seconds in which it may disconnect
 
 
 class RemoteEndFacts:
@@ -114,10 +116,6 @@ class RemoteProcess:
         self.ended.set()
         self.placed.set()
         self.on_end()
-
-
-_PATIENCE = 30.0  # seconds in which the cluster must have answered
-_GOODBYE = 2.0  # seconds in which it may disconnect
 
 
 class DriverProcess:

@@ -39,6 +39,9 @@ from ot.workers.uv_program import PreparationError, Tell
 from ot.workers.worker import Worker
 from ot_ray.frames import Bounds, Order
 
+LIBRARIES = Libraries("ray", ("ray",), ("ray",), Path(__file__).with_name("requirements.txt"))
+"""The libraries of the driver, in an environment like that of a pack, since the server never imports Ray."""
+
 
 async def make_order(extension: Extension, host: WorkerHost, tell: Tell) -> tuple[Placement, Order]:
     """Read an extension, and resolve its dependencies if there is no lock yet; raises PreparationError and OSError."""
@@ -59,15 +62,8 @@ async def make_order(extension: Extension, host: WorkerHost, tell: Tell) -> tupl
         read, write = (tuple(map(str, places)) for places in (confine.read, confine.write))
         bounds = Bounds(read, write, confine.hosts, confine.memory)
     installer = Installer(file, header, host, tell)
-    lock = await installer.locked()
-    order = Order(
-        name=file.name,
-        source=file.read_bytes(),
-        header=header.as_comments().encode(),
-        lock=lock,
-        checked=installer.lock.kind == "shipped",
-        bounds=bounds,
-    )
+    lock, text, shipped = await installer.locked(), header.as_comments().encode(), installer.lock.kind == "shipped"
+    order = Order(name=file.name, source=file.read_bytes(), header=text, lock=lock, checked=shipped, bounds=bounds)
     return read_placement(header), order
 
 
@@ -97,10 +93,6 @@ def _build() -> bytes:
                 entry = zipfile.ZipInfo(name)  # dated 1980, so that the same content gives the same bytes
                 bundle.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
     return packed.getvalue()
-
-
-LIBRARIES = Libraries("ray", ("ray",), ("ray",), Path(__file__).with_name("requirements.txt"))
-"""The libraries of the driver, in an environment like that of a pack, since the server never imports Ray."""
 
 
 @dataclass(eq=False)
@@ -145,13 +137,8 @@ class RayEngine:
         """Describe the connection, without making one."""
         connected = self._driver is not None and self._driver.alive
         facts = self._driver.cluster if self._driver is not None and connected else {}
-        return {
-            "engine": self.name,
-            "address": self._settings().ray_address,
-            "connected": connected,
-            **facts,
-            "last_error": self._failure,
-        }
+        address = self._settings().ray_address
+        return {"engine": self.name, "address": address, "connected": connected, **facts, "last_error": self._failure}
 
     async def _connected(self, tell: Tell) -> DriverProcess:
         async with self._starting:

@@ -20,7 +20,6 @@ from ot.services.trusted_roots import trusted_roots
 
 PROVIDER = "anthropic"
 NOTHING = "[nothing]"  # the API takes no text without a visible character
-
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _LARGEST_PICTURE = 3_500_000  # bytes; the API takes 5 MB of base64
 _STOPS: dict[str, Literal["length", "refused"]] = {
