@@ -155,18 +155,10 @@ async def web_search(
     Example:
         brave.web_search(query="python release", count=3, freshness="pm", country="US")["results"][0]["title"]
     """
+    place = {"offset": _page(offset), "country": country, "search_lang": search_lang, "freshness": freshness}
+    snippets = "true" if extra_snippets else None
     async with open_service(_BRAVE) as service:
-        return await _find_pages(
-            service,
-            query,
-            count,
-            offset=_page(offset),
-            country=country,
-            search_lang=search_lang,
-            freshness=freshness,
-            safesearch=safesearch,
-            extra_snippets="true" if extra_snippets else None,
-        )
+        return await _find_pages(service, query, count, **place, safesearch=safesearch, extra_snippets=snippets)
 
 
 @reads
@@ -299,23 +291,20 @@ async def batch(*, queries: list[str], count: int = 10) -> list[BatchResults]:
 async def _find_pages(service: ServiceClient, query: str, count: int, **options: str | int | None) -> WebResults:
     fixed = {"text_decorations": "false", "result_filter": "web"}
     answer = await service.get("web/search", {**_params(query, count, most=20), **options, **fixed})
-    return {
-        "query": _understood(answer, query),
-        "results": [
-            {**_described(item), "snippets": [unescape(text) for text in texts_of(item, "extra_snippets")[:5]]}
-            for item in items_of(answer, "web", "results")
-        ],
-        "more": part_of(answer, "query", "more_results_available") is True,
-    }
+    results: list[WebResult] = [
+        {**_described(item), "snippets": [unescape(text) for text in texts_of(item, "extra_snippets")[:5]]}
+        for item in items_of(answer, "web", "results")
+    ]
+    more = part_of(answer, "query", "more_results_available") is True
+    return {"query": _understood(answer, query), "results": results, "more": more}
 
 
 async def _find(
     kind: str, query: str, count: int, most: int, read: Callable[[Json], Item], **options: str | int | None
 ) -> tuple[str, list[Item]]:
     """Search for something other than pages; returns the query as it was understood, and the results."""
-    params = _params(query, count, most=most) | options
     async with open_service(_BRAVE) as service:
-        answer = await service.get(f"{kind}/search", params)
+        answer = await service.get(f"{kind}/search", _params(query, count, most=most) | options)
     return _understood(answer, query), [read(item) for item in items_of(answer, "results")]
 
 

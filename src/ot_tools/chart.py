@@ -13,8 +13,6 @@ from ot_packs.pictures import Written
 pack = "chart"
 needs = {"vl_convert": "vl-convert-python>=1.9"}
 
-_WIDTH, _HEIGHT = 600, 350  # of the usual charts, unless the caller says otherwise
-
 
 @idempotent
 @isolated(reads=("{fonts}",), outputs=("{output}",))
@@ -305,5 +303,5 @@ def box(
 
 
 def _draw_usual(spec: UsualChart, rows: ChartRows, title: str | None, output: str | None) -> Image | Written:
-    size = {"width": _WIDTH, "height": _HEIGHT}
+    size = {"width": 600, "height": 350}
     return draw_chart({**spec, **size, **({"title": title} if title else {})}, rows, output=output)

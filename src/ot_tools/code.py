@@ -21,7 +21,6 @@ from ot_packs.full_text import read_query
 from ot_packs.limits import checked_page
 
 pack = "code"
-
 needs = {"ast_grep_py": "ast-grep-py>=0.51"}
 
 
@@ -261,12 +260,10 @@ async def rewrite(
 
 async def _select(path: str, language: str, pattern: str) -> Selection:
     known = find_language(language)
-    tree = await to_thread.run_sync(find_tree, allowed_files(), path)
-    return Selection(tree, known, words_of(pattern))
+    return Selection(await to_thread.run_sync(find_tree, allowed_files(), path), known, words_of(pattern))
 
 
 def _doubt(pattern: str, language: str, *, incomplete: bool) -> None:
     if incomplete:
-        current().note(
-            f"{current().tool}: {pattern[:60]!r} is not complete {language} code by itself, so it may match nothing"
-        )
+        reason = f"{pattern[:60]!r} is not complete {language} code by itself, so it may match nothing"
+        current().note(f"{current().tool}: {reason}")

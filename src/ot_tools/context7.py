@@ -113,15 +113,9 @@ async def docs(
     async with open_service(_CONTEXT7) as service:
         chosen, tag = await _choose(service, library, topic, version)
         text = await _read(service, f"{chosen['id']}/{tag}" if tag else chosen["id"], topic)
-    part = text[offset : offset + limit]
-    return {
-        "library": chosen["id"],
-        "version": tag,
-        "locked": chosen["locked"],
-        "text": part,
-        "total": len(text),
-        "more": offset + len(part) < len(text),
-    }
+    end = offset + limit
+    own, locked, total = chosen["id"], chosen["locked"], len(text)
+    return Documentation(library=own, version=tag, locked=locked, text=text[offset:end], total=total, more=end < total)
 
 
 async def _choose(service: ServiceClient, library: str, topic: str, version: str | None) -> tuple[Library, str]:

@@ -22,7 +22,6 @@ needs = {
     "openpyxl": "openpyxl>=3.1.5",
     "PIL": "pillow>=12",
 }
-
 timeout = 100  # seconds: OCR may take five for a page
 
 _MAX_CELLS = 200_000  # of the tables of one answer
@@ -93,9 +92,8 @@ async def auto(
     Example:
         convert.auto(path="report.pdf", pages="1-3")["text"]
     """
-    return await documents.convert_document(
-        {"path": path, "pages": pages, "output": output, "limit": limit, "offset": offset}
-    )
+    request = {"path": path, "pages": pages, "output": output, "limit": limit, "offset": offset}
+    return await documents.convert_document(request)
 
 
 @isolated(reads=["{path}"])

@@ -19,7 +19,6 @@ from ot_packs.db.session import CsvReading
 from ot_packs.limits import as_number
 
 pack = "db"
-
 needs = {
     "sqlglot": "sqlglot>=30",
     "duckdb": "duckdb>=2.0",

@@ -131,15 +131,9 @@ def sheets(*, path: str) -> Sheets:
     found: list[SheetInfo] = []
     for sheet in book.sheets:
         area = sheet.area
+        used, rows, columns = (area.name, area.bottom + 1, area.right + 1) if area else ("", 0, 0)
         found.append(
-            {
-                "name": sheet.name,
-                "kind": sheet.kind,
-                "visible": sheet.visible,
-                "range": area.name if area else "",
-                "rows": area.bottom + 1 if area else 0,
-                "columns": area.right + 1 if area else 0,
-            }
+            SheetInfo(name=sheet.name, kind=sheet.kind, visible=sheet.visible, range=used, rows=rows, columns=columns)
         )
     return {"format": book.kind.value, "sheets": found}
 
@@ -171,9 +165,8 @@ def read(
     Example:
         excel.read(path="sales.xlsx", sheet="Sales", header=True, limit=10)["rows"]
     """
-    window = workbooks.read_window(
-        workbooks.Workbook(Path(path)).sheet(sheet), range, header=header, limit=limit, offset=offset
-    )
+    found = workbooks.Workbook(Path(path)).sheet(sheet)
+    window = workbooks.read_window(found, range, header=header, limit=limit, offset=offset)
     rows = by_column(window["rows"])
     if isinstance(rows, Rows):
         rows.names = window["columns"] if header else None
@@ -228,9 +221,7 @@ def formulas(
     limit = as_number(limit, offset=offset)
     cells = workbooks.find_formulas(workbooks.Workbook(Path(path)), sheet, range)
     found, total = workbooks.page(cells, limit, offset)
-    shown: list[Formula] = [
-        {"sheet": name, "cell": cell, "formula": formula, "value": value} for name, cell, formula, value in found
-    ]
+    shown = [Formula(sheet=name, cell=cell, formula=text, value=value) for name, cell, text, value in found]
     return {"formulas": shown, "total": total, "more": total > offset + len(found)}
 
 
@@ -364,7 +355,7 @@ def create(*, path: str, sheets: list[dict[str, Any]], formulas: bool = False) -
         )
     """
     created = workbooks.create_workbook(current().output("path"), sheets, formulas=formulas)
-    made: list[MadeSheet] = [
+    made = [
         MadeSheet(name=p.name, rows=len(p.rows), columns=p.width, formulas=count, charts=len(p.charts))
         for p, count in created
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import os
 import stat
 from collections.abc import Callable
 from functools import partial
@@ -89,19 +90,11 @@ async def read(*, path: str, offset: int = 1, limit: int | None = 2000, encoding
     """
     limit = as_number(limit)
     _require(offset != 0, "offset must be 1 or more, or negative: lines are counted from 1, or from the end")
-    files = allowed_files()
-    window = await stoppable(
-        lambda check: reading.read_lines(files, path, offset=offset, limit=limit, encoding=encoding, check=check)
-    )
-    end = window.offset - 1 + len(window.lines)
-    found: Lines = {
-        "path": path,
-        "lines": window.lines,
-        "offset": window.offset,
-        "total": window.total,
-        "more": window.cut or window.total is None or end < window.total,
-        "encoding": window.encoding,
-    }
+    work = partial(reading.read_lines, allowed_files(), path, offset=offset, limit=limit, encoding=encoding)
+    window = await stoppable(lambda check: work(check=check))
+    first, total = window.offset, window.total
+    more = window.cut or total is None or first - 1 + len(window.lines) < total
+    found = Lines(path=path, lines=window.lines, offset=first, total=total, more=more, encoding=window.encoding)
     if window.cut:
         found["cut"] = True
     return found
@@ -233,10 +226,8 @@ async def tree(*, path: str = ".", depth: int = 3, limit: int | None = 200, igno
     limit = as_number(limit)
     _require(depth >= 1, "depth must be 1 or more")
     _require(limit >= 1, "limit must be 1 or more")
-    files = allowed_files()
-    shown, total = await stoppable(
-        lambda check: listing.find_tree(files, path, depth=depth, limit=limit, ignored=ignored, check=check)
-    )
+    work = partial(listing.find_tree, allowed_files(), path, depth=depth, limit=limit, ignored=ignored)
+    shown, total = await stoppable(lambda check: work(check=check))
     return {"path": path, "tree": shown, "total": total, "more": total > min(limit, listing.MOST_IN_TREE)}
 
 
@@ -255,19 +246,13 @@ async def info(*, path: str) -> FileInfo:
     """
     files = allowed_files()
     status, target = await stoppable(lambda _: listing.look(files, path))
-    found: FileInfo = {
-        "path": path,
-        "kind": listing.kind_of(status),
-        "size": status.st_size,
-        "modified": listing.modified(status),
-        "mode": stat.filemode(status.st_mode),
-    }
+    entry, mode = _entry(path, status), stat.filemode(status.st_mode)
+    found = FileInfo(path=path, kind=entry["kind"], size=entry["size"], modified=entry["modified"], mode=mode)
     if target:
         found["target"] = target
     if found["kind"] == "file":
         content = await stoppable(lambda _: reading.recognise(files, path))
-        found["binary"] = content.binary
-        found["media_type"] = content.media_type
+        found["binary"], found["media_type"] = content.binary, content.media_type
         if not content.binary:
             found["encoding"], found["newline"] = content.encoding, content.newline
     return found
@@ -330,17 +315,11 @@ async def delete(*, path: str, recursive: bool = False) -> FileChange:
     """
     work = partial(changing.delete, allowed_files(), path, recursive=recursive)
     contents, diff = await stoppable(lambda check: work(check=check))
-    change = _moved(path, "deleted", contents, diff.text)
-    change["removed"] = diff.removed
-    return change
+    return _moved(path, "deleted", contents, diff.text) | {"removed": diff.removed}
 
 
-def _moved(
-    path: str, change: Literal["copied", "moved", "deleted"], contents: moving.Contents, diff: str
-) -> FileChange:
-    return FileChange(
-        path=path, change=change, added=0, removed=0, diff=diff, files=contents.files, bytes=contents.bytes
-    )
+def _moved(path: str, change: Literal["copied", "moved", "deleted"], of: moving.Contents, diff: str) -> FileChange:
+    return FileChange(path=path, change=change, added=0, removed=0, diff=diff, files=of.files, bytes=of.bytes)
 
 
 async def _change(path: str, work: Callable[[], changing.Changed]) -> FileChange:
@@ -353,16 +332,13 @@ async def _page(path: str, search: listing.Search, offset: int, limit: int) -> L
     files = allowed_files()
     page, total = await stoppable(lambda check: search(offset=offset, limit=limit, check=check))
     folder = await stoppable(lambda _: files.locate(path))
-    entries: builtins.list[FileEntry] = [
-        {
-            "path": files.short(folder / name),
-            "kind": listing.kind_of(status),
-            "size": status.st_size,
-            "modified": listing.modified(status),
-        }
-        for name, status in page
-    ]
+    entries = [_entry(files.short(folder / name), status) for name, status in page]
     return {"path": path, "entries": entries, "total": total, "more": offset - 1 + len(entries) < total}
+
+
+def _entry(path: str, status: os.stat_result) -> FileEntry:
+    kind, modified = listing.kind_of(status), listing.modified(status)
+    return {"path": path, "kind": kind, "size": status.st_size, "modified": modified}
 
 
 def _require(condition: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sentence

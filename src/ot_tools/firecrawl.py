@@ -118,22 +118,14 @@ async def scrape(
         firecrawl.scrape(url="https://pages.example/guide", formats=["markdown", "links"])["title"]
     """
     limit = as_number(limit, offset=offset)
-    body = {
-        "url": _checked(url),
-        "formats": formats or ["markdown"],
-        "onlyMainContent": only_main_content,
-        **_given(waitFor=max(wait_for, 0)),
-    }
+    form = {"formats": formats or ["markdown"], "onlyMainContent": only_main_content}
+    body = {"url": _checked(url), **form, **_given(waitFor=max(wait_for, 0))}
     async with open_service(_FIRECRAWL) as service:
         answer = succeeded(await service.post("scrape", body, repeatable=True))
     document = part_of(answer, "data")
     page = _page(document, url, offset=offset, limit=limit)
-    return {
-        **page,
-        "html": text_of(document, "html", limit=_LARGEST),
-        "links": texts_of(document, "links")[:_MOST_LINKS],
-        "warning": text_of(document, "warning"),
-    }
+    html, links = text_of(document, "html", limit=_LARGEST), texts_of(document, "links")[:_MOST_LINKS]
+    return {**page, "html": html, "links": links, "warning": text_of(document, "warning")}
 
 
 @reads
@@ -161,13 +153,8 @@ async def map(
         [link["url"] for link in firecrawl.map(url="https://pages.example", search="api")["links"]]
     """
     most = min(max(limit, 1), _MOST_LINKS)
-    body = {
-        "url": _checked(url),
-        "limit": most,
-        "sitemap": sitemap,
-        "includeSubdomains": include_subdomains,
-        **_given(search=search),
-    }
+    options = {"sitemap": sitemap, "includeSubdomains": include_subdomains, **_given(search=search)}
+    body = {"url": _checked(url), "limit": most, **options}
     async with open_service(_FIRECRAWL) as service:
         answer = succeeded(await service.post("map", body, repeatable=True))
     found = items_of(answer, "links")
@@ -207,13 +194,11 @@ async def crawl(
         [page["title"] for page in firecrawl.crawl(url="https://pages.example", limit=3)["pages"]]
     """
     most = min(max(limit, 1), _MOST_PAGES)
-    body = {
-        "url": _checked(url),
-        "limit": most,
-        "scrapeOptions": {"formats": ["markdown"], "onlyMainContent": True},
-        **_given(includePaths=include_paths, excludePaths=exclude_paths),
-        **({"maxDiscoveryDepth": max_depth} if max_depth is not None else {}),
-    }
+    options = _given(includePaths=include_paths, excludePaths=exclude_paths)
+    if max_depth is not None:
+        options["maxDiscoveryDepth"] = max_depth
+    scraped = {"formats": ["markdown"], "onlyMainContent": True}
+    body = {"url": _checked(url), "limit": most, "scrapeOptions": scraped, **options}
     async with open_service(_FIRECRAWL) as service:
         job = await begin(service, "crawl", body)
         if not wait:
@@ -240,9 +225,8 @@ async def status(*, id: str, limit: int | None = 20, offset: int = 0, characters
         job = firecrawl.crawl(url="https://pages.example", limit=3, wait=False)["id"]
         firecrawl.status(id=job)["status"]
     """
-    limit = as_number(limit, _MOST_PAGES)
+    most = min(max(as_number(limit, _MOST_PAGES), 1), _MOST_PAGES)
     async with open_service(_FIRECRAWL) as service:
-        most = min(max(limit, 1), _MOST_PAGES)
         return await _read_crawl(service, checked_id(id), characters, skip=max(offset, 0), most=most)
 
 
@@ -293,24 +277,18 @@ async def extract(
         raise ToolError("say what you want: prompt, schema, or both")
     if not urls:
         raise ToolError("urls is empty")
-    body = {
-        "urls": [_checked(url) for url in urls],
-        "showSources": True,
-        **_given(prompt=prompt.strip() and prompt, enableWebSearch=web_search),
-        **({"schema": schema} if schema is not None else {}),
-    }
+    options = _given(prompt=prompt.strip() and prompt, enableWebSearch=web_search)
+    if schema is not None:
+        options["schema"] = schema
+    body = {"urls": [_checked(url) for url in urls], "showSources": True, **options}
     async with open_service(_FIRECRAWL) as service:
         job = await begin(service, "extract", body)
         state = await follow(service, "extract", job)
     if text_of(state, "status") != "completed":
         reason = text_of(state, "error", limit=300) or "it has not finished within the time of this call"
         raise ToolError(f"the extraction {job} is {text_of(state, 'status') or 'lost'}: {reason}")
-    return {
-        "status": "completed",
-        "data": part_of(state, "data"),
-        "sources": part_of(state, "sources"),
-        "warning": text_of(state, "warning"),
-    }
+    data, sources = part_of(state, "data"), part_of(state, "sources")
+    return {"status": "completed", "data": data, "sources": sources, "warning": text_of(state, "warning")}
 
 
 async def _read_crawl(service: ServiceClient, job: str, characters: int, *, skip: int, most: int) -> Crawl:
@@ -333,16 +311,10 @@ def _describe(job: str, state: Json, documents: list[dict[str, Json]], character
 
 def _page(document: Json, url: str, *, offset: int, limit: int) -> CrawledPage:
     text = text_of(document, "markdown", limit=_LARGEST) or text_of(document, "summary", limit=_LARGEST)
-    part = text[offset : offset + limit]
-    facts = part_of(document, "metadata")
-    return {
-        "url": text_of(facts, "url") or text_of(facts, "sourceURL") or url,
-        "title": text_of(facts, "title"),
-        "status": number_of(facts, "statusCode"),
-        "text": part,
-        "total": len(text),
-        "more": offset + len(part) < len(text),
-    }
+    part, facts = text[offset : offset + limit], part_of(document, "metadata")
+    address, title = text_of(facts, "url") or text_of(facts, "sourceURL") or url, text_of(facts, "title")
+    status, more = number_of(facts, "statusCode"), offset + len(part) < len(text)
+    return {"url": address, "title": title, "status": status, "text": part, "total": len(text), "more": more}
 
 
 def _given(**options: object) -> dict[str, object]:

@@ -13,30 +13,11 @@ from ot.errors import ToolError
 from ot.files.allowed_files import allowed_files
 from ot.processes.standby import Standby
 from ot_packs.file.editing import split_lines
+from ot_packs.git import outputs
 from ot_packs.git.changes import commit_staged, stage, switch_to, use_stash
-from ot_packs.git.outputs import (
-    BRANCH_FORMAT,
-    LOG_OPTIONS,
-    TAG_FORMAT,
-    TreeState,
-    compare,
-    read_blame,
-    read_commits,
-    read_refs,
-    read_state,
-)
 from ot_packs.git.program import DIFF_OPTIONS, Git, open_git
 from ot_packs.git.repository import Subject, find_subject
-from ot_packs.git.words import (
-    checked,
-    commit_word,
-    literal,
-    moment,
-    pathspecs,
-    plain,
-    require_open,
-    revision_word,
-)
+from ot_packs.git.words import checked, commit_word, literal, moment, pathspecs, plain, require_open, revision_word
 
 pack = "git"
 
@@ -175,7 +156,7 @@ async def status(*, path: str = ".", limit: int | None = 200) -> Status:
     """
     limit = checked(limit)
     git, subject = await _open(path, files=True)
-    return _status_of(await read_state(git, literal(subject.name), limit=limit), subject)
+    return _status_of(await outputs.read_state(git, literal(subject.name), limit=limit), subject)
 
 
 @reads
@@ -231,8 +212,8 @@ async def log(  # noqa: PLR0913 - the filters that git has
         names = literal(subject.name)
     counted = (f"--max-count={limit + 1}", f"--skip={max(offset, 0)}")
     begin = ("--end-of-options", revision_word(revision), "--", *names)
-    output = await git.read("log", *LOG_OPTIONS, "--fixed-strings", *counted, *words, *begin)
-    commits = [_commit_of(fields) for fields in read_commits(output)]
+    output = await git.read("log", *outputs.LOG_OPTIONS, "--fixed-strings", *counted, *words, *begin)
+    commits = [_commit_of(fields) for fields in outputs.read_commits(output)]
     return {"commits": commits[:limit], "more": len(commits) > limit}
 
 
@@ -283,10 +264,10 @@ async def show(*, revision: str = "HEAD", path: str = ".", limit: int | None = 2
     limit = checked(limit)
     git, subject = await _open(path, files=False)
     words = ("--end-of-options", commit_word(revision))
-    head = await git.read("log", "-1", *LOG_OPTIONS, *words, "--")
+    head = await git.read("log", "-1", *outputs.LOG_OPTIONS, *words, "--")
     options = ("--format=", "--diff-merges=first-parent", "--no-show-signature")
     diff = await _compare(git, subject, limit, "show", *options, *words)
-    return {"commit": _commit_of(next(read_commits(head))), "diff": diff}
+    return {"commit": _commit_of(next(outputs.read_commits(head))), "diff": diff}
 
 
 @reads
@@ -359,7 +340,7 @@ async def blame(
         output = b""  # it has fewer lines
     found = [
         BlameLine(line=line, text=text, commit=commit, author=author, email=email, date=date, subject=summary)
-        for line, text, commit, author, email, date, summary in read_blame(output, longest=_LONGEST_LINE)
+        for line, text, commit, author, email, date, summary in outputs.read_blame(output, longest=_LONGEST_LINE)
     ]
     return {"lines": found[:limit], "more": len(found) > limit}
 
@@ -382,8 +363,8 @@ async def branches(*, path: str = ".", remote: bool = False, limit: int | None =
     limit = checked(limit)
     git, _ = await _open(path, files=False)
     kinds = ("refs/heads", "refs/remotes") if remote else ("refs/heads",)
-    output = await git.read("for-each-ref", "--sort=-committerdate", f"--format={BRANCH_FORMAT}", *kinds)
-    found = [_branch_of(fields) for fields in read_refs(output, BRANCH_FORMAT) if not fields[-1]]
+    output = await git.read("for-each-ref", "--sort=-committerdate", f"--format={outputs.BRANCH_FORMAT}", *kinds)
+    found = [_branch_of(fields) for fields in outputs.read_refs(output, outputs.BRANCH_FORMAT) if not fields[-1]]
     return {"branches": found[:limit], "total": len(found), "more": len(found) > limit}
 
 
@@ -403,16 +384,10 @@ async def tags(*, path: str = ".", limit: int | None = 100) -> Tags:
     """
     limit = checked(limit)
     git, _ = await _open(path, files=False)
-    output = await git.read("for-each-ref", "--sort=-creatordate", f"--format={TAG_FORMAT}", "refs/tags")
+    output = await git.read("for-each-ref", "--sort=-creatordate", f"--format={outputs.TAG_FORMAT}", "refs/tags")
     found = [
-        Tag(
-            name=name.removeprefix("refs/tags/"),
-            commit=peeled or commit,
-            date=date,
-            author=tagger or author,
-            subject=text,
-        )
-        for name, commit, peeled, date, tagger, author, text in read_refs(output, TAG_FORMAT)
+        Tag(name=name.split("/", 2)[2], commit=peeled or commit, date=date, author=tagger or author, subject=text)
+        for name, commit, peeled, date, tagger, author, text in outputs.read_refs(output, outputs.TAG_FORMAT)
     ]
     return {"tags": found[:limit], "total": len(found), "more": len(found) > limit}
 
@@ -438,7 +413,7 @@ async def add(*, paths: list[str]) -> Status:
         raise ToolError("paths= has files of several repositories")
     names = [subject.name for subject in subjects]
     await stage(git, names)
-    return _status_of(await read_state(git, literal(*names), limit=_MOST), first)
+    return _status_of(await outputs.read_state(git, literal(*names), limit=_MOST), first)
 
 
 async def commit(*, message: str, path: str = ".") -> Commit:
@@ -458,7 +433,7 @@ async def commit(*, message: str, path: str = ".") -> Commit:
     """
     git, _ = await _open(path, files=True)
     await commit_staged(git, message)
-    return _commit_of(next(read_commits(await git.read("log", "-1", *LOG_OPTIONS, "--"))))
+    return _commit_of(next(outputs.read_commits(await git.read("log", "-1", *outputs.LOG_OPTIONS, "--"))))
 
 
 async def switch(*, branch: str, create: bool = False, path: str = ".") -> Status:
@@ -477,7 +452,7 @@ async def switch(*, branch: str, create: bool = False, path: str = ".") -> Statu
     """
     git, subject = await _open(path, files=True)
     await switch_to(git, plain(branch, "branch"), create=create)
-    return _status_of(await read_state(git, [], limit=_MOST), subject)
+    return _status_of(await outputs.read_state(git, [], limit=_MOST), subject)
 
 
 async def stash(
@@ -499,7 +474,7 @@ async def stash(
     """
     git, subject = await _open(path, files=True)
     await use_stash(git, action, message=plain(message, "message"), number=number)
-    return _status_of(await read_state(git, [], limit=_MOST), subject)
+    return _status_of(await outputs.read_state(git, [], limit=_MOST), subject)
 
 
 async def _open(path: str, *, files: bool) -> tuple[Git, Subject]:
@@ -520,10 +495,14 @@ def _path(subject: Subject, name: str) -> str:
     return allowed_files().short(subject.repository.top / name) if name else ""
 
 
-def _status_of(state: TreeState, subject: Subject) -> Status:
+def _status_of(state: outputs.TreeState, subject: Subject) -> Status:
     heads = state.headers
     ahead, behind = heads.get("branch.ab", "+0 -0").split(" ")
     branch, commit = heads.get("branch.head", ""), heads.get("branch.oid", "")
+    changes = [
+        StatusEntry(path=_path(subject, it.name), staged=it.staged, unstaged=it.unstaged, was=_path(subject, it.was))
+        for it in state.entries
+    ]
     return {
         "branch": "" if branch == "(detached)" else branch,
         "commit": "" if commit == "(initial)" else commit,
@@ -531,15 +510,7 @@ def _status_of(state: TreeState, subject: Subject) -> Status:
         "ahead": abs(int(ahead)),
         "behind": abs(int(behind)),
         "stashes": int(heads.get("stash", 0)),
-        "changes": [
-            {
-                "path": _path(subject, entry.name),
-                "staged": entry.staged,
-                "unstaged": entry.unstaged,
-                "was": _path(subject, entry.was),
-            }
-            for entry in state.entries
-        ],
+        "changes": changes,
         "total": state.total,
         "more": state.total > len(state.entries),
     }
@@ -548,20 +519,13 @@ def _status_of(state: TreeState, subject: Subject) -> Status:
 def _commit_of(fields: Sequence[str]) -> Commit:
     commit, parents, author, email, date, message = fields
     subject, _, body = message.strip("\n").partition("\n")
-    return {
-        "commit": commit,
-        "parents": parents.split(),
-        "author": author,
-        "email": email,
-        "date": date,
-        "subject": subject,
-        "body": body.strip("\n"),
-    }
+    above, text = parents.split(), body.strip("\n")
+    return Commit(commit=commit, parents=above, author=author, email=email, date=date, subject=subject, body=text)
 
 
 async def _compare(git: Git, subject: Subject, limit: int, *words: str) -> Diff:
     below = ("--", *pathspecs(subject.name))
-    files, patch, cut = await compare(git, *words, *below, lines=limit, most=_MOST_PATCH)
+    files, patch, cut = await outputs.compare(git, *words, *below, lines=limit, most=_MOST_PATCH)
     shown: list[FileChange] = [
         {"path": _path(subject, name), "was": _path(subject, was), "change": change, "added": added, "deleted": deleted}
         for name, was, change, added, deleted in files[:_MOST]

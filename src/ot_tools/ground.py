@@ -107,11 +107,8 @@ async def search(*, query: str, context: str = "", model: str | None = None) -> 
 def _describe(answer: Json, model: str) -> Grounded:
     candidates = items_of(answer, "candidates")
     candidate = candidates[0] if candidates else {}
-    text = "".join(
-        text_of(part, "text", limit=_LONGEST_ANSWER)
-        for part in items_of(candidate, "content", "parts")
-        if part.get("thought") is not True
-    )[:_LONGEST_ANSWER]
+    parts = (part for part in items_of(candidate, "content", "parts") if part.get("thought") is not True)
+    text = "".join(text_of(part, "text", limit=_LONGEST_ANSWER) for part in parts)[:_LONGEST_ANSWER]
     ended = text_of(candidate, "finishReason")
     if not text:
         reason = text_of(answer, "promptFeedback", "blockReason") or ended or "no reason given"
@@ -123,6 +120,8 @@ def _describe(answer: Json, model: str) -> Grounded:
         for number, chunk in enumerate(items_of(found, "groundingChunks")[:_MOST_SOURCES], start=1)
         if text_of(chunk, "web", "uri")
     ]
+    used = part_of(answer, "usageMetadata")
+    asked, answered = number_of(used, "promptTokenCount"), number_of(used, "candidatesTokenCount")
     return {
         "answer": text,
         "grounded": bool(sources),
@@ -131,11 +130,7 @@ def _describe(answer: Json, model: str) -> Grounded:
         "queries": texts_of(found, "webSearchQueries")[:_MOST_SOURCES],
         "complete": ended == "STOP",
         "model": text_of(answer, "modelVersion") or model,
-        "tokens": {
-            "input": number_of(answer, "usageMetadata", "promptTokenCount"),
-            "output": number_of(answer, "usageMetadata", "candidatesTokenCount"),
-            "total": number_of(answer, "usageMetadata", "totalTokenCount"),
-        },
+        "tokens": {"input": asked, "output": answered, "total": number_of(used, "totalTokenCount")},
     }
 
 

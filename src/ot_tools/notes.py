@@ -105,14 +105,8 @@ async def write(
     labels = [*dict.fromkeys(tag.strip() for tag in tags or ())]
     if len(labels) > _MOST_TAGS or not all(tag.isprintable() and 1 <= len(tag) <= _LONGEST_TAG for tag in labels):
         raise ToolError(f"a note has at most {_MOST_TAGS} tags of 1 to {_LONGEST_TAG} characters")
-    draft = Draft(
-        project=_project(),
-        title=title.strip(),
-        content=text,
-        plain=isinstance(content, str),
-        tags=labels,
-        read_before=frozenset(current().caller.memory.read),
-    )
+    plain, read_before = isinstance(content, str), frozenset(current().caller.memory.read)
+    draft = Draft(_project(), title.strip(), text, plain=plain, tags=labels, read_before=read_before)
     note, replaced = await _with_store(lambda store: store.write(draft, replace=replace))
     return WrittenNote(id=note.number, title=note.title, project=note.project, replaced=replaced)
 
@@ -215,9 +209,8 @@ async def delete(*, title: str = "", id: int = 0) -> DeletedNote:
 
 def _project() -> str:
     """Return the project that new notes belong to; a person of a shared server has a single one."""
-    context = current()
-    own = context.part(PersonOverlay)
-    owner = Owner(own.principal, context.project)
+    own = current().part(PersonOverlay)
+    owner = Owner(own.principal, current().project)
     return own.backend.pick(lambda: str(owner.project), lambda _: shared_project(owner))
 
 
@@ -263,14 +256,11 @@ def _page(choice: NoteFilter, found: builtins.list[Summary], total: int) -> Note
 
 
 def _head(note: Summary) -> NoteHead:
-    return {
-        "id": note.number,
-        "title": note.title,
-        "tags": note.tags,
-        "project": note.project,
-        "created": _moment(note.created),
-        "changed": _moment(note.changed),
-    }
+    moments = (datetime.fromtimestamp(moment, UTC) for moment in (note.created, note.changed))
+    created, changed = (moment.isoformat(timespec="seconds") for moment in moments)
+    return NoteHead(
+        id=note.number, title=note.title, tags=note.tags, project=note.project, created=created, changed=changed
+    )
 
 
 def _only(found: builtins.list[Summary], title: str, number: int) -> Summary:
@@ -288,7 +278,3 @@ def _mark(found: Iterable[Summary]) -> None:
     """Record that the reader of notes has read what their writers had read."""
     for note in found:
         current().caller.memory.note(note.read_before)
-
-
-def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

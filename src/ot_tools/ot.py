@@ -151,8 +151,7 @@ async def help(*, query: str | list[str] = "", info: Literal["list", "min", "ful
 
 def _signatures() -> introspect.SignatureOf:
     """Return the function that writes the signatures of tools for the caller."""
-    context = current()
-    return partial(context.part(Shapes).signature, principal=context.caller.principal)
+    return partial(current().part(Shapes).signature, principal=current().caller.principal)
 
 
 @reads
@@ -424,8 +423,7 @@ async def resume(*, run: str, unknown: Literal["tell", "repeat", "skip"] = "tell
     Example:
         ot.resume(run="r7k2m9xqd")
     """
-    context = current()
-    return await context.part(Journal).resume(context.caller, run, Unknown(unknown))
+    return await current().part(Journal).resume(current().caller, run, Unknown(unknown))
 
 
 @reads
@@ -439,11 +437,8 @@ async def config() -> dict[str, Any]:
         ot.config()["aliases"]
     """
     settings = current().settings
-    return {
-        "aliases": dict(settings.aliases),
-        "snippets": {name: {"description": each.description} for name, each in settings.snippets.items()},
-        "servers": list(settings.servers),
-    }
+    snippets = {name: {"description": each.description} for name, each in settings.snippets.items()}
+    return {"aliases": dict(settings.aliases), "snippets": snippets, "servers": list(settings.servers)}
 
 
 async def notify(*, topic: str, message: str) -> str:

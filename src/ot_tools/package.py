@@ -14,7 +14,7 @@ from ot.files.allowed_files import allowed_files
 from ot_packs.limits import as_number
 from ot_packs.package.asking import open_registries
 from ot_packs.package.lookups import Verdict, build_lookups, judge_all, read_files
-from ot_packs.package.releases import About, Choice, Used
+from ot_packs.package.releases import About, Choice, Used, Wanted
 
 pack = "package"
 timeout = 120
@@ -131,9 +131,8 @@ async def pypi(
     limit = as_number(limit)
     async with open_registries() as client:
         lookups = await build_lookups(client, allowed_files().home)
-        registry, index = await lookups.find_python(
-            name, version=version, since=since, python=python, prereleases=prereleases, limit=limit
-        )
+        wanted = Wanted(version=version, since=since, python=python, prereleases=prereleases, limit=limit)
+        registry, index = await lookups.find_python(name, **wanted)
         about = await _optional(lookups.about_python(registry, index, _version_of(index["matching"])))
         before = await _optional(lookups.about_python(registry, index, _version_of(index["since"])))
     return _describe(name, registry.url, index, about, before, asked=since)
@@ -170,9 +169,8 @@ async def npm(
     limit = as_number(limit)
     async with open_registries() as client:
         lookups = await build_lookups(client, allowed_files().home)
-        registry, document = await lookups.find_npm(
-            name, version=version, since=since, prereleases=prereleases, dates=dates, limit=limit
-        )
+        wanted = Wanted(version=version, since=since, prereleases=prereleases, limit=limit)
+        registry, document = await lookups.find_npm(name, dates=dates, **wanted)
         about = await _optional(lookups.about_npm(registry, name, document, _version_of(document["matching"])))
     before = document["about"].get(_version_of(document["since"]))
     return _describe(name, registry.url, document, about, before, asked=since) | {"tags": document["tags"]}
@@ -211,13 +209,9 @@ async def outdated(
     if len(used["packages"]) > _MOST_PACKAGES:
         left = len(used["packages"]) - _MOST_PACKAGES
         problems.append({"name": "", "reason": f"{left} packages were not looked up: pass one file as path"})
-    return {
-        "packages": behind[:limit],
-        "total": len(behind),
-        "more": max(len(behind), len(problems)) > limit or len(used["packages"]) > _MOST_PACKAGES,
-        "checked": sum(not verdict.problem for verdict in verdicts),
-        "problems": problems[:limit],
-    }
+    total, more = len(behind), max(len(behind), len(problems)) > limit or len(used["packages"]) > _MOST_PACKAGES
+    checked = sum(not verdict.problem for verdict in verdicts)
+    return Report(packages=behind[:limit], total=total, more=more, checked=checked, problems=problems[:limit])
 
 
 def _version_of(release: Release | None) -> str:
@@ -259,13 +253,11 @@ def _changes(choice: Choice, about: About | None, before: About | None) -> Chang
     since, to = choice["since"], choice["matching"]
     if since is None or to is None:
         return None
-    return {
-        "since": since["version"],
-        "to": to["version"],
-        "releases": choice["between"],
-        "requires": [since["requires"], to["requires"]],
-        "dependencies": list(_differences(before["needs"], about["needs"])) if before and about else None,
-    }
+    requires = [since["requires"], to["requires"]]
+    needs = list(_differences(before["needs"], about["needs"])) if before and about else None
+    return Changes(
+        since=since["version"], to=to["version"], releases=choice["between"], requires=requires, dependencies=needs
+    )
 
 
 def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Dependency]:

@@ -96,11 +96,9 @@ async def search(
     whole = await _run(path, words + _selection(glob, type, everything=everything), reader.take)
     files = allowed_files()
     found = sorted(reader.matches[:limit], key=lambda match: (match["path"], match["line"]))
-    return {
-        "matches": [{**match, "path": files.short(Path(match["path"]))} for match in found],
-        "total": len(found) if whole and len(found) == len(reader.matches) else None,
-        "more": len(reader.matches) > len(found) or not whole,
-    }
+    matches: list[MatchingLine] = [{**match, "path": files.short(Path(match["path"]))} for match in found]
+    more = len(reader.matches) > len(found) or not whole
+    return {"matches": matches, "total": None if more else len(found), "more": more}
 
 
 @reads

@@ -74,15 +74,9 @@ async def run(*, argv: list[str], cwd: str = ".", timeout: float = 60, limit: in
         finished = await _run(program, argv[1:], folder, min(timeout, context.remaining() - _ANSWERING), out, err)
     finally:
         os.close(folder)
-    return {
-        "argv": argv,
-        "cwd": str(place),
-        "status": finished.status if finished is not None else None,
-        "timed_out": finished is None,
-        "stdout": out.text(),
-        "stderr": err.text(),
-        "cut": out.cut or err.cut,
-    }
+    status, late = (None, True) if finished is None else (finished.status, False)
+    cut, stdout, stderr = out.cut or err.cut, out.text(), err.text()
+    return EndedProgram(argv=argv, cwd=str(place), status=status, timed_out=late, stdout=stdout, stderr=stderr, cut=cut)
 
 
 async def _run(

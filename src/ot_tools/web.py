@@ -112,16 +112,10 @@ async def fetch(
         answer, kept = await fetcher.get(url)
         page = await fetcher.read(answer, format)
     text, total, more = cut(page["text"], section, offset, limit)
-    return {
-        "url": answer.url,
-        "title": page["title"],
-        "text": text,
-        "total": total,
-        "more": more,
-        "links": page["links"][:50],
-        "metadata": page["metadata"],
-        "kept": kept,
-    }
+    url, title, links, metadata = answer.url, page["title"], page["links"][:50], page["metadata"]
+    return FetchedPage(
+        url=url, title=title, text=text, total=total, more=more, links=links, metadata=metadata, kept=kept
+    )
 
 
 @reads
@@ -208,11 +202,9 @@ async def feed(*, url: str, offset: int = 0, limit: int | None = 50) -> FeedEntr
     limit = as_number(limit, offset=offset)
     async with open_fetcher() as fetcher:
         address, found = await fetcher.read_feed(url)
-    entries = found["entries"][offset : offset + limit]
-    total = len(found["entries"])
-    return FeedEntries(
-        url=address, title=found["title"], entries=entries, total=total, more=offset + len(entries) < total
-    )
+    entries, total = found["entries"][offset : offset + limit], len(found["entries"])
+    more = offset + len(entries) < total
+    return {"url": address, "title": found["title"], "entries": entries, "total": total, "more": more}
 
 
 async def request(
