@@ -25,7 +25,6 @@ TAIL = 8000  # bytes
 # When Ray ends a process, it kills the children of that first. The guardian must not be one of them: it would leave
 # behind what it guards. A shell stands in between, and waits until the guardian has ended everything.
 _BETWEEN = ("/bin/sh", "-c", 'trap : TERM; "$@"; exit "$?"', "sh")
-
 OnOutput = Callable[[bytes], Awaitable[None]]
 
 
@@ -121,7 +120,6 @@ def put_files(folder: Path, files: dict[str, bytes]) -> Path:
 _PLACES_OF_UV = ("~/.local/bin", "~/.cargo/bin", "/usr/local/bin")
 _SHARES = ("_VISIBLE_DEVICES", "_VISIBLE_CHIPS", "_VISIBLE_CORES", "ONEAPI_DEVICE_SELECTOR", "OMP_NUM_THREADS")
 _OPTIONS = ("--output-format", "json", "--color", "never", "--no-progress")
-
 Tell = Callable[[str], None]
 
 

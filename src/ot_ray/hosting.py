@@ -73,14 +73,9 @@ class Hosting:
             await self._program.start()
             self._tell(Kind.PLACED, self._node.encode())
             await self._program.run(self._on_output)
-            ledger = self._program.ledger
-            facts = {
-                "begun": ledger.begun(),
-                "status": ledger.status(),
-                "explanation": ledger.explanation(),
-                "exit_code": self._program.exit_code,
-                "tail": self._program.tail,
-            }
+            ledger, tail = self._program.ledger, self._program.tail
+            facts = {"begun": ledger.begun(), "status": ledger.status(), "explanation": ledger.explanation()}
+            facts |= {"exit_code": self._program.exit_code, "tail": tail}
         except (NotPreparedError, OSError) as error:
             facts = {"failure": str(error)}
         finally:

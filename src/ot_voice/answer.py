@@ -15,7 +15,6 @@ from ot_voice.events import Answering, Failed, Spoken, VoiceEvent
 from ot_voice.players import Speaker
 
 LONGEST = 400  # characters that are said at once, where no sentence ends earlier
-
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)")
 _RULE = re.compile(r"^\s*(?:[-*_=]\s*){3,}$|^\s*\|?[\s:|-]+\|[\s:|-]*$")
 _MARK = re.compile(r"^\s*(?:>\s*)*(?:#{1,6}\s+|[-*+]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+)?")
@@ -41,24 +40,20 @@ class Sentences:
 
     def add(self, piece: str) -> list[str]:
         self._rest += piece
-        return self._take_complete()
+        spoken = []
+        while (sentence := self._next()) is not None:
+            spoken.append(clean(sentence))
+        return [sentence for sentence in spoken if sentence]
 
     def finish(self) -> list[str]:
         """End the answer; what is left is its last sentence."""
-        self._rest += "\n"
-        sentences = self._take_complete()
+        sentences = self.add("\n")
         self._in_code = False
         return sentences
 
     def clear(self) -> None:
         """Forget what was not spoken yet: the model has taken it back."""
         self._rest, self._in_code = "", False
-
-    def _take_complete(self) -> list[str]:
-        spoken = []
-        while (sentence := self._next()) is not None:
-            spoken.append(clean(sentence))
-        return [sentence for sentence in spoken if sentence]
 
     def _next(self) -> str | None:
         """Return the next complete piece of text, an empty one for code; None if there is none yet."""
@@ -86,12 +81,8 @@ def clean(text: str) -> str:
     """Return the speakable words of one line; nothing if there are none."""
     if _RULE.match(text):
         return ""
-    text = _MARK.sub("", text, count=1)
-    text = _IMAGE_OR_LINK.sub(r"\1", text)
-    text = _ADDRESS.sub("", text)
-    text = _CODE.sub(r"\1", text)
-    text = _TAG.sub("", text)
-    text = _EMPHASIS.sub(r"\2", text)
+    text = _ADDRESS.sub("", _IMAGE_OR_LINK.sub(r"\1", _MARK.sub("", text, count=1)))
+    text = _EMPHASIS.sub(r"\2", _TAG.sub("", _CODE.sub(r"\1", text)))
     text = " ".join(_UNSPEAKABLE.sub(" ", text).split())
     return text if any(character.isalnum() for character in text) else ""
 

@@ -16,12 +16,9 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 from mcp_core.quick_dataclass import dataclass
 from ot.errors import MissingVoiceError, VoiceError
 
-PCM = 1
-FLOAT = 3
-EXTENSIBLE = 0xFFFE
+PCM, FLOAT, EXTENSIBLE = 1, 3, 0xFFFE
 LOWEST_RATE, HIGHEST_RATE = 4_000, 384_000
 MOST_CHANNELS = 64
-
 _CHUNK = struct.Struct("<4sI")
 _FORMAT = struct.Struct("<HHIIHH")
 _HEADER = struct.Struct("<4sI4s4sIHHIIHH4sI")
@@ -70,10 +67,8 @@ def bytes_of(seconds: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """Speech without a longer pause; `start` and `end` are seconds since listening began."""
-
-    audio: bytes
-    start: float
+    audio: bytes  # speech without a longer pause
+    start: float  # seconds since listening began
     end: float
     cut: bool = False  # it was longer than an utterance may be, and goes on in the next one
 
@@ -112,10 +107,7 @@ class WavFormat:
 
 
 def read_samples(stream: BinaryIO, name: str, *, frames: int = 4096) -> Iterator[tuple[WavFormat, Samples]]:
-    """Read a WAV file piece by piece: its format, and float samples of one channel from -1 to 1; raises VoiceError.
-
-    A file that ends early gives what it has.
-    """
+    """Read a WAV file in pieces, as far as it goes: its format, and float samples of one channel; raises VoiceError."""
     form, left = _read_head(stream, name)
     while left > 0:
         piece = stream.read(min(frames * form.frame, left))

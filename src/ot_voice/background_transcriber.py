@@ -40,10 +40,7 @@ class Answers(Protocol):
 
 
 class BackgroundTranscriber:
-    """`async with BackgroundTranscriber(...) as listening: await listening.finished()`.
-
-    It closes with everything it started: no process, thread or request outlives the block.
-    """
+    """`async with BackgroundTranscriber(...) as listening: await listening.finished()`; all it starts ends with it."""
 
     def __init__(
         self,
@@ -111,10 +108,7 @@ class BackgroundTranscriber:
             self._answer.stop()
 
     async def ask(self, question: str) -> bool | None:
-        """Read a question aloud in the middle of an answer; return the yes or no that is said next.
-
-        None if nothing is said, or something else.
-        """
+        """Read a question aloud in the middle of an answer; return the yes or no that is said next, None for others."""
         if self._answer is None:
             return None
         with LogSpan("voice.consent") as span:
@@ -157,7 +151,7 @@ class BackgroundTranscriber:
         except TimeoutError:
             self._fail("recognition", f"it took longer than {self._settings.recognition_timeout:g} s and was stopped")
         except OneToolError as error:
-            self._fail("recognition", _word(error))
+            self._fail("recognition", word_error(error))
         return False
 
     async def _prepare(self) -> None:

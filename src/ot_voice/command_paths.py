@@ -15,7 +15,6 @@ from typing import NamedTuple, TypeAlias
 _RULE = re.compile(r"<(\w+)> = (.*);")
 _PUBLIC = re.compile(r"public <(\w+)>")
 _SIGN = re.compile(r"<\w+>|[()\[\]|]|/[\d.]+/|[a-z']+|\d+%?")
-
 Place: TypeAlias = frozenset[tuple[int, str]]
 """Words that may be going on: the state that each leads to, and its characters that are still to come."""
 
@@ -101,14 +100,11 @@ class CommandPaths:
 
     def _connect(self, begin: int, end: int, signs: list[str]) -> None:
         """Lead from one state to another through what the signs of a rule say."""
-        choices = [
-            (float(choice[0].strip("/")), choice[1:]) if choice[0].startswith("/") else (1.0, choice)
-            for choice in _split(signs)
-        ]
-        heaviest = max(weight for weight, _ in choices)
-        for weight, choice in choices:
+        choices = [choice if choice[0].startswith("/") else ["/1/", *choice] for choice in _split(signs)]
+        heaviest = max(float(weight.strip("/")) for weight, *_ in choices)
+        for weight, *choice in choices:
             state = self._new()
-            self._steps[begin].append(_Step("", state, math.log(weight / heaviest)))
+            self._steps[begin].append(_Step("", state, math.log(float(weight.strip("/")) / heaviest)))
             for item in _items(choice):
                 state = self._follow(state, item)
             self._steps[state].append(_Step("", end, 0.0))

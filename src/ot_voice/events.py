@@ -9,12 +9,10 @@ from ot_voice.ear import SpeechBegan, WakeWordHeard
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """An utterance in words; `engine` recognised it, which took `seconds`."""
-
     text: str
     engine: str
     confidence: float | None
-    seconds: float
+    seconds: float  # that the engine took
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +45,7 @@ class Interrupted:
 
 @dataclass(frozen=True, slots=True)
 class AnswerEnded:
-    """The answer to `text` is over, and said."""
-
-    text: str
+    text: str  # what was answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +58,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A call needs consent: its question, whole; a part of it is being read aloud."""
-
-    question: str
+    question: str  # whether a call may be made, whole; a part of it is being read aloud
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +68,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The question is settled; silence and unclear words are a no."""
-
-    agreed: bool
+    agreed: bool  # silence and unclear words are a no
 
 
 _OfAnswers = Answering | Spoken | Interrupted | AnswerEnded

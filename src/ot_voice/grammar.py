@@ -18,6 +18,7 @@ _SIGNS = (("%", " percent "), ("°", " degrees "), ("&", " and "), ("per cent", 
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|[0-9]+")
 MOST_NAMES = 500  # of each kind; a grammar of thousands would accept anything
 MOST_WORDS = 6  # of one name
+_LONGEST = 2000  # characters that are looked at
 YES = ("yes", "yes please", "yes do it", "yes go ahead", "go ahead", "do it")
 NO = ("no", "nope", "no thanks", "no thank you", "stop", "cancel", "don't", "do not", "don't do it", "never mind")
 
@@ -34,10 +35,8 @@ def say_number(number: int) -> str:
 
 
 def spoken_form(text: str) -> str:
-    """Return the words of a text in lower case, without signs: "Bed-room Lamp 2" and "bed room lamp two" are the same.
-
-    Whatever the text, the outcome is letters, apostrophes and single spaces.
-    """
+    """Return the words of a text in lower case, without signs: "Bed-room Lamp 2" is the same as "bed room lamp two"."""
+    # Whatever the text, the outcome is letters, apostrophes and single spaces.
     text = unicodedata.normalize("NFKD", _CAMEL.sub(" ", text[:_LONGEST]))
     text = "".join(character for character in text if not unicodedata.combining(character)).casefold()
     for sign, meaning in _SIGNS:
@@ -46,15 +45,10 @@ def spoken_form(text: str) -> str:
     return " ".join(say_number(int(word)) if word.isdecimal() else word for word in words)
 
 
-_LONGEST = 2000  # characters that are looked at
-
-
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names that can be spoken: devices (and rooms) as people call them, tools as `pack.tool`."""
-
-    devices: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()  # and rooms, as people call them
+    tools: tuple[str, ...] = ()  # as `pack.tool`
 
 
 def spoken_names(names: Iterable[str]) -> dict[str, str]:
@@ -70,10 +64,8 @@ def spoken_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def render_grammar(devices: Sequence[str], tools: Sequence[str], *, written: bool = False) -> str:
-    """Write the JSGF of every command; devices and tools are spoken forms, so nothing in them is syntax.
-
-    As a text would have them (`written`), numbers may be digits; and single words that are no commands are left out.
-    """
+    """Write the JSGF of every command; devices and tools are spoken forms, so nothing in them is syntax."""
+    # As a text would have them (`written`), numbers may be digits; and single words that are no commands are left out.
     commands = [] if written else ["/2/ <answer>"]
     rules = [_rule("answer", ["yes", "no", "stop", "cancel", "help", "thank you", "never mind", "repeat that"])]
     if devices:

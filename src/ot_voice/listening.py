@@ -14,19 +14,13 @@ from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import word_error
 from ot.isolate import IsolateHost
 from ot.logs import write_log
+from ot_voice import recognisers
 from ot_voice.background_transcriber import Answers, BackgroundTranscriber
 from ot_voice.consent import SpokenConsent
 from ot_voice.ear import Ear, WakeWord, open_detector
 from ot_voice.events import VoiceEvent
 from ot_voice.grammar import MOST_NAMES, Names
 from ot_voice.players import EspeakSpeaker, Player
-from ot_voice.recognisers import (
-    CommandRecogniser,
-    FasterWhisperRecogniser,
-    GrammarRecogniser,
-    MoonshineRecogniser,
-    Recogniser,
-)
 from ot_voice.second_opinion import SecondOpinion
 from ot_voice.sources import AudioSource
 
@@ -34,6 +28,7 @@ _PAUSE = 600.0  # seconds between two looks at the devices
 _SOON = 15.0  # the same while a server that tells of devices is away
 _MEMORY = 3 * 1024**3  # bytes of data that a recogniser may hold
 _FOR_GOOD = 30 * 24 * 3600.0  # seconds: a model is loaded once, however long nobody speaks
+CatchUp = Callable[[str], Awaitable[None]]
 
 
 class LiveNames:
@@ -43,9 +38,7 @@ class LiveNames:
     before its device has a name would be taken for another one.
     """
 
-    def __init__(
-        self, executor: ToolExecutor, settings: VoiceSettings, *, catch_up: Callable[[str], Awaitable[None]]
-    ) -> None:
+    def __init__(self, executor: ToolExecutor, settings: VoiceSettings, *, catch_up: CatchUp) -> None:
         self._executor = executor
         self._given = settings.names
         self._sources = settings.names_from
@@ -85,10 +78,8 @@ class LiveNames:
 
 
 def find_names(value: object) -> Iterator[str]:
-    """Yield the names in a tool's result: a list of texts, or of entries with `name` and perhaps `location`.
-
-    A device is spoken of by its name, or by its place and name; a place alone is a name too ("how warm is the attic").
-    """
+    """Yield the names in a tool's result: a list of texts, or of entries with `name` and perhaps `location`."""
+    # A device is spoken of by its name, or by place and name; a place alone is a name too ("how warm is the attic").
     if isinstance(value, Mapping):
         value = next((item for item in value.values() if isinstance(item, list | tuple)), list(value.values()))
     if not isinstance(value, Iterable) or isinstance(value, str | bytes):
@@ -117,13 +108,11 @@ async def open_listening(
     settings: VoiceSettings,
     player: Player | None,
     watch: Callable[[VoiceEvent], None],
-    catch_up: Callable[[str], Awaitable[None]],
+    catch_up: CatchUp,
     consent: SpokenConsent | None = None,
 ) -> AsyncIterator[BackgroundTranscriber]:
-    """Listen to a source until the block ends; answers are spoken where there is a player. Raises VoiceError.
-
-    `catch_up` waits for servers that a text names, as `ot.proxy.Servers` does; questions to `consent` are put aloud.
-    """
+    """Listen to a source until the block ends; answers are spoken where there is a player. Raises VoiceError."""
+    # `catch_up` waits for servers that a text names, as `ot.proxy.Servers` does; questions to `consent` are put aloud.
     waker = WakeWord(settings.wake_word, threshold=settings.wake_threshold) if settings.wake_word else None
     ear = Ear(open_detector(), settings.vad, waker=waker, window=settings.wake_window)
     names = LiveNames(executor, settings, catch_up=catch_up)
@@ -138,16 +127,16 @@ async def open_listening(
             yield transcriber
 
 
-def build_recogniser(host: IsolateHost, names: LiveNames, settings: VoiceSettings) -> Recogniser:
+def build_recogniser(host: IsolateHost, names: LiveNames, settings: VoiceSettings) -> recognisers.Recogniser:
     """Build the engine, with commands beside it if a second opinion is wanted; raises MissingVoiceError."""
-    grammar = GrammarRecogniser(host, names)
+    grammar = recognisers.GrammarRecogniser(host, names)
     if settings.engine == "grammar":
         grammar.require()
         return grammar
-    free = (
-        FasterWhisperRecogniser(host, settings.whisper_model)
-        if settings.engine == "faster-whisper"
-        else MoonshineRecogniser(host)
-    )
+    free: recognisers.IsolatedRecogniser = recognisers.MoonshineRecogniser(host)
+    if settings.engine == "faster-whisper":
+        free = recognisers.FasterWhisperRecogniser(host, settings.whisper_model)
     free.require()  # commands alone would take every sentence for a command
-    return SecondOpinion(free, CommandRecogniser(host, names), grammar) if settings.second_opinion else free
+    if not settings.second_opinion:
+        return free
+    return SecondOpinion(free, recognisers.CommandRecogniser(host, names), grammar)

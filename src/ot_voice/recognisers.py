@@ -27,11 +27,9 @@ _LONGEST_ANSWER = bytes_of(4.0)  # to a yes-or-no question
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The words of an utterance; `confidence` is from 0 to 1, or None if the engine does not say."""
-
     text: str
     engine: str
-    confidence: float | None = None
+    confidence: float | None = None  # from 0 to 1; None if the engine does not say
     doubted: str = ""  # what was said if it was not this, so that the person is asked
     unsure: bool = False  # another command is nearly as likely
     alternative: str = ""  # what may be asked next where this was not said
@@ -187,10 +185,8 @@ _EVEN, _SPREAD = 0.1, 0.1  # nats for a hundredth of a second
 
 
 def restore_names(text: str, names: Mapping[str, str]) -> str:
-    """Write the name in a command as its owner writes it, the longest one that fits; with "the" in front of it.
-
-    Whether "the" was said is as hard to hear as it is unimportant.
-    """
+    """Write the name in a command as its owner writes it, the longest one that fits; with "the" in front of it."""
+    # Whether "the" was said is as hard to hear as it is unimportant.
     for spoken in sorted(names, key=len, reverse=True):
         before, found, after = f" {text} ".partition(f" {spoken} ")
         if found:

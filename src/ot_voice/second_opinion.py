@@ -105,10 +105,7 @@ def _failure_logged() -> Iterator[None]:
 
 
 def choose(free: Transcript, command: Transcript) -> Transcript:
-    """Return the command if the evidence is for it, else the free text; confidence is what the evidence says.
-
-    In between, the command is doubted: the person has to be asked.
-    """
+    """Return the command if the evidence is for it, else the free text; in between, a command that is doubted."""
     if not command.text:
         return free
     likely = min(1 - 1e-9, max(1e-9, command.confidence or 0.0))

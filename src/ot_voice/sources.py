@@ -160,14 +160,8 @@ class MicrophoneSource:
                 rate = RATE
             except sounddevice.PortAudioError:
                 rate = int(sounddevice.query_devices(self._device, "input")["default_samplerate"])
-            stream = sounddevice.RawInputStream(
-                samplerate=rate,
-                blocksize=int(rate * _BLOCK),
-                device=self._device,
-                channels=1,
-                dtype="int16",
-                callback=heard,
-            )
+            form = {"samplerate": rate, "channels": 1, "dtype": "int16", "device": self._device}
+            stream = sounddevice.RawInputStream(**form, blocksize=int(rate * _BLOCK), callback=heard)
         except (sounddevice.PortAudioError, ValueError) as error:
             raise VoiceError("the microphone", f"cannot be opened: {error}") from error
         return stream, rate

@@ -140,9 +140,8 @@ class _Judge:
                 ways.append(_Sentence(score, row, int(tokens[index]), place, sentence.text + text, closed=False))
             if paths.is_end(sentence.place):
                 stop = max(self._vocabulary.stops, key=lambda token: float(likely[row][token]))
-                ways.append(
-                    sentence._replace(score=sentence.score + float(likely[row][stop]), row=row, token=stop, closed=True)
-                )
+                score = sentence.score + float(likely[row][stop])
+                ways.append(sentence._replace(score=score, row=row, token=stop, closed=True))
         ways.sort(key=lambda way: -way.score)
         kept: dict[tuple[str, bool], _Sentence] = {}
         beginnings: dict[str, int] = {}
@@ -173,10 +172,8 @@ class _Both:
         self._heard, self._silent = _States(model, heard), _States(model, silence)
 
     def step(self, tokens: list[int], rows: list[int]) -> tuple[Rows, Rows]:
-        """Add a token to each of these rows of the last step; return the logarithms of what may follow.
-
-        They are those with the sound, and the same without what English alone makes likely.
-        """
+        """Add a token to each of these rows of the last step; return the logarithms of what may follow."""
+        # They are those with the sound, and the same without what English alone makes likely.
         plain = self._heard.step(tokens, rows)
         return plain, plain - _OF_ENGLISH * self._silent.step(tokens, rows)
 

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from ot_voice.audio import Samples
 
 _TIME = 10.0  # seconds
-
 # Longer signs first, so that a diphthong is not read as its first vowel.
 _SAID_AS = {
     "aɪɚ": "AY ER", "aɪə": "AY ER", "dʒ": "JH", "tʃ": "CH", "aɪ": "AY", "aʊ": "AW", "eɪ": "EY", "oʊ": "OW", "əʊ": "OW",
@@ -54,16 +54,11 @@ def pronounce(words: Sequence[str], *, program: str = "espeak-ng") -> dict[str, 
     if path is None or not words:
         return {}
     try:
-        said = subprocess.run(
-            [path, "-q", "-v", "en-us", "--ipa", "--stdin"],
-            input="\n\n".join(f"{word}." for word in words).encode(),
-            capture_output=True,
-            timeout=_TIME,
-            check=True,
-        ).stdout.decode(errors="replace")
+        command, text = [path, "-q", "-v", "en-us", "--ipa", "--stdin"], "\n\n".join(f"{word}." for word in words)
+        ended = subprocess.run(command, input=text.encode(), capture_output=True, timeout=_TIME, check=True)
     except (OSError, subprocess.SubprocessError):
         return {}
-    lines = [line for line in said.splitlines() if line.strip()]
+    lines = [line for line in ended.stdout.decode(errors="replace").splitlines() if line.strip()]
     if len(lines) != len(words):
         return {}
     return {word: text for word, line in zip(words, lines, strict=True) if (text := to_arpabet(line))}
@@ -71,12 +66,9 @@ def pronounce(words: Sequence[str], *, program: str = "espeak-ng") -> dict[str, 
 
 def without_r(phones: str) -> str:
     """Return how a word is pronounced where "r" is said before a vowel only, as in England."""
-    said = phones.split()
-    after = [*said[1:], ""]
+    followed = [(phone, after in _VOWELS) for phone, after in pairwise([*phones.split(), ""])]
     return " ".join(
-        "AH" if phone == "ER" and following not in _VOWELS else phone
-        for phone, following in zip(said, after, strict=True)
-        if phone != "R" or following in _VOWELS
+        "AH" if phone == "ER" and not vowel else phone for phone, vowel in followed if phone != "R" or vowel
     )
 
 
@@ -97,9 +89,8 @@ def dereverberate(samples: Samples) -> Samples:
     padded = numpy.pad(samples, (_WINDOW, _WINDOW + -len(samples) % _HOP))
     frames = numpy.lib.stride_tricks.sliding_window_view(padded, _WINDOW)[::_HOP] * window
     heard = numpy.fft.rfft(frames, axis=1).T  # frequency by time
-    past = numpy.stack(
-        [numpy.pad(heard, ((0, 0), (lag, 0)))[:, : heard.shape[1]] for lag in range(_DELAY, _DELAY + _TAPS)], 1
-    )
+    lags = range(_DELAY, _DELAY + _TAPS)
+    past = numpy.stack([numpy.pad(heard, ((0, 0), (lag, 0)))[:, : heard.shape[1]] for lag in lags], 1)
     dry = heard
     for _ in range(_ROUNDS):
         power = numpy.maximum(abs(dry) ** 2, _LEAST + 1e-4 * (abs(heard) ** 2).mean())
@@ -154,9 +145,8 @@ class _Decoder:
         library = load_library("pocketsphinx")
         # Normalised over each utterance by itself: what was said before must not change what is heard now.
         # Wide beams: the right command must not be lost at its first, unclear sound. Utterances are short.
-        self._decoder = library.Decoder(
-            lm=None, loglevel="FATAL", logfn=os.devnull, cmn="batch", beam=1e-60, wbeam=1e-40, pbeam=1e-60
-        )
+        beams = {"beam": 1e-60, "wbeam": 1e-40, "pbeam": 1e-60}
+        self._decoder = library.Decoder(lm=None, loglevel="FATAL", logfn=os.devnull, cmn="batch", **beams)
         phones = Path(library.get_model_path()) / "en-us" / "en-us-phone.lm.bin"
         self._decoder.add_allphone_file(_PHONES, str(phones))
         self._with_variant: set[str] = set()
