@@ -119,10 +119,8 @@ def _status(folder: int, name: str) -> os.stat_result | None:
 
 
 def _keep_attributes(descriptor: int, folder: int, name: str) -> None:
-    """Copy the extended attributes of the old file as far as permitted: a person's notes, and who else has access.
-
-    Attributes that express trust in the content, such as a program's capabilities, are not copied.
-    """
+    """Copy the extended attributes of the old file as far as permitted: a person's notes, and who else has access."""
+    # Those that express trust in the content, such as a program's capabilities, are not copied.
     if not hasattr(os, "listxattr"):
         return
     try:

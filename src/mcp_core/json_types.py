@@ -7,9 +7,7 @@ from typing import TypeAlias
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 """A JSON value. A value that is not known to be one is an `object` and narrowed."""
-
 JsonObject: TypeAlias = dict[str, Json]
-
 Schema: TypeAlias = Mapping[str, Json]  # a JSON Schema, read but not changed
 
 
@@ -21,9 +19,6 @@ def mapping_of(value: object) -> Schema:
 def list_of(value: object) -> list[Json]:
     """Return a value that is a list; an empty one for anything else."""
     return value if isinstance(value, list) else []
-
-
-_LONGEST_CHAIN = 10
 
 
 def look_up(root: object, reference: object) -> object:
@@ -40,11 +35,9 @@ def look_up(root: object, reference: object) -> object:
 
 
 def resolve(root: object, schema: object, *, with_siblings: bool = False) -> object:
-    """Return the schema that a chain of `$ref` leads to; None where it leads away, nowhere, or in a circle.
-
-    With `with_siblings`, what stands beside a `$ref` counts instead of what the reference says of the same keyword.
-    """
-    for _ in range(_LONGEST_CHAIN):
+    """Return the schema that a chain of `$ref` leads to; None where it leads away, nowhere, or in a circle."""
+    # With `with_siblings`, what stands beside a `$ref` counts instead of what the reference says of the same keyword.
+    for _ in range(10):
         if not isinstance(schema, Mapping) or "$ref" not in schema:
             return schema
         target = look_up(root, schema["$ref"])

@@ -41,7 +41,6 @@ _PIECE_LETTERS, _FEWEST_LETTERS = 8, 4
 _RARE = "0123456789srtnaioepldcumfghbETSAwyRCNIOLvPDMUFBGHkVWYxjKqzXJQZ"  # letters of base64, the rarest last
 _MOST_TRIES = 1000  # letters in one text
 _ONE_ALPHABET = bytes.maketrans(b"-_", b"+/")
-
 Change = tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]]
 Span = tuple[int, int]
 
@@ -86,12 +85,10 @@ class KnownSecrets:
             yield piece.encode("latin-1")
 
     def _prepare(self) -> _Search:
-        known, search = self._search
-        if known is not self.known:
+        if self._search[0] is not self.known:
             known = self.known
-            search = _Search(known)
-            self._search = (known, search)
-        return search
+            self._search = (known, _Search(known))
+        return self._search[1]
 
 
 class _Search:
@@ -104,9 +101,8 @@ class _Search:
         undone = {text for text in (self._bare(self._undone(text)) for text in raw) if len(text) >= SHORTEST}
         self._plain = sorted(undone.union(raw))
         # No form has fewer characters: most cells of a table are shorter, and need no search.
-        self.shortest = min(
-            (len(text.encode("latin-1").decode("utf-8", "ignore")) for text in self._plain), default=_NEVER
-        )
+        lengths = (len(text.encode("latin-1").decode("utf-8", "ignore")) for text in self._plain)
+        self.shortest = min(lengths, default=_NEVER)
         # Forms write a space as a plus: such secrets are looked for in a copy in which every plus is a space, too.
         self._spaced = [text.replace("+", " ") for text in self._plain if " " in text]
         encoded = {form for text in raw for form in _base64_forms(text.encode("latin-1"))}

@@ -9,11 +9,8 @@ from pathlib import Path
 
 
 def lazy_names(package: str) -> Callable[[str], object]:
-    """Build the `__getattr__` of a package that imports its names below `if TYPE_CHECKING:`.
-
-    These imports are the only list of the names: type checkers read them, and so does the first use of a name, to
-    find the module to load.
-    """
+    """Build the `__getattr__` of a package that imports its names below `if TYPE_CHECKING:`."""
+    # These imports are the only list of the names: type checkers read them, and so does the first use of a name.
     homes: dict[str, str] = {}
 
     def find(name: str) -> object:

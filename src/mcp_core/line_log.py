@@ -38,7 +38,6 @@ MOST_TOGETHER = 1000
 MOST_KEPT = 4_000_000  # bytes of a kept log, after which another is begun
 _ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # on a terminal: control characters, without tab and newline
 _BEGINNING = re.compile(r"\n(?=\d{4}-\d\d-\d\dT)")
-
 Redact = Callable[[str], str]
 
 
@@ -88,10 +87,8 @@ def hush_log() -> None:
 
 
 def put_off_line(level: int, message: LineMessage) -> bool:
-    """Have a line written a moment later that warns of nothing; False where all handlers have to see it now.
-
-    Every call passes here. A record that goes through every logger, filter and lock takes five times as long.
-    """
+    """Have a line written a moment later that warns of nothing; False where all handlers have to see it now."""
+    # Every call passes here. A record that goes through every logger, filter and lock takes five times as long.
     handlers = logging.root.handlers
     first = handlers[0] if handlers else None
     if type(first) is not _LineHandler or level >= logging.WARNING:

@@ -11,7 +11,6 @@ from mcp_core.known_secrets import MASK, KnownSecrets
 from mcp_core.line_log import LEVELS, Level, send_log
 
 MAX_DEPTH = 20
-
 _WORDS = (
     r"(?:api|access|auth|client|encryption|private|secret|session|signing)[_\-.\s]?(?:key|token|secret)s?"
     r"|authori[sz]ation|bearer|cookie|credentials?|pass(?:words?|wd|phrase)|pwd|secrets?|tokens?|jwt"

@@ -9,10 +9,8 @@ from typing import BinaryIO
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder, and those above it that are missing, so that nobody else may open them; raises OSError.
-
-    One that exists is left as it is: it may be somebody's own.
-    """
+    """Make a folder, and those above it that are missing, so that nobody else may open them; raises OSError."""
+    # One that exists is left as it is: it may be somebody's own.
     try:
         os.mkdir(folder, 0o700)  # noqa: PTH102 - as often as something is written
     except FileNotFoundError:

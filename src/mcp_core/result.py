@@ -13,10 +13,8 @@ from mcp_core.json_values import describe, encodable, to_json_value, write_json
 from mcp_core.quick_dataclass import dataclass
 
 T = TypeVar("T")
-
 _FOR_PROGRAMS = ("error_type", "exception_type", "exception_message")
 _READERS = {"message": "user", "instruction": "assistant"}
-
 WRAPPED = "result"
 """The key under which server libraries put a value that is no object: structured content is always one."""
 
@@ -133,7 +131,6 @@ def with_final_names(text: str, names: Mapping[str, str]) -> str:
 P = ParamSpec("P")
 E = TypeVar("E", bound=Exception)
 Work: TypeAlias = Callable[P, Awaitable[Result[T]]]
-
 _SHOWN = 100  # characters of a name
 
 
@@ -154,8 +151,8 @@ def answer_in_words(
             try:
                 return await work(*args, **kwargs)
             except errors as error:
-                report = word(error)
-                return Result.failure(report.text, report.kind, instruction=report.instruction)
+                text, kind, instruction = word(error)
+                return Result.failure(text, kind, instruction=instruction)
 
         return answer
 

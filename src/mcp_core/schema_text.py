@@ -32,10 +32,8 @@ _LIMITS = {
 
 
 def describe_arguments(schema: Schema, *, defaults: Mapping[str, Json] | None = None) -> list[str]:
-    """List the arguments of an object schema, each as one line: `name` (type, required, limits, default): text.
-
-    `defaults` has those that the schema does not tell.
-    """
+    """List the arguments of an object schema, each as one line: `name` (type, required, limits, default): text."""
+    # `defaults` has those that the schema does not tell.
     own = follow(schema, schema)  # a model that contains itself is a reference
     required = list_of(own.get("required"))
     lines = []
@@ -53,10 +51,7 @@ def describe_arguments(schema: Schema, *, defaults: Mapping[str, Json] | None = 
 
 
 def describe_type(schema: Schema, root: Schema, *, inside: tuple[str, ...] = ()) -> str:
-    """Name the values that a schema accepts; `root` is the schema that it stands in.
-
-    `inside` has the references that are being described already.
-    """
+    """Name the values that a schema accepts, within `root`; `inside` are the references that are being described."""
     match schema:
         case {"$ref": str(reference)}:
             return _describe_definition(reference, root, inside)
@@ -109,10 +104,8 @@ def _describe_definition(reference: str, root: Schema, inside: tuple[str, ...]) 
 def _describe_object(schema: Schema, root: Schema, inside: tuple[str, ...]) -> str:
     if properties := mapping_of(schema.get("properties")):
         required = list_of(schema.get("required"))
-        fields = (
-            f"{name}{'' if name in required else '?'}: {_describe_part(field, root, inside)}"
-            for name, field in properties.items()
-        )
+        described = {name: _describe_part(field, root, inside) for name, field in properties.items()}
+        fields = (f"{name}{'' if name in required else '?'}: {text}" for name, text in described.items())
         return f"{{{', '.join(fields)}}}"
     patterns = mapping_of(schema.get("patternProperties"))
     values = schema.get("additionalProperties") or next(iter(patterns.values()), None)
@@ -148,7 +141,6 @@ _JSON_NAMES = {
     list: "array",
     dict: "object",
 }
-
 Place = tuple[str | int, ...]
 
 
@@ -170,11 +162,8 @@ def explain(
     error: ValidationError, arguments: Mapping[str, object], *, tool: str, schema: Schema, expected: str
 ) -> ArgumentProblemsError:
     """Word a failed validation of the arguments of a tool; `expected` lists what `schema` accepts."""
-    details = [(_find_place(detail, arguments), detail) for detail in error.errors(include_url=False)]
-    problems = [
-        _phrase(place, [detail for _, detail in group], schema)
-        for place, group in groupby(details, key=lambda item: item[0])
-    ]
+    places = groupby(error.errors(include_url=False), key=lambda detail: _find_place(detail, arguments))
+    problems = [_phrase(place, list(details), schema) for place, details in places]
     return ArgumentProblemsError(tool, problems, expected)
 
 

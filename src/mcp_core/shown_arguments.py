@@ -22,18 +22,14 @@ BEGINNING = 300  # characters at least that are shown of a long one
 MOST_SHOWN = 40  # arguments
 MARGIN = "  | "
 _LONG_LINE = 100  # characters of a list
-
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-
 Describe = Callable[[object], object]
 """Returns JSON for a value that has no form in it; its texts are in marks, or visible already."""
 
 
 class ShownArguments(NamedTuple):
-    """`text` for the question; `whole`, for a file, where that is not all of it."""
-
-    text: str
-    whole: str = ""
+    text: str  # for the question
+    whole: str = ""  # for a file, where that is not all of it
 
 
 def show_arguments(arguments: Mapping[str, object], describe: Describe, *, room: int = WHOLE) -> ShownArguments:
@@ -160,8 +156,6 @@ def with_visible_texts(value: object) -> object:
     if isinstance(value, list | tuple):
         return [with_visible_texts(item) for item in value]
     if isinstance(value, dict):
-        return {
-            (visible(key, lines=True) if isinstance(key, str) else key): with_visible_texts(item)
-            for key, item in value.items()
-        }
+        keys = (visible(key, lines=True) if isinstance(key, str) else key for key in value)
+        return dict(zip(keys, map(with_visible_texts, value.values()), strict=True))
     return value

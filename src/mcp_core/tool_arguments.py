@@ -9,7 +9,7 @@ import typing
 from collections.abc import Callable, Mapping
 from threading import Lock
 from types import ModuleType
-from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin
+from typing import Any, ClassVar, Literal, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
@@ -23,7 +23,6 @@ from mcp_core.shown_arguments import show_arguments
 
 ToolFunction = Callable[..., Any]
 Function = TypeVar("Function", bound=ToolFunction)
-
 _EMPTY: dict[object, Json] = {list: [], dict: {}}
 CONSENT_ARGUMENT = "explicit_action"
 _WORD = re.compile(r"[A-Z][A-Z0-9_]*")
@@ -110,9 +109,7 @@ class ToolArguments(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The consent that a tool needs: `model` has the argument for it, `notice` and `question` the words."""
-
-    model: type[ToolArguments]
+    model: type[ToolArguments]  # with the argument for the consent
     notice: str
     question: Callable[[ToolArguments, str], str]  # given the arguments and the name of the tool
 
@@ -168,14 +165,12 @@ def requires_consent(word: str, *, effect: str, argument: str = CONSENT_ARGUMENT
     def declare(function: Function) -> Function:
         model = find_form(function).model
         field = model.model_fields.get(argument)
+        exactly: Any = Literal[word]
         if field is None:
-            consent: Any = (Literal[word], Field(description="States that the user explicitly asked for this action"))
+            consent: Any = (exactly, Field(description="States that the user explicitly asked for this action"))
             name = f"{model.__name__}WithConsent"
             model = create_model(name, __base__=model, __module__=model.__module__, **{argument: consent})
-        elif (get_origin(field.annotation), get_args(field.annotation)) != (
-            Literal,
-            (word,),
-        ) or not field.is_required():
+        elif field.annotation != exactly or not field.is_required():
             raise TypeError(f'{model.__name__}.{argument} must be a required Literal["{word}"]')
 
         def ask(arguments: ToolArguments, tool: str) -> str:

@@ -9,8 +9,9 @@ import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import NoReturn, Protocol, TypeVar
+from typing import NoReturn, Protocol
 
+from mcp_core.facts_error import FactsError
 from mcp_core.flat_signature import Absent, Answer, ServerLibrary, Unanswered, present
 from mcp_core.json_values import describe
 from mcp_core.line_log import TRACE
@@ -18,7 +19,7 @@ from mcp_core.mcp_log import Redactor, tool_log
 from mcp_core.quick_dataclass import replace
 from mcp_core.result import Result, ToolReply, text_reply, with_final_names
 from mcp_core.schema_text import ArgumentProblemsError
-from mcp_core.tool_arguments import ToolArguments, ToolFunction, find_form
+from mcp_core.tool_arguments import Function, ToolArguments, ToolFunction, find_form
 
 
 class RegisteredTool:
@@ -142,15 +143,11 @@ class RegisteredTool:
             tool_log.log(level, "Tool %s failed: %s", self._name, self._redactor.text(reason))
 
 
-class _AnsweredError(Exception):
+class _AnsweredError(FactsError):
     """The call is answered before the tool runs."""
 
-    def __init__(self, reply: object) -> None:
-        super().__init__()
-        self.reply = reply
+    reply: object
 
-
-Function = TypeVar("Function", bound=ToolFunction)
 
 PREFIX_VARIABLE = "MCP_TOOL_PREFIX"
 
@@ -191,10 +188,7 @@ class ExtMcpToolDecorator:
     def tool(
         self, *, description: str, name: str | None = None, prefix: str | None = None
     ) -> Callable[[Function], Function]:
-        """Register a function under `prefix_name`; an empty prefix leaves the name alone.
-
-        The prefix is this call's, else the decorator's, else what MCP_TOOL_PREFIX holds now.
-        """
+        """Register it under `prefix_name`; the prefix is this, the decorator's or MCP_TOOL_PREFIX, and may be empty."""
 
         def register(function: Function) -> Function:
             prefixes = (prefix, self._prefix, os.environ.get(PREFIX_VARIABLE))

@@ -15,7 +15,6 @@ OPENING = "⟨"
 _LONG = 8  # spaces in a row, from which on they are counted
 _INDENT = 40  # spaces in front of a line of code
 _MOST_ON_ONE = 3  # combining marks on one letter; more of them cover the lines around it
-
 _NAMES = {" ": "space", "\n": "line break", "\t": "tab"}
 _CATEGORIES = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs")
 _BLANK = (  # letters, symbols and marks whose glyph is empty, or that no program draws

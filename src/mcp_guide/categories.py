@@ -65,11 +65,8 @@ class Categories:
         return self.read(name)
 
     def remove(self, name: str, *, with_documents: bool) -> int:
-        """Remove a category and return the number of documents that went with it.
-
-        Raises NotEmptyError where it has documents and `with_documents` is false, or anything that is not ours; then
-        nothing is removed.
-        """
+        """Remove a category and return the number of documents that went with it, or raise NotEmptyError."""
+        # Nothing is removed where it has documents and `with_documents` is false, or anything that is not ours.
         with self._folder.open_category(name, lock=True) as folder:
             entries = folder.entries()
             documents = {entry.name for entry in entries if is_document(entry) and entry.kind != "folder"}
@@ -85,8 +82,7 @@ class Categories:
 
 
 def _write_description(folder: Folder, description: str) -> None:
-    text = write_mapping({"description": one_line(description)})
-    folder.write(CATEGORY_FILE, text.encode(), replace=True)
+    folder.write(CATEGORY_FILE, write_mapping({"description": one_line(description)}).encode(), replace=True)
 
 
 class Collection(TypedDict):

@@ -19,7 +19,6 @@ from mcp_guide.plain_yaml import one_line, read_mapping
 _BLOCK = re.compile(r"---[ \t]*\r?\n(?P<yaml>.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _LINES = 200  # looked at; a document that has not come to the point by then has no summary
 _LENGTH = 200  # characters of a description
-
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(?P<text>.*)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
@@ -38,12 +37,9 @@ class FrontMatter:
 
 
 def split_front_matter(text: str) -> tuple[FrontMatter, str]:
-    """Split a document into front matter and body; raises YamlError, its lines counted from the document's first.
-
-    A document that only begins with a line `---`, a rule in Markdown, has no front matter.
-    """
+    """Split a document into front matter and body; raises YamlError, its lines counted from the document's first."""
     block = _BLOCK.match(text)
-    if block is None:
+    if block is None:  # even if it begins with a line `---`, a rule in Markdown
         return FrontMatter(), text
     try:
         found = read_mapping(block["yaml"])
@@ -51,12 +47,9 @@ def split_front_matter(text: str) -> tuple[FrontMatter, str]:
         raise YamlError(error.reason, line=error.line and error.line + 1, where="its front matter") from None
     tags = found.get("tags")  # a list, or texts with commas between them
     listed = tags if isinstance(tags, list) else one_line(tags).split(",")
-    front = FrontMatter(
-        title=one_line(found.get("title")),
-        description=one_line(found.get("description")),
-        tags=tuple(tag for tag in map(one_line, listed) if tag),
-        template=str(found.get("template")).lower() in ("true", "yes", "on"),
-    )
+    title, description = one_line(found.get("title")), one_line(found.get("description"))
+    template = str(found.get("template")).lower() in ("true", "yes", "on")
+    front = FrontMatter(title, description, tuple(filter(None, map(one_line, listed))), template)
     return front, text[block.end() :]
 
 
@@ -110,23 +103,19 @@ def _prose_lines(body: str) -> Iterator[str]:
 
 
 class Summary(NamedTuple):
-    """A document as a list shows it; `problem` is that of its front matter, which then counts as missing."""
-
     name: DocumentName
     title: str
     description: str
     tags: tuple[str, ...]
     template: bool
     size: int  # bytes
-    problem: YamlError | None = None
+    problem: YamlError | None = None  # of its front matter, which then counts as missing
 
 
 class Document(NamedTuple):
-    """One document; `body` is its text without the front matter."""
-
     summary: Summary
     text: str
-    body: str
+    body: str  # without the front matter
 
 
 class Unreadable(NamedTuple):
@@ -212,13 +201,6 @@ def _describe(name: DocumentName, data: bytes) -> Document:
         front, body = split_front_matter(text)
     except YamlError as error:
         problem, front, body = error, FrontMatter(), find_body(text)
-    summary = Summary(
-        name=name,
-        title=shorten(front.title or find_title(body) or name.name),
-        description=shorten(front.description or find_description(body)),
-        tags=front.tags,
-        template=front.template,
-        size=len(data),
-        problem=problem,
-    )
-    return Document(summary, text, body)
+    title = shorten(front.title or find_title(body) or name.name)
+    description = shorten(front.description or find_description(body))
+    return Document(Summary(name, title, description, front.tags, front.template, len(data), problem), text, body)

@@ -20,18 +20,14 @@ class BadNameError(GuideError):
 
 
 class NotFoundError(GuideError):
-    """`nearest` are names that exist, the most similar first."""
-
     kind: Kind
     name: str
-    nearest: tuple[str, ...] = ()
+    nearest: tuple[str, ...] = ()  # names that exist, the most similar first
 
 
 class ExistsError(GuideError):
-    """`name` as it exists; what was asked for may differ from it in case."""
-
     kind: Kind
-    name: str
+    name: str  # as it exists; what was asked for may differ from it in case
 
 
 class NotEmptyError(GuideError):
@@ -55,16 +51,12 @@ class UnreadableError(GuideError):
 
 
 class YamlError(GuideError):
-    """`where` names the file, or the front matter of a document."""
-
     reason: str
     line: int | None = None
-    where: str = ""
+    where: str = ""  # the file, or the front matter of a document
 
 
 class TemplateFailedError(GuideError):
-    """`document` is the template that failed, which may be one that the rendered one includes."""
-
-    document: str
+    document: str  # the template that failed, which may be one that the rendered one includes
     reason: str
     line: int | None = None

@@ -26,10 +26,8 @@ _STALE = 3600.0  # seconds after which an unfinished file belongs to nobody
 
 
 class FolderEntry(NamedTuple):
-    """One name in a folder; a link is a link, wherever it points."""
-
     name: str
-    kind: Literal["file", "folder", "link", "other"]
+    kind: Literal["file", "folder", "link", "other"]  # a link is a link, wherever it points
 
 
 class Folder:
@@ -53,10 +51,7 @@ class Folder:
         return Folder(os.open(_one_step(name), _FOLDER | os.O_NOFOLLOW, dir_fd=self._descriptor))
 
     def read(self, name: str, *, limit: int, shown: str = "") -> bytes:
-        """Read a file; raises FileNotFoundError, UnreadableError (no regular file) or TooLargeError.
-
-        `shown` is what these two call it.
-        """
+        """Read a file; raises FileNotFoundError or, with the name `shown`, UnreadableError and TooLargeError."""
         shown = shown or name
         try:
             descriptor = os.open(_one_step(name), _FILE, dir_fd=self._descriptor)
@@ -130,10 +125,7 @@ class GuideFolder:
 
     @contextmanager
     def open(self, *, lock: bool = False) -> Iterator[Folder]:
-        """Open it; with `lock`, for a change, as the only one among all servers of this guide.
-
-        Raises FileNotFoundError, or NotADirectoryError for anything but a folder.
-        """
+        """Open it; with `lock`, as the only one among all servers. Raises FileNotFoundError or NotADirectoryError."""
         with open_path(self.path, follow=self.may_be_link) as root:
             if lock:
                 root.lock()

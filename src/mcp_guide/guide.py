@@ -21,7 +21,6 @@ from mcp_guide.reporting import word_error
 
 T = TypeVar("T")
 P = ParamSpec("P")
-
 answered = answer_in_words((GuideError, OSError), word_error)
 
 

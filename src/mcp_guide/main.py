@@ -30,10 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _configure_environment() -> str:
-    """Set the prefix of this program, unless whoever starts it has chosen one, and return that of the guide's tools.
-
-    They have the names that the documentation uses, without a prefix, unless one was chosen.
-    """
+    """Set the prefix of this program, unless whoever starts it has chosen one; return that, for the guide's tools."""
     chosen = os.environ.get(PREFIX_VARIABLE, "")
     os.environ.setdefault(PREFIX_VARIABLE, "guide")
     return chosen

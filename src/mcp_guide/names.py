@@ -16,7 +16,6 @@ from mcp_guide.errors import BadNameError, Kind
 
 NAME_LIMIT = 200  # bytes: with its ending, a name fits every file system
 SUFFIX = ".md"
-
 _SEPARATORS = re.compile(r"[/\\]")
 _PORTABLE = re.compile(r"\w(?:[\w .-]*\w)?")
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)  # reserved on Windows

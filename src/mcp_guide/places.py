@@ -14,11 +14,9 @@ FOLDER_VARIABLE = "MCP_GUIDE_FOLDER"
 
 
 class Places(NamedTuple):
-    """The project's root and the guide's folder, which need not exist; `named` if a person has said where it is."""
-
-    project: Path
-    folder: Path
-    named: bool
+    project: Path  # its root
+    folder: Path  # of the guide; it need not exist
+    named: bool  # a person has said where it is
 
 
 class LinkedFolderError(FactsError):

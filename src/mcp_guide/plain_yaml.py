@@ -16,7 +16,6 @@ from mcp_guide.folder import Folder
 
 TEXT_LIMIT = 64 * 1024  # characters
 MAX_DEPTH = 16
-
 _Loader: type[yaml.BaseLoader] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _Dumper: type[yaml.SafeDumper] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 

@@ -23,7 +23,6 @@ from ot_guardian import end_with_parent
 
 MEMORY_LIMIT = 256 * 1024 * 1024  # bytes
 TEXT_LIMIT = 200_000  # characters
-
 _SCHEME = "guide://"
 # What a template can do wrong: arithmetic, lookups, wrong types, endless macros, too much of everything.
 _MISTAKES = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)

@@ -22,10 +22,8 @@ _LINE = 160  # characters
 
 
 class Match(NamedTuple):
-    """The weight of each word of a search in one document, and the first line of its body that has one of them."""
-
-    weights: tuple[float, ...]
-    line: str
+    weights: tuple[float, ...]  # of each word of a search
+    line: str  # the first of the body that has one of them
 
 
 class Search:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from mcp_official.server import DeclaredToolsServer
 
 State = TypeVar("State")
-
 LOG_LEVELS = tuple(LEVELS)
 
 

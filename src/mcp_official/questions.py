@@ -7,17 +7,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Annotated, TypeVar
 
+import mcp_types
 from mcp.server.elicitation import render_elicitation_schema
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INVALID_PARAMS,
-    CallToolResult,
-    ElicitRequest,
-    ElicitRequestFormParams,
-    ElicitResult,
-    InputRequiredResult,
-)
 from mcp_types.version import is_version_at_least
 from pydantic import BaseModel, Field, ValidationError
 
@@ -25,7 +18,6 @@ from mcp_core import Answer, ToolReply, Unanswered
 from mcp_core.json_types import Json
 
 State = TypeVar("State")
-
 _SESSIONLESS = "2026-07-28"  # from this version on a server cannot ask in the middle of a request
 ANSWER_WITHIN = 600.0  # seconds
 _KEY = "consent"
@@ -45,7 +37,7 @@ def is_sessionless(context: Context[State]) -> bool:
 
 
 def read_response(response: object) -> bool:
-    if not isinstance(response, ElicitResult) or response.action != "accept":
+    if not isinstance(response, mcp_types.ElicitResult) or response.action != "accept":
         return False
     try:
         return Agreement.model_validate(response.content).agree
@@ -74,11 +66,11 @@ class OfficialLibrary:
         arguments = params.get("arguments") if params is not None else None
         return arguments if isinstance(arguments, Mapping) else {}
 
-    def build_reply(self, reply: ToolReply) -> CallToolResult:
-        return CallToolResult.model_validate(reply)
+    def build_reply(self, reply: ToolReply) -> mcp_types.CallToolResult:
+        return mcp_types.CallToolResult.model_validate(reply)
 
     def reply_type(self, value: object) -> object:
-        return Annotated[CallToolResult, value]
+        return Annotated[mcp_types.CallToolResult, value]
 
     async def ask(self, context: Context[State], question: str) -> Answer | Unanswered:
         capabilities, sessionless = context.client_capabilities, is_sessionless(context)
@@ -99,16 +91,18 @@ class OfficialLibrary:
             asked, until = self._open.pop(context.request_state, ("", 0.0))
             if asked != question or self._clock() > until:
                 reason = "This question was answered already, or it is too late: call again without it"
-                raise MCPError(INVALID_PARAMS, reason)
+                raise MCPError(mcp_types.INVALID_PARAMS, reason)
             agreed = read_response((context.input_responses or {}).get(_KEY))
         return Answer.YES if agreed else Answer.NO
 
-    def _put(self, question: str) -> InputRequiredResult:
+    def _put(self, question: str) -> mcp_types.InputRequiredResult:
         now = self._clock()
         self._open = {state: asked for state, asked in self._open.items() if asked[1] > now}
         while len(self._open) >= _MOST_OPEN:
             del self._open[next(iter(self._open))]
         state = secrets.token_urlsafe(16)
         self._open[state] = (question, now + ANSWER_WITHIN)
-        form = ElicitRequestFormParams(message=question, requested_schema=render_elicitation_schema(Agreement))
-        return InputRequiredResult(input_requests={_KEY: ElicitRequest(params=form)}, request_state=state)
+        schema = render_elicitation_schema(Agreement)
+        form = mcp_types.ElicitRequestFormParams(message=question, requested_schema=schema)
+        request = mcp_types.ElicitRequest(params=form)
+        return mcp_types.InputRequiredResult(input_requests={_KEY: request}, request_state=state)

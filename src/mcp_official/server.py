@@ -30,7 +30,6 @@ from mcp_official.questions import OfficialLibrary
 from mcp_official.stdio import MessageReader, MessageWriter
 
 State = TypeVar("State")
-
 _OPTIONAL = frozenset({"prompts", "resources"})  # MCPServer offers these of its own accord
 
 
@@ -93,9 +92,8 @@ class DeclaredToolsServer(MCPServer[State]):
     ) -> JsonObject:
         """Answer one request without a session; it raises what `modern_error_data` has words for."""
         client = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
-        return await serve_one(
-            self._lowlevel_server, context, method, params, connection=client, lifespan_state=self._state
-        )
+        server, state = self._lowlevel_server, self._state
+        return await serve_one(server, context, method, params, connection=client, lifespan_state=state)
 
     @cached_property
     def mirroring(self) -> frozenset[str]:
@@ -105,10 +103,7 @@ class DeclaredToolsServer(MCPServer[State]):
         return frozenset(name for name in self.argument_models if x_mcp_header_map(schema_of(name)))
 
     async def serve_stdio(self, *, source: int, sink: int) -> int | None:
-        """Serve the client at these descriptors until it leaves or a signal asks this process to end.
-
-        Calls that are still going are cancelled in both cases. Returns the number of the signal, if there was one.
-        """
+        """Serve the client at these descriptors until it leaves or a signal comes, which is returned; cancels calls."""
         signalled = None
         reader = MessageReader()
         pipes = LinePipes(source, sink, reader.give, reader.end)
@@ -133,11 +128,9 @@ async def wait_for_signal() -> int:
 
 
 def _correct(features: Collection[str], *, changing: bool) -> ServerMiddleware[object]:
-    """Build the middleware that takes back what MCPServer offers and the server does not have.
+    """Build the middleware that takes back what MCPServer offers and the server does not have."""
 
-    It claims that the list of tools changes where it is `changing`: MCPServer has no way to say so in a handshake.
-    """
-
+    # It claims that the list of tools changes where it is `changing`: MCPServer has no way to say so in a handshake.
     async def correct(ctx: ServerRequestContext[object], call_next: CallNext) -> HandlerResult:
         if ctx.method.partition("/")[0] in features:
             raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)

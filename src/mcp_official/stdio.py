@@ -8,56 +8,47 @@ from collections import deque
 from contextlib import suppress
 
 import anyio
+import mcp_types
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types import (
-    INVALID_REQUEST,
-    PARSE_ERROR,
-    ErrorData,
-    JSONRPCError,
-    JSONRPCMessage,
-    JSONRPCNotification,
-    jsonrpc_message_adapter,
-)
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
+from mcp_core.facts_error import FactsError
 from mcp_core.line_pipes import LinePipes, LineTooLongError
 
 _MOST_DUE = 100  # lines that wait for the session; then no more are read
 
 
-class MalformedLineError(Exception):
-    """A line that is not a message; `answer` is what JSON-RPC sends back, None where it sends nothing."""
+class MalformedLineError(FactsError):
+    """A line that is not a message."""
 
-    def __init__(self, answer: JSONRPCError | None) -> None:
-        super().__init__(answer)
-        self.answer = answer
+    answer: mcp_types.JSONRPCError | None  # what JSON-RPC sends back; None where it sends nothing
 
 
-def parse_message(line: bytes | LineTooLongError) -> JSONRPCMessage:
+def parse_message(line: bytes | LineTooLongError) -> mcp_types.JSONRPCMessage:
     """Read one message; raises MalformedLineError."""
     if isinstance(line, LineTooLongError):
-        raise MalformedLineError(_refuse(INVALID_REQUEST, str(line)))
+        raise MalformedLineError(_refuse(mcp_types.INVALID_REQUEST, str(line)))
     try:
-        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+        message = mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError:
         raise MalformedLineError(_judge(line)) from None
-    if isinstance(message, JSONRPCNotification) and b'"id"' in line and "id" in json.loads(line):
-        raise MalformedLineError(_refuse(INVALID_REQUEST, "the id of a request is a string or an integer"))
+    if isinstance(message, mcp_types.JSONRPCNotification) and b'"id"' in line and "id" in json.loads(line):
+        raise MalformedLineError(_refuse(mcp_types.INVALID_REQUEST, "the id of a request is a string or an integer"))
     return message
 
 
-def _judge(line: bytes) -> JSONRPCError | None:
+def _judge(line: bytes) -> mcp_types.JSONRPCError | None:
     if not line.strip():
         return None
     try:
         content = json.loads(line)
     except (ValueError, RecursionError) as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
-        return _refuse(PARSE_ERROR, f"not JSON: {reason}")
+        return _refuse(mcp_types.PARSE_ERROR, f"not JSON: {reason}")
     if not isinstance(content, dict):
-        return _refuse(INVALID_REQUEST, "a message is a JSON object; batches are not part of MCP")
+        return _refuse(mcp_types.INVALID_REQUEST, "a message is a JSON object; batches are not part of MCP")
     if "method" not in content and ("result" in content or "error" in content):
         return None  # an answer; answering it would be nonsense
     identifier = content.get("id")  # none, as JSON-RPC says, where it could not be written back
@@ -65,10 +56,10 @@ def _judge(line: bytes) -> JSONRPCError | None:
         identifier = None if any("\ud800" <= letter <= "\udfff" for letter in identifier) else identifier
     elif type(identifier) is not int:
         identifier = None
-    return _refuse(INVALID_REQUEST, "not a JSON-RPC 2.0 request", identifier)
+    return _refuse(mcp_types.INVALID_REQUEST, "not a JSON-RPC 2.0 request", identifier)
 
 
-def write_line(message: JSONRPCMessage) -> bytes:
+def write_line(message: mcp_types.JSONRPCMessage) -> bytes:
     """Return a message as a line, whatever is in it: half a surrogate pair, which JSON knows only as an escape."""
     try:
         text = message.model_dump_json(by_alias=True, exclude_unset=True)
@@ -77,8 +68,8 @@ def write_line(message: JSONRPCMessage) -> bytes:
     return text.encode() + b"\n"
 
 
-def _refuse(code: int, reason: str, identifier: str | int | None = None) -> JSONRPCError:
-    return JSONRPCError(jsonrpc="2.0", id=identifier, error=ErrorData(code=code, message=reason))
+def _refuse(code: int, reason: str, identifier: str | int | None = None) -> mcp_types.JSONRPCError:
+    return mcp_types.JSONRPCError(jsonrpc="2.0", id=identifier, error=mcp_types.ErrorData(code=code, message=reason))
 
 
 class MessageWriter(ObjectSendStream[SessionMessage]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Literal
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -10,14 +9,7 @@ from mcp_core.facts_error import FactsError
 from mcp_core.quick_dataclass import dataclass, field, replace
 
 Kind = Literal["websocket", "mqtt"]
-
-_SCHEMES: Mapping[str, tuple[Kind, int]] = {
-    "ws": ("websocket", 3000),
-    "wss": ("websocket", 443),
-    "mqtt": ("mqtt", 1883),
-    "mqtts": ("mqtt", 8883),
-}
-_DEFAULT_PREFIX = "zwave"  # what zwave-js-ui begins its topics with, unless told otherwise
+_PORTS = {"ws": 3000, "wss": 443, "mqtt": 1883, "mqtts": 8883}
 
 
 class BadAddressError(FactsError):
@@ -62,22 +54,17 @@ def parse_address(text: str) -> Address:
         port = parts.port
     except ValueError:
         raise BadAddressError("it is not an address") from None
-    if parts.scheme not in _SCHEMES:
-        raise BadAddressError(f"it must begin with {', '.join(f'{scheme}://' for scheme in _SCHEMES)}")
+    if parts.scheme not in _PORTS:
+        raise BadAddressError(f"it must begin with {', '.join(f'{scheme}://' for scheme in _PORTS)}")
     if not parts.hostname:
         raise BadAddressError("it has no host")
-    kind, usual_port = _SCHEMES[parts.scheme]
-    address = Address(
-        kind,
-        parts.hostname,
-        port or usual_port,
-        secure=parts.scheme in ("wss", "mqtts"),
-        username=unquote(parts.username or ""),
-        password=unquote(parts.password or ""),
-    )
+    kind: Kind = "mqtt" if parts.scheme.startswith("mqtt") else "websocket"
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    secure = parts.scheme in ("wss", "mqtts")
+    address = Address(kind, parts.hostname, port or _PORTS[parts.scheme], secure, username=user, password=password)
     if kind == "websocket":
         return replace(address, path=parts.path or "/", query=parts.query)
-    prefix = unquote(parts.path).strip("/") or _DEFAULT_PREFIX
+    prefix = unquote(parts.path).strip("/") or "zwave"  # what zwave-js-ui begins its topics with, unless told otherwise
     query = parse_qs(parts.query, keep_blank_values=True)
     if unknown := sorted(query.keys() - {"gateway"}):
         raise BadAddressError(f"{unknown[0]!r} is not a known option; only ?gateway= is")

@@ -124,10 +124,7 @@ Device = Annotated[str | int, NoBoolean, Field(description=WHICH_DEVICE)]
 Endpoint = Annotated[
     int | None, Field(default=None, ge=0, le=127, description="Which part, if the device has several"), NoBoolean
 ]
-
-
 T = TypeVar("T")
-
 answered = answer_in_words(errors.ZwaveError, word_error)
 
 

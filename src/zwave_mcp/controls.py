@@ -13,9 +13,7 @@ from zwave_mcp.nodes import CommandClass, Node, Value, state_key
 FULL = 99  # of a dimmer, in the Z-Wave standard
 _PREVIOUS = 255  # as a command: on, at the level it had last
 SECURED, _UNSECURED = 255, 0  # modes of a lock
-
 Unit = Literal["C", "F"]
-
 _SWITCHED = (CommandClass.BINARY_SWITCH, "targetValue")
 _DIMMED = (CommandClass.MULTILEVEL_SWITCH, "targetValue")
 _MODE = (CommandClass.THERMOSTAT_MODE, "mode")

@@ -109,10 +109,8 @@ def write_time(moment: datetime | None) -> str | None:
 
 
 def _describe_connection(network: Network) -> Connection:
-    link = network.link
-    connection = Connection(
-        backend=network.backend, address=network.address, state=link.state, since=write_time(link.since)
-    )
+    link, since = network.link, write_time(network.link.since)
+    connection = Connection(backend=network.backend, address=network.address, state=link.state, since=since)
     if link.problem:
         connection["problem"] = link.problem
     if link.attempts:
@@ -164,14 +162,10 @@ class ValueLine(TypedDict):
 
 def describe_device(node: Node) -> DeviceLine:
     """Describe a device in a few words: what it is, and the one thing about it that people ask for."""
-    line: DeviceLine = {
-        "node": node.id,
-        "name": node.title,
-        "location": node.location,
-        "status": node.status.value,
-        "abilities": list(list_abilities(node)),
-        "last_seen": write_time(node.last_seen),
-    }
+    abilities, status, seen = list(list_abilities(node)), node.status.value, write_time(node.last_seen)
+    line = DeviceLine(
+        node=node.id, name=node.title, location=node.location, status=status, abilities=abilities, last_seen=seen
+    )
     # Whether it is on, how bright, or locked, where the device as a whole has one such state.
     light = _find_only(node, _LIGHTS, "currentValue")
     lock = _find_only(node, {CommandClass.DOOR_LOCK}, "currentMode")

@@ -47,18 +47,14 @@ class DriverNotReadyError(ZwaveError):
 
 
 class RefusedError(ZwaveError):
-    """`code` is the server's own word for the mistake, such as node_not_found."""
-
     request: str
-    code: str
+    code: str  # the server's own word for the mistake, such as node_not_found
     message: str
 
 
 class UnknownDeviceError(ZwaveError):
-    """`nearest` are devices that exist, the most similar first."""
-
     wanted: str
-    nearest: tuple[Candidate, ...]
+    nearest: tuple[Candidate, ...]  # devices that exist, the most similar first
     total: int
 
 
@@ -68,37 +64,29 @@ class AmbiguousDeviceError(ZwaveError):
 
 
 class UnableError(ZwaveError):
-    """`wish` completes "cannot be …"; `abilities` say what the device is."""
-
     device: str
-    wish: str
-    abilities: tuple[str, ...]
+    wish: str  # completes "cannot be …"
+    abilities: tuple[str, ...]  # what the device is
 
 
 class EndpointError(ZwaveError):
-    """`endpoint` is the one that was asked for, None where one must be chosen of `available`."""
-
     device: str
     wish: str
-    endpoint: int | None
+    endpoint: int | None  # the one that was asked for, None where one must be chosen of `available`
     available: tuple[int, ...]
 
 
 class BadSettingError(ZwaveError):
-    """`expected` says what the device accepts, such as "5 to 30 °C"."""
-
     device: str
     given: str
-    expected: str
+    expected: str  # what the device accepts, such as "5 to 30 °C"
 
 
 class UnreachableError(ZwaveError):
-    """`last_seen` is a time in ISO form."""
-
     device: str
     status: Status
     ready: bool
-    last_seen: str | None
+    last_seen: str | None  # a time in ISO form
 
 
 class CommandFailedError(ZwaveError):
@@ -107,10 +95,8 @@ class CommandFailedError(ZwaveError):
 
 
 class NotConfirmedError(ZwaveError):
-    """`last` is the value that the device reported last, `heard` whether it answered at all after the command."""
-
     device: str
     wanted: Json
-    last: Json
-    heard: bool
+    last: Json  # the value that the device reported last
+    heard: bool  # whether it answered at all after the command
     seconds: float

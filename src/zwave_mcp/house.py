@@ -22,7 +22,6 @@ from zwave_mcp.network import Network
 from zwave_mcp.nodes import Node, Status, Value, ValueId
 
 log = logging.getLogger(__name__)
-
 CONFIRM_WITHIN = 8.0  # seconds after the driver has accepted a command
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
@@ -64,10 +63,7 @@ class House:
         return find_device(device, self.network.devices())
 
     async def carry_out(self, device: str | int, build: Callable[[Node], Command]) -> tuple[Node, Value, Value]:
-        """Have a device do something; return it, the value that it reports then, and the one that was set.
-
-        Raises the errors that say why it does not.
-        """
+        """Have a device do something, or raise why not; return it, the value that it reports then, and the one set."""
         found = await self.find(device)
         command = build(found)
         async with self._turns.setdefault(found.id, anyio.Lock()):

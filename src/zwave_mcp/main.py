@@ -16,7 +16,6 @@ PROGRAM = "zwave-mcp"
 URL_VARIABLE = "ZWAVE_URL"
 LEVEL_VARIABLE = "ZWAVE_LOG_LEVEL"
 CONFIRM_VARIABLE = "ZWAVE_CONFIRM_SECONDS"
-
 _LIBRARIES = {"websocket": "websockets", "mqtt": "aiomqtt"}
 _DEFAULT_URL = "ws://localhost:3000"
 _DEFAULT_CONFIRM = 8.0
@@ -52,16 +51,10 @@ def _build_parser() -> argparse.ArgumentParser:
         help="ws://host:port of zwave-js-server, or mqtt://user:password@host/prefix for zwave-js-ui; "
         f"a password is better kept in {URL_VARIABLE} (default: {URL_VARIABLE}, else {_DEFAULT_URL})",
     )
-    parser.add_argument(
-        "--log-level",
-        choices=LOG_LEVELS,
-        default=(environ.get(LEVEL_VARIABLE) or "warning").lower(),
-        help=f"what is written to stderr (default: {LEVEL_VARIABLE}, else warning)",
-    )
-    parser.add_argument(
-        "--confirm-seconds",
-        type=float,
-        default=environ.get(CONFIRM_VARIABLE) or _DEFAULT_CONFIRM,
-        help=f"how long a device may take to report a change (default: {CONFIRM_VARIABLE}, else {_DEFAULT_CONFIRM:g})",
-    )
+    level = (environ.get(LEVEL_VARIABLE) or "warning").lower()
+    shown = f"what is written to stderr (default: {LEVEL_VARIABLE}, else warning)"
+    parser.add_argument("--log-level", choices=LOG_LEVELS, default=level, help=shown)
+    confirm = environ.get(CONFIRM_VARIABLE) or _DEFAULT_CONFIRM
+    shown = f"how long a device may take to report a change (default: {CONFIRM_VARIABLE}, else {_DEFAULT_CONFIRM:g})"
+    parser.add_argument("--confirm-seconds", type=float, default=confirm, help=shown)
     return parser

@@ -18,13 +18,11 @@ _PATIENCE = 5.0  # seconds
 
 
 class Link(NamedTuple):
-    """The connection now; `problem` says why there is none, `facts` what the server told about itself."""
-
     state: Literal["connecting", "connected", "disconnected"]  # for the first time; standing; lost and tried again
     since: datetime
-    problem: str = ""
+    problem: str = ""  # why there is none
     attempts: int = 0  # in vain since it last stood
-    facts: Mapping[str, Json] = MappingProxyType({})
+    facts: Mapping[str, Json] = MappingProxyType({})  # what the server told about itself
 
 
 @dataclass(slots=True)

@@ -51,11 +51,9 @@ class ValueId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One value as it was last heard; `updated` is when the driver last heard it, None if unknown."""
-
     id: ValueId
     value: Json = None
-    updated: datetime | None = None
+    updated: datetime | None = None  # when the driver last heard it, None if unknown
     label: str = ""
     property_name: str = ""
     key_name: str = ""

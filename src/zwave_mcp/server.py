@@ -20,12 +20,8 @@ INSTRUCTIONS = (
 
 class ZwaveServer(DeclaredToolsServer[House]):
     def __init__(self, house: House) -> None:
-        super().__init__(
-            "zwave",
-            instructions=INSTRUCTIONS,
-            open_state=lambda: nullcontext(house),
-            modules=[tool_devices, tool_control],
-        )
+        modules = [tool_devices, tool_control]
+        super().__init__("zwave", instructions=INSTRUCTIONS, open_state=lambda: nullcontext(house), modules=modules)
 
 
 @asynccontextmanager

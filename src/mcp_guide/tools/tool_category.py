@@ -18,10 +18,6 @@ class RemovedCategory(TypedDict):
     documents: int
 
 
-class ListCategoriesArgs(ToolArguments):
-    """No arguments: there are never many categories."""
-
-
 class CreateCategoryArgs(ToolArguments):
     category: str = Field(description="Name in lower case, such as api-design")
     description: str = Field(max_length=1000, description="One sentence: what its documents are about")
@@ -39,7 +35,7 @@ class RemoveCategoryArgs(ToolArguments):
 
 @ToolArguments.declare
 @on_disk
-def list_categories(args: ListCategoriesArgs, ctx: Context[Guide]) -> Result[list[Category]]:
+def list_categories(args: ToolArguments, ctx: Context[Guide]) -> Result[list[Category]]:
     """List the categories of this project's guidance, with the number of documents in each."""
     return Result.ok(guide_of(ctx).categories.list())
 
@@ -63,18 +59,14 @@ def update_category(args: UpdateCategoryArgs, ctx: Context[Guide]) -> Result[Cat
 def remove_category(args: RemoveCategoryArgs, ctx: Context[Guide]) -> Result[RemovedCategory]:
     """Remove a category of this project's guidance; its documents too, but only if asked."""
     count = guide_of(ctx).categories.remove(args.category, with_documents=args.with_documents)
-    removed: RemovedCategory = {"removed": args.category, "documents": count}
-    return Result.ok(removed, message=f"Removed the category {args.category} and {count} of its documents.")
+    message = f"Removed the category {args.category} and {count} of its documents."
+    return Result.ok({"removed": args.category, "documents": count}, message=message)
 
 
 class RemovedCollection(TypedDict):
     """A collection that is gone."""
 
     removed: str
-
-
-class ListCollectionsArgs(ToolArguments):
-    """No arguments: there are never many collections."""
 
 
 class SetCollectionArgs(ToolArguments):
@@ -89,7 +81,7 @@ class RemoveCollectionArgs(ToolArguments):
 
 @ToolArguments.declare
 @on_disk
-def list_collections(args: ListCollectionsArgs, ctx: Context[Guide]) -> Result[list[Collection]]:
+def list_collections(args: ToolArguments, ctx: Context[Guide]) -> Result[list[Collection]]:
     """List the collections of this project's guidance: groups of categories that are read together."""
     return Result.ok(guide_of(ctx).collections.list())
 

@@ -160,9 +160,8 @@ def _cut(name: str, text: str, start: int, space: int) -> DocumentText:
 
 
 def _describe(summary: Summary, match: Match | None = None) -> DocumentLine:
-    line = DocumentLine(
-        document=str(summary.name), title=summary.title, description=summary.description, size=summary.size
-    )
+    name, title, description = str(summary.name), summary.title, summary.description
+    line = DocumentLine(document=name, title=title, description=description, size=summary.size)
     if summary.tags:
         line["tags"] = list(summary.tags)
     if summary.template:

@@ -173,18 +173,12 @@ async def render_document(
     """Render the body of a document that exists; raises TemplateFailedError."""
     if FACTS in variables:
         raise TemplateFailedError(str(name), f"the variable name {FACTS} is reserved for the project's facts")
-    job = {
-        "folder": str(guide.folder.path),
-        "may_be_link": guide.folder.may_be_link,
-        "template": str(name),
-        "cpu_limit": cpu_limit,
-        "variables": {**variables, FACTS: asdict(facts)},
-    }
+    place = {"folder": str(guide.folder.path), "may_be_link": guide.folder.may_be_link}
+    wanted = {"template": str(name), "variables": {**variables, FACTS: asdict(facts)}}
+    job = json.dumps({**place, **wanted, "cpu_limit": cpu_limit}).encode()
     try:
         with anyio.fail_after(limit):
-            finished = await anyio.run_process(
-                _PROGRAM, input=json.dumps(job).encode(), stdout=PIPE, stderr=None, check=False
-            )
+            finished = await anyio.run_process(_PROGRAM, input=job, stdout=PIPE, stderr=None, check=False)
     except TimeoutError:
         raise TemplateFailedError(str(name), f"rendering took longer than {limit:g} s") from None
     if finished.returncode != 0:

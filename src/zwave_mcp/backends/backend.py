@@ -23,10 +23,7 @@ from zwave_mcp.nodes import ValueId
 
 ANSWER_WITHIN = 20.0  # seconds: a driver tries a silent device several times before it gives up
 log = logging.getLogger(__name__)
-
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 30.0  # seconds
-
-
 _ACCEPTED = (1, 254, 255)  # the driver's verdict on a command: the device works on it, was told, has done it
 _REFUSALS = {
     0: "the device does not support it",
@@ -38,10 +35,8 @@ _REFUSALS = {
 
 
 class SetOutcome(NamedTuple):
-    """The answer to a command: why it was refused, if it was, or the seconds that the device says it still needs."""
-
-    refusal: str = ""
-    remaining: float = 0.0
+    refusal: str = ""  # why the command was refused, if it was
+    remaining: float = 0.0  # seconds that the device says it still needs
 
 
 class Backend(ABC):
@@ -118,12 +113,9 @@ def read_duration(duration: object) -> float:
 
 def write_value_id(value_id: ValueId) -> JsonObject:
     """Write which value of a node is meant, as the driver reads it."""
-    value: JsonObject = {
-        "commandClass": value_id.command_class,
-        "endpoint": value_id.endpoint,
-        "property": value_id.property,
-    }
-    return value if value_id.key is None else {**value, "propertyKey": value_id.key}
+    _, command_class, endpoint, name, key = value_id
+    value: JsonObject = {"commandClass": command_class, "endpoint": endpoint, "property": name}
+    return value if key is None else {**value, "propertyKey": key}
 
 
 def write_duration(seconds: float) -> str:

@@ -35,8 +35,6 @@ class GatewayValue(NamedValue, Metadata):
 
 
 class GatewayNode(Message):
-    """A node as zwave-js-ui describes it; without its values in what it publishes of its own accord."""
-
     id: int
     name: str | None = None
     loc: str | None = None
@@ -51,7 +49,7 @@ class GatewayNode(Message):
     product_description: str | None = None
     last_active: float | None = None
     statistics: JsonParts | None = None
-    values: JsonParts | None = None
+    values: JsonParts | None = None  # not in what the gateway publishes of its own accord
 
     def to_node(self) -> Node:
         node = Node(
@@ -94,13 +92,11 @@ class DriverInfo(Message):
 
 
 class Reply(Message):
-    """The answer to a request; `origin` is the request as it came in."""
-
     success: bool
     message: str = ""
     result: AnyJson = None
     args: list[AnyJson] | None = None
-    origin: AnyJson = None
+    origin: AnyJson = None  # the request as it came in
 
 
 class NodeStatus(Message):
@@ -110,11 +106,9 @@ class NodeStatus(Message):
 
 
 class Report(NamedTuple):
-    """A value as it was published, `described` where the gateway publishes values with everything about them."""
-
     value: Json
     updated: datetime | None
-    described: Value | None = None
+    described: Value | None = None  # where the gateway publishes values with everything about them
 
 
 def read_report(payload: bytes) -> Report | None:

@@ -14,9 +14,7 @@ from pydantic.alias_generators import to_camel
 from zwave_mcp.nodes import Value, ValueId
 
 log = logging.getLogger(__name__)
-
 _SHOWN = 300  # characters of what is wrong with a message
-
 AnyJson: TypeAlias = SkipValidation[JsonValue]  # a part of a message that was read as JSON: it is not looked at again
 JsonParts: TypeAlias = dict[str, AnyJson]
 

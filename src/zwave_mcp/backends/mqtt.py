@@ -23,7 +23,6 @@ from zwave_mcp.network import Controller, Network
 from zwave_mcp.nodes import ValueId
 
 log = logging.getLogger(__name__)
-
 ANNOUNCE_WITHIN = 3.0  # seconds: the broker keeps the announcement of a gateway and sends it at once
 _SETTLE = 0.1  # seconds after the first announcement, for those of other gateways
 _ASK_AGAIN = 15.0  # seconds until a gateway that did not answer is asked again

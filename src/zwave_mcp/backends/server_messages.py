@@ -115,12 +115,10 @@ class Version(Message):
 
 
 class Event(Message):
-    """Something that happened; `args` is of many forms."""
-
     source: str
     event: str
     node_id: int | None = None
-    args: AnyJson = None
+    args: AnyJson = None  # of many forms
     node_state: NodeState | None = None
     node: NodeState | None = None
     statistics: JsonParts | None = None

@@ -49,10 +49,8 @@ _CLASS_NAMES = {
 
 
 class Topic(NamedTuple):
-    """A topic that matters here; `about` is the API of a reply, or what follows the prefix."""
-
     kind: Literal["gateway", "reply", "driver", "device"]
-    about: str
+    about: str  # the API of a reply, or what follows the prefix
     gateway: str = ""
 
 

@@ -21,7 +21,6 @@ from zwave_mcp.errors import LinkError, NotConnectedError, RefusedError, ZwaveEr
 from zwave_mcp.nodes import ValueId, read_milliseconds
 
 log = logging.getLogger(__name__)
-
 OLDEST_SCHEMA, NEWEST_SCHEMA = 15, 50  # of the server's interface, as far as it is known here
 OPEN_WITHIN, CLOSE_WITHIN = 10.0, 2.0  # seconds
 LARGEST_MESSAGE = 256 * 1024 * 1024  # bytes: a network of 200 nodes is described in several megabytes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, NotRequired
 
 from mcp.server.mcpserver import Context
@@ -90,9 +91,8 @@ async def switch(args: SwitchArgs, ctx: Context[House]) -> Result[Switched]:
 
     A dimmer that is switched on returns to its last level.
     """
-    node, value, _ = await house_of(ctx).carry_out(
-        args.device, lambda node: controls.build_switch(node, on=args.on, endpoint=args.endpoint)
-    )
+    build = partial(controls.build_switch, on=args.on, endpoint=args.endpoint)
+    node, value, _ = await house_of(ctx).carry_out(args.device, build)
     answer: Switched = {**confirmed(node, value), "on": args.on, "level": controls.read_percent(value.value)}
     if isinstance(value.value, bool):
         del answer["level"]
@@ -103,10 +103,8 @@ async def switch(args: SwitchArgs, ctx: Context[House]) -> Result[Switched]:
 @answered
 async def dim(args: DimArgs, ctx: Context[House]) -> Result[Dimmed]:
     """Set the level of a Z-Wave dimmer or shade in percent; succeeds only after the device reports it."""
-    node, value, _ = await house_of(ctx).carry_out(
-        args.device,
-        lambda node: controls.build_dim(node, percent=args.level, seconds=args.seconds, endpoint=args.endpoint),
-    )
+    build = partial(controls.build_dim, percent=args.level, seconds=args.seconds, endpoint=args.endpoint)
+    node, value, _ = await house_of(ctx).carry_out(args.device, build)
     level = controls.read_percent(value.value)
     return done(node, {**confirmed(node, value), "on": bool(level), "level": level}, f"is at {level} %")
 
@@ -115,30 +113,20 @@ async def dim(args: DimArgs, ctx: Context[House]) -> Result[Dimmed]:
 @answered
 async def set_temperature(args: SetTemperatureArgs, ctx: Context[House]) -> Result[TemperatureSet]:
     """Set the target temperature of a Z-Wave thermostat; succeeds only after the device reports it."""
-    node, value, target = await house_of(ctx).carry_out(
-        args.device,
-        lambda node: controls.build_temperature(
-            node, temperature=args.temperature, unit=args.unit, setpoint=args.setpoint, endpoint=args.endpoint
-        ),
-    )
-    aim = value.value
+    build = partial(controls.build_temperature, temperature=args.temperature, unit=args.unit, setpoint=args.setpoint)
+    node, value, target = await house_of(ctx).carry_out(args.device, partial(build, endpoint=args.endpoint))
+    aim, name, unit = value.value, controls.name_of(target), target.unit
     assert isinstance(aim, int | float)  # else it would not be what was asked for
-    answer: TemperatureSet = {
-        **confirmed(node, value),
-        "setpoint": controls.name_of(target),
-        "temperature": aim,
-        "unit": target.unit,
-    }
-    return done(node, answer, f"is set to {aim:g} {target.unit or ''}".strip())
+    answer: TemperatureSet = {**confirmed(node, value), "setpoint": name, "temperature": aim, "unit": unit}
+    return done(node, answer, f"is set to {aim:g} {unit or ''}".strip())
 
 
 @ToolArguments.declare
 @answered
 async def set_mode(args: SetModeArgs, ctx: Context[House]) -> Result[ModeSet]:
     """Set the mode of a Z-Wave thermostat by name; succeeds only after the device reports it."""
-    node, value, target = await house_of(ctx).carry_out(
-        args.device, lambda node: controls.build_mode(node, mode=args.mode, endpoint=args.endpoint)
-    )
+    build = partial(controls.build_mode, mode=args.mode, endpoint=args.endpoint)
+    node, value, target = await house_of(ctx).carry_out(args.device, build)
     mode = value.text or target.states.get(str(value.value))
     return done(node, {**confirmed(node, value), "mode": mode}, f"is in {mode} mode")
 
@@ -157,7 +145,6 @@ async def unlock(args: LockArgs, ctx: Context[House]) -> Result[Locked]:
 
 @answered
 async def _turn(house: House, args: LockArgs, *, locked: bool) -> Result[Locked]:
-    node, value, _ = await house.carry_out(
-        args.device, lambda node: controls.build_lock(node, locked=locked, endpoint=args.endpoint)
-    )
+    build = partial(controls.build_lock, locked=locked, endpoint=args.endpoint)
+    node, value, _ = await house.carry_out(args.device, build)
     return done(node, {**confirmed(node, value), "locked": locked}, f"is {'locked' if locked else 'unlocked'}")

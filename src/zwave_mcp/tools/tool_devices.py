@@ -67,13 +67,7 @@ class SensorsArgs(ToolArguments):
     )
 
 
-class NoArgs(ToolArguments):
-    """Nothing."""
-
-
 class OneDeviceArgs(ToolArguments):
-    """One device."""
-
     device: Device
 
 
@@ -143,7 +137,7 @@ async def sensors(args: SensorsArgs, ctx: Context[House]) -> Result[list[Reading
 
 
 @ToolArguments.declare
-async def health(args: NoArgs, ctx: Context[House]) -> Result[descriptions.Health]:
+async def health(args: ToolArguments, ctx: Context[House]) -> Result[descriptions.Health]:
     """Report the state of the Z-Wave network: connection, driver, controller, statistics, dead and sleeping devices."""
     network = house_of(ctx).network
     await network.finish_first_attempt()
