@@ -30,7 +30,6 @@ _MARKS = (
     "rule", "square", "text", "tick", "trail",
 )  # fmt: skip
 _GENERATED = ("transform", "params", "repeat", "facet")  # what can make fields that are not in the rows
-_FORMATS = ("png", "svg", "jpeg", "pdf")
 _NO_ADDRESS: list[str] = []  # or Vega would load what a specification names
 
 
@@ -82,9 +81,8 @@ def _check_part(place: str, part: Mapping[str, object]) -> None:
     mark = part.get("mark")
     name = mark.get("type") if isinstance(mark, dict) else mark
     if "mark" in part and name not in _MARKS:
-        raise ToolError(
-            f"{place}.mark: {name!r} is not a mark{_meant(str(name), _MARKS)}; the marks are {', '.join(_MARKS)}"
-        )
+        meant = _meant(str(name), _MARKS)
+        raise ToolError(f"{place}.mark: {name!r} is not a mark{meant}; the marks are {', '.join(_MARKS)}")
     if "href" in part:
         raise ToolError(f"{place}.href: a picture has no links; remove the channel")
     if name == "image":
@@ -107,9 +105,7 @@ def _check_fields(spec: Mapping[str, object]) -> None:
             continue
         first_step = field.replace("[", ".").split(".")[0]
         if field.replace("\\", "") not in columns and first_step not in columns:
-            raise ToolError(
-                f"{place}.field: no row has {field!r}{_meant(field, columns)}; the rows have {', '.join(columns)}"
-            )
+            raise _no_field(field, columns, f"{place}.field: ")
 
 
 def _columns(rows: ChartRows) -> list[str]:
@@ -119,7 +115,7 @@ def _columns(rows: ChartRows) -> list[str]:
 def _kind_of(rows: ChartRows, field: str, columns: Sequence[str]) -> str:
     values = [row[field] for row in rows if row.get(field) is not None]
     if not values and field not in columns and rows:
-        raise ToolError(f"no row has {field!r}{_meant(field, columns)}; the rows have {', '.join(columns)}")
+        raise _no_field(field, columns)
     if values and all(isinstance(value, int | float | Decimal) and not isinstance(value, bool) for value in values):
         return "quantitative"
     return "temporal" if values and all(_is_time(value) for value in values) else "nominal"
@@ -155,6 +151,10 @@ def _escape(field: str) -> str:
     return "".join(f"\\{letter}" if letter in "\\.[]'\"" else letter for letter in field)
 
 
+def _no_field(field: str, columns: Sequence[str], place: str = "") -> ToolError:
+    return ToolError(f"{place}no row has {field!r}{_meant(field, columns)}; the rows have {', '.join(columns)}")
+
+
 def _meant(name: str, names: Sequence[str]) -> str:
     near = nearest(name, names)[:1]
     return f" (did you mean {near[0]!r}?)" if near and likeness(name, near[0]) > 0.5 else ""
@@ -170,7 +170,7 @@ def draw_chart(
     output: str | None = None,
 ) -> Image | Written:
     """Return the picture, or write it to `output`, whose ending says in which format; raises ToolError."""
-    form = format_of(output, _FORMATS)
+    form = format_of(output, ("png", "svg", "jpeg", "pdf"))
     filled = fill_in(spec, rows)
     if not allow_boxes:
         require_fonts([json.dumps(filled, ensure_ascii=False, default=str)])
@@ -199,10 +199,9 @@ def _convert(svg: str, form: str, scale: float) -> bytes:
 
     require_self_contained(svg)
     size = re.search(r'<svg[^>]*\swidth="([\d.]+)"[^>]*\sheight="([\d.]+)"', svg[:2000])
-    if size is not None and float(size[1]) * float(size[2]) * scale * scale > MAX_PIXELS:
-        raise ToolError(
-            f"{float(size[1]):.0f} by {float(size[2]):.0f} at scale {scale:g} are more than {MAX_PIXELS} pixels"
-        )
+    wide, high = (float(size[1]), float(size[2])) if size is not None else (0, 0)
+    if wide * high * scale * scale > MAX_PIXELS:
+        raise ToolError(f"{wide:.0f} by {high:.0f} at scale {scale:g} are more than {MAX_PIXELS} pixels")
     if form == "svg":
         return svg.encode()
     drawn = {"pdf": vl_convert.svg_to_pdf, "jpeg": vl_convert.svg_to_jpeg, "png": vl_convert.svg_to_png}

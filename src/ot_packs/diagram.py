@@ -18,15 +18,11 @@ from ot.errors import ToolError
 from ot.values import Image
 from ot_packs.pictures import Written, format_of, require_fonts, require_self_contained, write_picture
 
-_FORMATS = ("png", "svg")
-_MAX_PIXELS = 40_000_000
-_VIEW = re.compile(r'viewBox="[-\d.e]+ [-\d.e]+ ([\d.e]+) ([\d.e]+)"')
 _MERMAID_LINE = re.compile(r"(?:Parse|Lexical) error on line (\d+)")
 _GRAPHVIZ = re.compile(
     r"^(?:\s|//[^\n]*\n|/\*.*?\*/|#[^\n]*\n)*(?:strict\s+)?(?:di)?graph\b[^{\n]*\{", re.DOTALL | re.I
 )
 _GRAPHVIZ_FAULT = re.compile(r"Error: |improper (?:image|shapefile)=")
-_GRAPHVIZ_LINE = re.compile(r"syntax error in line (\d+)(.*)")
 _LINK = re.compile(r'href="([^"]*)"')
 
 
@@ -49,7 +45,7 @@ def draw_diagram(
     output: str | None = None,
 ) -> Image | Written:
     """Return the picture, or write it to `output`; raises MistakeError, or ToolError where it would be too large."""
-    form = format_of(output, _FORMATS)
+    form = format_of(output, ("png", "svg"))
     if not allow_boxes:
         require_fonts([source])
     svg = _draw_mermaid(source) if language_of(source) == "mermaid" else _draw_graphviz(source, engine)
@@ -97,7 +93,7 @@ def _draw_graphviz(source: str, engine: str) -> str:
         words = heard.read(10_000).decode(errors="replace")
     if reason or _GRAPHVIZ_FAULT.search(words):  # it also draws what it could not understand, without that part
         said = words or reason
-        found = _GRAPHVIZ_LINE.search(said)
+        found = re.search(r"syntax error in line (\d+)(.*)", said)
         if found is None or "in label of" in said:  # whose lines are counted from its own beginning
             raise MistakeError(" ".join(said.split())[:300])
         raise _mistake_at(found, source, f"syntax error{found[2].rstrip()}")
@@ -134,10 +130,10 @@ def _rasterise(svg: str, width: int | None, background: str) -> bytes:
     document = novasvg.Document.load_from_data(svg)
     if document is None:
         raise ToolError("the drawing cannot be rendered as pixels; use an .svg output")
-    if view := _VIEW.search(svg[:5000]):
+    if view := re.search(r'viewBox="[-\d.e]+ [-\d.e]+ ([\d.e]+) ([\d.e]+)"', svg[:5000]):
         wide, high = float(view[1]), float(view[2])
         factor = width / wide if width and wide else 1.0
-        if wide * high * factor * factor > _MAX_PIXELS:
+        if wide * high * factor * factor > 40_000_000:
             raise ToolError(
                 f"{wide * factor:.0f} by {high * factor:.0f} pixels are too many; pass a smaller width, "
                 "or an output that ends in .svg"

@@ -23,7 +23,6 @@ from xml.parsers import expat
 
 from ot.errors import ToolError
 
-_HEAD = 4096  # bytes that are enough to tell
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PACKAGE = "EncryptedPackage".encode("utf-16-le")  # what Office calls a workbook or document behind a password
 _PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"BM", b"II*\x00", b"MM\x00*")
@@ -32,8 +31,6 @@ BAD_ZIP = (
     KeyError,
 )
 """The errors that the standard library raises on a damaged zip file."""
-_DELIMITED = (".csv", ".tsv", ".tab")
-_PAGES = (".html", ".htm", ".xhtml")
 MAX_UNPACKED = 512 * 1024 * 1024  # bytes of all members together
 MAX_MEMBERS = 20_000
 MAX_PART = 64 * 1024 * 1024  # bytes of a member that is taken into memory as a whole
@@ -45,10 +42,7 @@ _OPAQUE = (
     *(".docx", ".xlsx", ".pptx", ".zip", ".html", ".htm", ".xhtml", ".mht", ".css", ".js", ".txt"),
 )
 _DECLARATIONS = (b"<!DOCTYPE", b"<!ENTITY")
-_OVERLAP = 16  # bytes of the previous block in which a declaration may have begun
-_ENCODING = re.compile(rb"""encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
 _ENCODINGS = {"utf-8", "ascii", "utf-16", "iso8859-1", "cp1252"}  # in which a declaration looks as it looks here
-_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # UTF-32, and "<" in UTF-16, UTF-32 and EBCDIC: what parsers recognise without being told.
 _UNMARKED = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, b"<\x00", b"\x00<", b"\x00\x00\x00<", b"\x4c\x6f\xa7\x94")
 Watch = Callable[[str], Callable[[bytes], None] | None]
@@ -78,7 +72,7 @@ def recognise(path: Path) -> Kind:
     """Detect the format of a file; raises ToolError if it is behind a password, empty or not there."""
     try:
         with path.open("rb") as file:
-            head = file.read(_HEAD)
+            head = file.read(4096)  # bytes that are enough to tell
     except FileNotFoundError:
         raise ToolError(f"there is no file {path.name} in {path.parent}") from None
     except IsADirectoryError:
@@ -135,9 +129,9 @@ def _kind_of_text(path: Path, head: bytes) -> Kind:
         return Kind.BINARY
     suffix = path.suffix.lower()
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:512].lower()
-    if start.startswith((b"<!doctype html", b"<html")) or (suffix in _PAGES and b"<" in start):
+    if start.startswith((b"<!doctype html", b"<html")) or (suffix in (".html", ".htm", ".xhtml") and b"<" in start):
         return Kind.HTML
-    return Kind.CSV if suffix in _DELIMITED else Kind.TEXT
+    return Kind.CSV if suffix in (".csv", ".tsv", ".tab") else Kind.TEXT
 
 
 def damaged(path: Path, error: BaseException) -> ToolError:
@@ -267,11 +261,11 @@ class _XmlGuard:
         text = self._tail + block
         if any(declaration in text for declaration in self._forbidden):
             raise ToolError(f"{self._where} declares a document type or an entity, which is refused")
-        self._tail = text[-_OVERLAP:]
+        self._tail = text[-16:]  # bytes of the previous block in which a declaration may have begun
 
     def _begin(self, block: bytes) -> None:
         """Find out how it is encoded: in an unusual encoding a declaration would not be recognised."""
-        if block.startswith(_MARKS) and not block.startswith(codecs.BOM_UTF32_LE):
+        if block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not block.startswith(codecs.BOM_UTF32_LE):
             decoder = codecs.getincrementaldecoder("utf-16")("replace")
             self._decode = lambda data: decoder.decode(data).encode("utf-8", "replace")
             return
@@ -282,7 +276,7 @@ class _XmlGuard:
             # No parser takes it for XML. Some binary parts, such as a printer's settings, have a document in them.
             self._harmless = True
         elif start.startswith(b"<?xml"):
-            declared = _ENCODING.search(start[: start.find(b"?>")])
+            declared = re.search(rb"""encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""", start[: start.find(b"?>")])
             name = declared[1].decode("ascii") if declared else "utf-8"
             try:
                 known = codecs.lookup(name).name

@@ -19,9 +19,6 @@ from ot_packs.net.values import items_of, number_of, part_of, text_of
 NAME = "Firecrawl"
 OVER = frozenset({"completed", "failed", "cancelled"})
 _ID = re.compile(r"[A-Za-z0-9_-]{1,100}", re.ASCII)
-_FIRST_PAUSE = 0.5  # seconds between two looks at a job
-_LONGEST_PAUSE = 5.0
-_SPARE = 5.0  # seconds that a call keeps for reading what there is
 _LARGEST = 10_000_000  # characters of all pages
 
 
@@ -61,12 +58,11 @@ async def follow(service: ServiceClient, kind: str, job: str) -> Json:
     looks = 0
     while True:
         state = succeeded(await service.get(f"{kind}/{job}"))
-        await context.progress(
-            number_of(state, "completed"), number_of(state, "total") or None, text_of(state, "status")
-        )
+        status = text_of(state, "status")
+        await context.progress(number_of(state, "completed"), number_of(state, "total") or None, status)
         looks += 1
-        pause = wait_after(looks, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE)
-        if text_of(state, "status") in OVER or context.remaining() < pause + _SPARE:
+        pause = wait_after(looks, first=0.5, longest=5.0)  # seconds between two looks at a job
+        if status in OVER or context.remaining() < pause + 5.0:  # seconds that a call keeps for reading what there is
             return state
         await anyio.sleep(pause)
 

@@ -10,7 +10,6 @@ TOKENS = "porter unicode61 remove_diacritics 2"
 
 MOST_TERMS = 24  # of one query
 _LONGEST = 60  # characters of a word
-_WORD = re.compile(r"[^\W_]+")
 
 Term = tuple[str, ...]
 """A term of a query in its parts: `parse_header` is parse and header."""
@@ -18,7 +17,7 @@ Term = tuple[str, ...]
 
 def read_query(query: str, split: Callable[[str], str] = str) -> list[Term]:
     """Return the terms of a query: plain words, whatever else stands between them; `split` takes words apart."""
-    terms = (tuple(part[:_LONGEST].lower() for part in _WORD.findall(split(term))) for term in query.split())
+    terms = (tuple(part[:_LONGEST].lower() for part in re.findall(r"[^\W_]+", split(term))) for term in query.split())
     return list(dict.fromkeys(term for term in terms if term))[:MOST_TERMS]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ot.errors import ToolError
 
 EVERYTHING = 2**31
-_MOST_FOUND = 100_000  # of one answer that is to have everything
 
 
 def as_number(limit: int | None, everything: int = EVERYTHING, *, offset: int = 0) -> int:
@@ -22,4 +21,4 @@ def checked_page(limit: int | None, offset: int = 0) -> int:
         raise ToolError(f"limit must be between 1 and 1000, not {limit}; None for all")
     if offset < 0:
         raise ToolError(f"offset must not be negative: {offset}")
-    return _MOST_FOUND if limit is None else limit
+    return 100_000 if limit is None else limit  # of one answer that is to have everything

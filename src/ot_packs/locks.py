@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from ot.files.allowed_files import AllowedFiles
 
 _PIN = re.compile(r"^([A-Za-z0-9][\w.-]*)(?:\[[^\]\n]*\])?[ \t]*===?[ \t]*([^\s;#\\]+)", re.MULTILINE)
-_MAJOR = re.compile(r"(?:/v\d+|\.v\d+)$")
 _PNPM_KEY = re.compile(r"/?((?:@[^/@]+/)?[^/@]+)[@/](\d[^(_]*)")  # also /name/version_peer, as old files have it
-_LONGEST = 5_000  # characters of a line
 _BY_HAND = {"vcs", "directory", "archive"}  # keys of a package that a pylock.toml has from no registry
 _KINDS = ("dependencies", "devDependencies", "optionalDependencies")
 _LARGEST = 5_000_000  # bytes; a larger file is left alone
@@ -35,7 +33,7 @@ class Locked(NamedTuple):
 
 
 def _from_toml(text: str) -> Iterator[Locked]:
-    if any(len(line) > _LONGEST for line in text.splitlines()):
+    if any(len(line) > 5_000 for line in text.splitlines()):  # characters of a line
         raise ValueError("a line is too long")  # a key of many parts takes the parser the square of its length
     tables: dict[str, Json] = tomllib.loads(text)
     for package in (*items_of(tables, "package"), *items_of(tables, "packages")):
@@ -141,7 +139,7 @@ def _from_go(text: str) -> Iterator[Locked]:
         if sentence[:1] == ["require"] and len(sentence) == 3 and sentence[2].startswith("v"):
             module, version = sentence[1], sentence[2][1:]
             yield Locked(module, version)
-            yield Locked(_MAJOR.sub("", module).rpartition("/")[2], version)
+            yield Locked(re.sub(r"(?:/v\d+|\.v\d+)$", "", module).rpartition("/")[2], version)
 
 
 READERS: dict[str, Callable[[str], Iterator[Locked]]] = {

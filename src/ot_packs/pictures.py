@@ -14,7 +14,6 @@ from ot.context import current
 from ot.errors import ToolError
 from ot.isolate import font_folders
 
-_SAME = {"jpg": "jpeg", "gv": "dot"}
 _ESCAPE = re.compile(r"\\(?:([0-9a-f]{1,6})\s?|(.))", re.IGNORECASE | re.DOTALL)
 _LOADS = re.compile(r"""@import|\b(?:url|src|image|image-set)\(\s*(?!["']?\s*\#)""", re.IGNORECASE)
 _WORDS = ("aria-", "xlink:title", "id", "class")  # attributes that only describe
@@ -45,7 +44,7 @@ def format_of(output: str | None, formats: Sequence[str]) -> str:
     if output is None:
         return formats[0]
     ending = PurePath(output).suffix.removeprefix(".").lower()
-    form = _SAME.get(ending, ending)
+    form = {"jpg": "jpeg", "gv": "dot"}.get(ending, ending)
     if form not in formats:
         endings = ", ".join(f".{known}" for known in formats)
         raise ToolError(f"output {output!r} must end in one of {endings}")

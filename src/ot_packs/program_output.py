@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 from mcp_core.visible_text import visible
 
-_PREFIX = re.compile(r"^(?:fatal|error|hint|warning|rg): ")
-_LONGEST = 300  # characters of a line
 _MOST = 1000  # characters in all
 
 
@@ -35,8 +33,8 @@ class Records:
 
 def said(stderr: str) -> str:
     """Return the end of what a program wrote to stderr as one line, with nothing invisible in it."""
-    lines = [_PREFIX.sub("", line).strip() for line in stderr.splitlines()]
-    return "; ".join(visible(line)[:_LONGEST] for line in lines if line)[-_MOST:]
+    lines = [re.sub(r"^(?:fatal|error|hint|warning|rg): ", "", line).strip() for line in stderr.splitlines()]
+    return "; ".join(visible(line)[:300] for line in lines if line)[-_MOST:]  # characters of a line
 
 
 class Captured:

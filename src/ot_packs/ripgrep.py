@@ -35,12 +35,8 @@ _NOTHING_FOUND, _FAILED = 1, 2
 _WRONG_PATTERN = re.compile(r"^error: (.+)$", re.MULTILINE)
 LONGEST_TEXT = 500  # characters that are shown of a line
 _BEFORE_MATCH = 100  # characters before a match far into its line
-_LONGEST = 1024 * 1024  # bytes of a message that is read whole
 _HEAD = 64 * 1024  # bytes that are kept of a longer one
 _LINE_NUMBER = re.compile(rb'"\},"line_number":(\d+),')
-_OVERLAP = 64  # bytes in which that may begin
-_LONGEST_ESCAPE = 12  # bytes: a pair of \\uXXXX
-_MOST_TEXT = 8 * 1024 * 1024  # characters of one answer
 _LONGEST_PATH = 8192  # bytes of a path
 
 
@@ -143,7 +139,7 @@ class MatchReader:
 
     @property
     def full(self) -> bool:
-        return len(self.matches) > self._limit or self._size > _MOST_TEXT
+        return len(self.matches) > self._limit or self._size > 8 * 1024 * 1024  # characters of one answer
 
     def take(self, data: bytes) -> bool:
         """Read a piece of the output; False if no more is wanted."""
@@ -174,9 +170,7 @@ class MatchReader:
             before = [line for at, line in self._lines if number - at <= self._context]
             column = 0 if start is None else len(raw[:start].decode(errors="replace")) + 1
             path = os.fsdecode(_bytes(data["path"]))
-            self._of_file.append(
-                {"path": path, "line": number, "column": column, "text": text, "before": before, "after": []}
-            )
+            self._of_file.append(Match(path=path, line=number, column=column, text=text, before=before, after=[]))
         self._lines = [*self._lines, (number, text)][-self._context :] if self._context else []
 
 
@@ -201,14 +195,14 @@ class _Messages:
 
     def _grow(self, data: bytes) -> None:
         self._begun += data
-        if not self._long and len(self._begun) <= _LONGEST:
+        if not self._long and len(self._begun) <= 1024 * 1024:  # bytes of a message that is read whole
             return
         # Nothing in the text can pass for this: its quotes are escaped.
         number = None if self._number else _LINE_NUMBER.search(self._begun, _HEAD if self._long else 0)
         if number is not None:
             self._number = int(number[1])
         self._long = True
-        del self._begun[_HEAD:-_OVERLAP]
+        del self._begun[_HEAD:-64]  # bytes in which the number of the line may begin
 
 
 def _read_message(text: bytes) -> _Message:
@@ -229,7 +223,7 @@ def _beginning(text: bytes, number: int) -> _Message:
     if form == b"bytes":
         content = content[: len(content) // 4 * 4]
     else:
-        escape = content.rfind(b"\\", -_LONGEST_ESCAPE)
+        escape = content.rfind(b"\\", -12)  # bytes: a pair of \\uXXXX
         content = (content if escape < 0 else content[:escape]).rstrip(b"\\")
     whole = head + lines + form + separator + content + b'"},"line_number":%d,"submatches":[]}}' % number
     message: _Message = json.loads(whole.decode(errors="ignore"))

@@ -37,7 +37,6 @@ _INSTRUCTIONS = (
     "Rakefile", "Gemfile", "build.gradle", "pom.xml", "Dockerfile", "compose.yaml", "docker-compose.yml",
 )  # fmt: skip
 """Files whose content programs do, though no argument names them."""
-_INTERPRETER = re.compile(r"(python|pypy)[\d.]*")
 _MENTION = re.compile(rf"(?<![\w.-]){_OWN_NAME}(?![\w/-])", re.IGNORECASE)
 
 
@@ -88,7 +87,7 @@ def _look_up(name: str, cwd: Path, files: AllowedFiles) -> Path:
 def _refuse_onetool(argv: Sequence[str], program: Path, cwd: Path) -> None:
     words = [str(program), os.path.realpath(program)]
     names = [Path(word).name for word in words]
-    if any(name in _STARTERS or _INTERPRETER.fullmatch(name) for name in names):
+    if any(name in _STARTERS or re.fullmatch(r"(python|pypy)[\d.]*", name) for name in names):
         words += [part for word in argv[1:] for part in (word, *_programs_in(word, cwd))]
     if any(_MENTION.search(word) for word in words[2:]) or any(Path(word).name == _OWN_NAME for word in words):
         raise ToolError("tools cannot run OneTool itself: only a person can type its commands")

@@ -21,11 +21,6 @@ from ot_packs.code.patches import Batch, Item, Rewritten
 from ot_packs.code.source_files import Sources, SourceTree
 from ot_packs.helper_results import call_helper
 
-_MODULE = "ot_packs.code.matching"
-_BATCH = 512 * 1024  # characters: a message that does not keep others waiting
-_METAVARIABLE = re.compile(r"\$+\w*")
-_WORD = re.compile(r"\w{2,}")
-
 Result = TypeVar("Result")
 MOST_FILES = 5000
 LARGEST_DIFF = 8 * 1024 * 1024  # characters
@@ -52,7 +47,7 @@ class Selection:
 
 def words_of(pattern: str) -> tuple[str, ...]:
     """Return the words of a pattern: a text without one of them cannot match."""
-    return tuple(dict.fromkeys(_WORD.findall(_METAVARIABLE.sub(" ", pattern))))
+    return tuple(dict.fromkeys(re.findall(r"\w{2,}", re.sub(r"\$+\w*", " ", pattern))))
 
 
 async def ask(
@@ -70,7 +65,7 @@ async def ask(
         while not last:
             sources, versions, last = await to_thread.run_sync(_read_batch, walk, selection)
             call = {**arguments, "sources": sources}
-            yield versions, await call_helper(pack, _MODULE, function, call, result)
+            yield versions, await call_helper(pack, "ot_packs.code.matching", function, call, result)
             done += len(sources)
             await context.progress(done, None, f"{done} files read")
     finally:
@@ -91,7 +86,7 @@ def _read_batch(walk: Sources, selection: Selection) -> tuple[list[tuple[str, st
         batch.append((path, read[0], language or ""))
         versions[path] = read[1]
         size += len(read[0])
-        if size > _BATCH:
+        if size > 512 * 1024:  # characters: a message that does not keep others waiting
             return batch, versions, False
     return batch, versions, True
 

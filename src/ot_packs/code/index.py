@@ -24,7 +24,6 @@ from ot_packs.full_text import TOKENS, Term
 
 # By its capital first, of which there are few: a pattern that looks behind at each letter takes five times as long.
 _HUMP = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|(?<=[A-Z].)(?=[a-z]))")
-_ENDINGS = re.compile(r"(?:ings?|ed|es|s|e)$")
 _SCHEMA = (
     (
         "CREATE TABLE files (id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, version TEXT NOT NULL)",
@@ -45,10 +44,7 @@ _RANKED = (
 )
 _UNRANKED = f"SELECT files.path, 0.0 {_FOUND} ORDER BY words.rowid LIMIT ? OFFSET ?"
 _COMMON = 0.2  # of the files: a word that so many have tells none of them from the others
-_ALWAYS_RANKED = 1000  # files
-_AT_ONCE = 0.1  # seconds of indexing in one transaction: others wait for it
 _TICK = 50_000_000  # nanoseconds in which a file can change twice and show one time
-_MOST_LEFTOVERS = 1000
 _LAST = "\U0010ffff"  # sorts behind any path
 Hit = tuple[str, float]  # the path of a file that was found, and its score, of which a higher one is better
 _ReadFile = tuple[str, str, str]  # path, version, and words
@@ -61,7 +57,7 @@ def split_humps(text: str) -> str:
 
 def stems_of(terms: Iterable[Term]) -> set[str]:
     """Return the words of a query as they are looked for in lines: small, and without their endings."""
-    return {_ENDINGS.sub("", part) if len(part) > 4 else part for term in terms for part in term}
+    return {re.sub(r"(?:ings?|ed|es|s|e)$", "", part) if len(part) > 4 else part for term in terms for part in term}
 
 
 class Index:
@@ -103,7 +99,7 @@ class Index:
         """Forget files that are gone; False if there were so many words without a file that all were forgotten."""
         left, files = self._select("SELECT count, (SELECT COUNT(*) FROM files) FROM leftovers").fetchone()
         left += len(gone)
-        full = left > files + _MOST_LEFTOVERS
+        full = left > files + 1000
         if gone or full:
             with transaction(self._connection):
                 self._connection.executemany("DELETE FROM files WHERE id = ?", [(number,) for number in gone])
@@ -127,7 +123,7 @@ class Index:
     def is_common(self, expression: str) -> bool:
         """True if most files have it; no more are counted than that takes."""
         if self._most is None:
-            self._most = max(_ALWAYS_RANKED, int(self.count() * _COMMON))
+            self._most = max(1000, int(self.count() * _COMMON))
         statement = "SELECT COUNT(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
         found: int = self._select(statement, (expression, self._most + 1)).fetchone()[0]
         return found > self._most
@@ -141,7 +137,7 @@ class Index:
 
 def _read(pending: Iterator[SourceFile]) -> list[_ReadFile]:
     """Read some of the files, or none at the end."""
-    until = time.monotonic() + _AT_ONCE
+    until = time.monotonic() + 0.1  # seconds of indexing in one transaction: others wait for it
     read = []
     for found in pending:
         text = found.read()

@@ -106,9 +106,8 @@ def find_language(name: str) -> Language:
     found = _BY_ANY_NAME.get(name.strip().lower())
     if found is None:
         near = nearest(name.lower(), _BY_ANY_NAME)[0]
-        raise ToolError(
-            f"{name[:40]!r} is not a supported language; nearest: {near}. Supported languages: {', '.join(LANGUAGES)}"
-        )
+        known = ", ".join(LANGUAGES)
+        raise ToolError(f"{name[:40]!r} is not a supported language; nearest: {near}. Supported languages: {known}")
     return found
 
 

@@ -12,23 +12,12 @@ from typing import TypeVar
 from ast_grep_py import SgNode, SgRoot
 
 from ot.errors import ToolError
+from ot_packs.code import patches
 from ot_packs.code.languages import FUNCTION, LANGUAGES, METHOD
-from ot_packs.code.patches import (
-    METAVARIABLE,
-    Batch,
-    ChangedFile,
-    Edit,
-    Item,
-    Rewritten,
-    Template,
-    apply_edits,
-    write_patch,
-)
 
 LONGEST_TEXT = 2000  # characters of a match that are shown
 _FUNCTIONS = ("function", "arrow_function", "function_expression", "generator_function")
 _NO_NAMES = ("string", "comment", "heredoc", "text", "content", "char")
-_LONGEST_LINE = 20_000  # characters; only generated code has more
 _CAUSE = re.compile(r"^ {4}\d+: (\S.*)$", re.MULTILINE)  # without a backtrace, which is indented otherwise
 
 Source = tuple[str, str, str]  # path, text and language of a file
@@ -39,10 +28,10 @@ class _UnreadableError(Exception):
     """The library could not go on."""
 
 
-def find_in(*, sources: Sequence[Source], pattern: str, language: str, limit: int) -> Batch[dict[str, object]]:
+def find_in(*, sources: Sequence[Source], pattern: str, language: str, limit: int) -> patches.Batch[dict[str, object]]:
     """Find a pattern; returns up to `limit` matches, the number of all, and files that could not be read."""
     check_pattern(pattern, language)
-    names = METAVARIABLE.findall(pattern)
+    names = patches.METAVARIABLE.findall(pattern)
 
     def look(root: SgNode, source: Source) -> Iterator[dict[str, object]]:
         for node in root.find_all(pattern=pattern):
@@ -59,12 +48,12 @@ def find_in(*, sources: Sequence[Source], pattern: str, language: str, limit: in
     return _collect(sources, look, limit, incomplete=_is_incomplete(pattern, language))
 
 
-def symbols_in(*, sources: Sequence[Source], limit: int) -> Batch[dict[str, object]]:
+def symbols_in(*, sources: Sequence[Source], limit: int) -> patches.Batch[dict[str, object]]:
     """List what is declared, in the order of the text."""
     return _collect(sources, _declared, limit)
 
 
-def references_in(*, sources: Sequence[Source], name: str, limit: int) -> Batch[dict[str, object]]:
+def references_in(*, sources: Sequence[Source], name: str, limit: int) -> patches.Batch[dict[str, object]]:
     """Find where an identifier stands in code, and not in a text or a comment."""
     escaped = "".join(sign if sign.isalnum() or sign == "_" else f"\\{sign}" for sign in name)
 
@@ -85,26 +74,28 @@ def references_in(*, sources: Sequence[Source], name: str, limit: int) -> Batch[
     return _collect(sources, look, limit)
 
 
-def rewrite_in(*, sources: Sequence[Source], pattern: str, replacement: str, language: str) -> Rewritten:
+def rewrite_in(*, sources: Sequence[Source], pattern: str, replacement: str, language: str) -> patches.Rewritten:
     """Replace every match; returns path, number of matches, new text and diff of each file that changes."""
     check_pattern(pattern, language)
-    template = Template(replacement, {name for _, name in METAVARIABLE.findall(pattern)})
+    template = patches.Template(replacement, {name for _, name in patches.METAVARIABLE.findall(pattern)})
 
-    def look(root: SgNode, source: Source) -> Iterator[Edit]:
+    def look(root: SgNode, source: Source) -> Iterator[patches.Edit]:
         behind = -1
         for node in root.find_all(pattern=pattern):
             start, end = node.range().start.index, node.range().end.index
             if behind <= start < end:  # a match inside of another one is part of that one's text and stays as it is
                 behind = end
                 nodes = {name: _captured(node, name, several=several) for name, several in template.names}
-                yield Edit(start, end, template.fill(source[1], start, nodes))
+                yield patches.Edit(start, end, template.fill(source[1], start, nodes))
 
-    changed, unread = list[ChangedFile](), list[str]()
+    changed, unread = list[patches.ChangedFile](), list[str]()
     for source in sources:
         path, text, _ = source
         edits = _read(source, look, unread)
-        if patch := write_patch(path, text, edits):
-            changed.append({"path": path, "matches": len(edits), "text": apply_edits(text, edits), "diff": patch})
+        if patch := patches.write_patch(path, text, edits):
+            changed.append(
+                {"path": path, "matches": len(edits), "text": patches.apply_edits(text, edits), "diff": patch}
+            )
     return {"changed": changed, "unread": unread, "incomplete": _is_incomplete(pattern, language)}
 
 
@@ -124,9 +115,13 @@ def _is_incomplete(pattern: str, language: str) -> bool:
 
 
 def _collect(
-    sources: Sequence[Source], look: Callable[[SgNode, Source], Iterator[Item]], limit: int, *, incomplete: bool = False
-) -> Batch[Item]:
-    found, unread, total = list[Item](), list[str](), 0
+    sources: Sequence[Source],
+    look: Callable[[SgNode, Source], Iterator[patches.Item]],
+    limit: int,
+    *,
+    incomplete: bool = False,
+) -> patches.Batch[patches.Item]:
+    found, unread, total = list[patches.Item](), list[str](), 0
     for source in sources:
         here = _read(source, look, unread)
         total += len(here)
@@ -137,7 +132,7 @@ def _collect(
 def _read(source: Source, look: Callable[[SgNode, Source], Iterator[Made]], unread: list[str]) -> list[Made]:
     """Look through one source; one that the library cannot read, or not in reasonable time, is noted."""
     try:
-        if any(len(line) > _LONGEST_LINE for line in source[1].split("\n")):
+        if any(len(line) > 20_000 for line in source[1].split("\n")):  # characters; only generated code has more
             raise _UnreadableError("the places in a line take the square of its length to find")
         return _guarded(lambda: list(look(SgRoot(source[1], source[2]).root(), source)))
     except _UnreadableError:

@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 from typing import Generic, TypedDict, TypeVar
 
-_CONTEXT = 3  # lines around a change
-_UNFINISHED = "\\ No newline at end of file\n"
 METAVARIABLE = re.compile(r"(\$\$\$|\$)([A-Z][A-Z0-9_]*)")
-_TEXTS = ("string", "heredoc", "template", "raw")
 Item = TypeVar("Item")
 
 
@@ -51,9 +48,9 @@ def write_patch(path: str, text: str, edits: Sequence[Edit]) -> str:
     if not blocks:
         return ""
     written = [f"--- a/{path}\n+++ b/{path}\n"]
-    for line in write_hunks(lines, blocks, context=_CONTEXT):
+    for line in write_hunks(lines, blocks, context=3):  # lines around a change
         whole = line if line.endswith("\n") else f"{line}\n"
-        written.append(whole if line is whole or line.startswith("@@") else whole + _UNFINISHED)
+        written.append(whole if line is whole or line.startswith("@@") else whole + "\\ No newline at end of file\n")
     return "".join(written)
 
 
@@ -135,7 +132,7 @@ def _lines_of_texts(node: SgNode) -> Iterator[int]:
     place = node.range()
     if place.start.line == place.end.line:
         return
-    if any(word in node.kind() for word in _TEXTS):
+    if any(word in node.kind() for word in ("string", "heredoc", "template", "raw")):
         yield from range(place.start.line + 1, place.end.line + 1)
         return
     for child in node.children():

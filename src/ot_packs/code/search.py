@@ -18,8 +18,6 @@ from ot_packs.code.index import Hit, Index, discard_index, open_index, stems_of
 from ot_packs.code.source_files import SourceTree, read_below
 from ot_packs.full_text import Term, expression_of
 
-_MOST_LINES = 3  # of one file
-_LONGEST_LINE = 200  # characters
 Lines = list[tuple[int, str]]  # lines of a file by their numbers
 
 
@@ -112,9 +110,9 @@ def _best_lines(text: str, words: Collection[str]) -> Lines:
         text = small
     counts = Counter(line for word in words for line in _lines_with(small, word))
     found: Lines = []
-    for line in sorted(heapq.nsmallest(_MOST_LINES, counts, key=lambda line: (-counts[line], line))):
+    for line in sorted(heapq.nsmallest(3, counts, key=lambda line: (-counts[line], line))):  # of one file
         end = text.find("\n", line)
-        shown = text[line : end if end >= 0 else None].strip()[:_LONGEST_LINE]
+        shown = text[line : end if end >= 0 else None].strip()[:200]
         found.append((text.count("\n", 0, line) + 1, shown))
     return found
 

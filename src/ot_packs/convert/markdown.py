@@ -15,7 +15,6 @@ _REFUSED = {
     Kind.ZIP: "is a zip file: unpack it, and convert what is in it",
     Kind.OLE: "is in an older Office format: save it as .docx or .pptx first",
 }
-_MAX_TEXT = 4_000_000  # characters of one answer
 _MOST_TEXT = 32_000_000  # of one that is to have everything
 _MAX_FILE = 256 * 1024 * 1024  # characters of a file
 
@@ -84,7 +83,7 @@ def to_markdown(
     """
     kind, document = open_document(Path(path))
     numbers, more = choose(pages, document.total, limit, offset)
-    most = _MAX_FILE if output is not None else _MOST_TEXT if limit is None else _MAX_TEXT
+    most = _MAX_FILE if output is not None else _MOST_TEXT if limit is None else 4_000_000  # characters of one answer
     texts: list[str] = []
     pictures: list[int] = []
     left = iter(words or ())

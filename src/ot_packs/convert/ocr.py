@@ -23,9 +23,6 @@ from ot_packs.program_output import said
 
 MOST_PICTURES = 20  # of one call
 _AT_ONCE = max(1, min(4, os.cpu_count() or 1))
-_SHARE = 0.8  # of the time that the call has left
-_MEMORY = 1024**3  # bytes
-_LANGUAGES = re.compile(r"\w+(?:\+\w+)*")
 _INSTALL = "(Its words can be read by OCR: install `tesseract`, which the server then finds on its PATH.)"
 _LATE = "(OCR did not end in the time of this call: set `packs.convert.timeout`.)"
 
@@ -33,7 +30,7 @@ _LATE = "(OCR did not end in the time of this call: set `packs.convert.timeout`.
 async def convert_document(arguments: Mapping[str, object]) -> Markdown:
     """Convert a document in a helper, and where it has pictures without text, again with the words in them."""
     languages = str(current().config.get("ocr", "eng"))
-    if not _LANGUAGES.fullmatch(languages):
+    if not re.fullmatch(r"\w+(?:\+\w+)*", languages):
         raise ToolError("packs.convert.ocr is not a list of languages like deu+eng")
     program = _find_tesseract()
     note = _INSTALL if program is None else ""
@@ -72,7 +69,7 @@ async def _read_pictures(program: Path, languages: str, path: str, pictures: Seq
                 read[number] = f"(OCR cannot read it: {word_error(error)})"
             await current().progress(len(read), len(wanted), f"{len(read)} of {len(wanted)} pictures read by OCR")
 
-    with anyio.move_on_after(_SHARE * current().remaining()):
+    with anyio.move_on_after(0.8 * current().remaining()):  # of the time that the call has left
         async with anyio.create_task_group() as tasks:
             for number in wanted:
                 tasks.start_soon(read_one, number)
@@ -89,7 +86,7 @@ async def _read_words(program: Path, languages: str, picture: bytes) -> str:
         # Several threads for one picture take twice the processor time, and are not sooner done.
         environ={"LC_ALL": "C.UTF-8", "OMP_THREAD_LIMIT": "1", **({"TESSDATA_PREFIX": data} if data else {})},
         cwd=Path("/"),
-        confine=Confine(places, memory=_MEMORY, programs=executables_of(program)),
+        confine=Confine(places, memory=1024**3, programs=executables_of(program)),
         standby=current().part(Standby),
     )
     if done.status != 0:

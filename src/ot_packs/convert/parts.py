@@ -20,8 +20,6 @@ _TYPES = {
     ".tif": "image/tiff",
     ".svg": "image/svg+xml",
 }
-_PIECE = re.compile(r"(\d{1,9})?(\s*-\s*)?(\d{1,9})?")
-_SPACES = re.compile(r"\s+")
 
 
 class Part(NamedTuple):
@@ -101,7 +99,7 @@ def split_text(text: str, most: int) -> list[str]:
 
 
 def _bounds(piece: str, total: int) -> tuple[int, int]:
-    found = _PIECE.fullmatch(piece)
+    found = re.fullmatch(r"(\d{1,9})?(\s*-\s*)?(\d{1,9})?", piece)
     if not piece or found is None or not (found[1] or found[3]):
         raise ToolError(f'{piece[:40]!r} is not a page; pages are written like "3", "2-5" or "1,4,7-"')
     first = int(found[1] or 1)
@@ -133,4 +131,4 @@ def markdown_table(rows: Sequence[Sequence[object]]) -> str:
 
 def cell_text(text: str) -> str:
     """Return a text on one line, with nothing in it that would end a cell."""
-    return _SPACES.sub(" ", text).strip().replace("|", "\\|")
+    return re.sub(r"\s+", " ", text).strip().replace("|", "\\|")

@@ -18,13 +18,9 @@ from ot_packs.convert.pdf_rules import find_ruled_grids, find_rules
 from ot_packs.convert.pdf_tables import Box, Grid, find_grids
 from ot_packs.documents import locked, reading
 
-_PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
 _LONGER_SIDE = 1600  # pixels of a page as a picture
-_OCR_SCALE = 300 / 72  # to the resolution that OCR is made for
-_MAX_PIXELS = 40_000_000  # of a picture in a page
 _CELL = 512  # characters, which most cells have fewer than
 _HYPHEN = re.compile("[\ufffe\x02]\r?\n?")  # the library's mark for a word that goes on in the next line
-_BLANK = re.compile(r"\n{3,}")
 FilledGrid = tuple[Grid, list[list[str]]]
 
 
@@ -38,7 +34,7 @@ class Pdf(Document):
                 self._document = pypdfium2.PdfDocument(path)
                 self._document.init_forms()
             except pypdfium2.PdfiumError as error:
-                if getattr(error, "err_code", None) == _PASSWORD_ERROR:
+                if getattr(error, "err_code", None) == 4:  # FPDF_ERR_PASSWORD
                     raise locked(path) from error
                 raise
         self.total = len(self._document)
@@ -74,7 +70,7 @@ class Pdf(Document):
             yield Picture(number, f"page {number}", "image/png", self._draw(number, 2.0, _LONGER_SIDE))
 
     def drawn(self, number: int) -> bytes:
-        return self._draw(number, _OCR_SCALE, OCR_SIDE, grayscale=True)
+        return self._draw(number, 300 / 72, OCR_SIDE, grayscale=True)  # to the resolution that OCR is made for
 
     def _draw(self, number: int, scale: float, longer_side: int, **options: bool) -> bytes:
         with reading(self.path):
@@ -102,9 +98,8 @@ class Pdf(Document):
         if fields:
             result += f"\n\nForm fields:\n\n{fields}"
         elif picture:
-            result = (
-                f"(This page is a picture without text: convert.images(..., pages={number}, render=True) shows it.)"
-            )
+            shown = f"convert.images(..., pages={number}, render=True) shows it"
+            result = f"(This page is a picture without text: {shown}.)"
         text.close()
         page.close()
         return result.strip(), picture
@@ -187,7 +182,7 @@ def _bands(grids: list[FilledGrid]) -> list[list[FilledGrid]]:
 
 def _plain(text: str) -> str:
     text = _HYPHEN.sub("", text).replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")
-    return _BLANK.sub("\n\n", text).strip()
+    return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
 def _images(page: pypdfium2.PdfPage) -> Iterator[pypdfium2.PdfObject]:
@@ -197,7 +192,7 @@ def _images(page: pypdfium2.PdfPage) -> Iterator[pypdfium2.PdfObject]:
 def _pictures(page: pypdfium2.PdfPage, number: int) -> Iterator[Picture]:
     for index, image in enumerate(_images(page), start=1):
         about = image.get_metadata()
-        if not 0 < about.width * about.height <= _MAX_PIXELS:
+        if not 0 < about.width * about.height <= 40_000_000:  # of a picture in a page
             raise ToolError(
                 f"a picture on page {number} is {about.width} by {about.height} pixels large, which is refused; "
                 "render=True shows the page"
@@ -205,7 +200,5 @@ def _pictures(page: pypdfium2.PdfPage, number: int) -> Iterator[Picture]:
         file = io.BytesIO()
         image.extract(file, fb_format="png")
         data = file.getvalue()
-        mime_type = (
-            "image/jpeg" if data.startswith(b"\xff\xd8") else "image/jp2" if data[4:8] == b"jP  " else "image/png"
-        )
-        yield Picture(number, f"page {number}, picture {index}", mime_type, data)
+        kind = "jpeg" if data.startswith(b"\xff\xd8") else "jp2" if data[4:8] == b"jP  " else "png"
+        yield Picture(number, f"page {number}, picture {index}", f"image/{kind}", data)

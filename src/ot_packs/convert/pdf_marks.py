@@ -12,11 +12,8 @@ from pypdfium2 import raw
 
 _MOST = 2000  # links or fields of a page
 _LONGEST = 8192  # bytes of an address or of a value
-_LONGEST_HEADING = 200  # characters
 _LEVELS = ((1.75, "# "), (1.35, "## "), (1.12, "### "))  # how much larger than the text a heading is
 _SAFE = re.compile(r"(?:https?://|mailto:)[^\s<>]+", re.IGNORECASE)
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_SHORTEST_LABEL = 4  # characters; a shorter one is found in other words too
 
 
 def find_headings(text: pypdfium2.PdfTextPage) -> dict[str, str]:
@@ -29,7 +26,7 @@ def find_headings(text: pypdfium2.PdfTextPage) -> dict[str, str]:
     found: dict[str, str] = {}
     for line, size in lines:
         mark = next((mark for share, mark in _LEVELS if size >= share * usual > 0), "")
-        if mark and len(line) <= _LONGEST_HEADING and any(letter.isalpha() for letter in line):
+        if mark and len(line) <= 200 and any(letter.isalpha() for letter in line):
             found[line] = mark
     return found
 
@@ -38,7 +35,7 @@ def _lines(text: pypdfium2.PdfTextPage) -> Iterator[tuple[str, float]]:
     """Yield each line with the height of its first letter, in half points."""
     box = raw.FS_RECTF()
     place = 0  # in units of UTF-16, by which the library counts
-    for line in _LINE.findall(text.get_text_range()):
+    for line in re.findall(r"[^\n]*\n|[^\n]+", text.get_text_range()):
         words = line.lstrip()
         index = raw.FPDFText_GetCharIndexFromTextIndex(text, place + len(line) - len(words)) if words else -1
         if index >= 0 and raw.FPDFText_GetLooseCharBox(text, index, box):
@@ -87,7 +84,7 @@ def mark_links(text: str, links: Iterable[tuple[str, str]]) -> str:
         link = f"[{words or address}]({address})"
         if words.strip("/") in address and words:
             continue  # the address can be read already
-        if len(words) >= _SHORTEST_LABEL and text.count(words) == 1:
+        if len(words) >= 4 and text.count(words) == 1:  # characters; a shorter one is found in other words too
             text = text.replace(words, link)
         elif link not in left_over:
             left_over.append(link)

@@ -11,9 +11,6 @@ import pypdfium2.raw
 
 from ot_packs.convert.pdf_tables import Box, Grid
 
-_MOST_POINTS = 20_000  # of the paths of a page; what has more is a drawing
-_MOST_LINES = 500
-_MOST_CELLS = 5000
 _THIN = 3.0  # points; a filled shape that is no wider is a line
 _NEAR = 3.0  # points between lines that are meant to be one, or to meet
 _INSIDE = 1.5  # points from a line to the text of a cell
@@ -39,7 +36,7 @@ def find_rules(page: pypdfium2.PdfPage) -> Rules:
     points = 0
     for path in page.get_objects(filter=[pypdfium2.raw.FPDF_PAGEOBJ_PATH], max_depth=5):
         points += max(pypdfium2.raw.FPDFPath_CountSegments(path), 0)
-        if points > _MOST_POINTS:
+        if points > 20_000:  # of the paths of a page; what has more is a drawing
             return Rules([], [])
         fill, stroke = ctypes.c_int(), ctypes.c_int()
         pypdfium2.raw.FPDFPath_GetDrawMode(path, fill, stroke)
@@ -49,7 +46,7 @@ def find_rules(page: pypdfium2.PdfPage) -> Rules:
         if fill.value and edges:  # many programs draw a line as a thin shape that is filled
             _take(found, [point for edge in edges for point in edge], _THIN)
     joined = Rules(_join(found.upright), _join(found.level))
-    return joined if max(map(len, joined)) <= _MOST_LINES else Rules([], [])
+    return joined if max(map(len, joined)) <= 500 else Rules([], [])
 
 
 def _edges(path: pypdfium2.PdfObject) -> Iterator[tuple[Point, Point]]:
@@ -141,7 +138,7 @@ def _grid(upright: Sequence[Rule], level: Sequence[Rule]) -> Grid | None:
     ends = [min(rule.start for rule in upright), max(rule.end for rule in upright)]
     ys = _places([*(rule.at for rule in level), *ends])[::-1]
     height, width = len(ys) - 1, len(xs) - 1
-    if height < 2 or width < 2 or height * width > _MOST_CELLS:
+    if height < 2 or width < 2 or height * width > 5000:
         return None
     rows: list[list[Box | None]] = [[None] * width for _ in range(height)]
     taken: set[tuple[int, int]] = set()
@@ -150,9 +147,8 @@ def _grid(upright: Sequence[Rule], level: Sequence[Rule]) -> Grid | None:
             if (row, column) not in taken:
                 right, below = _reach(row, column, xs, ys, upright, level)
                 taken |= {(r, c) for r in range(row, below) for c in range(column, right)}
-                rows[row][column] = Box(
-                    xs[column] + _INSIDE, ys[below] + _INSIDE, xs[right] - _INSIDE, ys[row] - _INSIDE
-                )
+                left, top = xs[column] + _INSIDE, ys[row] - _INSIDE
+                rows[row][column] = Box(left, ys[below] + _INSIDE, xs[right] - _INSIDE, top)
     return Grid(ys[0], ys[-1], rows, xs[0], xs[-1])
 
 

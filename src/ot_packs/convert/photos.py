@@ -13,8 +13,6 @@ from ot_packs.convert.parts import OCR_SIDE, Document, Part, Picture, Table, mar
 from ot_packs.documents import reading
 
 MAX_FILE = 16 * 1024 * 1024  # bytes of one that is returned
-_MAX_PIXELS = 40_000_000  # of one that is unpacked
-_LONGEST = 500  # characters of a value
 
 
 class Photo(Document):
@@ -43,7 +41,7 @@ class Photo(Document):
 
     def drawn(self, number: int) -> bytes:
         with reading(self.path), Image.open(self.path) as image:
-            if image.width * image.height > _MAX_PIXELS:
+            if image.width * image.height > 40_000_000:  # of one that is unpacked
                 raise ToolError(f"a picture of {image.width} by {image.height} pixels is too large")
             if getattr(image, "n_frames", 1) > 1:
                 raise ToolError("it has several frames; save them as pictures of their own")
@@ -75,4 +73,4 @@ def _facts(image: Image.Image) -> Iterator[tuple[str, str]]:
 def _shown(value: object) -> str:
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
-    return str(value).replace("\x00", "")[:_LONGEST]
+    return str(value).replace("\x00", "")[:500]  # characters of a value

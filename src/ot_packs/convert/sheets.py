@@ -13,8 +13,6 @@ from ot_packs.excel.workbook import Sheet, Value, Workbook
 
 MAX_ROWS = 100_000  # of a sheet as text; `excel.read` has them all
 
-_WINDOW = 10_000  # rows
-
 
 class Sheets(Document):
     unit = "sheet"
@@ -50,7 +48,7 @@ def _rows(sheet: Sheet) -> Iterator[list[Value]]:
     """Yield all rows of a sheet, window by window."""
     offset, more = 0, True
     while more:
-        window = read_window(sheet, None, header=False, limit=_WINDOW, offset=offset)
+        window = read_window(sheet, None, header=False, limit=10_000, offset=offset)
         yield from window["rows"]
         offset += len(window["rows"])
         more = window["more"]

@@ -16,7 +16,6 @@ from pptx.slide import Slide
 from ot_packs.convert.parts import Document, Part, Picture, Table, markdown_table, pictures_in
 from ot_packs.documents import check_archive, reading
 
-_DEEPEST = 20  # groups in groups
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 
 
@@ -51,7 +50,7 @@ class Slides(Document):
 def _shapes(shapes: Iterable[BaseShape], depth: int = 0) -> Iterator[BaseShape]:
     """Yield shapes, those in groups too."""
     for shape in shapes:
-        if isinstance(shape, GroupShape) and depth < _DEEPEST:
+        if isinstance(shape, GroupShape) and depth < 20:  # groups in groups
             yield from _shapes(shape.shapes, depth + 1)
         else:
             yield shape

@@ -20,12 +20,8 @@ from ot_packs.documents import Kind, check_archive, check_members, check_xml, re
 
 MAX_FILE = 64 * 1024 * 1024  # bytes
 PART_ROWS = 10_000  # of delimited values
-_PART_TEXT = 1_000_000  # characters
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-_SAMPLE = 64 * 1024  # characters by which the delimiter is found
-_CONTAINER = "META-INF/container.xml"
 _STYLES = "p[style-name='Title'] => h1:fresh"  # beside those that mammoth knows
-_PAGES = ("application/xhtml+xml", "text/html")
 
 
 class PlainText(Document):
@@ -35,7 +31,7 @@ class PlainText(Document):
 
     def __init__(self, path: Path, text: str | None = None) -> None:
         super().__init__(path)
-        self._texts = split_text(_read_text(path) if text is None else text, _PART_TEXT)
+        self._texts = split_text(_read_text(path) if text is None else text, 1_000_000)
         self.total = len(self._texts)
         self.unit = "part" if self.total > 1 else "document"
 
@@ -49,13 +45,12 @@ class Delimited(Document):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._text = _read_text(path)
+        sample = self._text[: 64 * 1024]  # characters by which the delimiter is found
         csv.field_size_limit(1024 * 1024)
         try:
-            self._dialect: type[csv.Dialect] | csv.Dialect = csv.Sniffer().sniff(
-                self._text[:_SAMPLE], delimiters=",;\t|"
-            )
+            self._dialect: type[csv.Dialect] | csv.Dialect = csv.Sniffer().sniff(sample, delimiters=",;\t|")
         except csv.Error:
-            self._dialect = csv.excel_tab if "\t" in self._text[:_SAMPLE] else csv.excel
+            self._dialect = csv.excel_tab if "\t" in sample else csv.excel
         self.total = max(1, -(-sum(1 for _ in self._rows()) // PART_ROWS))
         self.unit = "part" if self.total > 1 else "document"
 
@@ -143,7 +138,7 @@ class Book(Document):
         return reader, reader.read(text)
 
     def _find_package(self, archive: zipfile.ZipFile) -> str:
-        for element in self._parsed(archive, _CONTAINER).iter():
+        for element in self._parsed(archive, "META-INF/container.xml").iter():
             if element.tag.endswith("}rootfile") and element.get("full-path"):
                 return str(element.get("full-path"))
         raise ToolError(f"{self.path.name} does not say where its chapters are")
@@ -157,7 +152,7 @@ def _chapters(package: ElementTree.Element, folder: str) -> Iterator[str]:
     items = {
         element.get("id"): element.get("href", "")
         for element in package.iter()
-        if element.tag.endswith("}item") and element.get("media-type") in _PAGES
+        if element.tag.endswith("}item") and element.get("media-type") in ("application/xhtml+xml", "text/html")
     }
     for element in package.iter():
         target = items.get(element.get("idref")) if element.tag.endswith("}itemref") else None

@@ -14,9 +14,6 @@ from urllib.parse import parse_qsl, unquote
 from ot.errors import ToolError
 
 _SCHEMES = {"postgresql": "postgres", "postgres": "postgres", "mysql": "mysql", "mariadb": "mysql"}
-_OWN_DRIVERS = frozenset({"", "asyncpg", "pymysql"})
-_FILE_SCHEMES = frozenset({"sqlite", "duckdb"})
-_PORTS = {"postgres": 5432, "mysql": 3306}
 _SOCKETS = {"postgres": "/var/run/postgresql", "mysql": "/run/mysqld/mysqld.sock"}
 _ADDRESS = re.compile(r"(?P<scheme>[a-z0-9]+)(\+(?P<driver>\w+))?://(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
 _OTHER_PORTS = {
@@ -44,7 +41,6 @@ _NAMES = {
     "postgres": ("sslmode", "sslrootcert", "sslcert", "sslkey"),
     "mysql": ("ssl-mode", "ssl-ca", "ssl-cert", "ssl-key"),
 }
-_USUAL = {"postgres": PREFER, "mysql": OFF}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +76,7 @@ def read_encryption(key: str, engine: str, options: Mapping[str, str]) -> Encryp
     plain = {name.replace("_", "-"): value for name, value in options.items()}
     mode, authority, certificate, private = (plain.get(name) for name in _NAMES[engine])
     if mode is None:
-        found = VERIFY_FULL if authority else _USUAL[engine]
+        found = VERIFY_FULL if authority else {"postgres": PREFER, "mysql": OFF}[engine]
     elif mode.lower() in modes:
         found = modes[mode.lower()]
     else:
@@ -174,12 +170,12 @@ def read_connection(name: str, entry: object) -> Address:
             raise ToolError(f"{key} does not begin like an address; write {_FORM}")
         return FileAddress(str(Path(address).expanduser()))
     scheme, driver = found["scheme"].lower(), (found["driver"] or "").lower()
-    if scheme in _FILE_SCHEMES and not driver:
+    if scheme in {"sqlite", "duckdb"} and not driver:
         path = Path(unquote(found["rest"].removeprefix("/"))).expanduser()
         if not path.is_absolute():
             raise ToolError(f"{key}: the path is not absolute; write four slashes, sqlite:////home/ada/shop.db")
         return FileAddress(str(path))
-    if scheme not in _SCHEMES or driver not in _OWN_DRIVERS:
+    if scheme not in _SCHEMES or driver not in {"", "asyncpg", "pymysql"}:
         place = _place_of(key, scheme, found["rest"]) if confined else None
         return OtherAddress(scheme, address, password, place)
     if not confined:
@@ -233,7 +229,7 @@ def _server(key: str, engine: str, rest: str, password: str | None) -> ServerAdd
     return ServerAddress(
         engine,
         place,
-        port or _PORTS[engine],
+        port or {"postgres": 5432, "mysql": 3306}[engine],
         unquote(user) or None,
         password,
         unquote(database) or None,

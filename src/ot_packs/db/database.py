@@ -31,11 +31,7 @@ from ot_packs.helper_results import Result, as_declared
 PACK = "db"
 HELPER = "ot_packs.db.helper"
 MOST_ROWS = 1_000_000
-_MOST_BYTES = 64 * 1024 * 1024
-_STOPPING = 5.0  # seconds
-_CHECKING = 10.0  # seconds
 _BESIDE = ("-wal", "-shm", "-journal", ".wal")  # files that SQLite and DuckDB keep beside a database
-_DATA = (".csv", ".tsv", ".parquet", ".json", ".jsonl", ".ndjson")
 _NEW = {".duckdb": "duckdb", ".ddb": "duckdb", ".db": "sqlite", ".sqlite": "sqlite", ".sqlite3": "sqlite"}
 _SUPPORTED = "SQLite and DuckDB databases, and CSV, TSV, Parquet and JSON files"
 
@@ -108,7 +104,7 @@ class Database:
 
     async def _stop(self, token: str) -> None:
         if self.server is not None:
-            with anyio.CancelScope(shield=True), anyio.move_on_after(_STOPPING):
+            with anyio.CancelScope(shield=True), anyio.move_on_after(5.0):
                 try:
                     await self._run("stop", f"{token}-stop", {"token": token})
                 except CallError:
@@ -139,7 +135,7 @@ def _account(address: Mapping[str, object]) -> str:
 
 async def excess_rights(host: IsolateHost, server: ServerAddress, libraries: Libraries | None) -> list[str]:
     """Return the rights of a connection's role that reading does not need; outside of any call."""
-    target = Database("", server.engine, server=server).describe("onetool-check", _CHECKING)
+    target = Database("", server.engine, server=server).describe("onetool-check", 10.0)
     held = await host.run(
         HELPER,
         "rights",
@@ -171,7 +167,7 @@ async def find_database(connection: str | None, path: Paths | None, *, write: bo
 
 def most_bytes() -> int:
     """Return `packs.db.max_bytes`; raises ToolError if it is not a number of bytes."""
-    value = current().config.get("max_bytes", _MOST_BYTES)
+    value = current().config.get("max_bytes", 64 * 1024 * 1024)
     if not isinstance(value, int) or isinstance(value, bool) or not 1024 <= value <= 200 * 1024 * 1024:
         raise ToolError("packs.db.max_bytes is not a number of bytes from 1024 to 209715200")
     return value
@@ -223,7 +219,7 @@ def _kind_of(path: str, header: bytes, *, write: bool) -> str:
         return "sqlite"
     if header[8:12] == b"DUCK":
         return "duckdb"
-    if ending in _DATA and header:
+    if ending in (".csv", ".tsv", ".parquet", ".json", ".jsonl", ".ndjson") and header:
         return "data"
     if not header and ending in _NEW and (write or Path(path).exists()):
         return _NEW[ending]

@@ -19,24 +19,7 @@ import duckdb
 from duckdb.sqltypes import DuckDBPyType
 
 from ot.errors import ToolError
-from ot_packs.db.session import (
-    AS_GUESSED,
-    Column,
-    Columns,
-    CsvReading,
-    ForeignKey,
-    Limits,
-    Session,
-    StatementRows,
-    Table,
-    collected,
-    converted,
-    in_64_bits,
-    read_json,
-    require_zone,
-    unique,
-    write_json,
-)
+from ot_packs.db import session
 from ot_packs.db.statements import Engine, NotReadableError, Params, Statement
 
 MEMORY = ":memory:"
@@ -58,7 +41,6 @@ _READERS = {
 _ROWS_AT_ONCE = 200
 _PLAIN = frozenset({bool, str, bytes, date, timedelta, UUID})
 _ENDS = frozenset({date.min, date.max, datetime.min, datetime.max})  # noqa: DTZ901 - as the library says infinity
-_UNZONED = frozenset({"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE", "TIME", "TIME_NS"})
 _MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP WITH TIME ZONE"})
 _WHOLE = {
     **dict.fromkeys(_MOMENTS, "isfinite({0})"),
@@ -72,7 +54,7 @@ Read = Callable[[Any], object]
 
 @contextmanager
 def open_duckdb(
-    file: str, data: Sequence[str] = (), reading: CsvReading = AS_GUESSED, *, write: bool = False
+    file: str, data: Sequence[str] = (), reading: session.CsvReading = session.AS_GUESSED, *, write: bool = False
 ) -> Iterator[DuckdbSession]:
     """Open a database file; or with `file` MEMORY the files `data`, each as a table by its name."""
     if any(reading.values()) and not any(_READERS[ending_of(path)] == _CSV for path in data):
@@ -88,7 +70,7 @@ def open_duckdb(
         sources = [_in_utf8(path, reading["encoding"], number) for number, path in enumerate(data)]
         connection.execute(f"SET temp_directory = {_text(os.environ.get('TMPDIR', ''))}")
         connection.execute(f"SET allowed_paths = [{', '.join(map(_text, sources))}]")
-        session = DuckdbSession(connection)
+        opened = DuckdbSession(connection)
         missing = set(reading["types"] or ())
         for name, path, source in zip(table_names(data), data, sources, strict=True):
             table = f"{_READERS[ending_of(path)]}({_text(source)}"
@@ -98,12 +80,12 @@ def open_duckdb(
                 missing -= set(types)
                 pairs = ", ".join(f"{_text(column)}: {_text(kind)}" for column, kind in types.items())
                 table += f", types = {{{pairs}}}" if types else ""
-            connection.execute(f"CREATE VIEW {session.quote(name)} AS SELECT * FROM {table})")
+            connection.execute(f"CREATE VIEW {opened.quote(name)} AS SELECT * FROM {table})")
         if missing:
             raise ToolError(f"`types` names columns that no file has: {', '.join(sorted(missing))}")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        yield session
+        yield opened
     except duckdb.Error as error:
         about_data = data and isinstance(error, duckdb.InvalidInputException | duckdb.ConversionException)
         hint = "; if the file is not UTF-8 text, pass encoding=..." if about_data else ""
@@ -116,20 +98,16 @@ def _in_utf8(path: str, encoding: str | None, number: int) -> str:
     """Return the place of a CSV file in UTF-8: a copy in the folder of this process, if it has another encoding."""
     if encoding is None or _READERS[ending_of(path)] != _CSV:
         return path
-    compressed = path.lower().endswith(".gz")
     try:
         codecs.lookup(encoding)
         copy = Path(os.environ["TMPDIR"], f"{number}{ending_of(path)}")
-        with (
-            gzip.open(path, "rb") if compressed else Path(path).open("rb") as source,
-            copy.open("w", encoding="utf-8", newline="") as target,
-        ):
+        read = gzip.open if path.lower().endswith(".gz") else open
+        with read(path, "rb") as source, copy.open("w", encoding="utf-8", newline="") as target:
             for piece in codecs.iterdecode(iter(lambda: source.read(1 << 20), b""), encoding):
                 target.write(piece)
     except LookupError:
-        raise ToolError(
-            f"there is no encoding {encoding!r}; usual ones are utf-8, cp1252, latin-1 and utf-16"
-        ) from None
+        usual = "usual ones are utf-8, cp1252, latin-1 and utf-16"
+        raise ToolError(f"there is no encoding {encoding!r}; {usual}") from None
     except UnicodeError as error:
         raise ToolError(f"{Path(path).name} is not {encoding}: {error}") from None
     return str(copy)
@@ -157,16 +135,16 @@ def table_names(paths: Sequence[str]) -> list[str]:
     for path in paths:
         name = re.sub(r"\W", "_", Path(path).name.split(".")[0] or "data")
         names.append(f"_{name}" if name[0].isdecimal() else name)
-    return unique(names)
+    return session.unique(names)
 
 
-class DuckdbSession(Session):
+class DuckdbSession(session.Session):
     dialect: str = Engine.DUCKDB
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
 
-    def read(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
+    def read(self, statement: Statement, params: Params, limits: session.Limits) -> session.StatementRows:
         text, values = statement.bind(params, "$")
         kinds = [found.type for found in duckdb.extract_statements(text)]
         # A PIVOT without IN asks for its columns first; its tree was found to only read.
@@ -182,31 +160,31 @@ class DuckdbSession(Session):
                 return rows
         names = [column[0] for column in cursor.description or ()]
         rows = _collected(self._connection.execute(_kept(text, types), values), limits)
-        return replace(rows, columns=unique(names))
+        return replace(rows, columns=session.unique(names))
 
-    def write(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
+    def write(self, statement: Statement, params: Params, limits: session.Limits) -> session.StatementRows:
         text, values = statement.bind(params, "$")
         self._connection.begin()
         rows = _collected(self._connection.execute(text, values), limits)
         self._commit()
         if rows.columns == ["Count"]:  # which a CREATE has too, without a row
-            return StatementRows(changed=sum(int(str(row[0])) for row in rows.rows))
+            return session.StatementRows(changed=sum(int(str(row[0])) for row in rows.rows))
         return rows
 
     def explain(self, statement: Statement, params: Params) -> str:
         text, values = statement.bind(params, "$")
         return "\n".join(str(row[1]) for row in self._connection.execute(f"EXPLAIN {text}", values).fetchall())
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[session.Table]:
         found = self._connection.execute(
             "SELECT table_schema, table_name, table_type FROM information_schema.tables ORDER BY 1, 2"
         ).fetchall()
         return [
-            Table(name, schema="" if schema == "main" else schema, kind="view" if kind == "VIEW" else "table")
+            session.Table(name, schema="" if schema == "main" else schema, kind="view" if kind == "VIEW" else "table")
             for schema, name, kind in found
         ]
 
-    def describe(self, table: Table) -> Table:
+    def describe(self, table: session.Table) -> session.Table:
         place = [table.schema or "main", table.name]
         columns = self._connection.execute(
             "SELECT column_name, data_type, is_nullable, column_default FROM duckdb_columns() "
@@ -219,15 +197,15 @@ class DuckdbSession(Session):
             place,
         ).fetchall()
         primary: list[str] = next((names for kind, names, _, _ in keys if kind == "PRIMARY KEY"), [])
-        foreign = [ForeignKey(names, other, references) for kind, names, other, references in keys if other]
+        foreign = [session.ForeignKey(names, other, references) for kind, names, other, references in keys if other]
         return replace(
             table,
-            columns=[Column(name, kind, nullable, default) for name, kind, nullable, default in columns],
+            columns=[session.Column(name, kind, nullable, default) for name, kind, nullable, default in columns],
             primary_key=list(primary),
             foreign_keys=foreign,
         )
 
-    def insert(self, target: str, columns: Columns, *, create: str) -> None:
+    def insert(self, target: str, columns: session.Columns, *, create: str) -> None:
         names = [self.quote(column) for column in columns]
         insert = f"INSERT INTO {target} ({', '.join(names)})"
         stored = [_storable(values) for values in columns.values()]
@@ -259,7 +237,7 @@ class DuckdbSession(Session):
 def _storable(values: Sequence[object]) -> list[Any]:
     kinds = set(map(type, values)) - {type(None)}
     if not kinds.isdisjoint((dict, list)):
-        return [write_json(value) if isinstance(value, dict | list) else value for value in values]
+        return [session.write_json(value) if isinstance(value, dict | list) else value for value in values]
     numbers: list[Any] = list(values)
     if kinds == {Decimal} and all(number is None or number.is_finite() for number in numbers):
         return [None if number is None else format(number, "f") for number in numbers]  # else all get one scale
@@ -270,7 +248,7 @@ def _are_alike(values: list[Any], *, new: bool) -> bool:
     """True if DuckDB takes all values of a column for the same type; in one list it changes others to fit together."""
     kinds = set(map(type, values)) - {type(None)}
     if kinds == {int}:
-        return in_64_bits([value for value in values if value is not None])
+        return session.in_64_bits([value for value in values if value is not None])
     if kinds == {datetime}:
         return len({value.tzinfo is None for value in values if value is not None}) == 1
     return kinds <= ({int, float} if new else {float}) or (len(kinds) == 1 and kinds <= _PLAIN)
@@ -292,20 +270,20 @@ def _kept(text: str, kinds: Sequence[DuckDBPyType]) -> str:
     return f"SELECT {', '.join(shown)} FROM ({text}) AS kept({names})"
 
 
-def _collected(cursor: duckdb.DuckDBPyConnection, limits: Limits) -> StatementRows:
+def _collected(cursor: duckdb.DuckDBPyConnection, limits: session.Limits) -> session.StatementRows:
     """Collect rows, with JSON as values wherever it is."""
     readers = {place: _reader(column[1]) for place, column in enumerate(cursor.description or ())}
-    rows = collected(cursor, limits)
+    rows = session.collected(cursor, limits)
     for place, read in readers.items():
         if read is not None:
-            rows = replace(rows, rows=list(converted(rows.rows, [place], read)))
+            rows = replace(rows, rows=list(session.converted(rows.rows, [place], read)))
     return rows
 
 
 def _reader(kind: DuckDBPyType) -> Read | None:
     """Return what reads values of a kind that the library does not, None for most."""
     if str(kind) == "JSON":
-        return read_json
+        return session.read_json
     if kind.id in ("list", "array"):
         item = _inner_reader(kind.children[0][1])
         return item and (lambda value: None if value is None else [*map(item, value)])
@@ -332,10 +310,10 @@ def _require_certain(value: Any) -> object:
 def _require_zones(kind: str, values: Sequence[object]) -> None:
     """Raise ToolError for moments that DuckDB would move to, or from, its own time zone."""
     wanted = kind.endswith("TIME ZONE")
-    if wanted or kind in _UNZONED:
+    if wanted or kind in {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE", "TIME", "TIME_NS"}:
         for value in values:
             if isinstance(value, datetime | time):
-                require_zone(value, wanted=wanted)
+                session.require_zone(value, wanted=wanted)
 
 
 def _text(value: str) -> str:

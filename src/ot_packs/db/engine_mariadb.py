@@ -17,24 +17,10 @@ from pymysql.constants import CR, FIELD_TYPE, FLAG
 from pymysql.cursors import SSCursor
 
 from ot.errors import ToolError
+from ot_packs.db import session
 from ot_packs.db.addresses import OFF, ServerAddress, trusting
-from ot_packs.db.session import (
-    Column,
-    Columns,
-    Limits,
-    ServerSession,
-    StatementRows,
-    Table,
-    collect,
-    converted,
-    group_columns,
-    group_keys,
-    read_json,
-    write_json,
-)
 from ot_packs.db.statements import Engine, Params, Statement
 
-_TIMEOUT = 10  # seconds to log in
 _LOST = frozenset({CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST, CR.CR_CONN_HOST_ERROR})
 _ROWS_AT_ONCE = 500
 _SYSTEM = "('information_schema', 'mysql', 'performance_schema', 'sys')"
@@ -48,7 +34,7 @@ _SET_UP = (
 
 def connect_mariadb(address: ServerAddress, line: socket.socket) -> MariadbSession:
     """Log in over an open connection; raises ToolError, or OSError where the server went away."""
-    line.settimeout(_TIMEOUT)
+    line.settimeout(10)  # seconds to log in
     connection = pymysql.connect(
         host=address.host,
         user=address.user,
@@ -77,7 +63,7 @@ def _log_in(connection: pymysql.Connection[SSCursor], line: socket.socket) -> No
         raise ToolError(f"MySQL: {error}; or encrypt the connection: ?ssl-mode=verify_identity, or required") from None
 
 
-class MariadbSession(ServerSession):
+class MariadbSession(session.ServerSession):
     dialect: str = Engine.MARIADB
     usable = True
 
@@ -97,7 +83,7 @@ class MariadbSession(ServerSession):
             else:
                 self.execute(f"SET SESSION max_execution_time = {max(1, int(min(seconds, 4_000_000) * 1000))}")
 
-    def read(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
+    def read(self, statement: Statement, params: Params, limits: session.Limits) -> session.StatementRows:
         text = self._bound(statement, params)
         with _worded():
             self.execute(f"SET SESSION sql_select_limit = {limits.offset + limits.rows + 1}")
@@ -107,7 +93,7 @@ class MariadbSession(ServerSession):
             finally:
                 self._roll_back()
 
-    def write(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
+    def write(self, statement: Statement, params: Params, limits: session.Limits) -> session.StatementRows:
         text = self._bound(statement, params)
         with _worded():
             self.execute("SET SESSION sql_select_limit = DEFAULT")
@@ -125,17 +111,17 @@ class MariadbSession(ServerSession):
         with _worded():
             return "\n".join(str(row[0]) for row in self.fetch(f"EXPLAIN FORMAT=JSON {self._bound(statement, params)}"))
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[session.Table]:
         found = self.fetch(
             "SELECT table_schema, table_name, table_type, table_schema = DATABASE() FROM information_schema.tables "
             f"WHERE table_schema = COALESCE(DATABASE(), table_schema) AND table_schema NOT IN {_SYSTEM} ORDER BY 1, 2"
         )
         return [
-            Table(name, "" if own else schema, "view" if "VIEW" in kind else "table")
+            session.Table(name, "" if own else schema, "view" if "VIEW" in kind else "table")
             for schema, name, kind, own in found
         ]
 
-    def describe(self, table: Table) -> Table:
+    def describe(self, table: session.Table) -> session.Table:
         schema = self._connection.escape(table.schema) if table.schema else "DATABASE()"
         place = f"table_schema = {schema} AND table_name = {self._connection.escape(table.name)}"
         columns = self.fetch(
@@ -152,16 +138,16 @@ class MariadbSession(ServerSession):
         )
         return replace(
             table,
-            columns=[Column(name, kind, bool(nullable), default) for name, kind, nullable, default in columns],
+            columns=[session.Column(name, kind, bool(nullable), default) for name, kind, nullable, default in columns],
             primary_key=[column for name, column, *_ in keys if name == "PRIMARY"],
-            foreign_keys=group_keys(key for key in keys if key[2] is not None),
-            indexes=group_columns(indexes),
+            foreign_keys=session.group_keys(key for key in keys if key[2] is not None),
+            indexes=session.group_columns(indexes),
         )
 
     def quote(self, name: str) -> str:
         return "`" + name.replace("`", "``") + "`"
 
-    def insert(self, target: str, columns: Columns, *, create: str) -> None:
+    def insert(self, target: str, columns: session.Columns, *, create: str) -> None:
         names = ", ".join(map(self.quote, columns))
         rows = list(zip(*columns.values(), strict=True))
         with _worded():
@@ -217,13 +203,13 @@ class MariadbSession(ServerSession):
             cursor.execute(text)
             return list(cursor.fetchall())
 
-    def _collect(self, text: str, limits: Limits) -> StatementRows:
+    def _collect(self, text: str, limits: session.Limits) -> session.StatementRows:
         cursor = self._connection.cursor()
         changed = cursor.execute(self._mark + text)
         if cursor.description is None:
             cursor.close()
-            return StatementRows(changed=changed)
-        rows = collect([column[0] for column in cursor.description], cursor.fetchmany, limits)
+            return session.StatementRows(changed=changed)
+        rows = session.collect([column[0] for column in cursor.description], cursor.fetchmany, limits)
         fields = vars(cursor)["_result"].fields  # the description names no tables
         documents = [place for place, field in enumerate(fields) if field.type_code == FIELD_TYPE.JSON]
         if rows.more and cursor.fetchone() is not None:  # closing the cursor would read all of the rest
@@ -233,7 +219,7 @@ class MariadbSession(ServerSession):
         else:
             cursor.close()
             documents += self._documents(fields)
-        return replace(rows, rows=list(converted(rows.rows, documents, read_json)))
+        return replace(rows, rows=list(session.converted(rows.rows, documents, session.read_json)))
 
     def _documents(self, fields: Any) -> list[int]:
         """Return which columns of a result are JSON to MariaDB: texts of any length, which it checks to be that."""
@@ -264,7 +250,7 @@ class MariadbSession(ServerSession):
     def _literal(self, value: object) -> str:
         match value:
             case list() | tuple() | dict():
-                value = write_json(value)
+                value = session.write_json(value)
             case datetime() | time() if value.tzinfo is not None:
                 raise ToolError(
                     f"MariaDB keeps no time zone, and {value.isoformat()} has one; choose one for the column, as in "

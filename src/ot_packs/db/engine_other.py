@@ -25,12 +25,8 @@ from ot.isolate.frames import CONNECTION_VARIABLE
 from ot_packs.db.session import Column, Columns, ForeignKey, Limits, Row, ServerSession, StatementRows, Table, collect
 from ot_packs.db.statements import Params, Statement
 
-_PLANS = {
-    "sqlite": "EXPLAIN QUERY PLAN",
-    **dict.fromkeys(
-        ("postgres", "mysql", "duckdb", "redshift", "snowflake", "trino", "presto", "clickhouse"), "EXPLAIN"
-    ),
-}
+_EXPLAINING = ("postgres", "mysql", "duckdb", "redshift", "snowflake", "trino", "presto", "clickhouse")
+_PLANS = {"sqlite": "EXPLAIN QUERY PLAN", **dict.fromkeys(_EXPLAINING, "EXPLAIN")}
 _PLAIN = (type(None), bool, int, float, str, bytes, date, time, timedelta, Decimal, UUID, list, dict)
 
 
@@ -64,9 +60,8 @@ def connect_other(url: str, password: str | None, dialect: str) -> OtherSession:
     except ModuleNotFoundError as error:
         raise ToolError(f"there is no driver {error.name}; install it beside OneTool, or name another one") from None
     except exc.ArgumentError:
-        raise ToolError(
-            "the address cannot be read by SQLAlchemy; write DIALECT+DRIVER://USER@HOST:PORT/DATABASE"
-        ) from None
+        form = "DIALECT+DRIVER://USER@HOST:PORT/DATABASE"
+        raise ToolError(f"the address cannot be read by SQLAlchemy; write {form}") from None
     hidden = address.password
     with _worded(engine.dialect.name, hidden):
         return OtherSession(engine.connect(), dialect, hidden)
@@ -119,23 +114,16 @@ class OtherSession(ServerSession):
         with self._transaction(readonly=True):
             inspector = sqlalchemy.inspect(self._connection)
             columns = inspector.get_columns(table.name)
-            foreign = inspector.get_foreign_keys(table.name)
+            foreign, indexes = inspector.get_foreign_keys(table.name), inspector.get_indexes(table.name)
             return replace(
                 table,
-                columns=[
-                    Column(each["name"], str(each["type"]), each["nullable"], each.get("default")) for each in columns
-                ],
+                columns=[Column(it["name"], str(it["type"]), it["nullable"], it.get("default")) for it in columns],
                 primary_key=list(inspector.get_pk_constraint(table.name)["constrained_columns"]),
                 foreign_keys=[
-                    ForeignKey(
-                        list(each["constrained_columns"]), each["referred_table"], list(each["referred_columns"])
-                    )
-                    for each in foreign
+                    ForeignKey(list(it["constrained_columns"]), it["referred_table"], list(it["referred_columns"]))
+                    for it in foreign
                 ],
-                indexes=[
-                    [column or "(expression)" for column in each["column_names"]]
-                    for each in inspector.get_indexes(table.name)
-                ],
+                indexes=[[column or "(expression)" for column in each["column_names"]] for each in indexes],
             )
 
     def quote(self, name: str) -> str:

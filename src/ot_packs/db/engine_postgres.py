@@ -16,27 +16,12 @@ from typing import Any
 import asyncpg
 
 from ot.errors import ToolError
+from ot_packs.db import session
 from ot_packs.db.addresses import OFF, PREFER, ServerAddress, trusting
 from ot_packs.db.known_names import FUNCTIONS
 from ot_packs.db.reading import attribute_names
-from ot_packs.db.session import (
-    Column,
-    Columns,
-    ForeignKey,
-    Limits,
-    Row,
-    ServerSession,
-    StatementRows,
-    Table,
-    collect,
-    converted,
-    read_json,
-    require_zone,
-    write_json,
-)
 from ot_packs.db.statements import Engine, NotReadableError, Params, Statement
 
-_CONNECT = 10.0  # seconds
 _LOST = (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, OSError)
 _USUAL = "public"
 _CATALOGS = "('pg_catalog', 'information_schema')"
@@ -95,7 +80,7 @@ async def _log_in(address: ServerAddress) -> asyncpg.Connection:
         password=address.password,
         database=address.database,
         ssl=False if mode == OFF else "prefer" if mode == PREFER else address.encryption.context(),
-        timeout=_CONNECT,
+        timeout=10.0,
         server_settings={"standard_conforming_strings": "on", "client_encoding": "UTF8"},
     )
     # A server that supports it looks every half second whether its client is still there, and stops if not.
@@ -104,10 +89,10 @@ async def _log_in(address: ServerAddress) -> asyncpg.Connection:
     )
 
     def encode(value: object) -> str:
-        return value if isinstance(value, str) else write_json(value)
+        return value if isinstance(value, str) else session.write_json(value)
 
     for name in ("json", "jsonb"):
-        await connection.set_type_codec(name, schema="pg_catalog", encoder=encode, decoder=read_json)
+        await connection.set_type_codec(name, schema="pg_catalog", encoder=encode, decoder=session.read_json)
     # Its own would store 0.1 as 0.1000000000000000055511151231257827.
     await connection.set_type_codec("numeric", schema="pg_catalog", encoder=str, decoder=Decimal)
     # Its own say 9999-12-31 for infinity, and take a moment without a time zone for one of this machine's.
@@ -116,7 +101,7 @@ async def _log_in(address: ServerAddress) -> asyncpg.Connection:
     return connection
 
 
-class PostgresSession(ServerSession):
+class PostgresSession(session.ServerSession):
     dialect: str = Engine.POSTGRES
 
     def __init__(self, loop: asyncio.AbstractEventLoop, connection: asyncpg.Connection) -> None:
@@ -134,13 +119,13 @@ class PostgresSession(ServerSession):
             str(max(1, int(min(seconds, 2_000_000) * 1000))),
         )
 
-    def read(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
+    def read(self, statement: Statement, params: Params, limits: session.Limits) -> session.StatementRows:
         text, values = statement.bind(params, "$")
         self._refuse_attributes_that_call(statement)
         with self._transaction(readonly=True):
             return self._collect(text, values, limits)
 
-    def write(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
+    def write(self, statement: Statement, params: Params, limits: session.Limits) -> session.StatementRows:
         text, values = statement.bind(params, "$")
         with self._transaction(readonly=False):
             return self._collect(text, values, limits)
@@ -151,7 +136,7 @@ class PostgresSession(ServerSession):
         with self._transaction(readonly=True):
             return "\n".join(str(line[0]) for line in self.fetch(f"EXPLAIN {text}", *values))
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[session.Table]:
         found = self.fetch(
             "SELECT n.nspname, c.relname, c.relkind::text "
             "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
@@ -159,11 +144,11 @@ class PostgresSession(ServerSession):
             "AND has_schema_privilege(n.oid, 'USAGE') ORDER BY 1, 2"
         )
         return [
-            Table(name, "" if schema == _USUAL else schema, "view" if kind in "vm" else "table")
+            session.Table(name, "" if schema == _USUAL else schema, "view" if kind in "vm" else "table")
             for schema, name, kind in found
         ]
 
-    def describe(self, table: Table) -> Table:
+    def describe(self, table: session.Table) -> session.Table:
         place = (table.schema or _USUAL, table.name)
         columns = self.fetch(
             "SELECT a.attname, format_type(a.atttypid, a.atttypmod), NOT a.attnotnull, "
@@ -189,17 +174,17 @@ class PostgresSession(ServerSession):
         )
         return replace(
             table,
-            columns=[Column(*column) for column in columns],
+            columns=[session.Column(*column) for column in columns],
             primary_key=next((list(names) for kind, names, *_ in keys if kind == "p"), []),
             foreign_keys=[
-                ForeignKey(list(names), other if schema == _USUAL else f"{schema}.{other}", list(references))
+                session.ForeignKey(list(names), other if schema == _USUAL else f"{schema}.{other}", list(references))
                 for kind, names, other, schema, references in keys
                 if kind == "f"
             ],
             indexes=[list(names) for (names,) in indexes],
         )
 
-    def insert(self, target: str, columns: Columns, *, create: str) -> None:
+    def insert(self, target: str, columns: session.Columns, *, create: str) -> None:
         names = ", ".join(map(self.quote, columns))
         places = ", ".join(f"${number}" for number in range(1, len(columns) + 1))
         with self._transaction(readonly=False):
@@ -263,24 +248,24 @@ class PostgresSession(ServerSession):
                 raise
             self._run(transaction.rollback() if readonly else transaction.commit())
 
-    def _collect(self, text: str, values: list[object], limits: Limits) -> StatementRows:
+    def _collect(self, text: str, values: list[object], limits: session.Limits) -> session.StatementRows:
         prepared = self._run(self._connection.prepare(text))
         for kind, value in zip(prepared.get_parameters(), values, strict=True):
             _require_fitting(kind.name, (value,))
         columns = prepared.get_attributes()
         if not columns:
             self._run(prepared.fetch(*values))
-            return StatementRows(changed=_count_in(prepared.get_statusmsg()))
+            return session.StatementRows(changed=_count_in(prepared.get_statusmsg()))
         kinds = [column.type.name.lstrip("_").removesuffix("[]") for column in columns]
         odd = [place for place, kind in enumerate(kinds) if kind not in _PLAIN]
         cursor = self._run(prepared.cursor(*values))
 
-        def fetch(count: int) -> Sequence[Row]:
-            return converted([tuple(record) for record in self._run(cursor.fetch(count))], odd, _plain)
+        def fetch(count: int) -> Sequence[session.Row]:
+            return session.converted([tuple(record) for record in self._run(cursor.fetch(count))], odd, _plain)
 
         if limits.offset:
             self._run(cursor.forward(limits.offset))
-        rows = collect([column.name for column in columns], fetch, replace(limits, offset=0))
+        rows = session.collect([column.name for column in columns], fetch, replace(limits, offset=0))
         return replace(rows, changed=_count_in(prepared.get_statusmsg()))
 
 
@@ -337,7 +322,7 @@ def _require_fitting(kind: str, values: Sequence[object]) -> None:
     elif kind == "time":
         for value in values:
             if isinstance(value, datetime | time):
-                require_zone(value, wanted=False)
+                session.require_zone(value, wanted=False)
 
 
 def _from_interval(parts: tuple[int, int, int]) -> timedelta | str:
@@ -389,7 +374,7 @@ def _to_moment(zero: datetime) -> Callable[[object], tuple[int]]:
             moment = datetime.combine(moment, time(), zero.tzinfo)
         if not isinstance(moment, datetime):
             raise ToolError(f"a moment is given as a datetime, or as text such as 2026-01-31 12:00, not as {value!r}")
-        require_zone(moment, wanted=zero.tzinfo is not None)
+        session.require_zone(moment, wanted=zero.tzinfo is not None)
         return ((moment - zero) // timedelta(microseconds=1),)
 
     return encode

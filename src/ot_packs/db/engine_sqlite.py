@@ -16,24 +16,9 @@ from urllib.parse import quote as url_quote
 from uuid import UUID
 
 from ot.errors import ToolError
-from ot_packs.db.session import (
-    Column,
-    Columns,
-    Limits,
-    Session,
-    StatementRows,
-    Table,
-    collected,
-    group_columns,
-    group_keys,
-    in_64_bits,
-    number_for,
-    read_json,
-    write_json,
-)
+from ot_packs.db import session
 from ot_packs.db.statements import Engine, Params, Statement
 
-_READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
 _READING_PRAGMAS = frozenset({
     "table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list",
     "database_list", "collation_list", "function_list", "compile_options", "user_version", "encoding", "page_count",
@@ -41,15 +26,13 @@ _READING_PRAGMAS = frozenset({
 })  # fmt: skip
 _DENIED_FUNCTIONS = re.compile(r"load_extension|readfile|writefile|edit|fts3_tokenizer", re.IGNORECASE)
 
-_BUSY = 5000  # milliseconds to wait for a writer
-
 
 @contextmanager
 def open_sqlite(file: str, *, write: bool = False) -> Iterator[SqliteSession]:
     """Open a database file; to write, it and the files that SQLite keeps beside it are there already."""
     # The only converter is ours: those of the library, for dates, fail at what programs write there.
     sqlite3.converters.clear()
-    sqlite3.register_converter("JSON", read_json)
+    sqlite3.register_converter("JSON", session.read_json)
     address = f"file:{url_quote(file)}?mode={'rw' if write else 'ro'}"
     with Path(file).open("rb") as opened:
         in_wal_mode = opened.read(20)[18:] == b"\x02\x02"
@@ -58,7 +41,7 @@ def open_sqlite(file: str, *, write: bool = False) -> Iterator[SqliteSession]:
     connection = sqlite3.connect(address, uri=True, isolation_level=None, detect_types=sqlite3.PARSE_DECLTYPES)
     try:
         connection.text_factory = _text
-        connection.execute(f"PRAGMA busy_timeout = {_BUSY}")
+        connection.execute("PRAGMA busy_timeout = 5000")  # milliseconds to wait for a writer
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
         if not write:
@@ -73,19 +56,19 @@ def open_sqlite(file: str, *, write: bool = False) -> Iterator[SqliteSession]:
         connection.close()
 
 
-class SqliteSession(Session):
+class SqliteSession(session.Session):
     dialect: str = Engine.SQLITE
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def read(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
-        return collected(self._connection.execute(*statement.bind(params, "?", _storable)), limits)
+    def read(self, statement: Statement, params: Params, limits: session.Limits) -> session.StatementRows:
+        return session.collected(self._connection.execute(*statement.bind(params, "?", _storable)), limits)
 
-    def write(self, statement: Statement, params: Params, limits: Limits) -> StatementRows:
+    def write(self, statement: Statement, params: Params, limits: session.Limits) -> session.StatementRows:
         before = self._connection.total_changes
         with self._transaction():
-            rows = collected(self._connection.execute(*statement.bind(params, "?", _storable)), limits)
+            rows = session.collected(self._connection.execute(*statement.bind(params, "?", _storable)), limits)
         return replace(rows, changed=self._connection.total_changes - before)
 
     def explain(self, statement: Statement, params: Params) -> str:
@@ -98,14 +81,14 @@ class SqliteSession(Session):
             lines.append(f"{'  ' * depth[step]}{detail}")
         return "\n".join(lines)
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[session.Table]:
         found = self._connection.execute(
             "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' "
             "ESCAPE '\\' ORDER BY name"
         )
-        return [Table(name, kind=kind) for name, kind in found.fetchall()]
+        return [session.Table(name, kind=kind) for name, kind in found.fetchall()]
 
-    def describe(self, table: Table) -> Table:
+    def describe(self, table: session.Table) -> session.Table:
         columns = self._connection.execute(
             'SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_xinfo(?) WHERE hidden != 1', [table.name]
         ).fetchall()
@@ -120,14 +103,14 @@ class SqliteSession(Session):
         return replace(
             table,
             columns=[
-                Column(name, kind, not (required or pk), default) for name, kind, required, default, pk in columns
+                session.Column(name, kind, not (set_ or pk), default) for name, kind, set_, default, pk in columns
             ],
             primary_key=[name for _, name in keys],
-            foreign_keys=group_keys(foreign),
-            indexes=group_columns(indexes),
+            foreign_keys=session.group_keys(foreign),
+            indexes=session.group_columns(indexes),
         )
 
-    def insert(self, target: str, columns: Columns, *, create: str) -> None:
+    def insert(self, target: str, columns: session.Columns, *, create: str) -> None:
         names = ", ".join(map(self.quote, columns))
         places = ", ".join("?" * len(columns))
         stored = [values if _is_plain(values) else list(map(_storable, values)) for values in columns.values()]
@@ -153,7 +136,7 @@ def _is_plain(column: Sequence[object]) -> bool:
     """True if SQLite stores all values of a column as they are; most columns need no look at each value."""
     kinds = set(map(type, column))
     if kinds == {int}:
-        return in_64_bits(cast("Sequence[int]", column))
+        return session.in_64_bits(cast("Sequence[int]", column))
     if kinds == {float}:
         return not any(map(isnan, cast("Sequence[float]", column)))
     return kinds <= {type(None), str, bytes}
@@ -168,9 +151,9 @@ def _storable(value: object) -> object:
         case None | float() | str() | bytes():
             return value
         case int():
-            return value if -(2**63) <= value < 2**63 else number_for(Decimal(value), "SQLite")
+            return value if -(2**63) <= value < 2**63 else session.number_for(Decimal(value), "SQLite")
         case Decimal():
-            return number_for(value, "SQLite")
+            return session.number_for(value, "SQLite")
         case datetime() | date() | time():
             return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
         case timedelta():
@@ -178,7 +161,7 @@ def _storable(value: object) -> object:
         case UUID() | Path():
             return str(value)
         case list() | tuple() | dict():
-            return write_json(value)
+            return session.write_json(value)
         case _:
             raise ToolError(f"a value of type {type(value).__name__} cannot be stored")
 
@@ -201,15 +184,14 @@ def _authorize_reading(action: int, first: str | None, second: str | None, *_: s
             # How a virtual table is declared when it is first read; the file's mode stops a statement that says so.
             allowed = first == "sqlite_master"
         case _:
-            allowed = action in _READING
+            allowed = action in {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
     return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
 
 def _authorize_writing(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    denied = action == sqlite3.SQLITE_FUNCTION and _DENIED_FUNCTIONS.fullmatch(second or "")
-    return (
-        sqlite3.SQLITE_DENY if denied or action in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH) else sqlite3.SQLITE_OK
-    )
+    reaching = action == sqlite3.SQLITE_FUNCTION and _DENIED_FUNCTIONS.fullmatch(second or "")
+    denied = reaching or action in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH)
+    return sqlite3.SQLITE_DENY if denied else sqlite3.SQLITE_OK
 
 
 def _worded(error: sqlite3.Error) -> str:

@@ -23,8 +23,6 @@ from ot_packs.db.reading import refuse_denied_functions, require_reading
 from ot_packs.db.session import Columns, CsvReading, Limits, ServerSession, Session, StatementRows, Table, in_64_bits
 from ot_packs.db.statements import Engine, NotReadableError, Params, read_statement
 
-_MOST_TABLES = 500
-_NEVER = frozenset({"COPY", "LOAD", "ATTACH", "DETACH", "INSTALL", "EXPORT", "IMPORT", "SET", "PRAGMA", "VACUUM"})
 Given = dict[str, object]
 _SESSIONS: list[ServerSession] = []  # the one on this process's connection, once it is open
 _TYPES: dict[type, tuple[str, str, str, str]] = {
@@ -109,7 +107,7 @@ def query(target: Target, files: list[str], sql: str, params: Params, limit: int
         require_reading(statement, params)
     else:  # what reaches beyond the tables is refused, whether or not a person agrees
         first = statement.words[0].text.upper()
-        if first in _NEVER:
+        if first in {"COPY", "LOAD", "ATTACH", "DETACH", "INSTALL", "EXPORT", "IMPORT", "SET", "PRAGMA", "VACUUM"}:
             raise NotReadableError(f"{first} is not admitted: it reaches files, or settings, rather than tables")
         refuse_denied_functions(statement)
     with open_target(target, files) as session:
@@ -140,7 +138,7 @@ def tables(target: Target, files: list[str]) -> list[dict[str, object]]:
 def schema(target: Target, files: list[str], table: str | None, limit: int) -> dict[str, object]:
     with open_target(target, files) as session:
         found = [_find(session, table)] if table is not None else session.tables()
-        described = [session.describe(each) for each in found[: min(limit, _MOST_TABLES)]]
+        described = [session.describe(each) for each in found[: min(limit, 500)]]
         shown = [{**asdict(each), "name": each.full_name} for each in described]
         for each in shown:
             del each["schema"]

@@ -128,7 +128,6 @@ _CATALOG = """
 """
 SYNTAX = frozenset(_SYNTAX.split())
 _OPEN_IN_CATALOG = frozenset(_CATALOG.split())
-_SECRETIVE = frozenset({"user_mapping_options", "foreign_server_options", "user_variables"})
 _CLOSED_SCHEMAS: dict[str, frozenset[str]] = {
     Engine.POSTGRES: frozenset({"pg_toast"}),
     Engine.MARIADB: frozenset({"mysql", "performance_schema", "sys"}),
@@ -139,7 +138,7 @@ def may_read_table(dialect: str, schema: str, name: str) -> bool:
     """False for a table of the server's own that is not known to tell only about tables and activity."""
     schema, name = schema.lower(), name.lower()
     if schema == "information_schema":
-        return name not in _SECRETIVE
+        return name not in {"user_mapping_options", "foreign_server_options", "user_variables"}
     if dialect == Engine.POSTGRES and (schema == "pg_catalog" or (not schema and name.startswith("pg_"))):
         return name in _OPEN_IN_CATALOG
     return schema not in _CLOSED_SCHEMAS.get(dialect, frozenset())

@@ -30,7 +30,6 @@ WAY_OUT = (
 )
 
 _STATEMENTS = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
-_ALSO_IN_DUCKDB = (exp.Pivot, exp.Summarize)
 _CONDITIONS = (exp.Condition, exp.Query, exp.Func)
 _CLAUSES = frozenset({
     "Alias", "Aliases", "AtIndex", "AtTimeZone", "CTE", "CharacterSet", "ColumnDef", "Comprehension", "Cube",
@@ -96,7 +95,7 @@ _TABLE_FUNCTIONS = re.compile(
 def require_reading(statement: Statement, params: Params = None) -> None:
     """Raise NotReadableError, with the way out, unless the statement only reads."""
     tree = _parse(statement, params)
-    roots = _STATEMENTS + (_ALSO_IN_DUCKDB if statement.dialect == Engine.DUCKDB else ())
+    roots = _STATEMENTS + ((exp.Pivot, exp.Summarize) if statement.dialect == Engine.DUCKDB else ())
     if not isinstance(tree, roots):
         first = statement.words[0].raw[:40].upper()
         raise NotReadableError(f"{first} does more than read, or is not understood; {WAY_OUT}")
@@ -218,6 +217,5 @@ def _refuse_unknown_functions(statement: Statement, tree: exp.Expr) -> None:
     if package is not None:
         raise NotReadableError(f"{package} is not admitted; {WAY_OUT}")
     for function in tree.find_all(exp.Anonymous, exp.NextValueFor):
-        raise NotReadableError(
-            f"{function.name or 'NEXT VALUE FOR'} is not known to only read on this kind of database; {WAY_OUT}"
-        )
+        name = function.name or "NEXT VALUE FOR"
+        raise NotReadableError(f"{name} is not known to only read on this kind of database; {WAY_OUT}")

@@ -15,13 +15,9 @@ from ot.errors import ToolError
 if TYPE_CHECKING:
     from ot_packs.db.statements import Params, Statement
 
-_FIRST_CHUNK = 64  # rows; after that as many as a chunk of bytes holds
 _MOST_IN_CHUNK = 10_000
 _CHUNK_BYTES = 4 * 1024 * 1024
-_TEXTS = frozenset({str, bytes})
 _SURE_DIGITS = 15  # of a number that a float keeps whatever they are
-_WHOLE_DIGITS = 20
-_SMALL = frozenset({int, float, bool, type(None)})
 
 Row = Sequence[Any]
 """The values of one row, which pass through unread."""
@@ -62,7 +58,7 @@ def collect(columns: Iterable[str], fetch: Callable[[int], Sequence[Row]], limit
     """Fetch rows in chunks, `fetch(n)` gives at most n of them, until they end or a limit is reached."""
     names = unique(columns)
     rows: list[Row] = []
-    size, chunk, skipped = 0, _FIRST_CHUNK, 0
+    size, chunk, skipped = 0, 64, 0  # rows; after that as many as a chunk of bytes holds
     while skipped < limits.offset:
         part = fetch(min(_MOST_IN_CHUNK, limits.offset - skipped))
         if not part:
@@ -150,7 +146,7 @@ def require_zone(value: datetime | time, *, wanted: bool) -> None:
 def number_for(value: Decimal, place: str) -> int | float:
     """Return a decimal number as one that rounds nothing; raises ToolError where there is none."""
     if value.is_finite():
-        whole = int(value) if value.adjusted() < _WHOLE_DIGITS else None
+        whole = int(value) if value.adjusted() < 20 else None
         if whole is not None and whole == value and -(2**63) <= whole < 2**63:
             return whole
         number = float(value)
@@ -179,9 +175,9 @@ def size_of(rows: Sequence[Row]) -> int:
     for column in zip(*rows, strict=True):
         size += 8 * len(column)
         kinds = set(map(type, column))
-        if kinds <= _TEXTS:
+        if kinds <= {str, bytes}:
             size += sum(map(len, column))
-        elif not kinds <= _SMALL:
+        elif not kinds <= {int, float, bool, type(None)}:
             size += sum(map(_length, column))
     return size
 

@@ -23,10 +23,6 @@ _QUOTED = {
     *(TokenType.BIT_STRING, TokenType.NATIONAL_STRING, TokenType.RAW_STRING, TokenType.UNICODE_STRING),
 }
 _COMMANDS = frozenset({TokenType.COMMAND, TokenType.EXECUTE, TokenType.FETCH, TokenType.SHOW, TokenType.RENAME})
-_COMMENTS = ("--", "#", "/*")
-_DOLLAR_QUOTE = re.compile(r"\$([^\W\d]\w*)?\$")
-_EXECUTABLE_COMMENT = re.compile(r"/\*M?!")
-_ESCAPED_NAME = re.compile(r"[uU]&[\"']")
 
 Params = Sequence[object] | Mapping[str, object] | None
 
@@ -195,17 +191,17 @@ def _tokens(sql: str, dialect: str) -> Iterator[tuple[int, Token]]:
 def _refuse_doubtful_comment(gap: str) -> None:
     """Refuse what is between two words, unless it is space or a comment that no database executes."""
     comment = gap.strip()
-    if comment and not comment.startswith(_COMMENTS):
+    if comment and not comment.startswith(("--", "#", "/*")):
         raise NotReadableError(f"the statement cannot be read completely, at {comment[:40]}")
-    if _EXECUTABLE_COMMENT.search(comment):
+    if re.search(r"/\*M?!", comment):
         raise NotReadableError("comments that a database may execute (/*! … */) are not admitted; leave them out")
 
 
 def _refuse_doubtful_words(words: Sequence[Word]) -> None:
     for place, word in enumerate(words):
-        if word.kind is TokenType.HEREDOC_STRING and not _DOLLAR_QUOTE.match(word.raw):
+        if word.kind is TokenType.HEREDOC_STRING and not re.match(r"\$([^\W\d]\w*)?\$", word.raw):
             raise NotReadableError(f"{word.raw[:20]} is not admitted as a quote; write the text in single quotes")
-        if _ESCAPED_NAME.match("".join(each.raw for each in words[place : place + 3])):
+        if re.match(r"[uU]&[\"']", "".join(each.raw for each in words[place : place + 3])):
             raise NotReadableError("names and texts written as U&… are not admitted; write them as they are")
 
 

@@ -18,7 +18,6 @@ from ot.files.allowed_files import is_closed_name
 from ot.registry.definitions import Touches
 from ot_confinement.namespaces import allows_own_mounts
 
-_WAL_MODE = b"\x02\x02"  # two bytes of SQLite's header
 _has_own_mounts = functools.cache(allows_own_mounts)
 _RESERVED = 0x40000001  # the byte of a SQLite file that its one writer locks
 READ_BY_DUCKDB = ("/proc/self/cgroup",)
@@ -50,7 +49,7 @@ class WrittenFile:
         if self._engine == "duckdb":
             return self._touches_of_duckdb()
         with Path(self._path).open("rb") as file:
-            keeps_log = file.read(20)[18:20] == _WAL_MODE
+            keeps_log = file.read(20)[18:20] == b"\x02\x02"  # two bytes of SQLite's header
         beside = (f"{self._path}-wal", f"{self._path}-shm") if keeps_log else (self._journal,)
         for path in beside:
             self._make(path)

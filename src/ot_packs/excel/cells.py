@@ -21,7 +21,6 @@ MAX_TEXT = 32_767  # characters in a cell
 MAX_FORMULA = 8_192
 _EXACT = 2**53  # beyond which a workbook's numbers are rounded
 _FIRST_DAY = datetime.date(1900, 3, 1)  # programs disagree about the days before
-_LITERAL = re.compile(r'"(?:[^"]|"")*"')
 _OUTSIDE = re.compile(
     r"\b(?:WEBSERVICE|HYPERLINK|RTD|DDE|DDEAUTO|CALL|REGISTER(?:\.ID)?|EXEC|SQL\.REQUEST|FILTERXML|STOCKHISTORY|IMAGE|"
     r"IMPORT(?:DATA|XML|HTML|FEED|RANGE)|INCLUDE|PY|COPILOT)\s*\(|\||\][^\[\]!]*!|\\\\|://",
@@ -33,7 +32,6 @@ _FORMATS = {datetime.datetime: "yyyy-mm-dd hh:mm:ss", datetime.date: "yyyy-mm-dd
 Moment: TypeAlias = datetime.datetime | datetime.date | datetime.time | datetime.timedelta
 Content: TypeAlias = str | int | float | bool | Moment | None
 MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384
-_CELL = re.compile(r"\$?([A-Za-z]{1,3})\$?([1-9][0-9]{0,6})")
 _COLUMN = re.compile(r"\$?([A-Za-z]{1,3})")
 _ROW = re.compile(r"\$?([1-9][0-9]{0,6})")
 
@@ -116,7 +114,7 @@ def _formula(text: str, where: str, *, marked: bool) -> Cell:
     if len(formula) > MAX_FORMULA:
         raise ToolError(f"{where}: a formula has at most {MAX_FORMULA} characters")
     # It calls a server, another workbook or another program, or offers a link.
-    if not marked and _OUTSIDE.search(_LITERAL.sub('""', formula)):
+    if not marked and _OUTSIDE.search(re.sub(r'"(?:[^"]|"")*"', '""', formula)):
         raise ToolError(
             f"{where}: {formula[:60]!r} would reach outside of the workbook when it is opened; "
             f'if that is meant, pass the cell as {{"formula": "..."}}, or leave formulas off to write it as text'
@@ -177,7 +175,7 @@ def cell_name(row: int, column: int) -> str:
 
 def parse_cell(text: str) -> tuple[int, int]:
     """Read `B2` as row and column; raises ToolError for what no sheet has."""
-    found = _CELL.fullmatch(text.strip())
+    found = re.fullmatch(r"\$?([A-Za-z]{1,3})\$?([1-9][0-9]{0,6})", text.strip())
     if found is None:
         raise ToolError(f'{text!r} is not a cell; one is written like "B2"')
     return _inside(text, int(found[2]) - 1, column_number(found[1]))

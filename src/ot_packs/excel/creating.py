@@ -14,7 +14,6 @@ from ot_packs.excel.cells import Cell, Form, cell_for, cell_name, column_name, f
 from ot_packs.excel.plans import ChartPlan, SheetPlan, read_plans
 
 _WIDEST = 60  # characters that a column is made wide for by itself
-_CHART_HEIGHT = 16  # rows that a chart covers
 
 
 def create_workbook(target: Path, sheets: Sequence[object], *, formulas: bool) -> list[tuple[SheetPlan, int]]:
@@ -125,5 +124,5 @@ class _SheetWriter:
             x_title = header[plan.x] if plan.x is not None and plan.x < len(header) else ""
             chart.set_x_axis({"name": plan.x_title or x_title})
             chart.set_y_axis({"name": plan.y_title})
-        place = plan.at or (number * _CHART_HEIGHT + 1, self._plan.width + 1)
+        place = plan.at or (number * 16 + 1, self._plan.width + 1)  # rows that a chart covers
         self._sheet.insert_chart(cell_name(*place), chart)

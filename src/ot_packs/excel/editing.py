@@ -73,9 +73,8 @@ def save_changed(
     # Sheets to `delete` are deleted in the end: what is lost with them does not count.
     kind = recognise(source)
     if kind not in (Kind.XLSX, Kind.XLSM):
-        raise ToolError(
-            f"{source.name} is a .{kind} file; only .xlsx and .xlsm can be edited: read it and create a new one"
-        )
+        editable = "only .xlsx and .xlsm can be edited: read it and create a new one"
+        raise ToolError(f"{source.name} is a .{kind} file; {editable}")
     check_archive(source)
     with reading(source), source.open("rb") as file:
         book = openpyxl.load_workbook(file, keep_vba=kind is Kind.XLSM, rich_text=True)
@@ -190,10 +189,9 @@ def _lists(sheet: Worksheet, rows: Sequence[object], header: Sequence[object]) -
 def _put(sheet: Worksheet, row: int, column: int, cell: Cell) -> None:
     place = sheet.cell(row + 1, column + 1)
     if isinstance(place, MergedCell):
-        merged = next(str(area) for area in sheet.merged_cells.ranges if place.coordinate in area)
-        raise ToolError(
-            f"{sheet.title}!{place.coordinate} is inside of the merged cells {merged}: write to their first cell"
-        )
+        at = place.coordinate
+        merged = next(str(area) for area in sheet.merged_cells.ranges if at in area)
+        raise ToolError(f"{sheet.title}!{at} is inside of the merged cells {merged}: write to their first cell")
     if cell.form is Form.TEXT:
         # Characters that XML has no place for are written as the format does.
         place.value = ILLEGAL_CHARACTERS_RE.sub(lambda found: f"_x{ord(found[0]):04X}_", str(cell.content))

@@ -11,10 +11,7 @@ from ot.errors import ToolError
 from ot_packs.excel.cells import MAX_COLUMNS, MAX_ROWS, column_name, column_number, parse_cell
 
 _PARTS = {"name", "rows", "header", "table", "formulas", "formats", "widths", "charts", "freeze"}
-_BAD_NAME = re.compile(r"[\[\]:*?/\\]")
-_LETTERS = re.compile(r"[A-Za-z]{1,3}")
 _CHARTS = ("column", "bar", "line", "area", "pie", "doughnut", "scatter", "radar")
-_STACKED = ("column", "bar", "area", "line")
 _CHART_PARTS = {"type", "title", "x", "y", "at", "x_title", "y_title", "stacked"}
 
 
@@ -75,7 +72,7 @@ def _sheet(sheet: object, number: int, *, formulas: bool) -> SheetPlan:
         title = str(key)
         if title in header:
             return header.index(title)
-        if _LETTERS.fullmatch(title) and column_number(title) < width:
+        if re.fullmatch(r"[A-Za-z]{1,3}", title) and column_number(title) < width:
             return column_number(title)
         known = ", ".join(header) if header else f"A to {column_name(max(width - 1, 0))}"
         raise ToolError(f"sheet {name}: there is no column {title!r}; the columns are {known}")
@@ -95,10 +92,9 @@ def _sheet(sheet: object, number: int, *, formulas: bool) -> SheetPlan:
 
 
 def check_name(name: str) -> None:
-    if not name.strip() or len(name) > 31 or _BAD_NAME.search(name) or name[0] == "'" or name[-1] == "'":
-        raise ToolError(
-            f"{name[:60]!r} is not a sheet name: use 1 to 31 characters, none of []:*?/\\, no quote at either end"
-        )
+    if not name.strip() or len(name) > 31 or re.search(r"[\[\]:*?/\\]", name) or name[0] == "'" or name[-1] == "'":
+        rule = "use 1 to 31 characters, none of []:*?/\\, no quote at either end"
+        raise ToolError(f"{name[:60]!r} is not a sheet name: {rule}")
 
 
 def _table(rows: object, header: object, name: str) -> tuple[list[str], list[list[object]]]:
@@ -151,7 +147,7 @@ def _chart(chart: object, column: Callable[[object], int], sheet: str) -> ChartP
     if not names or None in names:
         raise ToolError(f"sheet {sheet}: a chart needs y, the column or columns that it shows")
     stacked = bool(chart.get("stacked"))
-    if stacked and kind not in _STACKED:
+    if stacked and kind not in ("column", "bar", "area", "line"):
         raise ToolError(f"sheet {sheet}: a chart of the type {kind} cannot be stacked")
     return ChartPlan(
         kind=kind,

@@ -21,10 +21,8 @@ from ot_packs.excel.cells import Area, column_name, parse_area
 from ot_packs.excel.plans import check_name
 
 Change = Callable[[str], str]
-_LITERAL = re.compile(r'("(?:[^"]|"")*")')
 _RANGE = re.compile(r"(?P<sheet>'(?:[^']|'')+'|[^'!]+)!(?P<area>\$?[A-Z]{1,3}\$?\d+(?::\$?[A-Z]{1,3}\$?\d+)?)")
 _MOST_CELLS = 200_000
-_COLOR = re.compile(r"#?([0-9A-Fa-f]{6})")
 _FLAGS = {"bold": "b", "italic": "i"}
 _KEYS = ("number", "bold", "italic", "size", "color", "fill", "align", "wrap", "border", "width")
 
@@ -87,7 +85,7 @@ def renaming(old: str, new: str) -> Change:
     name = f"'{new.replace(chr(39), chr(39) * 2)}'!"
 
     def change(text: str) -> str:
-        pieces = _LITERAL.split(text)
+        pieces = re.split(r'("(?:[^"]|"")*")', text)
         return "".join(piece if number % 2 else found.sub(lambda _: name, piece) for number, piece in enumerate(pieces))
 
     return change
@@ -223,7 +221,7 @@ def _number(place: str, name: str, value: object, most: float) -> float:
 
 
 def _color(place: str, value: object) -> str:
-    found = _COLOR.fullmatch(str(value))
+    found = re.fullmatch(r"#?([0-9A-Fa-f]{6})", str(value))
     if found is None:
         raise ToolError(f'{place}: a color is written like "FF0000", not {str(value)[:40]!r}')
     return f"FF{found[1].upper()}"

@@ -18,7 +18,6 @@ from ot_packs.documents import BAD_ZIP, check_archive, check_xml, damaged, parse
 from ot_packs.excel.cells import Area, column_number, parse_cell
 
 MAX_LAID_OUT = 6_000_000  # cells of a rectangle that fit into a helper's memory: 32 bytes each, and their text
-_ROOT = re.compile(rb"<(\w+:)?worksheet[\s>]")
 
 
 class SheetPart:
@@ -46,7 +45,7 @@ class SheetPart:
         self._tail = text[end:] if end >= 0 else b""
 
     def _begin(self, text: bytes) -> None:
-        root = _ROOT.search(text)
+        root = re.search(rb"<(\w+:)?worksheet[\s>]", text)
         if root is None:
             return
         self._begun = True

@@ -15,10 +15,7 @@ from ot_packs.documents import Kind, check_archive, reading, recognise
 from ot_packs.excel.cells import Area
 from ot_packs.excel.sheet_parts import SheetPart, find_errors, look_through
 
-Value: TypeAlias = (
-    str | int | float | bool | datetime.datetime | datetime.date | datetime.time | datetime.timedelta | None
-)
-_WORKBOOKS = {Kind.XLSX, Kind.XLSM, Kind.XLSB, Kind.XLS, Kind.ODS}
+Value: TypeAlias = str | float | bool | datetime.datetime | datetime.date | datetime.time | datetime.timedelta | None
 _OTHERS = {
     **dict.fromkeys((Kind.CSV, Kind.TEXT), "text; plain Python reads it with the csv module"),
     **dict.fromkeys((Kind.OLE, Kind.BINARY, Kind.ZIP), "of an unknown kind"),
@@ -124,10 +121,9 @@ class Workbook:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.kind = recognise(path)
-        if self.kind not in _WORKBOOKS:
-            raise ToolError(
-                f"{path.name} is {_OTHERS.get(self.kind, f'a file of the kind {self.kind}')}, not a workbook"
-            )
+        if self.kind not in {Kind.XLSX, Kind.XLSM, Kind.XLSB, Kind.XLS, Kind.ODS}:
+            known = _OTHERS.get(self.kind, f"a file of the kind {self.kind}")
+            raise ToolError(f"{path.name} is {known}, not a workbook")
         parts: dict[str, SheetPart] = {}
         if self.kind in (Kind.XLSX, Kind.XLSM):
             parts = look_through(path)

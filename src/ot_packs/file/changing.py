@@ -16,11 +16,6 @@ from ot_packs.unified_diff import Block, write_hunks
 
 MOST_LINES = 80  # of a diff
 _LONGEST = 300  # characters of a line of it
-_CONTEXT = 2
-_MOST_COMPARED = 400  # lines on either side: difflib takes the square of it, at worst its cube
-
-
-_ATTEMPTS = 5  # at a file that others keep changing
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +33,12 @@ def compare(before: Sequence[str], after: Sequence[str]) -> Diff:
     end = _count_alike(before[start:][::-1], after[start:][::-1])
     old, new = before[start : len(before) - end], after[start : len(after) - end]
     blocks = [Block(start, start + len(old), new)]
-    if max(len(old), len(new)) <= _MOST_COMPARED:
+    if max(len(old), len(new)) <= 400:  # lines on either side: difflib takes the square of it, at worst its cube
         found = difflib.SequenceMatcher(None, old, new).get_opcodes()
         blocks = [Block(start + a, start + b, new[c:d]) for tag, a, b, c, d in found if tag != "equal"]
     added = sum(len(block.lines) for block in blocks)
     removed = sum(block.last - block.first for block in blocks)
-    lines = list(write_hunks(before, blocks, context=_CONTEXT))
+    lines = list(write_hunks(before, blocks, context=2))
     shown = [line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…" for line in lines[:MOST_LINES]]
     if len(lines) > MOST_LINES:
         shown.append(f"… {len(lines) - MOST_LINES:,} more lines of this diff")
@@ -75,7 +70,7 @@ def write(files: AllowedFiles, path: str, content: str, *, overwrite: bool) -> C
 
 def edit(files: AllowedFiles, path: str, old: str, new: str, *, count: int, encoding: str) -> Changed:
     """Replace text; if somebody else changes the file meanwhile, in what they have made of it."""
-    for _ in range(_ATTEMPTS):
+    for _ in range(5):  # at a file that others keep changing
         try:
             return _rewrite(files, path, encoding, lambda file: replace_text(file, old, new, count=count))
         except ChangedFileError:

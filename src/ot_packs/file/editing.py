@@ -34,10 +34,7 @@ _KNOWN = (
     "ascii", "utf-8", "utf-16", "utf-32", "cp", "iso8859", "koi8", "mac-", "shift_jis", "euc_", "gb", "big5", "hz",
 )  # fmt: skip
 MOST_BYTES = 50_000_000  # of a file that is edited: all of it is held
-_MOST_SEARCHED = 20_000  # lines that are searched for what is near
 _LONGEST = 500  # characters of a line that are compared
-_NEAR = 60  # of 100
-_SHOWN = 3
 
 
 def find_encoding(sample: bytes, *, whole: bool, named: str = "") -> tuple[str, bytes]:
@@ -176,7 +173,7 @@ def replace_lines(file: TextFile, start: int, end: int, new: str) -> str:
 
 
 def _word_nearest(text: str, wanted: str) -> str:
-    lines = split_lines(text)[:_MOST_SEARCHED]
+    lines = split_lines(text)[:20_000]  # lines that are searched for what is near
     sought = next((line for line in split_lines(wanted) if line.strip()), wanted)
     alike = _find_alike(lines, split_lines(wanted))
     if alike is not None:
@@ -185,8 +182,8 @@ def _word_nearest(text: str, wanted: str) -> str:
         sought.strip()[:_LONGEST],
         [line.strip()[:_LONGEST] for line in lines],
         scorer=fuzz.ratio,
-        limit=_SHOWN,
-        score_cutoff=_NEAR,
+        limit=3,
+        score_cutoff=60,  # of 100
     )
     if not near:
         return "No line is similar; read the file again"

@@ -21,9 +21,6 @@ from ot.files.stoppable import Check
 from ot.files.tree import DEEPEST, walk_tree
 from ot_packs.file.reading import next_data
 
-_CHUNK = 1024 * 1024
-_NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS}
-
 
 @dataclass(frozen=True, slots=True)
 class Contents:
@@ -142,7 +139,7 @@ def _copy_file(files: AllowedFiles, source: AnyPath, output: AnyPath, *, overwri
             os.ftruncate(target.fileno(), size)  # where the file has holes, so has its copy
             while (place := next_data(descriptor, place, size)) < size:
                 check()
-                piece = os.pread(descriptor, min(_CHUNK, size - place), place)
+                piece = os.pread(descriptor, min(1024 * 1024, size - place), place)
                 if not piece:
                     break
                 os.pwrite(target.fileno(), piece, place)
@@ -158,7 +155,7 @@ def _rename(source: ResolvedPath, target: ResolvedPath, *, replace: bool) -> Non
         try:
             os.link(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder, follow_symlinks=False)
         except OSError as error:
-            if error.errno not in _NO_HARD_LINKS:
+            if error.errno not in {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS}:
                 raise
         else:
             os.unlink(source.name, dir_fd=source.folder)

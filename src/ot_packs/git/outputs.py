@@ -15,8 +15,6 @@ WORDS = {
     "M": "modified", "T": "type changed", "A": "added", "D": "deleted", "R": "renamed", "C": "copied",
     "U": "in conflict", ".": "",
 }  # fmt: skip
-_FIELDS_BEFORE_NAME = {"1": 8, "2": 9, "u": 10, "?": 1}
-_LONGEST = 16 * 1024  # bytes of an entry
 FORMAT = ("--raw", "--numstat", "--patch", "-z", "--find-renames")
 MOST = 32 * 1024 * 1024  # bytes that are read
 ChangedFile = tuple[str, str, str, int | None, int | None]
@@ -55,7 +53,7 @@ class TreeState:
     headers: dict[str, str] = field(default_factory=dict)
     entries: list[StatusEntry] = field(default_factory=list)
     total: int = 0
-    _records: Records = field(default_factory=lambda: Records(b"\0", longest=_LONGEST))
+    _records: Records = field(default_factory=lambda: Records(b"\0", longest=16 * 1024))  # bytes of an entry
     _renamed: list[str] | None = None  # an entry whose earlier name is the next record
 
     def take(self, data: bytes) -> bool:
@@ -71,7 +69,7 @@ class TreeState:
             name, _, value = record[2:].partition(" ")
             self.headers[name] = value
         else:
-            fields = record.split(" ", _FIELDS_BEFORE_NAME[record[0]])
+            fields = record.split(" ", {"1": 8, "2": 9, "u": 10, "?": 1}[record[0]])
             if fields[0] == "2":
                 self._renamed = fields
             else:

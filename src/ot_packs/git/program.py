@@ -24,9 +24,7 @@ SETTINGS = {
     **dict.fromkeys(("core.hooksPath", "core.attributesFile", "core.excludesFile"), "/dev/null"),
     **dict.fromkeys(("core.fsmonitor", "core.askPass", "core.alternateRefsCommand", "credential.helper"), ""),
     **dict.fromkeys(("diff.external", "mailmap.file", "mailmap.blob", "blame.ignoreRevsFile"), ""),
-    **dict.fromkeys(
-        ("core.sshCommand", "core.untrackedCache", "core.quotePath", "color.ui", "commit.gpgSign"), "false"
-    ),
+    **dict.fromkeys(("core.sshCommand", "core.untrackedCache", "core.quotePath", "color.ui"), "false"),
     **dict.fromkeys(("diff.noprefix", "diff.mnemonicPrefix", "log.showSignature", "log.mailmap"), "false"),
     **dict.fromkeys(("gpg.program", "gpg.ssh.program", "gpg.x509.program", "maintenance.auto"), "false"),
     **dict.fromkeys(("commit.gpgSign", "submodule.recurse", "status.submoduleSummary"), "false"),
@@ -55,7 +53,6 @@ _ENVIRONMENT = {
     "GIT_PAGER": "cat",
     "LC_ALL": "C.UTF-8",
 }
-_PASSED = ("PATH", "TZ", "TMPDIR")
 _DRIVER = re.compile(r"filter\.(.*)\.(?:clean|smudge|process|required)", re.DOTALL)
 CANARY = "onetool.canary"
 """A setting given in a variable: if git lists it, then git takes settings from variables."""
@@ -66,7 +63,7 @@ _MEMORY = 2 * 1024**3  # bytes: a repository can be small and unpack to anything
 
 def harden_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of every git: of the server's own only what no repository can mean anything by."""
-    return {name: environ[name] for name in _PASSED if name in environ} | _ENVIRONMENT
+    return {name: environ[name] for name in ("PATH", "TZ", "TMPDIR") if name in environ} | _ENVIRONMENT
 
 
 def setting_words(settings: Mapping[str, str]) -> list[str]:
@@ -166,9 +163,8 @@ async def add_identity(git: Git) -> Git:
     personal = {name: value for name, _, value in pairs if _IDENTITY.fullmatch(name) and name not in git.listed}
     known = {*git.listed, *personal}
     if not all(known & {f"user.{word}", f"author.{word}"} for word in ("name", "email")):
-        raise ToolError(
-            "git has no author for the commit: a person can set `git config --global user.name` and `user.email`"
-        )
+        way_out = "a person can set `git config --global user.name` and `user.email`"
+        raise ToolError(f"git has no author for the commit: {way_out}")
     return replace(git, settings={**git.settings, **personal})
 
 

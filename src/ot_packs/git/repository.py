@@ -13,9 +13,7 @@ from ot.config.paths import belongs_to_stranger
 from ot.errors import MissingPathError, PathError, ToolError
 from ot.files.allowed_files import AllowedFiles
 
-_DOT_GIT = ".git"
 _POINTER = "gitdir: "
-_LONGEST = 4096  # bytes of a file that only holds a path
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,7 @@ def _find_repository(files: AllowedFiles, folder: Path, path: str) -> Repository
 
 def _git_dir_of(files: AllowedFiles, top: Path) -> Path | None:
     try:
-        place = files.locate(top / _DOT_GIT)
+        place = files.locate(top / ".git")
     except MissingPathError:
         return None
     if place.is_dir():
@@ -108,7 +106,7 @@ def _common_dir_of(files: AllowedFiles, git_dir: Path) -> Path:
 
 def _read_pointer(files: AllowedFiles, file: Path) -> str:
     with open(files.open(file), "rb") as stream:  # noqa: PTH123 - a descriptor
-        return os.fsdecode(stream.read(_LONGEST)).rstrip("\n")
+        return os.fsdecode(stream.read(4096)).rstrip("\n")  # bytes of a file that only holds a path
 
 
 def _locate_pointed(files: AllowedFiles, file: Path, target: Path) -> Path:

@@ -16,12 +16,10 @@ from ot.files.allowed_files import SECRET_NAMES
 from ot_packs.git.program import Git
 
 _CLOSED = (f"**/{FOLDER}/**", *(f"**/{name}" for name in sorted(SECRET_NAMES)))
-_NO_DRIVER = frozenset({"unspecified", "set", "unset"})
 _OWN_MERGES = frozenset({"text", "binary", "union"})
 MOST = 10_000  # entries that may be asked for
 EVERYTHING = 1_000_000  # that an answer may have where all of them are asked for
 LONGEST = 10_000  # characters of a text
-_DAY = re.compile(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?")
 _NAMED_DAY = re.compile(r"today|yesterday|\d{1,2} [a-z]+\.?,? \d{4}|[a-z]+\.? \d{1,2},? \d{4}", re.IGNORECASE)
 
 
@@ -47,19 +45,15 @@ async def require_plain(git: Git, names: Sequence[str], *, verb: str, merges: bo
     # Without its filter, what is stored and what lies in the working tree would differ from what everybody else has.
     closed = next((name for name in names if is_closed(name)), None)
     if closed is not None:
-        raise ToolError(
-            f"this would {verb} {visible(closed)}, which tools may not change: ask the person to do it with git"
-        )
+        refused = f"this would {verb} {visible(closed)}, which tools may not change"
+        raise ToolError(f"{refused}: ask the person to do it with git")
     if not names:
         return
     attributes = ("filter", "merge") if merges else ("filter",)
-    fields = split_names(
-        await git.read(
-            "check-attr", "--stdin", "-z", *attributes, stdin=b"".join(os.fsencode(name) + b"\0" for name in names)
-        )
-    )
+    listed = b"".join(os.fsencode(name) + b"\0" for name in names)
+    fields = split_names(await git.read("check-attr", "--stdin", "-z", *attributes, stdin=listed))
     for name, attribute, value in zip(fields[::3], fields[1::3], fields[2::3], strict=True):
-        if value not in _NO_DRIVER and not (attribute == "merge" and value in _OWN_MERGES):
+        if value not in {"unspecified", "set", "unset"} and not (attribute == "merge" and value in _OWN_MERGES):
             raise ToolError(
                 f"{visible(name)} needs the {attribute} driver {visible(value)!r}, a program that this pack does not "
                 f"run: ask the person to {verb} this with git"
@@ -105,7 +99,7 @@ def moment(text: str, name: str, *, end: bool = False) -> str:
     clock = "23:59:59" if end else "00:00:00"
     if _NAMED_DAY.fullmatch(text.strip()):
         return f"{text.strip()} {clock}"
-    found = _DAY.fullmatch(text.strip())
+    found = re.fullmatch(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?", text.strip())
     if found is None:
         return text
     year, month, day = (int(part) if part else None for part in found.groups())

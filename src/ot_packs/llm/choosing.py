@@ -26,7 +26,6 @@ PACK = "llm"
 CLIENT = "client"
 _ROLES = {UserMessage: "user", AssistantMessage: "assistant"}
 _MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.:/@+-]{0,199}", re.ASCII)
-_RATE = 10.0  # requests a second
 _MOST_TOKENS = 1_000_000
 
 
@@ -140,7 +139,7 @@ def read_options(config: Mapping[str, object]) -> LlmOptions:
         raise ToolError("packs.llm.model is not the name of a model")
     tokens = config.get("max_tokens")
     checked = check_tokens(tokens, "packs.llm.max_tokens") if tokens is not None else None
-    return LlmOptions(provider, model, checked, read_rate(PACK, config, _RATE))
+    return LlmOptions(provider, model, checked, read_rate(PACK, config, 10.0))  # requests a second
 
 
 def check_tokens(tokens: object, name: str) -> int:

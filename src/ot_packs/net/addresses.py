@@ -16,8 +16,6 @@ IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _PORTS = {"http": 80, "https": 443}
 _NUMBER = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)\.?$")  # the last label of a host that a resolver may take for an address
-_TWO_WAYS = re.compile(r"[\x00-\x20\x7f\\]")  # blanks, control characters, backslashes
-_LABELS = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*\.?")
 _LOCAL_NAMES = ("localhost", "local", "internal", "intranet", "lan", "home", "corp", "home.arpa", "localdomain")
 _UNICAST = ipaddress.IPv6Network("2000::/3")  # all that was ever given to anybody
 _TRANSLATOR = ipaddress.IPv6Network("64:ff9b::/96")  # through which IPv6 reaches all of IPv4
@@ -81,7 +79,7 @@ def read_allowed(pack: str, config: Mapping[str, object]) -> Allowed:
 @functools.lru_cache(maxsize=256)  # before a page is looked for, and again before each request
 def read_target(url: str, allowed: Allowed) -> Target:
     """Return where a URL leads, before any name is resolved; raises AddressRefusedError."""
-    if _TWO_WAYS.search(url):
+    if re.search(r"[\x00-\x20\x7f\\]", url):  # blanks, control characters, backslashes
         raise AddressRefusedError(url, "it contains a blank, a control character or a backslash, which is ambiguous")
     try:
         parts = urlsplit(url)
@@ -122,7 +120,7 @@ def _plain_host(url: str, parts: SplitResult) -> str:
         plain = plain if plain.isascii() else plain.encode("idna").decode("ascii")
     except UnicodeError as error:
         raise AddressRefusedError(url, f"{host!r} is not a host name") from error
-    if not _LABELS.fullmatch(plain):
+    if not re.fullmatch(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*\.?", plain):
         raise AddressRefusedError(url, f"{host!r} is not a host name")
     return plain
 
@@ -137,9 +135,8 @@ def _port(url: str, parts: SplitResult) -> int:
 def _check_host(url: str, target: Target, key: str) -> None:
     host = target.host
     if target.port in _OTHER_PROTOCOLS or target.port == 0:
-        raise AddressRefusedError(
-            url, f"port {target.port} belongs to another protocol", host=f"{host}:{target.port}", key=key
-        )
+        reason = f"port {target.port} belongs to another protocol"
+        raise AddressRefusedError(url, reason, host=f"{host}:{target.port}", key=key)
     if host.endswith(_LOCAL_NAMES) and any(host == name or host.endswith(f".{name}") for name in _LOCAL_NAMES):
         raise AddressRefusedError(url, f"{host} is a name in the local network", host=host, key=key)
     if ":" not in host and "." not in host and not _NUMBER.match(host):

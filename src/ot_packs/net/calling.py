@@ -27,13 +27,9 @@ from ot_packs.net import services
 from ot_packs.net.client import AGENT, Answer, AnswerTooLargeError, ask
 from ot_packs.net.values import items_of, text_of
 
-_MOST_REPETITIONS = 3
-_FIRST_PAUSE = 0.5  # seconds
-_LONGEST_PAUSE = 10.0
 Read = TypeVar("Read")
 Params = Mapping[str, str | int | float | bool | None]
 _LARGEST_ANSWER = 20_000_000  # bytes
-_CONNECT = 10.0  # seconds
 
 
 def seconds_to_wait(
@@ -96,9 +92,9 @@ class Repetition:
                 self._pace.go_on()
                 return value
             failures += 1
-            pause = wait_after(failures, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE, spread=0.5)
+            pause = wait_after(failures, first=0.5, longest=10.0, spread=0.5)
             wait = pause if failure.asked is None else failure.asked
-            last = failures > _MOST_REPETITIONS or (failure.begun and not repeatable)
+            last = failures > 3 or (failure.begun and not repeatable)
             if last or wait > self._context.remaining():
                 raise failure.error
             await anyio.sleep(wait)
@@ -206,7 +202,7 @@ async def open_service(service: services.Service) -> AsyncIterator[ServiceClient
         headers[service.header] = service.scheme + key
     pace = context.part(RateLimits).pace_of(service.pack, key)
     # Redirects are not followed: the key is for this service.
-    timeout = httpx2.Timeout(service.patience, connect=_CONNECT)
+    timeout = httpx2.Timeout(service.patience, connect=10.0)
     async with httpx2.AsyncClient(headers=headers, timeout=timeout, verify=trusted_roots()) as http:
         yield ServiceClient(service, http, pace, context)
 

@@ -12,22 +12,12 @@ from urllib.parse import urlsplit
 
 from mcp_core.json_types import Json
 from mcp_core.visible_text import visible
-from ot.errors import (
-    CallError,
-    KeyRefusedError,
-    PaymentRequiredError,
-    ServiceAnswerError,
-    ServiceRefusedError,
-    ServiceUnavailableError,
-    ToolError,
-)
+from ot import errors
 
 if TYPE_CHECKING:
     from ot_packs.net.client import Answer
 
-_LONGEST = 300  # characters of what a service says
 _TELLING = ("message", "detail", "error", "error_description", "details", "title", "reason", "code")
-_PASSING = {408, 425, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +41,7 @@ class Service:
 def read_base_url(service: Service, config: Mapping[str, object]) -> str:
     base_url = config.get("base_url", service.base_url)
     if not isinstance(base_url, str) or not _is_address(base_url):
-        raise ToolError(f"packs.{service.pack}.base_url is not an address such as {service.base_url}")
+        raise errors.ToolError(f"packs.{service.pack}.base_url is not an address such as {service.base_url}")
     return base_url.rstrip("/")
 
 
@@ -59,7 +49,7 @@ def read_rate(pack: str, config: Mapping[str, object], default: float) -> float:
     """Read `packs.NAME.rate`, in requests a second; raises ToolError."""
     rate = config.get("rate", default)
     if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate < math.inf:
-        raise ToolError(f"packs.{pack}.rate is not a number of requests a second, such as {default:g} or 0.5")
+        raise errors.ToolError(f"packs.{pack}.rate is not a number of requests a second, such as {default:g} or 0.5")
     return float(rate)
 
 
@@ -67,7 +57,7 @@ def check_key(key: str, service: str, secret: str, page: str) -> None:
     """Raise KeyRefusedError if no header can carry a key."""
     if not key.isascii() or not key.isprintable() or key != key.strip():
         reason = "it contains white space or non-ASCII characters, and was not sent"
-        raise KeyRefusedError(service, reason, secret, page)
+        raise errors.KeyRefusedError(service, reason, secret, page)
 
 
 def _is_address(text: str) -> bool:
@@ -80,26 +70,26 @@ def _is_address(text: str) -> bool:
 
 
 def is_passing(answer: Answer) -> bool:
-    return answer.status in _PASSING
+    return answer.status in {408, 425, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529}
 
 
-def refusal(service: Service, answer: Answer) -> CallError:
+def refusal(service: Service, answer: Answer) -> errors.CallError:
     """Return the error for an answer whose status is not that of success."""
     reason = reason_of(answer)
     text = answer.body[:10_000].decode("utf-8", "replace")
     if answer.status in service.statuses_of_key or any(word in text for word in service.words_of_key):
-        return KeyRefusedError(service.name, reason, service.secret, service.page)
+        return errors.KeyRefusedError(service.name, reason, service.secret, service.page)
     if answer.status == HTTPStatus.PAYMENT_REQUIRED:
-        return PaymentRequiredError(service.name, reason, service.page)
+        return errors.PaymentRequiredError(service.name, reason, service.page)
     if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or is_passing(answer):
-        return ServiceUnavailableError("", f"{service.name} answers {answer.status}: {reason}")
+        return errors.ServiceUnavailableError("", f"{service.name} answers {answer.status}: {reason}")
     if answer.status < HTTPStatus.BAD_REQUEST:
         return nonsense(service, f"status {answer.status}, a redirect, which is not followed")
-    return ServiceRefusedError(service.name, reason, answer.status)
+    return errors.ServiceRefusedError(service.name, reason, answer.status)
 
 
-def nonsense(service: Service, reason: str) -> ServiceAnswerError:
-    return ServiceAnswerError(service.name, reason, f"packs.{service.pack}.base_url")
+def nonsense(service: Service, reason: str) -> errors.ServiceAnswerError:
+    return errors.ServiceAnswerError(service.name, reason, f"packs.{service.pack}.base_url")
 
 
 def read_json(service: Service, answer: Answer) -> Json:
@@ -119,7 +109,7 @@ def reason_of(answer: Answer) -> str:
         told = _told(json.loads(answer.body), 4)
     except (ValueError, RecursionError):
         told = "" if _is_page(answer) else answer.body[:2000].decode("utf-8", "replace")
-    line = visible(" ".join(told.split()))[:_LONGEST].rstrip(". ")
+    line = visible(" ".join(told.split()))[:300].rstrip(". ")  # characters of what a service says
     return line or phrase_of(answer.status)
 
 

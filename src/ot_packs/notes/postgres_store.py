@@ -15,9 +15,7 @@ from ot.store.postgres.link import PostgresLink
 from ot_packs.full_text import Term
 from ot_packs.notes.store import MOST_NOTES, Draft, NoteFilter, Summary, read_content, refuse_another, refuse_more
 
-_INDEXED = 200_000  # characters of a note by whose words it is found
 _SEARCHED = 100_000  # characters of a note in which the words are shown
-_WORD = re.compile(r"[^\W_]+")
 _SHOWN = "id, project, title, tags, created, changed, length(content) AS characters, read_before"
 _CHOSEN = "principal = $1 AND ($2 = '' OR project = $2) AND ($3 = '' OR $3 = ANY(tags))"
 _RANK = "ts_rank('{0.1, 0.2, 0.25, 1.0}', words, query)"
@@ -125,8 +123,8 @@ def _can_be_a_name(*texts: str) -> bool:
 
 def _words(text: str) -> str:
     """Return the words of a text without accents; nothing else is left that a search could take for more."""
-    plain = unicodedata.normalize("NFKD", text[:_INDEXED])
-    return " ".join(_WORD.findall("".join(sign for sign in plain if not unicodedata.combining(sign)).lower()))
+    plain = unicodedata.normalize("NFKD", text[:200_000])  # characters of a note by whose words it is found
+    return " ".join(re.findall(r"[^\W_]+", "".join(sign for sign in plain if not unicodedata.combining(sign)).lower()))
 
 
 def _summary(row: Any) -> Summary:

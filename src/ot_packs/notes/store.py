@@ -160,9 +160,8 @@ class NoteStore:
         """Find a note by its number, or by its title: that of the project, or else those of others."""
         if number:
             return self._select("WHERE notes.id = ?", (number,))
-        return self._by_title(title, project) or self._select(
-            "WHERE title = ? ORDER BY changed DESC LIMIT 20", (title,)
-        )
+        others = "WHERE title = ? ORDER BY changed DESC LIMIT 20"
+        return self._by_title(title, project) or self._select(others, (title,))
 
     def content_of(self, note: Summary) -> object:
         row = self._connection.execute("SELECT content, plain FROM notes WHERE id = ?", (note.number,)).fetchone()

@@ -25,9 +25,6 @@ from ot_packs.package.registries import Registry, is_public, origin_of
 
 _LARGEST = 50_000_000  # bytes of an answer, unpacked
 _TIMEOUT = httpx2.Timeout(30.0, connect=10.0)
-_RATE = 20.0  # requests a second to one registry
-_MOST_REDIRECTS = 5
-_MISSING = (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
 
 
 class RegistryClient:
@@ -41,7 +38,7 @@ class RegistryClient:
 
     async def get(self, registry: Registry, url: str, *, accept: str = "*/*") -> Answer | None:
         """Return an answer of success, None where there is nothing; raises CallError."""
-        rate = read_rate("package", self._context.config, _RATE)
+        rate = read_rate("package", self._context.config, 20.0)  # requests a second to one registry
         if not registry.authorization.isascii() or not registry.authorization.isprintable():
             raise ToolError(f"the token in {registry.token_source} contains non-ASCII characters, and was not sent")
         for secret in registry.secrets():
@@ -62,7 +59,7 @@ class RegistryClient:
             raise ToolError(f"{registry.url} returned more than {_LARGEST:,} bytes for one package") from error
         except ServiceUnavailableError as error:
             raise PassingError(error) from error
-        if answer.status in _MISSING:
+        if answer.status in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
             return None
         require_success(answer, partial(refusal, registry))
         if answer.status != HTTPStatus.OK:
@@ -71,7 +68,7 @@ class RegistryClient:
 
     async def _follow(self, registry: Registry, url: str, accept: str) -> Answer:
         """Ask, and ask again where a redirect leads; what leaves the registry is guarded, and gets no token."""
-        for _ in range(_MOST_REDIRECTS):
+        for _ in range(5):
             at_home = origin_of(url) == registry.origin
             token = {"authorization": registry.authorization} if at_home and registry.authorization else {}
             client = self._own if at_home or is_public("pypi", url) else self._guarded

@@ -52,7 +52,6 @@ _WELL_KNOWN = {
 }
 
 
-_PYTHON_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,200}[A-Za-z0-9])?")
 _NPM_NAME = re.compile(r"(?:@[\w.~-]{1,100}/)?[A-Za-z0-9~_-][\w.~-]{0,213}", re.ASCII)
 _SIMPLE = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
 _ABBREVIATED = "application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8, */*"
@@ -61,7 +60,6 @@ _BESIDE = (
     "package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml",
 )  # fmt: skip
 _MANIFESTS = ("pyproject.toml", "package.json", "requirements*.txt")
-_AT_ONCE = 8
 
 
 class Lookups:
@@ -75,7 +73,7 @@ class Lookups:
     async def find_python(self, name: str, *, address: str = "", **wanted: Unpack[Wanted]) -> tuple[Registry, Index]:
         """Look up a package; `address` is where a project says that it comes from."""
         # A CallError: nobody has it, or it comes from where the person's own configuration does not lead.
-        if not _PYTHON_NAME.fullmatch(name):
+        if not re.fullmatch(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,200}[A-Za-z0-9])?", name):
             raise ToolError(f"{name[:100]!r} is not the name of a Python package")
         asked = self._indexes.asked
         if address:
@@ -183,7 +181,7 @@ def _is_manifest(name: str) -> bool:
 async def judge_all(lookups: Lookups, packages: Sequence[Declared], *, prereleases: bool) -> list[Verdict]:
     """Look up packages side by side; one that cannot be looked up does not stop the others."""
     verdicts: dict[int, Verdict] = {}
-    turns = anyio.Semaphore(_AT_ONCE)
+    turns = anyio.Semaphore(8)
 
     async def judge_one(index: int, package: Declared) -> None:
         async with turns:

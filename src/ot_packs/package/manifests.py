@@ -27,7 +27,6 @@ _GROUPS = {"dependencies": "", "devDependencies": "dev", "optionalDependencies":
 _ELSEWHERE = re.compile(
     r"(?:file|link|workspace|portal|patch|git[\w+]*|github|gitlab|bitbucket|https?):|^[\w.-]+/[\w.-]+(?:#|$)"
 )
-_POETRY = re.compile(r"([\^~])(\d+(?:\.\d+)*)$")
 
 
 def read_project(*, files: dict[str, str], indirect: bool) -> Used:
@@ -165,20 +164,17 @@ def _from_pyproject(manifest: JsonObject) -> Iterator[Declared]:
 def _from_poetry(settings: Json) -> Iterator[Declared]:
     tables = {"": part_of(settings, "dependencies"), "group dev": part_of(settings, "dev-dependencies")}
     groups = part_of(settings, "group")
-    tables |= (
-        {f"group {name}": part_of(groups, name, "dependencies") for name in groups} if isinstance(groups, dict) else {}
-    )
+    if isinstance(groups, dict):
+        tables |= {f"group {name}": part_of(groups, name, "dependencies") for name in groups}
     for group, table in tables.items():
         for name, wanted in table.items() if isinstance(table, dict) else ():
             if name == "python":
                 continue
             asked = _plain_range(wanted if isinstance(wanted, str) else text_of(wanted, "version"))
             elsewhere = isinstance(wanted, dict) and not {"git", "path", "url"}.isdisjoint(wanted)
-            problem = ELSEWHERE if elsewhere else ""
-            source = text_of(wanted, "source")
-            yield _declared(
-                "pypi", canonicalize_name(name), asked, group, "pyproject.toml", registry=source, problem=problem
-            )
+            problem, source = ELSEWHERE if elsewhere else "", text_of(wanted, "source")
+            plain = canonicalize_name(name)
+            yield _declared("pypi", plain, asked, group, "pyproject.toml", registry=source, problem=problem)
 
 
 def _plain_range(text: str) -> str:
@@ -186,7 +182,7 @@ def _plain_range(text: str) -> str:
     parts = []
     for part in text.split(","):
         plain = part.strip()
-        found = _POETRY.fullmatch(plain)
+        found = re.fullmatch(r"([\^~])(\d+(?:\.\d+)*)$", plain)
         if found is not None:
             numbers = [int(number[:9]) for number in found[2].split(".")]
             if found[1] == "^":

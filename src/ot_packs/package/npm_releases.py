@@ -16,7 +16,6 @@ from ot.errors import ToolError
 from ot_packs.net.values import part_of, text_of
 from ot_packs.package.releases import About, Document, Release, choose, short
 
-_NEEDS = {"dependencies": "", "optionalDependencies": "optional", "peerDependencies": "peer"}
 _HOSTS = re.compile(
     r"^(?:git\+|git:|ssh:)*(?://)?(?:https?://|git://|ssh://)?(?:git@)?(github|gitlab|bitbucket)(?:\.(?:com|org))?[:/]"
 )
@@ -109,7 +108,7 @@ def _about(facts: Json) -> About:
 
 
 def _needs(facts: Json) -> Iterator[tuple[str, str]]:
-    for key, extra in _NEEDS.items():
+    for key, extra in {"dependencies": "", "optionalDependencies": "optional", "peerDependencies": "peer"}.items():
         for name in list(_object(facts, key))[:2000]:
             yield short(name) + (f" [{extra}]" if extra else ""), short(text_of(facts, key, name)) or "any"
 

@@ -11,16 +11,10 @@ from html.parser import HTMLParser
 from typing import NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
+from packaging import utils
 from packaging.metadata import parse_email
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.utils import (
-    InvalidSdistFilename,
-    InvalidWheelFilename,
-    canonicalize_name,
-    parse_sdist_filename,
-    parse_wheel_filename,
-)
 from packaging.version import InvalidVersion, Version
 
 from mcp_core.json_types import Json
@@ -56,7 +50,7 @@ def read_index(
 ) -> Index:
     """Read the releases of a package that fit a specifier `version` and a Python; raises ToolError."""
     files: dict[Version, list[_File]] = {}
-    for file in _files(body, url, canonicalize_name(name)):
+    for file in _files(body, url, utils.canonicalize_name(name)):
         files.setdefault(file.version, []).append(file)
     releases = {each: _release(each, files[each]) for each in sorted(files, reverse=True)}
     wanted = _specifier(version)
@@ -103,8 +97,8 @@ def _files(body: str, url: str, name: str) -> Iterator[_File]:
         found += 1
         try:
             wheel = file.endswith(".whl")
-            named, version = parse_wheel_filename(file)[:2] if wheel else parse_sdist_filename(file)
-        except (InvalidWheelFilename, InvalidSdistFilename, InvalidVersion):
+            named, version = utils.parse_wheel_filename(file)[:2] if wheel else utils.parse_sdist_filename(file)
+        except (utils.InvalidWheelFilename, utils.InvalidSdistFilename, InvalidVersion):
             continue  # an egg, an installer, a version that is none
         if named == name:
             yanked = facts.get("yanked")
@@ -196,6 +190,6 @@ def _needs(lines: list[str]) -> Iterator[tuple[str, str]]:
         extra = marker.partition('extra == "')[2].partition('"')[0]
         plain = marker.removesuffix(f'extra == "{extra}"').removesuffix(" and ") if extra else marker
         text = str(need.specifier or need.url or "any") + (f" ; {plain}" if plain else "")
-        found.setdefault(canonicalize_name(need.name) + (f" [{extra}]" if extra else ""), set()).add(text)
+        found.setdefault(utils.canonicalize_name(need.name) + (f" [{extra}]" if extra else ""), set()).add(text)
     for name, texts in found.items():
         yield name, short(" or ".join(sorted(texts)))

@@ -17,7 +17,6 @@ from mcp_core.json_types import Json
 from ot_packs.net.values import items_of, text_of, texts_of
 from ot_packs.package.registries import PUBLIC, Passwords, Registry, basic, decoded, read_registry
 
-_SECTIONS = ("global", "install")
 _VARIABLE = re.compile(r"\$\{([^}?$-]+)\??\}")
 _PREFIX = "npm_config_"
 
@@ -82,11 +81,10 @@ def _from_pip_file(file: Path) -> _NamedIndexes:
     except (OSError, configparser.Error, UnicodeDecodeError):
         return _NamedIndexes(str(file))
     values: dict[str, str] = {}
-    for section in filter(parser.has_section, _SECTIONS):
+    for section in filter(parser.has_section, ("global", "install")):
         values |= {key.replace("_", "-"): value for key, value in parser.items(section)}
-    return _NamedIndexes(
-        str(file), values.get("index-url", "").strip(), tuple(values.get("extra-index-url", "").split())
-    )
+    extra = tuple(values.get("extra-index-url", "").split())
+    return _NamedIndexes(str(file), values.get("index-url", "").strip(), extra)
 
 
 def _of_uv(home: Path, environ: Mapping[str, str]) -> Iterator[_NamedIndexes]:

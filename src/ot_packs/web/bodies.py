@@ -17,7 +17,6 @@ from ot_packs.net.client import Answer
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _META = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 _XML = re.compile(rb"^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]+)", re.IGNORECASE)
-_LOOKED_AT = 4096  # bytes at the beginning, where a page may say it
 # What pages call so is the larger charset of Windows, and was before there was a standard for it.
 _MEANT = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254", "gb2312": "gb18030", "gbk": "gb18030"}
 _HIDDEN = re.compile(r"<!--.*?-->|<(script|noscript|template|style)\b.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
@@ -25,12 +24,7 @@ _REFRESH = re.compile(
     r"<meta\b(?=[^>]*http-equiv\s*=\s*[\"']?refresh\b)[^>]*?content\s*=\s*(\"[^\"]*\"|'[^']*')", re.IGNORECASE
 )
 _DELAYED = re.compile(r"\s*(\d{1,2})(?:\.\d*)?\s*[;,]\s*url\s*=\s*[\"']?([^\"']+)", re.IGNORECASE)
-_LONGEST_DELAY = 5  # seconds; a page that stays longer is meant to be read
 _READ = 65_536  # bytes of a page in which it may say that it leads elsewhere
-_HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
-_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
-_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
-_OWN = {"host", "content-length", "transfer-encoding"}
 
 
 def decode_page(data: bytes, declared: str | None) -> tuple[str, str]:
@@ -45,7 +39,7 @@ def decode_page(data: bytes, declared: str | None) -> tuple[str, str]:
 
 def _candidates(data: bytes, declared: str | None) -> Iterator[str]:
     yield from (charset for mark, charset in _BOMS if data.startswith(mark))
-    beginning = data[:_LOOKED_AT]
+    beginning = data[:4096]  # bytes at the beginning, where a page may say it
     found = _META.search(beginning) or _XML.search(beginning)
     for name in (declared, found[1].decode("ascii") if found else None):
         if name and (known := _known(name)):
@@ -67,7 +61,7 @@ def find_refresh(answer: Answer) -> str | None:
     text = _HIDDEN.sub("", decode_page(answer.body[:_READ], answer.charset)[0])
     found = _REFRESH.search(text)
     target = _DELAYED.match(html.unescape(found[1][1:-1])) if found else None
-    if target is None or int(target[1]) > _LONGEST_DELAY:
+    if target is None or int(target[1]) > 5:  # seconds; a page that stays longer is meant to be read
         return None
     try:
         address = urldefrag(urljoin(answer.url, target[2].strip())).url
@@ -103,20 +97,19 @@ def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
     """Yield the number of the line of each heading, its level and its words."""
     fence = ""
     for number, line in enumerate(lines):
-        if marker := _FENCE.match(line):
+        if marker := re.match(r"\s{0,3}(`{3,}|~{3,})", line):
             fence = "" if fence and marker[1].startswith(fence) else fence or marker[1]
-        elif not fence and (found := _HEADING.match(line)):
-            yield number, len(found[1]), _LINK.sub(r"\1", found[2]).strip()
+        elif not fence and (found := re.match(r"(#{1,6})\s+(.*?)\s*#*$", line)):
+            yield number, len(found[1]), re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", found[2]).strip()
 
 
 def check_headers(headers: Mapping[str, str]) -> None:
     """Refuse headers that would contradict the address or the body of a request; raises ToolError."""
     # A `Host` of the code's own would reach another site behind the same address than the one that was checked.
     for name in headers:
-        if name.strip().lower() in _OWN:
-            raise ToolError(
-                f"the header {name.strip()} follows from the address and the body of the request: leave it out"
-            )
+        if name.strip().lower() in {"host", "content-length", "transfer-encoding"}:
+            source = "the address and the body of the request"
+            raise ToolError(f"the header {name.strip()} follows from {source}: leave it out")
 
 
 def encode_body(value: Json, form: dict[str, str] | None, text: str | None) -> tuple[bytes | None, dict[str, str]]:

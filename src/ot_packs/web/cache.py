@@ -17,9 +17,7 @@ from ot.errors import DatabaseDamagedError, DatabaseUnavailableError
 from ot.store.databases import open_database, set_aside, transaction, worded
 from ot_packs.net.client import Answer
 
-_DIRECTIVE = re.compile(r"([\w-]+)(?:\s*=\s*(?:\"([^\"]*)\"|([^\s,;]+)))?")
 _GUESS = 0.1  # of an answer's age when it was sent: what does not change often will not change soon
-_LONGEST_GUESS = 86400.0
 _MIGRATIONS = (
     (
         """
@@ -48,7 +46,7 @@ def fresh_until(headers: Mapping[str, str], received: float) -> float:
     if lifetime is None and "expires" in headers:
         lifetime = max((_time(headers["expires"]) or 0.0) - sent, 0.0)
     if lifetime is None and (changed := _time(headers.get("last-modified"))) is not None:
-        lifetime = min(max(sent - changed, 0.0) * _GUESS, _LONGEST_GUESS)
+        lifetime = min(max(sent - changed, 0.0) * _GUESS, 86400.0)
     return received + (lifetime or 0.0) - age
 
 
@@ -59,7 +57,7 @@ def questions(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _directives(headers: Mapping[str, str]) -> dict[str, str]:
-    found = _DIRECTIVE.finditer(headers.get("cache-control", "")[:2000])
+    found = re.finditer(r"([\w-]+)(?:\s*=\s*(?:\"([^\"]*)\"|([^\s,;]+)))?", headers.get("cache-control", "")[:2000])
     return {match[1].lower(): match[2] or match[3] or "" for match in found}
 
 

@@ -67,9 +67,7 @@ def _link(element: _Element) -> str:
     links = [child for child in element if _name(child) == "link"]
     chosen = next((link for link in links if link.get("rel", "alternate") == "alternate"), None)
     if chosen is None:
-        guid = next(
-            (child for child in element if _name(child) == "guid" and child.get("isPermaLink") != "false"), None
-        )
+        guid = next((it for it in element if _name(it) == "guid" and it.get("isPermaLink") != "false"), None)
         return (guid.text or "").strip() if guid is not None else ""
     return str(chosen.get("href") or chosen.text or "").strip()
 

@@ -41,7 +41,6 @@ _DOCUMENTS = (
     "application/vnd.openxmlformats-officedocument.",
     "application/vnd.oasis.opendocument.",
 )  # beginnings of what the pack `convert` reads
-_MOST_UNKEPT = 5_000_000  # bytes of pages that are in memory until they are kept
 _TEXT = ("application/json", "application/xml", "application/javascript", "application/yaml", "application/toml")
 
 
@@ -125,9 +124,9 @@ class Fetcher:
                 return answer
             wait = paces.pace_of("web", site).put_off(turn, asked)
             most = self._context.remaining()
-            if wait > (
-                most if asked is not None or answer.status == HTTPStatus.TOO_MANY_REQUESTS else min(most, _GIVE_UP)
-            ):
+            if asked is None and answer.status != HTTPStatus.TOO_MANY_REQUESTS:
+                most = min(most, _GIVE_UP)
+            if wait > most:
                 return answer
 
     async def _take_turn(self, pace: RateLimit | None, site: str, refused: Turn) -> Turn:
@@ -181,7 +180,7 @@ class Fetcher:
             raise ToolError(f"{url[:200]} answers {answer.status} {phrase_of(answer.status)}{wait}")
         self._new.append((url, answer))
         self._unkept += len(answer.body)
-        if self._unkept > _MOST_UNKEPT:
+        if self._unkept > 5_000_000:  # bytes of pages that are in memory until they are kept
             await self.keep()
         return answer, False
 

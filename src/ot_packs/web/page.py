@@ -14,10 +14,7 @@ from urllib.parse import urldefrag, urljoin
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-_UNSEEN = {"script", "style", "template", "noscript"}
-_MAIN = "//main | //*[@role='main'] | //article"
 _ASIDE = "//script | //style | //noscript | //template | //nav | //header[not(ancestor::article)] | //footer | //aside"
-_DEEPEST = 300  # elements inside each other; lxml leaves out what is deeper than some thousands
 _ENOUGH = 0.3  # of a page's text is in its main part, or that is a decoration
 _METADATA = {
     "description", "author", "keywords", "generator", "date", "og:site_name", "og:type", "og:description",
@@ -46,7 +43,7 @@ class _TextReader(HTMLParser):
         self._unseen = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if not self._unseen and tag in _UNSEEN:
+        if not self._unseen and tag in {"script", "style", "template", "noscript"}:
             self._unseen = tag
 
     def handle_endtag(self, tag: str) -> None:
@@ -80,7 +77,7 @@ def read_page(*, html: str, url: str, plain: bool = False) -> Page:
     links = [link for link in _links(tree, base) if link["url"] != urldefrag(url).url]
     title = _text(tree.xpath("//head/title")) or _text(tree.xpath("//h1"))
     metadata = dict(_metadata(tree, url))
-    if _depth(tree) > _DEEPEST:
+    if _depth(tree) > 300:  # elements inside each other; lxml leaves out what is deeper than some thousands
         text = read_text(html)
     else:
         main = _main_part(tree, html)
@@ -131,7 +128,7 @@ def _main_part(tree: HtmlElement, html: str) -> HtmlElement:
     """Return the main part of a page; where it marks none, what readability finds, unless that loses most of it."""
 
     body = tree.find("body")
-    found = max(tree.xpath(_MAIN), key=_length, default=None)
+    found = max(tree.xpath("//main | //*[@role='main'] | //article"), key=_length, default=None)
     for aside in tree.xpath(_ASIDE):
         aside.drop_tree()
     if found is not None and _length(found) >= _ENOUGH * _length(body):

@@ -15,10 +15,8 @@ from ot_packs.web.fetching import Fetcher
 # Read by pattern: an XML parser would have to be kept from entities, and sitemaps are seldom well-formed.
 _ENTRY = re.compile(r"<(url|sitemap)\b[^>]*>(.*?)</\1>", re.DOTALL)
 _LOCATION = re.compile(r"<loc>\s*(?:<!\[CDATA\[)?\s*(.*?)\s*(?:\]\]>)?\s*</loc>", re.DOTALL)
-_CHANGED = re.compile(r"<lastmod>\s*([^<]{1,40}?)\s*</lastmod>")
 _LISTED = re.compile(r"^\s*sitemap\s*:\s*(\S+)", re.IGNORECASE | re.MULTILINE)
 _MOST_FILES = 20
-_UNPACKED = 50_000_000  # bytes, the most that a sitemap may have
 
 
 async def list_site(fetcher: Fetcher, url: str, limit: int) -> tuple[dict[str, str | None], bool]:
@@ -65,7 +63,7 @@ def _unpack(answer: Answer) -> str:
     data = answer.body
     if data.startswith(b"\x1f\x8b"):
         try:
-            data = zlib.decompressobj(31).decompress(data, _UNPACKED)
+            data = zlib.decompressobj(31).decompress(data, 50_000_000)  # bytes, the most that a sitemap may have
         except zlib.error as error:
             raise ToolError(f"{answer.url[:200]} cannot be decompressed: {error}") from error
     return data.decode("utf-8", errors="replace")
@@ -74,5 +72,5 @@ def _unpack(answer: Answer) -> str:
 def _entries(text: str) -> Iterator[tuple[str, str, str | None]]:
     for entry in _ENTRY.finditer(text):
         if location := _LOCATION.search(entry[2]):
-            changed = _CHANGED.search(entry[2])
+            changed = re.search(r"<lastmod>\s*([^<]{1,40}?)\s*</lastmod>", entry[2])
             yield entry[1], html.unescape(location[1]), changed[1] if changed else None
