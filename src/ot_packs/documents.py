@@ -155,7 +155,6 @@ def reading(path: Path) -> Iterator[None]:
         raise ToolError(f"{path.name} needs more memory than a helper process may hold") from None
     except RecursionError as error:
         raise ToolError(f"{path.name} is nested too deeply") from error
-
     except BaseException as error:  # libraries raise anything, and a panic of Rust is no Exception
         # The reader of workbooks says so.
         raise (locked(path) if type(error).__name__ == "PasswordError" else damaged(path, error)) from error

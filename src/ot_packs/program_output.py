@@ -14,8 +14,7 @@ class Records:
     """Splits what is fed to it; a record longer than `longest` bytes loses the rest."""
 
     def __init__(self, end: bytes, *, longest: int) -> None:
-        self._end = end
-        self._longest = longest
+        self._end, self._longest = end, longest
         self._begun = b""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
@@ -41,10 +40,8 @@ class Captured:
     """Keeps so many bytes, half of them from the beginning, half from the end."""
 
     def __init__(self, limit: int) -> None:
-        self._head_room = limit - limit // 2
-        self._tail_room = limit // 2
-        self._head = bytearray()
-        self._tail = bytearray()
+        self._head_room, self._tail_room = limit - limit // 2, limit // 2
+        self._head, self._tail = bytearray(), bytearray()
         self.total = 0
 
     def take(self, data: bytes) -> None:

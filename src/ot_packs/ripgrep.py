@@ -130,8 +130,7 @@ class MatchReader:
 
     def __init__(self, limit: int, context: int) -> None:
         self.matches: list[Match] = []
-        self._limit = limit
-        self._context = context
+        self._limit, self._context = limit, context
         self._messages = _Messages()
         self._of_file: list[Match] = []
         self._lines: list[tuple[int, str]] = []  # the last ones before the next match
@@ -178,9 +177,7 @@ class _Messages:
     """Reads messages of a stream; of one that is too long, what its beginning tells, and the number of the line."""
 
     def __init__(self) -> None:
-        self._begun = bytearray()
-        self._long = False
-        self._number = 0
+        self._begun, self._long, self._number = bytearray(), False, 0
 
     def feed(self, data: bytes) -> list[_Message]:
         *ended, begun = data.split(b"\n")

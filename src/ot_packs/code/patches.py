@@ -9,16 +9,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypedDict, TypeVar
 
 from ot.errors import ToolError
 from ot_packs.unified_diff import Block, split_at_line_feeds, write_hunks
 
 if TYPE_CHECKING:
     from ast_grep_py import SgNode
-
-
-from typing import Generic, TypedDict, TypeVar
 
 METAVARIABLE = re.compile(r"(\$\$\$|\$)([A-Z][A-Z0-9_]*)")
 Item = TypeVar("Item")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
@@ -40,8 +39,7 @@ TextLine = list[Box]
 """The pieces of text on one line, from left to right, with gaps between them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(NamedTuple):
     """A table: where it is, and the place of each cell's text."""
 
     top: float

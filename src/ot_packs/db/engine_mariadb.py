@@ -68,8 +68,7 @@ class MariadbSession(session.ServerSession):
     usable = True
 
     def __init__(self, connection: pymysql.Connection[SSCursor], line: socket.socket) -> None:
-        self._connection = connection
-        self._line = line
+        self._connection, self._line = connection, line
         self._mark = ""
         for text in _SET_UP:
             self.execute(text)

@@ -69,9 +69,7 @@ def connect_other(url: str, password: str | None, dialect: str) -> OtherSession:
 
 class OtherSession(ServerSession):
     def __init__(self, connection: sqlalchemy.Connection, dialect: str, hidden: str | None) -> None:
-        self.dialect = dialect
-        self._connection = connection
-        self._hidden = hidden
+        self.dialect, self._connection, self._hidden = dialect, connection, hidden
         self._name = connection.dialect.name
 
     @property

@@ -105,8 +105,7 @@ class PostgresSession(session.ServerSession):
     dialect: str = Engine.POSTGRES
 
     def __init__(self, loop: asyncio.AbstractEventLoop, connection: asyncpg.Connection) -> None:
-        self._loop = loop
-        self._connection = connection
+        self._loop, self._connection = loop, connection
 
     @property
     def usable(self) -> bool:

@@ -31,8 +31,7 @@ class WrittenFile:
     """One file during one call. Everything here blocks for as long as the disk does."""
 
     def __init__(self, path: str, engine: str, opener: Open, *, blank: bytes = b"") -> None:
-        self._path = path
-        self._engine = engine
+        self._path, self._engine = path, engine
         self._open = opener
         self._blank = blank  # what a new database begins with
         self._is_new = False

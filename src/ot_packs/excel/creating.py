@@ -35,8 +35,7 @@ def create_workbook(target: Path, sheets: Sequence[object], *, formulas: bool) -
 
 class _SheetWriter:
     def __init__(self, book: xlsxwriter.Workbook, plan: SheetPlan) -> None:
-        self._book = book
-        self._plan = plan
+        self._book, self._plan = book, plan
         self._sheet: Worksheet = book.add_worksheet(plan.name)
         self._formats: dict[str, Format] = {}
         self._widths: dict[int, int] = {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, NamedTuple, TypedDict, TypeVar
 
@@ -22,8 +21,7 @@ from ot_packs.excel.sheet_changes import all_series, change_series, delete_sheet
 Made = TypeVar("Made")
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     sheet: str | None
     cells: Mapping[str, object]
     rows: Sequence[object]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 from ot.errors import ToolError
 from ot_packs.excel.cells import MAX_COLUMNS, MAX_ROWS, column_name, column_number, parse_cell
@@ -15,8 +14,7 @@ _CHARTS = ("column", "bar", "line", "area", "pie", "doughnut", "scatter", "radar
 _CHART_PARTS = {"type", "title", "x", "y", "at", "x_title", "y_title", "stacked"}
 
 
-@dataclass(frozen=True, slots=True)
-class ChartPlan:
+class ChartPlan(NamedTuple):
     kind: str
     title: str
     x: int | None  # the number of a column
@@ -27,8 +25,7 @@ class ChartPlan:
     stacked: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SheetPlan:
+class SheetPlan(NamedTuple):
     name: str
     header: list[str]
     rows: list[list[object]]

@@ -29,11 +29,8 @@ class Sheet:
     """One sheet; its rows are read when somebody asks for them."""
 
     def __init__(self, book: Workbook, name: str, kind: str, visible: str, part: SheetPart | None) -> None:
-        self.name = name
-        self.kind = kind
-        self.visible = visible
-        self._book = book
-        self._part = part
+        self.name, self.kind, self.visible = name, kind, visible
+        self._book, self._part = book, part
         self._calamine: python_calamine.CalamineSheet | None = None
         self._area: Area | None = None
 

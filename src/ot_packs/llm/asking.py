@@ -54,9 +54,7 @@ def explain(error: errors.ModelError, sources: Mapping[str, ProviderKey]) -> err
 
 class Asker:
     def __init__(self, chosen: ChosenModels, context: CallContext, max_tokens: int) -> None:
-        self._chosen = chosen
-        self._max_tokens = max_tokens
-        self._context = context
+        self._chosen, self._max_tokens, self._context = chosen, max_tokens, context
         self._told = 0  # characters; only grows, even if text is withdrawn
         self._next_report = anyio.current_time()
 

@@ -43,11 +43,8 @@ class PacedModel:
     ) -> None:
         self.provider = model.provider
         self.name = model.name
-        self._model = model
-        self._pace = pace
-        self._rate = rate
-        self._left = left
-        self._limits = limits
+        self._model, self._pace, self._rate = model, pace, rate
+        self._left, self._limits = left, limits
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece]:
         turn: Turn | None = None
@@ -90,8 +87,7 @@ class ClientModel:
 
     def __init__(self, front: Front, context: CallContext, wanted: str | None) -> None:
         self.name = wanted or ""
-        self._front = front
-        self._context = context
+        self._front, self._context = front, context
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece]:
         params: JsonObject = {

@@ -66,11 +66,8 @@ class Repetition:
     """The patience of one call with one service; `rate` is in requests a second, and `rate_key` the option for it."""
 
     def __init__(self, service: str, pace: RateLimit, rate: float, context: CallContext, *, rate_key: str) -> None:
-        self._service = service
-        self._pace = pace
-        self._rate = rate
-        self._context = context
-        self._rate_key = rate_key
+        self._service, self._pace, self._rate = service, pace, rate
+        self._context, self._rate_key = context, rate_key
 
     async def repeat(self, attempt: Callable[[], Awaitable[Read]], *, repeatable: bool = True) -> Read:
         """Return what an attempt returns; after a TooMuchError or PassingError it is made again; raises CallError."""

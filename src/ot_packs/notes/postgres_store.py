@@ -26,8 +26,7 @@ class PostgresNotes:
     """The notes. Blocking; raises StoreUnavailableError."""
 
     def __init__(self, link: PostgresLink, principal: str) -> None:
-        self._link = link
-        self._principal = principal
+        self._link, self._principal = link, principal
 
     def write(self, draft: Draft, *, replace: bool) -> tuple[Summary, bool]:
         content, plain = draft.content, draft.plain

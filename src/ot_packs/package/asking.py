@@ -31,9 +31,7 @@ class RegistryClient:
     """Asks registries for one call of a tool, and has their answers read in a helper process."""
 
     def __init__(self, context: CallContext, own: httpx2.AsyncClient, guarded: GuardedClient) -> None:
-        self._context = context
-        self._own = own
-        self._guarded = guarded
+        self._context, self._own, self._guarded = context, own, guarded
         self._reading = anyio.CapacityLimiter(2)
 
     async def get(self, registry: Registry, url: str, *, accept: str = "*/*") -> Answer | None:

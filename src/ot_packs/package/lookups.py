@@ -66,9 +66,7 @@ class Lookups:
     """The registries that the person's pip, uv and npm are configured with, asked for one call of a tool."""
 
     def __init__(self, client: RegistryClient, indexes: PythonIndexes, registries: NpmRegistries) -> None:
-        self._client = client
-        self._indexes = indexes
-        self._registries = registries
+        self._client, self._indexes, self._registries = client, indexes, registries
 
     async def find_python(self, name: str, *, address: str = "", **wanted: Unpack[Wanted]) -> tuple[Registry, Index]:
         """Look up a package; `address` is where a project says that it comes from."""

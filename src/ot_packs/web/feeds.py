@@ -6,7 +6,6 @@ Runs in a helper process, which may be lost to a feed that was made to break its
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, TypedDict
@@ -121,12 +120,7 @@ def _find_feed(text: str, url: str) -> str:
     from lxml import html as lxml_html
 
     tree = lxml_html.document_fromstring(text or "<html></html>", ensure_head_body=True)
-    named: Iterator[str] = (
-        link.get("href")
-        for link in tree.iter("link")
-        if (link.get("type") or "").lower() in _KINDS and link.get("href")
-    )
-    found = next(named, None)
-    if found is None:
-        raise ToolError(f"{url[:200]} is not a feed, and names none")
-    return urljoin(url, found.strip())
+    for link in tree.iter("link"):
+        if (link.get("type") or "").lower() in _KINDS and link.get("href"):
+            return urljoin(url, link.get("href").strip())
+    raise ToolError(f"{url[:200]} is not a feed, and names none")

@@ -34,12 +34,8 @@ _MAX_RULES = 500_000  # bytes that are read of a robots.txt, as the standard ask
 Format = Literal["markdown", "text", "html"]
 _HTML = ("text/html", "application/xhtml+xml")
 _DOCUMENTS = (
-    "application/pdf",
-    "application/epub+zip",
-    "application/msword",
-    "application/vnd.ms-",
-    "application/vnd.openxmlformats-officedocument.",
-    "application/vnd.oasis.opendocument.",
+    *("application/pdf", "application/epub+zip", "application/msword", "application/vnd.ms-"),
+    *("application/vnd.openxmlformats-officedocument.", "application/vnd.oasis.opendocument."),
 )  # beginnings of what the pack `convert` reads
 _TEXT = ("application/json", "application/xml", "application/javascript", "application/yaml", "application/toml")
 
@@ -88,9 +84,7 @@ class Fetcher:
     """Fetches for one call; raises ToolError for an option of the pack that is wrong."""
 
     def __init__(self, context: CallContext, client: GuardedClient, allowed: Allowed) -> None:
-        self._context = context
-        self._client = client
-        self._allowed = allowed
+        self._context, self._client, self._allowed = context, client, allowed
         self._max_size = _read_size(context.config, "max_size", 10_000_000)
         self._cache_size = _read_size(context.config, "cache_size", 100_000_000)
         self._cache = PageCache(context.state, size=self._cache_size)
@@ -190,10 +184,8 @@ class Fetcher:
         if kind.startswith(_DOCUMENTS) or answer.body.startswith(b"%PDF-"):
             return await self._read_document(answer)
         if not kind.startswith("text/") and kind not in (*_HTML, *_TEXT) and not kind.endswith(("+json", "+xml")):
-            raise ToolError(
-                f"{answer.url[:200]} is {kind or 'of an unknown type'}, which is not text; web.request returns its "
-                "bytes"
-            )
+            what = f"{answer.url[:200]} is {kind or 'of an unknown type'}, which is not text"
+            raise ToolError(f"{what}; web.request returns its bytes")
         html, charset = decode_page(answer.body, answer.charset)
         if kind not in _HTML:
             return {"title": "", "text": html, "links": [], "metadata": {}}

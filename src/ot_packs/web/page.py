@@ -126,7 +126,6 @@ def _linked_data(script: str) -> Iterator[tuple[str, str]]:
 
 def _main_part(tree: HtmlElement, html: str) -> HtmlElement:
     """Return the main part of a page; where it marks none, what readability finds, unless that loses most of it."""
-
     body = tree.find("body")
     found = max(tree.xpath("//main | //*[@role='main'] | //article"), key=_length, default=None)
     for aside in tree.xpath(_ASIDE):
