@@ -122,5 +122,5 @@ def _find_feed(text: str, url: str) -> str:
     tree = lxml_html.document_fromstring(text or "<html></html>", ensure_head_body=True)
     for link in tree.iter("link"):
         if (link.get("type") or "").lower() in _KINDS and link.get("href"):
-            return urljoin(url, link.get("href").strip())
+            return urljoin(url, str(link.get("href")).strip())
     raise ToolError(f"{url[:200]} is not a feed, and names none")
