@@ -39,7 +39,7 @@ class AuditStep(RefusalStep):
     __slots__ = ()
 
     def begin(self, call: Call) -> Awaitable[None] | None:
-        if not 0 < len(call.sent) <= MOST:  # bytes, and so no more items
+        if not call.sent or len(call.sent) > MOST:  # bytes, and so no more items
             return self._begin_aside(call)
         given = summarize(call.bound, self._audit.redactor)
         call.audited = self._audit.begin(

@@ -105,6 +105,18 @@ async def test_an_error_is_logged_by_its_kind_and_never_by_its_words(tmp_path: P
     assert "no such box" not in next(tmp_path.iterdir()).read_text()
 
 
+async def test_what_a_tool_was_refused_is_logged_as_a_call_inside_of_it(tmp_path: Path) -> None:
+    async def fetch(arguments: dict[str, Any]) -> None:
+        await current().admit(("box.secret",), {})
+
+    async with open_audited(tmp_path, policy={"deny": ["box.secret"]}) as opened:
+        add_tool(opened, "mail.fetch", fetch)
+        await refused(opened, "mail.fetch")
+
+    [entry] = [entry for entry in calls_in(tmp_path) if entry["event"] == "refused"]
+    assert (entry["tool"], entry["depth"]) == ("box.secret", 1)
+
+
 async def test_a_call_that_is_cancelled_has_an_end(tmp_path: Path) -> None:
     async with open_audited(tmp_path) as opened:
         began = anyio.Event()
