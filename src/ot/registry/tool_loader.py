@@ -107,8 +107,8 @@ class ToolLoader:
     def _isolated(self, definition: ToolDefinition, module: PackModule, libraries: Libraries | None) -> ToolFunction:
         if self.isolate is None:
             raise PackLoadError(module.file, f"{definition.name} is isolated, and this server has no helper processes")
-        run = partial(self.isolate.run, module.reference, definition.tool)
-        return partial(run, touches=definition.touches, libraries=libraries)
+        run, reference, touches = self.isolate.run, module.reference, definition.touches
+        return lambda arguments: run(reference, definition.tool, arguments, touches=touches, libraries=libraries)
 
 
 def _invoke(function: Callable[..., T], arguments: dict[str, ToolValue], variadic: str | None) -> T:
