@@ -16,9 +16,9 @@ import time
 from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, TextIO
 
-from ot_kernel.indentation import FILENAME
+from ot_kernel.executing import RunInterrupted, find_line
 from ot_kernel.pack_proxy import Tools
-from ot_kernel.program_run import INTERRUPT, ProgramRun, interrupt
+from ot_kernel.program_run import ProgramRun
 from ot_kernel.refusals import OwnFiles, explain_refusals, send_without_refusal
 from ot_kernel.scratch_folders import ScratchFolder
 from ot_kernel.wire import Channel, Message, frame, pack
@@ -32,6 +32,7 @@ else:
     import _signal as signal  # the enumerations around it cost a kernel ten times as much as the calls themselves
 
 OUTPUT_FD, ERROR_FD, DUMP_FD, SERVER_FD = 1, 2, 3, 4
+INTERRUPT = signal.SIGUSR1
 DUMP = signal.SIGUSR2
 WHERE = signal.SIGURG  # one that does nothing where the code has taken our handler away
 OPEN_FILES_LIMIT = 256  # the zygote, which has one for each kernel alive, gets by with it too
@@ -68,7 +69,7 @@ def prepare_process(*, guarded: bool) -> None:
     site.setquit()  # builtins that are missing because the zygote starts without site-packages
     faulthandler.register(DUMP, file=DUMP_FD, all_threads=False)
     faulthandler.enable(file=DUMP_FD, all_threads=False)
-    signal.signal(INTERRUPT, interrupt)
+    signal.signal(INTERRUPT, _interrupt)
     signal.signal(WHERE, _tell_line)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -86,7 +87,7 @@ def probe_kernel(outside: str | None, start: KernelStart) -> NoReturn:
     """Become a kernel, try what one must not be able to do, and tell what worked; nothing is ever run in it."""
     from ot_confinement.probe import find_broken_promises  # noqa: PLC0415 - what is loaded ahead makes every fork dearer
 
-    channel = _become_kernel(start, probe=True)
+    channel = become_kernel(start, probe=True)
     channel.send({"op": "probed", "broken": find_broken_promises(outside, start.parent)})
     while True:
         signal.pause()
@@ -94,7 +95,7 @@ def probe_kernel(outside: str | None, start: KernelStart) -> NoReturn:
 
 def run_kernel(start: KernelStart) -> NoReturn:
     """Live the whole life of a forked kernel; it ends by SIGKILL, or here if the server goes away."""
-    channel = _become_kernel(start)
+    channel = become_kernel(start)
     if "seccomp" in start.confinement.layers:
         explain_refusals()
         _own_files.own(channel, start.scratch.path)
@@ -109,7 +110,7 @@ def run_kernel(start: KernelStart) -> NoReturn:
         signal.pause()
 
 
-def _become_kernel(start: KernelStart, *, probe: bool = False) -> Channel:
+def become_kernel(start: KernelStart, *, probe: bool = False) -> Channel:
     """Take on the confinement, and tell the server, which may then send a program; none is read before the last layer.
 
     The server gets the other end of the socket, a pidfd, the output, the crash dump and the scratch folder.
@@ -176,10 +177,14 @@ def _tell_line(_signum: int, frame: FrameType | None) -> None:
 
     The dump that `faulthandler` writes could tell as well, but looks at frames while they change, and may crash.
     """
-    while frame is not None and frame.f_code.co_filename != FILENAME:
-        frame = frame.f_back
-    if frame is not None:
-        os.write(DUMP_FD, b"[line %d]\n" % frame.f_lineno)
+    if line := find_line(frame):
+        os.write(DUMP_FD, b"[line %d]\n" % line)
+
+
+def _interrupt(_signum: int, _frame: FrameType | None) -> None:
+    """Stop the code wherever it is, once: what it does on its way out is not interrupted again."""
+    signal.signal(INTERRUPT, signal.SIG_IGN)
+    raise RunInterrupted
 
 
 def _rehearse(channel: Channel) -> None:

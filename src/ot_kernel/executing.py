@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Coroutine
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 from ot_kernel.compiler import AWAIT, ENTRY, IMPORT_STAR, Program
@@ -22,6 +22,13 @@ class RunInterrupted(BaseException):
 
     # where coroutines waited, if it reached an event loop with nothing to do
     waiting: list[tuple[int, str]] | None = None
+
+
+def find_line(frame: FrameType | None) -> int | None:
+    """Return the line of the code that this frame is at, or has come from."""
+    while frame is not None and frame.f_code.co_filename != FILENAME:
+        frame = frame.f_back
+    return None if frame is None else frame.f_lineno
 
 
 def fill_scope(scope: Scope, program: Program, packs: dict[str, PackProxy], file: str = FILENAME) -> None:

@@ -112,6 +112,8 @@ class ZygoteReport(TypedDict, total=False):
     probe: bool
     folder: str
     missing: Sequence[str]
+    compiling: bool
+    refused: str  # why there will be no kernel
 
 
 class ZygoteSettings(TypedDict):
@@ -127,3 +129,5 @@ class ZygoteSettings(TypedDict):
     readable: tuple[str, ...]
     writable: tuple[str, ...]
     pin_pages: bool
+    engine: str
+    compiled: str  # the folder of compiled components

@@ -8,7 +8,7 @@ import io
 import itertools
 import linecache
 import sys
-from types import FrameType, ModuleType, TracebackType
+from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING
 
 from ot_kernel.compiler import ENTRY, AliasCycle, compile_program
@@ -21,26 +21,16 @@ from ot_kernel.values import UnsupportedValueError, encode
 from ot_kernel.wire import Channel, Message
 
 if TYPE_CHECKING:
-    import signal
-
     from ot_kernel.message_types import SkillSource
-else:
-    import _signal as signal  # without its enumerations, see `ot_kernel/child.py`
 
-INTERRUPT = signal.SIGUSR1
 MAX_FRAMES = 20
 MAX_TEXT = 4_000
 MAX_NOTES = 20
+_IN_COMPONENT = sys.platform == "wasi"  # where errors have fewer reasons
 _DEEPEST_GROUP = 12  # characters of margin, three a level
 _MOST_MEMBER_LINES = 60
 
 _Frame = tuple[int, str, str] | tuple[int, str, str, str]  # line, function, source; the file, if it is a skill's
-
-
-def interrupt(_signum: int, _frame: FrameType | None) -> None:
-    """Stop the code wherever it is, once: what it does on its way out is not interrupted again."""
-    signal.signal(INTERRUPT, signal.SIG_IGN)
-    raise RunInterrupted
 
 
 class ProgramRun:
@@ -194,13 +184,20 @@ def _ran(traceback: TracebackType) -> bool:
 def _notes_of(error: BaseException) -> list[str]:
     notes = [_cut(str(note)) for note in itertools.islice(getattr(error, "__notes__", ()), MAX_NOTES)]
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
-        notes.append("A run may write at most 64 MB to a file, or to its output.")
+        notes.append(_FULL_FILE)
     elif isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        notes.append("The scratch folder of a run holds at most 256 MB, in at most 20,000 files and folders.")
+        notes.append(_FULL_FOLDER)
+    elif _IN_COMPONENT and isinstance(error, OSError) and error.errno == errno.EIO:
+        notes += (_FULL_FILE, _FULL_FOLDER)
+    elif _IN_COMPONENT and isinstance(error, OverflowError) and "index-sized" in str(error):
+        notes.append("An object on the engine wasm has at most 2 GB.")
     elif isinstance(error, PermissionError) and not isinstance(error, ToolError):
         notes.append(_REFUSED if error.filename is None else _REFUSED_FILE)
-    elif isinstance(error, FileNotFoundError) and _is_relative(error.filename) and not isinstance(error, ToolError):
-        notes.append(_NOT_HERE.format(path=_cut(repr(error.filename))))
+    elif isinstance(error, FileNotFoundError) and isinstance(error.filename, str) and not isinstance(error, ToolError):
+        if not error.filename.startswith("/"):
+            notes.append(_NOT_HERE.format(path=_cut(repr(error.filename))))
+        elif _IN_COMPONENT:
+            notes.append(_REFUSED_FILE)  # what is not open to it is not there
     elif isinstance(error, EOFError):
         notes.append("A run has no input to read from.")
     elif isinstance(error, MemoryError) and error.__traceback__ is not None and _ran(error.__traceback__):
@@ -211,6 +208,8 @@ def _notes_of(error: BaseException) -> list[str]:
     return notes
 
 
+_FULL_FILE = "A run may write at most 64 MB to a file, or to its output."
+_FULL_FOLDER = "The scratch folder of a run holds at most 256 MB, in at most 20,000 files and folders."
 _REFUSED_FILE = (
     "A run can only open files in its own scratch folder. The pack file reaches others: file.read(path=...). "
     "The keys execution.readable and execution.writable in the configuration would let runs open more."
@@ -223,7 +222,3 @@ _REFUSED = (
     "A run can only touch its own scratch folder; it cannot start processes, open connections or share memory. "
     "Files, commands and the network are reached through packs: ot.packs() lists them."
 )
-
-
-def _is_relative(filename: object) -> bool:
-    return isinstance(filename, str) and not filename.startswith("/")

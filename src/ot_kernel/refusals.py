@@ -24,7 +24,7 @@ _MOST_GATHERED = 256 * 1024
 _Bytes = bytes | bytearray | memoryview
 
 
-_sendmsg = socket.socket.sendmsg
+_sendmsg = getattr(socket.socket, "sendmsg", None)  # WASI has none
 
 
 def send_without_refusal() -> None:

@@ -145,7 +145,7 @@ class Channel:
         with self._sending:
             if len(payload) > MAX_FRAME:
                 payload = pack({"op": "file", "name": self.write_file([payload])})
-            self._write(frame(payload))
+            self.write(frame(payload))
 
     def write_file(self, pieces: Iterable[bytes]) -> str:
         """Write a file into the scratch folder for the server to take, and return its name. Raises OSError."""
@@ -173,7 +173,7 @@ class Channel:
         os.unlink(path)
         return content
 
-    def _write(self, data: bytes) -> None:
+    def write(self, data: bytes) -> None:
         view = memoryview(data)
         while view:
             try:
@@ -183,14 +183,22 @@ class Channel:
 
     def receive(self) -> Message:
         """Read the next message; only before code runs, while there is one thread."""
+        message = unpack(self.receive_frame())
+        if message.get("op") == "file":
+            message = unpack(self.read_file(message["name"]))
+        return message
+
+    def receive_frame(self) -> bytes:
+        """Read the next frame, and return what is in it."""
         self._have(HEADER.size)
         end = HEADER.size + HEADER.unpack_from(self._incoming)[0]
         self._have(end)
         payload, self._incoming = self._incoming[HEADER.size : end], self._incoming[end:]
-        message = unpack(payload)
-        if message.get("op") == "file":
-            message = unpack(self.read_file(message["name"]))
-        return message
+        return payload
+
+    def has_frame(self) -> bool:
+        """True if a frame, or a part of one, has come already."""
+        return bool(self._incoming)
 
     def _have(self, size: int) -> None:
         """Wait until this many bytes have arrived; header and payload of a short message come with one read."""
@@ -216,7 +224,7 @@ class Channel:
             elif (answer := self._read_for_everyone(number)) is not None:
                 return answer
 
-    def _spin(self) -> None:
+    def spin(self) -> None:
         """Poll for the answer briefly before blocking; skip that for a while if it did not come in time.
 
         It is where the tool takes long, and where the server needs this very processor: Linux gives it that of a
@@ -247,7 +255,7 @@ class Channel:
         mine = False
         try:
             if not self._incoming:
-                self._spin()
+                self.spin()
             answer = self.receive()
             mine = answer["id"] == number
         finally:

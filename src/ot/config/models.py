@@ -84,6 +84,12 @@ class ExecutionSettings(Section):
     sandbox: Annotated[Literal["strict", "standard", "off"], Before(read_word)] = setting(
         "standard", "how strictly a run is confined", when=NEXT_START, layers="stricter"
     )
+    engine: Annotated[Literal["auto", "process", "wasm"], Before(read_word)] = setting(
+        "auto",
+        "how code is held: `process` is a process of the system's own Python, `wasm` a WebAssembly component "
+        "([Platforms](platforms.md)); `auto` is `process` where that can be confined, and `wasm` elsewhere",
+        when=NEXT_START,
+    )
     warm: Annotated[Count, Bounds(ge=0, le=64)] = setting(4, "kernels kept ready", when=AT_ONCE, layers="smaller")
     readable: tuple[FilePath, ...] = setting((), "more folders that a run may read", when=NEXT_START, layers="below")
     writable: tuple[FilePath, ...] = setting(

@@ -18,7 +18,7 @@ import anyio
 
 from mcp_core.quick_dataclass import dataclass
 from ot.clients.person import LOCAL
-from ot.errors import KernelStartError, SandboxError
+from ot.errors import KernelStartError, OneToolError, SandboxError
 from ot.kernel.groups import KernelGroups, open_groups
 from ot.kernel.kernel import Kernel, ignore
 from ot.kernel.kernel_quota import KernelQuota
@@ -89,7 +89,8 @@ class KernelSupply:
             self._settings.sandbox, self._watch, ask=lambda: request_probe(self._zygote), refuse=self._refuse
         )
         self._pauses = Pauses(self._resume)
-        self._refused: SandboxError | None = None
+        self._compiling = False  # for this machine, once; until then there is no kernel
+        self._refused: OneToolError | None = None
         self._said = b""
         self._scratch_roots: list[Path] = []
         self._closing = False
@@ -170,7 +171,7 @@ class KernelSupply:
         future: Awaited[Kernel] = Awaited(self._loop)
         self._waiting.append(future)
         self._refill()
-        timer = self._loop.call_later(self._patience, _give_up, future)
+        timer = self._loop.call_later(self._patience, self._give_up, future)
         try:
             return await future
         except BaseException as error:
@@ -183,6 +184,12 @@ class KernelSupply:
             raise
         finally:
             timer.cancel()
+
+    def _give_up(self, future: Awaited[Kernel]) -> None:
+        if self._compiling:
+            self._loop.call_later(self._patience, self._give_up, future)
+        elif not future.done():
+            future.fail(TimeoutError())
 
     def _withdraw(self, future: Awaited[Kernel]) -> None:
         """Stop waiting for a kernel; one that arrived at that very moment is kept warm."""
@@ -272,8 +279,13 @@ class KernelSupply:
                 kernel.on_message = lambda answer: self._reject(kernel, answer["failed"])
                 kernel.on_lost = lambda _: self._discard(kernel)
                 self._became_ready(kernel, message)
-        elif "ended" not in message:
+        elif "missing" in message:
+            self._compiling = False
             self._probe.miss(message["missing"], "not on this system")
+        elif "compiling" in message:
+            self._compiling = True
+        elif "refused" in message:
+            self._refuse(KernelStartError(message["refused"]))
         elif message["ended"] in self._alive:
             self._reap(message)
         else:
@@ -313,7 +325,7 @@ class KernelSupply:
             if not future.done():
                 future.give(self._ready.popleft())
 
-    def _refuse(self, error: SandboxError) -> None:
+    def _refuse(self, error: OneToolError) -> None:
         self._refused = error
         while self._waiting:
             future = self._waiting.popleft()
@@ -485,11 +497,6 @@ class KernelSupply:
                 self._groups.leave(kernel.pid)
         for folder in self._scratch_roots:
             clear_folder(folder)  # kernels of a zygote that was killed may have written a moment longer
-
-
-def _give_up(future: Awaited[Kernel]) -> None:
-    if not future.done():
-        future.fail(TimeoutError())
 
 
 @dataclass(eq=False, slots=True)

@@ -76,6 +76,8 @@ class KernelSettings(Protocol):
     @property
     def sandbox(self) -> str: ...
     @property
+    def engine(self) -> str: ...
+    @property
     def memory(self) -> int: ...
     @property
     def warm(self) -> int: ...
@@ -126,6 +128,8 @@ def launch_zygote(
         "scratch_files": limits.SCRATCH_FILES,
         "readable": _without_nested([*_readable(packages), *map(str, (*settings.readable, *settings.writable))]),
         "writable": (_SINK, *map(str, settings.writable)),
+        "engine": settings.engine,
+        "compiled": os.path.expanduser("~/.onetool/state/wasm"),
         "pin_pages": pinned_pages and os.environ.get(PIN_PAGES) != "off",
     }
     root = str(Path(ot_kernel.__file__).parent.parent)

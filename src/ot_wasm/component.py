@@ -1,0 +1,98 @@
+"""The component as a file: of what it was made, and its form for this machine, which is compiled once."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+HERE = Path(__file__).parent
+COMPONENT = HERE / "kernel.wasm"
+MADE_FROM = HERE / "kernel.wasm.sources"
+_INSIDE = ("ot_kernel/*.py", "ot_confinement/__init__.py", "ot_confinement/confine.py", "ot_confinement/probe.py")
+_OWN = ("ot_wasm/__init__.py", "ot_wasm/guest.py", "ot_wasm/wasi.py", "ot_wasm/kernel.wit")
+
+
+class NoComponentError(Exception):
+    """There is no component to run, for a reason that the text gives."""
+
+
+def digest_sources() -> str:
+    """Return what tells whether the component was made from the files that are here; its bytes differ every time."""
+    source = HERE.parent
+    digest = hashlib.sha256()
+    for path in sorted(path for pattern in (*_INSIDE, *_OWN) for path in source.glob(pattern)):
+        digest.update(f"{path.relative_to(source)}\0{path.stat().st_size}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def is_stale() -> bool:
+    """True if the component was made from other files than these."""
+    try:
+        return not COMPONENT.exists() or MADE_FROM.read_text() != digest_sources()
+    except FileNotFoundError:
+        return True
+
+
+def find_or_compile(folder: str, compiling: Callable[[], None]) -> str:
+    """Return the component, compiled for this machine, which takes seconds the first time. Raises NoComponentError.
+
+    What is compiled is code of this machine: only its owner may write it, and it is used only as long as it is what it
+    was when it was written.
+    """
+    try:
+        version = importlib.metadata.version("wasmtime")
+    except importlib.metadata.PackageNotFoundError:
+        raise NoComponentError("wasmtime is not installed; it comes with the extra `wasm`") from None
+    try:
+        facts = COMPONENT.stat()
+    except FileNotFoundError:
+        raise NoComponentError("the component of the kernel is missing; in a checkout, `make wasm` makes it") from None
+    key = hashlib.sha256(f"{version} {facts.st_size} {facts.st_mtime_ns}".encode()).hexdigest()[:16]
+    os.makedirs(folder, 0o700, exist_ok=True)
+    found = _find_compiled(folder, key)
+    if found is None:
+        compiling()
+        # In a process of its own: it starts threads, and whoever forks kernels may have none.
+        start = f"import sys; sys.path[:] = {sys.path!r}; from ot_wasm.component import write_compiled as write; write"
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", f"{start}({folder!r}, {key!r})"], check=False, capture_output=True
+        )
+        if done.returncode:
+            raise NoComponentError(f"the kernel cannot be compiled: {done.stderr.decode(errors='replace')[-1000:]}")
+        found = _find_compiled(folder, key)
+    if found is None:
+        raise NoComponentError(f"the kernel was compiled, but somebody else can write to {folder}")
+    return found
+
+
+def _find_compiled(folder: str, key: str) -> str | None:
+    for path in Path(folder).glob(f"{key}-*.compiled"):
+        facts = path.lstat()
+        own = facts.st_uid == os.getuid() and stat.S_ISREG(facts.st_mode) and not facts.st_mode & 0o077
+        if own and path.stem == f"{key}-{hashlib.sha256(path.read_bytes()).hexdigest()}":
+            return str(path)
+    return None
+
+
+def write_compiled(folder: str, key: str) -> None:
+    """Compile the component, and remove what was compiled of others."""
+    from wasmtime.component import Component  # noqa: PLC0415 - where nothing is compiled, nothing of it is needed
+
+    from ot_wasm.host import open_engine  # noqa: PLC0415 - as above
+
+    compiled = bytes(Component(open_engine(), COMPONENT.read_bytes()).serialize())
+    with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+        file.write(compiled)
+    others = list(Path(folder).glob("*.compiled"))
+    os.replace(file.name, Path(folder, f"{key}-{hashlib.sha256(compiled).hexdigest()}.compiled"))
+    for other in others:
+        if not other.name.startswith(key):
+            other.unlink(missing_ok=True)

@@ -1,0 +1,123 @@
+"""A kernel process around an instance of the component: it passes messages between the instance and the server."""
+
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Mapping, Sequence
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from wasmtime import Config, Engine, Store, WasiConfig, WasmtimeError
+from wasmtime import _bindings as bindings
+from wasmtime.component import Component, Linker
+
+from ot_kernel import child
+from ot_kernel.wire import HEADER, Channel, frame
+
+if TYPE_CHECKING:
+    import signal
+else:
+    import _signal as signal
+
+STACK = 6 * 1024 * 1024  # bytes; the system gives a process eight
+_TIME_IS_OVER, _WHERE = 1, 2
+_PENDING = {child.INTERRUPT: _TIME_IS_OVER, child.WHERE: _WHERE}
+
+
+def open_engine() -> Engine:
+    """Return an engine with the settings that the component is compiled with."""
+    config = Config()
+    bindings.dll.wasmtime_config_async_stack_size_set(config.ptr(), bindings.ctypes.c_size_t(2 * STACK))
+    config.max_wasm_stack = STACK
+    return Engine(config)
+
+
+class WasmKernels:
+    """The component, loaded once in the zygote; each kernel has an instance of its own, which is never used again."""
+
+    def __init__(self, file: str, memory: int, folders: Mapping[str, bool], path: Sequence[str]) -> None:
+        """Load the compiled component. `folders` are open to code beside its own, those that are True for writing."""
+        self._folders = folders
+        self._path = list(path)
+        self._channel: Channel
+        engine = open_engine()
+        component = Component.deserialize_file(engine, file)
+        linker = Linker(engine)
+        linker.add_wasip2()
+        with linker.root() as root:
+            for function in (self.tell, self.hear, self.pending, self.pause, self.at_line):
+                root.add_func(function.__name__.replace("_", "-"), function)
+        self._store = Store(engine)
+        self._store.set_limits(memory_size=memory)
+        self._instance = linker.instantiate(self._store, component)
+
+    def run_kernel(self, start: child.KernelStart) -> NoReturn:
+        """Live the whole life of a forked kernel."""
+        self._live(start, "run", start.scratch.path, self._path)
+        while True:
+            signal.pause()
+
+    def probe_kernel(self, outside: str | None, start: child.KernelStart) -> NoReturn:
+        """Become a kernel in which nothing is run, and tell what an instance can do that it must not."""
+        broken = self._live(start, "probe", outside or "", probe=True)
+        self._channel.send({"op": "probed", "broken": broken})
+        while True:
+            signal.pause()
+
+    def _live(self, start: child.KernelStart, export: str, *args: object, probe: bool = False) -> Any:
+        self._channel = child.become_kernel(start, probe=probe)
+        self._wake_at_signals()
+        wasi = WasiConfig()
+        wasi.inherit_stdout()
+        wasi.inherit_stderr()
+        for folder, mutable in {**self._folders, start.scratch.path: True}.items():
+            wasi.preopen_dir(folder, folder, mutable)
+        self._store.set_wasi(wasi)
+        function = self._instance.get_func(self._store, export)
+        assert function is not None, "the component was made with another `kernel.wit`"
+        try:
+            return function(self._store, *args)
+        except WasmtimeError as error:
+            os.write(child.DUMP_FD, str(error).encode()[-3000:])
+            os.abort()
+
+    def _wake_at_signals(self) -> None:
+        """Have the numbers of signals in a pipe: what waits for it misses none."""
+        self._woken, wake = os.pipe()
+        for fd in (self._woken, wake):
+            os.set_blocking(fd, False)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        for number in _PENDING:
+            signal.signal(number, _do_nothing)
+        self._poll = select.poll()
+        self._poll.register(self._woken, select.POLLIN)
+        self._poll.register(child.SERVER_FD, select.POLLIN)
+
+    # -- the functions of `kernel.wit`
+
+    def tell(self, _: object, message: str) -> None:
+        self._channel.write(frame(message.encode("ascii")))
+
+    def hear(self, _: object) -> str:
+        if not self._channel.has_frame():
+            self._channel.spin()
+            if any(fd == self._woken for fd, _ in self._poll.poll()):
+                return ""
+        return self._channel.receive_frame().decode()
+
+    def pending(self, _: object) -> int:
+        try:
+            numbers = os.read(self._woken, 64)
+        except BlockingIOError:
+            return 0
+        return sum(bit for number, bit in _PENDING.items() if number in numbers)
+
+    def pause(self, _: object, seconds: float) -> None:
+        select.select([self._woken], [], [], seconds)
+
+    def at_line(self, _: object, line: int) -> None:
+        os.write(child.DUMP_FD, b"[line %d]\n" % line)
+
+
+def _do_nothing(_signum: int, _frame: FrameType | None) -> None: ...

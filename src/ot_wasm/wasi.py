@@ -1,0 +1,161 @@
+"""Inside of the component: stand-ins for what code expects of a system and WASI does not have."""
+
+from __future__ import annotations
+
+import asyncio
+import asyncio.base_events
+import asyncio.events
+import asyncio.runners
+import concurrent.futures
+import importlib
+import os
+import pkgutil
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import wit_world
+
+from ot_kernel.executing import RunInterrupted, find_line
+
+_TIME_IS_OVER, _WHERE = 1, 2
+_CHECKS = 2000  # jumps and calls of the code between two looks at what is pending
+_TOOL = sys.monitoring.OPTIMIZER_ID
+_EVENTS = sys.monitoring.events.JUMP | sys.monitoring.events.PY_START
+
+# Modules that cannot work here, or are not worth their size.
+_LEFT_OUT = {
+    "antigravity", "ensurepip", "idlelib", "lib2to3", "pip", "pydoc_data", "test", "this", "tkinter", "turtle",
+    "turtledemo", "venv",
+}  # fmt: skip
+_SUBMODULES = (
+    "asyncio.runners", "collections.abc", "concurrent.futures.thread", "dbm.dumb", "email.message", "email.mime.text",
+    "email.parser", "html.parser", "http.client", "importlib.resources", "json.tool", "logging.handlers", "os.path",
+    "sqlite3", "unittest.mock", "urllib.parse", "urllib.request", "wsgiref.util", "xml.dom.minidom",
+    "xml.etree.ElementTree",
+)  # fmt: skip
+
+
+def load_library() -> None:
+    """Import what a run may import: no file of the library can be read later."""
+    encodings = [f"encodings.{found.name}" for found in pkgutil.iter_modules(importlib.import_module("encodings").__path__)]
+    names = (name for name in sys.stdlib_module_names if name not in _LEFT_OUT)
+    for name in (*sorted(names), *_SUBMODULES, *encodings):
+        try:
+            importlib.import_module(name)
+        except (ImportError, AttributeError, OSError, RuntimeError):
+            pass  # it needs what WASI lacks, as code that imports it will be told
+
+
+class Interruption:
+    """Looks from time to time whether the time is over, since nothing can interrupt an instance from outside."""
+
+    def __init__(self) -> None:
+        self._left = _CHECKS
+
+    def watch(self) -> None:
+        """Look while code runs: at every so many jumps and calls."""
+        sys.monitoring.use_tool_id(_TOOL, "onetool")
+        for event in (sys.monitoring.events.JUMP, sys.monitoring.events.PY_START):
+            sys.monitoring.register_callback(_TOOL, event, self._count)
+        sys.monitoring.set_events(_TOOL, _EVENTS)
+
+    def _count(self, _code: object, _offset: int, _destination: int = 0) -> None:
+        self._left -= 1
+        if self._left == 0:
+            self._left = _CHECKS
+            self.check()
+
+    def check(self) -> None:
+        """Tell the line if that is wanted, and raise RunInterrupted if the time is over."""
+        pending = wit_world.pending()
+        if pending & _WHERE and (line := find_line(sys._getframe())):
+            wit_world.at_line(line)
+        if pending & _TIME_IS_OVER:
+            self.stop()
+            raise RunInterrupted
+
+    def stop(self) -> None:
+        """Interrupt nothing any more."""
+        sys.monitoring.set_events(_TOOL, 0)
+
+    def sleep(self, seconds: float, /) -> None:
+        if seconds < 0:
+            raise ValueError("sleep length must be non-negative")
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            wit_world.pause(left)
+            self.check()
+
+
+class _Clock:
+    """A loop waits with this, where there is nothing to wait for but time."""
+
+    def select(self, timeout: float | None = None) -> tuple[()]:
+        if timeout is None:
+            raise RuntimeError("the code waits for something that cannot come: a run on this engine has one thread")
+        time.sleep(max(0, timeout))
+        return ()
+
+    def close(self) -> None: ...
+
+
+class _Loop(asyncio.base_events.BaseEventLoop):
+    def __init__(self) -> None:
+        super().__init__()
+        self._selector = _Clock()
+
+    def _process_events(self, events: object) -> None: ...
+
+    def _write_to_self(self) -> None: ...
+
+    def run_in_executor(self, executor: object, func: Callable[..., Any], *args: Any) -> Any:
+        """Call it at once: there is no thread to call it on."""
+        future = self.create_future()
+        try:
+            future.set_result(func(*args))
+        except Exception as error:  # noqa: BLE001 - handed to whoever awaits it
+            future.set_exception(error)
+        return future
+
+
+class _InTurn(concurrent.futures.Executor):
+    """Calls each function when it is submitted, one after the other."""
+
+    def __init__(self, max_workers: int | None = None, *_: object, initializer: Callable[..., object] | None = None, initargs: tuple[Any, ...] = (), **__: object) -> None:
+        if max_workers is not None and max_workers <= 0:
+            raise ValueError("max_workers must be greater than 0")
+        if initializer is not None:
+            initializer(*initargs)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[Any]:
+        future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        future.set_running_or_notify_cancel()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001 - handed to whoever asks for the result
+            future.set_exception(error)
+        return future
+
+
+def _refuse(*_: object, **__: object) -> NoReturn:
+    raise PermissionError(1, "Operation not permitted")
+
+
+def _refuse_thread(_: threading.Thread) -> NoReturn:
+    raise RuntimeError("a run on the engine wasm has one thread; ot.parallel and pools of threads work one after the other")
+
+
+def complete_system(interruption: Interruption) -> None:
+    """Put stand-ins in the place of what is missing; before anything of ours is imported that names it."""
+    for name in ("chmod", "utime"):
+        if not hasattr(os, name):
+            setattr(os, name, _refuse)
+    if not hasattr(os, "sched_yield"):
+        os.sched_yield = lambda: None
+    time.sleep = interruption.sleep
+    threading.Thread.start = _refuse_thread
+    asyncio.events.new_event_loop = asyncio.new_event_loop = _Loop
+    concurrent.futures.ThreadPoolExecutor = concurrent.futures.thread.ThreadPoolExecutor = _InTurn
