@@ -67,6 +67,9 @@ _PLENTY = 2**30
 PIN_PAGES = "OT_PIN_PAGES"
 """The environment variable with which the benchmark switches pinned pages off."""
 
+COMPILED = "OT_WASM_COMPILED"
+"""The environment variable with which tests share one folder of compiled components."""
+
 END_LIMIT = 2.0  # seconds for a zygote whose control socket was closed
 
 
@@ -129,7 +132,7 @@ def launch_zygote(
         "readable": _without_nested([*_readable(packages), *map(str, (*settings.readable, *settings.writable))]),
         "writable": (_SINK, *map(str, settings.writable)),
         "engine": settings.engine,
-        "compiled": os.path.expanduser("~/.onetool/state/wasm"),
+        "compiled": os.environ.get(COMPILED) or os.path.expanduser("~/.onetool/state/wasm"),
         "pin_pages": pinned_pages and os.environ.get(PIN_PAGES) != "off",
     }
     root = str(Path(ot_kernel.__file__).parent.parent)
