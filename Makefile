@@ -1,6 +1,6 @@
 # Everything lives in .venv. Each target sets up what it needs; `make setup` does only that.
 .DEFAULT_GOAL := help
-.PHONY: help setup compiled system run test test-quick test-long test-ray test-team test-as-user coverage mutants check bench bench-scale bench-tasks bench-voice profile format docs lock clean
+.PHONY: help setup compiled system wasm run test test-quick test-long test-ray test-team test-as-user coverage mutants check bench bench-scale bench-tasks bench-voice profile format docs lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -42,6 +42,9 @@ compiled: setup
 
 system: setup
 	@scripts/install-system-packages
+
+wasm: setup  ## make the component of the engine `wasm`, where the sources of the kernel have changed
+	@$(BIN)/python -m scripts.build_wasm_kernel
 
 $(CONFORMANCE): tests/conformance/package.json tests/conformance/package-lock.json | system
 	@scripts/install-conformance-suite && touch $@ || true
@@ -103,6 +106,7 @@ check: setup  ## check formatting, lint, types and layers
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m scripts.build_wasm_kernel --check
 
 # PEERS=1 installs other programs of the kind apart and measures them in the same rounds, of which there are ROUNDS.
 bench: compiled $(REFERENCE) $(if $(PEERS),$(TASKS))  ## run the benchmarks, each figure next to its target; PEERS=1 compares with others

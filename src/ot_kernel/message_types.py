@@ -129,5 +129,4 @@ class ZygoteSettings(TypedDict):
     readable: tuple[str, ...]
     writable: tuple[str, ...]
     pin_pages: bool
-    engine: str
-    compiled: str  # the folder of compiled components
+    compiled: str  # the folder of compiled components, for the engine that has one

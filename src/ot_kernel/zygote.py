@@ -19,7 +19,7 @@ import socket
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from ot_confinement import Allowance, build_confinement
 from ot_kernel import child
@@ -30,15 +30,20 @@ from ot_kernel.values import accept_rows
 if TYPE_CHECKING:
     from ot_confinement.limits import Confinement
     from ot_kernel.message_types import ZygoteReport, ZygoteRequest, ZygoteSettings
-    from ot_wasm.host import WasmKernels
 
 MAX_REQUEST = 64 * 1024
 FIRST_FREE_FD = child.SERVER_FD + 1
-_ROOT = os.path.dirname(os.path.dirname(__file__))
 _NONE = "none"  # the name of a folder that could not be made
 
 
-Live = Callable[[child.KernelStart], NoReturn]
+_Live = Callable[[child.KernelStart], NoReturn]
+
+
+class Lives(NamedTuple):
+    """The whole life of a kernel, and of one that only tries its confinement."""
+
+    run: _Live = child.run_kernel
+    probe: Callable[[str | None, child.KernelStart], NoReturn] = child.probe_kernel
 
 
 class Zygote:
@@ -52,12 +57,9 @@ class Zygote:
         pages: PinnedPages | None,
         *,
         confined: bool,
-        wasm: WasmKernels | None = None,
+        lives: Lives,
     ) -> None:
-        self._live: Live = child.run_kernel if wasm is None else wasm.run_kernel
-        self._probe: Callable[[str | None, child.KernelStart], NoReturn] = (
-            child.probe_kernel if wasm is None else wasm.probe_kernel
-        )
+        self._lives = lives
         self._control = control
         self._scratch_root = scratch_root
         self._confinement = confinement
@@ -88,13 +90,13 @@ class Zygote:
     def _obey(self, request: ZygoteRequest) -> None:
         self._folders.use_again(request.get("again", ()))
         for _ in range(request.get("fork", 0)):
-            self._fork(self._live)
+            self._fork(self._lives.run)
         if "probe" in request:
-            self._fork(partial(self._probe, request["probe"]), probe=True)
+            self._fork(partial(self._lives.probe, request["probe"]), probe=True)
         if self._used and self._pages is not None:
             self._pin(self._pages)
 
-    def _fork(self, live: Live, *, probe: bool = False) -> None:
+    def _fork(self, live: _Live, *, probe: bool = False) -> None:
         self._count += 1
         try:
             folder = self._folders.take()
@@ -126,9 +128,7 @@ class Zygote:
         print(reason, file=sys.stderr, flush=True)  # noqa: T201 - to the server
         self._tell({"ended": self._count, "status": 70 << 8, "probe": probe, "folder": _NONE, "unused": False})
 
-    def _fork_in(
-        self, folder: ScratchFolder, control: socket.socket, live: Live
-    ) -> int:
+    def _fork_in(self, folder: ScratchFolder, control: socket.socket, live: _Live) -> int:
         start = child.KernelStart(self._count, folder, control, self._pid, self._confinement, self._unpinned)
         pid = self._confinement.fork()
         if pid == 0:
@@ -172,7 +172,7 @@ class Zygote:
             pages.close()
             return
         try:
-            self._unpinned = not pages.pin_written(lambda control: self._fork_in(folder, control, self._live))
+            self._unpinned = not pages.pin_written(lambda control: self._fork_in(folder, control, self._lives.run))
         except OSError:  # no process could be started
             pages.close()
             self._folders.give_back(folder)
@@ -191,15 +191,11 @@ class Zygote:
             end_children({pid for _, pid, _, _ in self._kernels.values()})
 
     def _tell(self, message: ZygoteReport) -> None:
-        _tell(self._control, message)
+        self._control.send(json.dumps(message).encode())
 
 
-def _tell(control: socket.socket, message: ZygoteReport) -> None:
-    control.send(json.dumps(message).encode())
-
-
-def main(control_fd: int, settings: ZygoteSettings) -> None:
-    """Run as the whole program of the zygote's process."""
+def main(control_fd: int, settings: ZygoteSettings, load: Callable[[], Lives] = Lives) -> None:
+    """Run as the whole program of the zygote's process; `load` loads what another engine needs."""
     control = socket.socket(fileno=fcntl.fcntl(control_fd, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE_FD))
     _reserve_kernel_descriptors(control_fd)
     sys.path[:] = [*sys.path, *settings["path"]]
@@ -217,18 +213,17 @@ def main(control_fd: int, settings: ZygoteSettings) -> None:
     )
     confined = settings["sandbox"] != "off"
     confinement = build_confinement(allowance, off=not confined, system=settings["system"])
-    component = _find_component(control, settings) if settings["engine"] == "wasm" else ""
-    pages = open_pages() if settings["pin_pages"] and not component else None
+    pages = open_pages() if settings["pin_pages"] else None
     copy_tables()
     confinement.share()
     if not confined:
         _adopt_orphans()
     child.prepare_process(guarded=confinement.guards_calls)
-    wasm = _load_component(component, settings) if component else None  # its handlers of signals are the last ones
+    lives = load()
     gc.collect()
     gc.freeze()
     gc.disable()
-    zygote = Zygote(control, settings["scratch"], confinement, pages, confined=confined, wasm=wasm)
+    zygote = Zygote(control, settings["scratch"], confinement, pages, confined=confined, lives=lives)
     try:
         zygote.serve()
     except (BrokenPipeError, ConnectionResetError):
@@ -236,31 +231,6 @@ def main(control_fd: int, settings: ZygoteSettings) -> None:
     zygote.end_kernels()
     _remove_scratch(settings["scratch"])
     os._exit(0)  # the server waits, and an interpreter that takes itself apart takes longer than all the rest
-
-
-def _find_component(control: socket.socket, settings: ZygoteSettings) -> str:
-    """Find the compiled component, or compile it; where that cannot be, tell the server why, and end."""
-    sys.path.insert(0, _ROOT)
-    from ot_wasm.component import NoComponentError, find_or_compile  # noqa: PLC0415 - only this engine has one
-
-    try:
-        return find_or_compile(settings["compiled"], lambda: _tell(control, {"compiling": True}))
-    except NoComponentError as error:
-        _tell(control, {"refused": str(error)})
-        control.recv(1)  # until the server lets go
-        os._exit(1)
-    finally:
-        sys.path.remove(_ROOT)
-
-
-def _load_component(file: str, settings: ZygoteSettings) -> WasmKernels:
-    sys.path.insert(0, _ROOT)
-    from ot_wasm.host import WasmKernels  # noqa: PLC0415 - only this engine has one
-
-    sys.path.remove(_ROOT)
-    folders = dict.fromkeys(filter(os.path.isdir, settings["readable"]), False)
-    folders.update(dict.fromkeys(filter(os.path.isdir, settings["writable"]), True))
-    return WasmKernels(file, settings["memory"], folders, settings["path"])
 
 
 def _remove_scratch(root: str) -> None:

@@ -12,23 +12,35 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-HERE = Path(__file__).parent
-COMPONENT = HERE / "kernel.wasm"
-MADE_FROM = HERE / "kernel.wasm.sources"
-_INSIDE = ("ot_kernel/*.py", "ot_confinement/__init__.py", "ot_confinement/confine.py", "ot_confinement/probe.py")
-_OWN = ("ot_wasm/__init__.py", "ot_wasm/guest.py", "ot_wasm/wasi.py", "ot_wasm/kernel.wit")
+ROOT = Path(__file__).parent.parent
+COMPONENT = ROOT / "ot_wasm/kernel.wasm"
+MADE_FROM = ROOT / "ot_wasm/kernel.wasm.sources"
+_SOURCES = (
+    "ot_kernel/*.py",
+    "ot_confinement/__init__.py",
+    "ot_confinement/confine.py",
+    "ot_confinement/probe.py",
+    "ot_wasm/__init__.py",
+    "ot_wasm/guest.py",
+    "ot_wasm/wasi.py",
+    "ot_wasm/kernel.wit",
+)
 
 
 class NoComponentError(Exception):
     """There is no component to run, for a reason that the text gives."""
 
 
+def list_sources() -> list[Path]:
+    """List the files that the component is made from."""
+    return sorted(path for pattern in _SOURCES for path in ROOT.glob(pattern))
+
+
 def digest_sources() -> str:
     """Return what tells whether the component was made from the files that are here; its bytes differ every time."""
-    source = HERE.parent
     digest = hashlib.sha256()
-    for path in sorted(path for pattern in (*_INSIDE, *_OWN) for path in source.glob(pattern)):
-        digest.update(f"{path.relative_to(source)}\0{path.stat().st_size}\0".encode())
+    for path in list_sources():
+        digest.update(f"{path.relative_to(ROOT)}\0{path.stat().st_size}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -61,7 +73,7 @@ def find_or_compile(folder: str, compiling: Callable[[], None]) -> str:
     if found is None:
         compiling()
         # In a process of its own: it starts threads, and whoever forks kernels may have none.
-        start = f"import sys; sys.path[:] = {sys.path!r}; from ot_wasm.component import write_compiled as write; write"
+        start = f"import sys; sys.path[:] = {[str(ROOT), *sys.path]!r}; from ot_wasm.component import write_compiled as write; write"
         done = subprocess.run(
             [sys.executable, "-I", "-S", "-c", f"{start}({folder!r}, {key!r})"], check=False, capture_output=True
         )

@@ -92,7 +92,7 @@ class WitWorld(wit_world.WitWorld):
         for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
             try:
                 stream.flush()
-            except Exception:  # noqa: BLE001, PERF203 - the code may have put any object there
+            except Exception:  # noqa: BLE001 - the code may have put any object there
                 pass
         channel.send(reply)
 

@@ -13,7 +13,7 @@ from wasmtime import _bindings as bindings
 from wasmtime.component import Component, Linker
 
 from ot_kernel import child
-from ot_kernel.wire import HEADER, Channel, frame
+from ot_kernel.wire import Channel, frame
 
 if TYPE_CHECKING:
     import signal
@@ -66,6 +66,7 @@ class WasmKernels:
             signal.pause()
 
     def _live(self, start: child.KernelStart, export: str, *args: object, probe: bool = False) -> Any:
+        start.confinement.layers.append("wasm")
         self._channel = child.become_kernel(start, probe=probe)
         self._wake_at_signals()
         wasi = WasiConfig()

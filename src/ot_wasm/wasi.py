@@ -40,7 +40,9 @@ _SUBMODULES = (
 
 def load_library() -> None:
     """Import what a run may import: no file of the library can be read later."""
-    encodings = [f"encodings.{found.name}" for found in pkgutil.iter_modules(importlib.import_module("encodings").__path__)]
+    encodings = [
+        f"encodings.{found.name}" for found in pkgutil.iter_modules(importlib.import_module("encodings").__path__)
+    ]
     names = (name for name in sys.stdlib_module_names if name not in _LEFT_OUT)
     for name in (*sorted(names), *_SUBMODULES, *encodings):
         try:
@@ -124,7 +126,14 @@ class _Loop(asyncio.base_events.BaseEventLoop):
 class _InTurn(concurrent.futures.Executor):
     """Calls each function when it is submitted, one after the other."""
 
-    def __init__(self, max_workers: int | None = None, *_: object, initializer: Callable[..., object] | None = None, initargs: tuple[Any, ...] = (), **__: object) -> None:
+    def __init__(
+        self,
+        max_workers: int | None = None,
+        *_: object,
+        initializer: Callable[..., object] | None = None,
+        initargs: tuple[Any, ...] = (),
+        **__: object,
+    ) -> None:
         if max_workers is not None and max_workers <= 0:
             raise ValueError("max_workers must be greater than 0")
         if initializer is not None:
@@ -145,7 +154,9 @@ def _refuse(*_: object, **__: object) -> NoReturn:
 
 
 def _refuse_thread(_: threading.Thread) -> NoReturn:
-    raise RuntimeError("a run on the engine wasm has one thread; ot.parallel and pools of threads work one after the other")
+    raise RuntimeError(
+        "a run on the engine wasm has one thread; ot.parallel and pools of threads work one after the other"
+    )
 
 
 def complete_system(interruption: Interruption) -> None:

@@ -39,7 +39,7 @@ PRELOAD = (
 )
 
 _START = (
-    "import sys; sys.path.insert(0, {root!r}); from ot_kernel import zygote; {guardian}sys.path.pop(0); "
+    "import sys; sys.path.insert(0, {root!r}); from {engine} import zygote; {guardian}sys.path.pop(0); "
     "zygote.main({fd}, {settings!r})"
 )
 
@@ -115,6 +115,7 @@ def launch_zygote(
 
     A scratch folder is a file system of its own size, unless that is not wanted, or the system refuses it.
     """
+    wasm = settings.engine == "wasm"
     _require_means(settings, system)
     scratch_root = Path(find_scratch_parent(), f"onetool-{os.urandom(8).hex()}")
     scratch_root.mkdir(0o700)
@@ -131,15 +132,16 @@ def launch_zygote(
         "scratch_files": limits.SCRATCH_FILES,
         "readable": _without_nested([*_readable(packages), *map(str, (*settings.readable, *settings.writable))]),
         "writable": (_SINK, *map(str, settings.writable)),
-        "engine": settings.engine,
         "compiled": os.environ.get(COMPILED) or os.path.expanduser("~/.onetool/state/wasm"),
-        "pin_pages": pinned_pages and os.environ.get(PIN_PAGES) != "off",
+        "pin_pages": pinned_pages and not wasm and os.environ.get(PIN_PAGES) != "off",
     }
     root = str(Path(ot_kernel.__file__).parent.parent)
     guardian = "import ot_guardian; " if settings.sandbox == "off" else ""  # confined kernels start no processes
 
     def command(fd: int) -> list[str]:
-        start = _START.format(root=root, guardian=guardian, fd=fd, settings=described)
+        start = _START.format(
+            root=root, engine="ot_wasm" if wasm else "ot_kernel", guardian=guardian, fd=fd, settings=described
+        )
         return [sys.executable, "-I", "-S", "-X", "utf8", "-c", start]
 
     process, control = launch_fork_server(command, environ={}, output=subprocess.PIPE, cwd="/")

@@ -1,0 +1,43 @@
+"""The zygote of this engine: it has the component loaded, and forks a kernel whenever the server asks."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ot_kernel import zygote
+from ot_wasm.component import NoComponentError, find_or_compile
+
+if TYPE_CHECKING:
+    from ot_kernel.message_types import ZygoteReport, ZygoteSettings
+
+
+def main(control_fd: int, settings: ZygoteSettings) -> None:
+    """Run as the whole program of the zygote's process; it ends where there is no component, and says why."""
+    sys.path[:] = [*sys.path, *settings["path"]]
+    with socket.socket(fileno=os.dup(control_fd)) as control:
+        try:
+            file = find_or_compile(settings["compiled"], partial(_tell, control, {"compiling": True}))
+        except NoComponentError as error:
+            _tell(control, {"refused": str(error)})
+            control.recv(1)  # until the server lets go
+            return
+    zygote.main(control_fd, {**settings, "path": []}, partial(_load, file, settings))
+
+
+def _tell(control: socket.socket, message: ZygoteReport) -> None:
+    control.send(json.dumps(message).encode())
+
+
+def _load(file: str, settings: ZygoteSettings) -> zygote.Lives:
+    """Load the component; late, since its handlers of signals must be the last ones."""
+    from ot_wasm.host import WasmKernels  # noqa: PLC0415 - wasmtime may be missing, as was said above
+
+    folders = dict.fromkeys(filter(os.path.isdir, settings["readable"]), False)
+    folders.update(dict.fromkeys(filter(os.path.isdir, settings["writable"]), True))
+    kernels = WasmKernels(file, settings["memory"], folders, settings["path"])
+    return zygote.Lives(kernels.run_kernel, kernels.probe_kernel)
