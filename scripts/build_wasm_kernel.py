@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> int:
     stale = component.is_stale()
     if "--check" in arguments:
         if stale and component.COMPONENT.exists():
-            print("The component of the kernel was made from other sources: make wasm", file=sys.stderr)
+            sys.stderr.write("The component of the kernel was made from other sources: make wasm\n")
             return 1
         return 0
     if stale:
@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _build() -> None:
-    print("Making the component of the kernel, which takes half a minute ...", file=sys.stderr)
+    sys.stderr.write("Making the component of the kernel, which takes half a minute ...\n")
     digest = component.digest_sources()
     with tempfile.TemporaryDirectory() as folder:
         for source in component.list_sources():

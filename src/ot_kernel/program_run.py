@@ -183,29 +183,32 @@ def _ran(traceback: TracebackType) -> bool:
 
 def _notes_of(error: BaseException) -> list[str]:
     notes = [_cut(str(note)) for note in itertools.islice(getattr(error, "__notes__", ()), MAX_NOTES)]
-    if isinstance(error, OSError) and error.errno == errno.EFBIG:
-        notes.append(_FULL_FILE)
-    elif isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        notes.append(_FULL_FOLDER)
-    elif _IN_COMPONENT and isinstance(error, OSError) and error.errno == errno.EIO:
-        notes += (_FULL_FILE, _FULL_FOLDER)
-    elif _IN_COMPONENT and isinstance(error, OverflowError) and "index-sized" in str(error):
-        notes.append("An object on the engine wasm has at most 2 GB.")
-    elif isinstance(error, PermissionError) and not isinstance(error, ToolError):
-        notes.append(_REFUSED if error.filename is None else _REFUSED_FILE)
-    elif isinstance(error, FileNotFoundError) and isinstance(error.filename, str) and not isinstance(error, ToolError):
-        if not error.filename.startswith("/"):
-            notes.append(_NOT_HERE.format(path=_cut(repr(error.filename))))
-        elif _IN_COMPONENT:
-            notes.append(_REFUSED_FILE)  # what is not open to it is not there
+    if isinstance(error, OSError) and not isinstance(error, ToolError):
+        notes += _notes_of_system(error)
     elif isinstance(error, EOFError):
         notes.append("A run has no input to read from.")
     elif isinstance(error, MemoryError) and error.__traceback__ is not None and _ran(error.__traceback__):
         notes.append("The memory limit of a run is execution.memory in the configuration.")
+    elif _IN_COMPONENT and isinstance(error, OverflowError) and "index-sized" in str(error):
+        notes.append("An object on the engine wasm has at most 2 GB.")
     cause = error.__cause__
     if cause is not None:
         notes.append(f"caused by {_type_name(cause)}: {_message_of(cause)}")
     return notes
+
+
+def _notes_of_system(error: OSError) -> tuple[str, ...]:
+    """Explain what the system refused; in a component it gives fewer reasons, and what is not open is not there."""
+    absent = isinstance(error, FileNotFoundError) and isinstance(error.filename, str)
+    if absent and not error.filename.startswith("/"):
+        return (_NOT_HERE.format(path=_cut(repr(error.filename))),)
+    if isinstance(error, PermissionError) and error.filename is None:
+        return (_REFUSED,)
+    if isinstance(error, PermissionError) or (absent and _IN_COMPONENT):
+        return (_REFUSED_FILE,)
+    if error.errno == errno.EIO and _IN_COMPONENT:
+        return (_FULL_FILE, _FULL_FOLDER)
+    return {errno.EFBIG: (_FULL_FILE,), errno.ENOSPC: (_FULL_FOLDER,)}.get(error.errno or 0, ())
 
 
 _FULL_FILE = "A run may write at most 64 MB to a file, or to its output."

@@ -68,12 +68,13 @@ def find_or_compile(folder: str, compiling: Callable[[], None]) -> str:
     except FileNotFoundError:
         raise NoComponentError("the component of the kernel is missing; in a checkout, `make wasm` makes it") from None
     key = hashlib.sha256(f"{version} {facts.st_size} {facts.st_mtime_ns}".encode()).hexdigest()[:16]
-    os.makedirs(folder, 0o700, exist_ok=True)
+    Path(folder).mkdir(0o700, parents=True, exist_ok=True)
     found = _find_compiled(folder, key)
     if found is None:
         compiling()
         # In a process of its own: it starts threads, and whoever forks kernels may have none.
-        start = f"import sys; sys.path[:] = {[str(ROOT), *sys.path]!r}; from ot_wasm.component import write_compiled as write; write"
+        path = [str(ROOT), *sys.path]
+        start = f"import sys; sys.path[:] = {path!r}; from ot_wasm.component import write_compiled as write; write"
         done = subprocess.run(
             [sys.executable, "-I", "-S", "-c", f"{start}({folder!r}, {key!r})"], check=False, capture_output=True
         )
@@ -104,7 +105,7 @@ def write_compiled(folder: str, key: str) -> None:
     with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
         file.write(compiled)
     others = list(Path(folder).glob("*.compiled"))
-    os.replace(file.name, Path(folder, f"{key}-{hashlib.sha256(compiled).hexdigest()}.compiled"))
+    Path(file.name).replace(Path(folder, f"{key}-{hashlib.sha256(compiled).hexdigest()}.compiled"))
     for other in others:
         if not other.name.startswith(key):
             other.unlink(missing_ok=True)

@@ -73,7 +73,7 @@ class Interruption:
     def check(self) -> None:
         """Tell the line if that is wanted, and raise RunInterrupted if the time is over."""
         pending = wit_world.pending()
-        if pending & _WHERE and (line := find_line(sys._getframe())):
+        if pending & _WHERE and (line := find_line(sys._getframe())):  # noqa: SLF001 - its documented name
             wit_world.at_line(line)
         if pending & _TIME_IS_OVER:
             self.stop()
