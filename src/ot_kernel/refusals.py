@@ -24,7 +24,7 @@ _MOST_GATHERED = 256 * 1024
 _Bytes = bytes | bytearray | memoryview
 
 
-_sendmsg = getattr(socket.socket, "sendmsg", None)  # WASI has none
+_sendmsg: Any = getattr(socket.socket, "sendmsg", None)  # WASI has none
 
 
 def send_without_refusal() -> None:
@@ -54,7 +54,7 @@ def _send_message(
     """
     ancillary = list(ancillary)
     if ancillary or address is not None:
-        return _sendmsg(sender, buffers, ancillary, flags, address)
+        return int(_sendmsg(sender, buffers, ancillary, flags, address))
     gathered = bytearray()
     for buffer in buffers:
         gathered += memoryview(buffer).cast("B")[: _MOST_GATHERED - len(gathered)]

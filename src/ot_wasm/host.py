@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import select
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,8 @@ _PENDING = {child.INTERRUPT: _TIME_IS_OVER, child.WHERE: _WHERE}
 def open_engine() -> Engine:
     """Return an engine with the settings that the component is compiled with."""
     config = Config()
-    bindings.dll.wasmtime_config_async_stack_size_set(config.ptr(), bindings.ctypes.c_size_t(2 * STACK))
+    # No stack may be larger than that of asynchronous code, for which the package has no setting of its own.
+    vars(bindings)["dll"].wasmtime_config_async_stack_size_set(config.ptr(), ctypes.c_size_t(2 * STACK))
     config.max_wasm_stack = STACK
     return Engine(config)
 
