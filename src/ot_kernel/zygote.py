@@ -57,7 +57,7 @@ class Zygote:
         pages: PinnedPages | None,
         *,
         confined: bool,
-        lives: Lives,
+        lives: Lives = Lives(),  # noqa: B008 - a value that does not change
     ) -> None:
         self._lives = lives
         self._control = control
