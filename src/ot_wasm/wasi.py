@@ -92,6 +92,33 @@ class Interruption:
             self.check()
 
 
+class _Lock:
+    """A lock as one thread sees it: who waits for one that is held waits for its time to be over."""
+
+    def __init__(self) -> None:
+        self._held = False
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:  # noqa: FBT001, FBT002 - as in `threading`
+        if self._held and blocking:
+            time.sleep(1e9 if timeout < 0 else timeout)
+        taken, self._held = not self._held, True
+        return taken
+
+    def release(self) -> None:
+        if not self._held:
+            raise RuntimeError("release unlocked lock")
+        self._held = False
+
+    def locked(self) -> bool:
+        return self._held
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
 class _Clock:
     """A loop waits with this, where there is nothing to wait for but time."""
 
@@ -168,5 +195,6 @@ def complete_system(interruption: Interruption) -> None:
         os.sched_yield = lambda: None
     time.sleep = interruption.sleep
     threading.Thread.start = _refuse_thread
+    threading.Lock = threading._allocate_lock = _Lock  # noqa: SLF001 - what its other classes use
     asyncio.events.new_event_loop = asyncio.new_event_loop = _Loop
     concurrent.futures.ThreadPoolExecutor = concurrent.futures.thread.ThreadPoolExecutor = _InTurn
