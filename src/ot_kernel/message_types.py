@@ -129,4 +129,5 @@ class ZygoteSettings(TypedDict):
     readable: tuple[str, ...]
     writable: tuple[str, ...]
     pin_pages: bool
+    opened: dict[str, bool]  # folders for an instance of the component beside its own, True for writing
     compiled: str  # the folder of compiled components, for the engine that has one

@@ -37,7 +37,6 @@ def _load(file: str, settings: ZygoteSettings) -> zygote.Lives:
     """Load the component; late, since its handlers of signals must be the last ones."""
     from ot_wasm.host import WasmKernels  # noqa: PLC0415 - wasmtime may be missing, as was said above
 
-    folders = dict.fromkeys(filter(os.path.isdir, settings["readable"]), False)
-    folders.update(dict.fromkeys(filter(os.path.isdir, settings["writable"]), True))
+    folders = {folder: writing for folder, writing in settings["opened"].items() if os.path.isdir(folder)}
     kernels = WasmKernels(file, settings["memory"], folders, settings["path"])
     return zygote.Lives(kernels.run_kernel, kernels.probe_kernel)

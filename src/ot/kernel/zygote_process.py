@@ -44,10 +44,11 @@ _START = (
 )
 
 _SYSTEM_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
+_ZONES = "/usr/share/zoneinfo"
 # What the standard library opens wherever it finds it. None of it is anybody's secret; refused, it would raise where
 # no program expects it.
 SYSTEM_FACTS = (
-    "/usr/share/zoneinfo",
+    _ZONES,
     "/etc/localtime",
     "/etc/ld.so.cache",
     "/dev/urandom",
@@ -132,6 +133,10 @@ def launch_zygote(
         "scratch_files": limits.SCRATCH_FILES,
         "readable": _without_nested([*_readable(packages), *map(str, (*settings.readable, *settings.writable))]),
         "writable": (_SINK, *map(str, settings.writable)),
+        "opened": {
+            **dict.fromkeys((*packages, _ZONES, *map(str, settings.readable)), False),
+            **dict.fromkeys(map(str, settings.writable), True),
+        },
         "compiled": os.environ.get(COMPILED) or os.path.expanduser("~/.onetool/state/wasm"),
         "pin_pages": pinned_pages and not wasm and os.environ.get(PIN_PAGES) != "off",
     }
