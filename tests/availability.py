@@ -11,6 +11,8 @@ from typing import NoReturn
 
 import pytest
 
+from ot_wasm.component import is_stale
+
 _CONFORMANCE_PACKAGES = Path(__file__).parent / "conformance/node_modules"
 
 
@@ -45,6 +47,12 @@ def require_node() -> Path:
     """Find the Node that the conformance suite brings for this machine, or the machine's own."""
     bundled = sorted(_CONFORMANCE_PACKAGES.glob("node-linux-*/bin/node"))
     return bundled[0] if bundled else require_program("node")
+
+
+def require_component() -> None:
+    """Demand what the engine `wasm` runs; compiled for this machine, it is shared by all tests."""
+    if is_stale():
+        report_missing("the component of the engine `wasm`, or it is stale", remedy="`make wasm` makes it.")
 
 
 def own_mounts_are_allowed() -> bool:

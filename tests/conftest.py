@@ -8,11 +8,13 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from ot.kernel.zygote_process import COMPILED
 from tests.browser import browser, chromium
 from tests.measured import MEASURED
 from tests.postgres import database, postgres, template
@@ -30,6 +32,7 @@ TOGETHER = 8
 
 alone: Counter[str] = Counter()  # of a file, the tests so far that share nothing
 
+os.environ.setdefault(COMPILED, str(Path(__file__).parents[1] / ".cache/wasm"))
 settings.register_profile("unhurried", unhurried)
 settings.load_profile("unhurried")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts what runs in the background like that, and

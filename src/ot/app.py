@@ -49,7 +49,7 @@ AFTER_START = 0.2  # seconds
 
 def launch(loaded: LoadedConfig) -> ZygoteProcess:
     """Start the zygote. Cheap, and worth doing before heavy imports: kernels are then warm when the first run comes."""
-    return launch_zygote(loaded.config.execution)
+    return launch_zygote(loaded.config.execution, state=state_folder(loaded.machine_home))
 
 
 @asynccontextmanager

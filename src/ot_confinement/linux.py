@@ -71,8 +71,6 @@ class LinuxConfinement(Confinement):
             self._rules = landlock.PathRules(self._libc, allowance, version)
         else:
             self.missing.append("landlock")
-        if version and not guards_truncation:
-            self.missing.append("landlock: its guard of truncate")
         machine = os.uname().machine
         if seccomp.supports(machine):
             network = allowance.network

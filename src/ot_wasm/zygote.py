@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ot_kernel import zygote
@@ -37,6 +38,6 @@ def _load(file: str, settings: ZygoteSettings) -> zygote.Lives:
     """Load the component; late, since its handlers of signals must be the last ones."""
     from ot_wasm.host import WasmKernels  # noqa: PLC0415 - wasmtime may be missing, as was said above
 
-    folders = {folder: writing for folder, writing in settings["opened"].items() if os.path.isdir(folder)}
+    folders = {folder: writing for folder, writing in settings["opened"].items() if Path(folder).is_dir()}
     kernels = WasmKernels(file, settings["memory"], folders, settings["path"])
     return zygote.Lives(kernels.run_kernel, kernels.probe_kernel)

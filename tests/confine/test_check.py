@@ -14,7 +14,8 @@ import pytest
 
 from ot.app import open_app
 from ot.config.loader import load_config
-from tests.availability import own_mounts_are_allowed
+from ot.kernel.zygote_process import COMPILED
+from tests.availability import own_mounts_are_allowed, require_component
 from tests.proxied import PROGRAMS, program
 
 EXTENSION = '''\
@@ -76,7 +77,7 @@ def run_restricted(home: Path, command: str, words: str) -> str:
 def onetool_restricted(home: Path, words: str, *arguments: str) -> str:
     home.mkdir()
     start = [sys.executable, str(PROGRAMS.parent / "restricted_start.py"), words, sys.executable, "-m", "onetool"]
-    environ = {"PATH": os.environ["PATH"], "HOME": str(home)}
+    environ = {"PATH": os.environ["PATH"], "HOME": str(home), COMPILED: os.environ[COMPILED]}
     done = subprocess.run(
         [*start, *arguments], capture_output=True, text=True, check=False, env=environ, cwd=home, timeout=120
     )
@@ -117,6 +118,22 @@ def test_runs_work_in_a_container_and_what_is_weaker_is_named() -> None:
     assert (hosts["light"], hosts["fix"].split("  #")[0]) == ("yellow", "grep Seccomp: /proc/self/status")
     for part in ("are watched, but not limited", "has none (no cgroup", "mounted noexec", "/dev/shm is too small"):
         assert part in "\n".join(found)
+
+
+def test_without_landlock_code_runs_as_a_component_and_health_says_why(tmp_path: Path) -> None:
+    require_component()
+    look = """
+def try_open():
+    try:
+        return open('/etc/hostname').read()
+    except OSError as error:
+        return type(error).__name__
+told = ot.health()['sandbox']
+try_open(), told['engine'], told['status'], told['layers'], told['process_is_not_held'], len(told['without'])
+"""
+    expected = "[FileNotFoundError, wasm, ok, [wasm, seccomp], [landlock], 5]"
+
+    assert run_restricted(tmp_path / "standard", look, "old").replace("\n", "") == expected
 
 
 def test_bounds_that_this_system_cannot_hold_are_a_mistake(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from onetool.doctor.packs import look_at_engine, look_at_packs
 from onetool.foreign.clients import System
 from ot.config.loader import LoadedConfig
 from ot.config.models import ExecutionSettings
+from ot.config.paths import state_folder
 from ot.config.personal import for_team
 from ot.errors import ConfigError
 
@@ -83,7 +84,9 @@ def _look_at_serving(options: Namespace) -> Iterator[Finding]:
         serving.look_at_people(served),
         serving.look_at_store(served),
         serving.look_at_sealing(served),
-        look_at_confinement(served.config.execution, loaded.files[0] if loaded.files else None),
+        look_at_confinement(
+            served.config.execution, loaded.files[0] if loaded.files else None, state_folder(served.machine_home)
+        ),
         serving.look_at_open_files(served),
         serving.look_at_telemetry(served, os.environ),
     )
@@ -111,13 +114,15 @@ def _look(options: Namespace) -> Iterator[Finding]:
     loaded, mistakes = load_for_check(options)
     if loaded is None:  # a mistake in a security setting: nothing is started without it
         yield from map(configuration.word_mistake, mistakes)
-        yield from look_at_confinement(ExecutionSettings(), None)
+        yield from look_at_confinement(ExecutionSettings(), None, state_folder(Path.home()))
     else:
         registry = read_registry(loaded)
         problems = [*find_setting_problems(loaded, registry), *find_confinement_mistakes(loaded, registry)]
         problems += [*configuration.find_connection_mistakes(loaded), *find_lost_packs(registry)]
         parts = (
-            look_at_confinement(loaded.config.execution, loaded.files[0] if loaded.files else None),
+            look_at_confinement(
+                loaded.config.execution, loaded.files[0] if loaded.files else None, state_folder(loaded.machine_home)
+            ),
             configuration.look_at_configuration(loaded, mistakes, problems),
             configuration.look_at_trust(loaded),
             configuration.look_at_secrets(loaded, registry),

@@ -31,12 +31,15 @@ from ot.workers.pack_environments import (
     state_of,
 )
 from ot.workers.uv_program import PreparationError
+from ot_wasm.component import NoComponentError, find_or_compile
 
+ENGINE = "wasm"
 EPILOG = (
     "Without PACK, lists the packs that need libraries. Each has its own environment in "
     "~/.onetool/state/pack_environments, created from a pinned list; installing OneTool with the extra PACK, "
     "or `all`, puts the libraries beside it instead. Exit status: 0 if all are ready, 1 if one could not be installed, "
-    "2 if a PACK is unknown."
+    "2 if a PACK is unknown. The engine `wasm`, where runs use it, is compiled by the first run, or now by naming wasm "
+    "as a PACK."
 )
 EPILOG_LOCK = (
     "Without PACK, lists all extensions that have dependencies. The first call creates a lock in "
@@ -60,14 +63,24 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def main(options: Namespace) -> int:
     host = worker_host(load(options, tolerant=True), os.environ)
+    packs = [pack for pack in dict.fromkeys(options.packs) if pack != ENGINE]
+    if ENGINE in options.packs:
+        try:
+            find_or_compile(str(host.state / ENGINE), lambda: complain(f"{ENGINE}: compiling it for this machine ..."))
+        except NoComponentError as error:
+            complain(f"onetool: {ENGINE}: {error}")
+            return FAILED
+        say(f"{ENGINE}: ready")
+        if not packs:
+            return OK
     registry = load_registry(find_built_in_packs(), IsolateHost(), ToolThreads())  # those that are switched off, too
     known = {pack.libraries.pack: pack.libraries for pack in registry.packs() if pack.libraries is not None}
-    unknown = [pack for pack in options.packs if pack not in known]
+    unknown = [pack for pack in packs if pack not in known]
     if unknown:
         for pack in unknown:
             complain(f"onetool: no pack {pack!r} needs libraries. Those that do: {', '.join(nearest(pack, known))}")
         return USAGE
-    chosen = known.values() if options.everything else [known[pack] for pack in dict.fromkeys(options.packs)]
+    chosen = known.values() if options.everything else [known[pack] for pack in packs]
     if options.clean and not chosen:
         return _clean(host)
     if not chosen:

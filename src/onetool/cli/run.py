@@ -9,6 +9,7 @@ from dataclasses import replace
 from onetool.cli import FAILED, OK, USAGE, importing
 from onetool.cli.printing import fail, print_answer
 from onetool.cli.start import load
+from ot.config.paths import state_folder
 from ot.kernel.zygote_process import end_zygote, launch_zygote
 
 
@@ -25,7 +26,7 @@ def main(options: Namespace) -> int:
         command = sys.stdin.buffer.read().decode() if options.code == "-" else options.code
     except UnicodeDecodeError as error:
         return fail(f"onetool run: the code on stdin is not UTF-8: {error}", USAGE)
-    launched = launch_zygote(loaded.config.execution, warm=1)
+    launched = launch_zygote(loaded.config.execution, state=state_folder(loaded.machine_home), warm=1)
     try:
         with importing():  # start-up path: the kernel starts in its own process while this one loads the engine
             import anyio

@@ -97,7 +97,7 @@ def _serve_http(
 ) -> int:
     """Serve until a signal; `guard` says who may connect, and `use_link` is as in `serve_listener`."""
     loaded = for_team(loaded) if loaded.config.auth.in_force else loaded
-    launched = launch_zygote(loaded.config.execution)
+    launched = launch_zygote(loaded.config.execution, state=state_folder(loaded.machine_home))
     from onetool.cli.serve_http import serve_listener  # start-up path: kernels warm up while this loads the web server
 
     serve_listener(loaded, launched, listener, token=token, guard=guard, use_link=use_link)

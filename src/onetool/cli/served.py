@@ -19,6 +19,7 @@ from onetool.cli.start import load
 from onetool.front.definition import own_definition
 from ot.clients.front import KnownClients
 from ot.config.loader import LoadedConfig
+from ot.config.paths import state_folder
 from ot.errors import ConfigError
 from ot.kernel.zygote_process import ZygoteProcess, end_zygote, launch_zygote
 from ot.logs import write_log
@@ -92,7 +93,7 @@ def serve_stdio(loaded: LoadedConfig) -> int:
     if os.isatty(source):
         complain("onetool serve: waiting for an MCP client on stdin; Ctrl-D ends it")
     # Kernels warm up in their own process while this one imports the rest.
-    launched = launch_zygote(loaded.config.execution)
+    launched = launch_zygote(loaded.config.execution, state=state_folder(loaded.machine_home))
     # What is imported now stays for good: looking through it for garbage would only cost time, now and later.
     gc.disable()
     import anyio  # the zygote is on its way meanwhile

@@ -35,12 +35,12 @@ _APPARMOR = "kernel.apparmor_restrict_unprivileged_userns"
 _CONTAINER = "grep Seccomp: /proc/self/status  # 2 is a filter, as of a container: it must allow unshare and mount"
 
 
-def look_at_confinement(settings: ExecutionSettings, file: Path | None) -> Iterator[Finding]:
-    """Try every layer; `file` is where to change the setting."""
+def look_at_confinement(settings: ExecutionSettings, file: Path | None, state: Path) -> Iterator[Finding]:
+    """Try every layer; `file` is where to change the setting, and `state` the server's folder."""
     if settings.sandbox == "off":
         yield yellow("confinement", "runs are not confined (execution.sandbox: off)", edit(file))
     else:
-        yield from anyio.run(_try_layers, settings)
+        yield from anyio.run(_try_layers, settings, state)
     for hosts, what in (((), "without network"), (("example.com",), "with chosen hosts")):
         if problem := find_confinement_problem(Confine(hosts=hosts)):
             text = f"servers and extensions with `confine` {what}: one {problem}"
@@ -60,10 +60,10 @@ def _read(file: Path) -> str:
     return file.read_text() if file.exists() else ""
 
 
-async def _try_layers(settings: ExecutionSettings) -> list[Finding]:
+async def _try_layers(settings: ExecutionSettings, state: Path) -> list[Finding]:
     """Let a process try its confinement as `strict` requires, whatever level is set."""
     strict = settings.model_copy(update={"sandbox": "strict", "warm": 1})
-    async with open_supply(launch_zygote(strict), group=find_own_group()) as supply:
+    async with open_supply(launch_zygote(strict, state=state), group=find_own_group()) as supply:
         try:
             async with supply.take():
                 limited, watched = "have a file system of limited size", "are watched, but not limited by the system"
@@ -71,17 +71,24 @@ async def _try_layers(settings: ExecutionSettings) -> list[Finding]:
                 texts = [f"{layer} confines runs" for layer in supply.layers]
                 texts += [f"scratch files of runs {limited if supply.scratch_sized else watched}"]
                 texts += [f"control groups: a run {own if supply.grouped else none}"]
-                return [green("confinement", text) for text in texts]
+                slower = "runs use the slower engine wasm: {} is missing"
+                return [green("confinement", text) for text in texts] + [
+                    yellow("confinement", slower.format(layer), _way_out(layer)) for layer in supply.not_held
+                ]
         except SandboxError as error:
             found = [green("confinement", f"{layer} confines runs") for layer in supply.layers]
             for layer in error.layers:
-                fix = next((fix for name, fix in _WAYS_OUT.items() if layer.startswith(name)), _OTHERWISE)
-                refused = red("confinement", f"{layer}; execution.sandbox: strict refuses all runs", fix)
-                others = yellow("confinement", f"{layer}; runs use the other layers", fix)
-                found.append(refused if settings.sandbox == "strict" else others)
+                refused = red("confinement", f"{layer}; all runs are refused", _way_out(layer))
+                others = yellow("confinement", f"{layer}; runs use the other layers", _way_out(layer))
+                tried = layer.startswith("a ")  # a guard, or a view
+                found.append(others if tried and settings.sandbox != "strict" else refused)
             return found
         except RunError as error:
             return [red("confinement", f"no run can start: {word_error(error)}", "onetool logs")]
+
+
+def _way_out(layer: str) -> str:
+    return next((fix for name, fix in _WAYS_OUT.items() if layer.startswith(name)), _OTHERWISE)
 
 
 _NOT = "not confined"

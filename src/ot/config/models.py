@@ -90,6 +90,9 @@ class ExecutionSettings(Section):
         "([Platforms](platforms.md)); `auto` is `process` where that can be confined, and `wasm` elsewhere",
         when=NEXT_START,
     )
+    without: tuple[Literal["landlock", "seccomp"], ...] = setting(
+        (), "layers of the confinement that this system may lack when code runs as a `process`", when=NEXT_START
+    )
     warm: Annotated[Count, Bounds(ge=0, le=64)] = setting(4, "kernels kept ready", when=AT_ONCE, layers="smaller")
     readable: tuple[FilePath, ...] = setting((), "more folders that a run may read", when=NEXT_START, layers="below")
     writable: tuple[FilePath, ...] = setting(

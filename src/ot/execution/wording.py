@@ -417,7 +417,8 @@ _SENTENCES: dict[type, str | Callable[[Any], str]] = {
     ),
     errors.SandboxError: lambda error: (
         f"Runs are refused: the sandbox is not in force ({', '.join(error.layers)}). "
-        "The configuration key execution.sandbox says how much is required."
+        "The configuration says how much is required: execution.sandbox, and, for a system that lacks a layer, "
+        "execution.engine and execution.without."
     ),
     errors.KernelStartError: "The run could not be started: {error.reason}.",
     errors.LimitReachedError: _word_limit,

@@ -20,7 +20,7 @@ from ot.config.project_trust import project_trust
 from ot.errors import RunError
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import word_error, word_mistakes
-from ot.kernel.supply import KernelSupply
+from ot.kernel.supply import WASM_LACKS, KernelSupply
 from ot.proxy import Servers
 from ot.registry.names import shown_name
 from ot.registry.tool_threads import ToolThreads
@@ -106,8 +106,14 @@ class Health:
                 described |= {"status": REFUSED, "reason": word_error(error)}
         if self._supply.missing and described["status"] == OK:
             described["status"] = DEGRADED
+        engine: JsonObject = {"engine": self._supply.engine}
+        if self._supply.engine == "wasm":
+            engine["without"] = list(WASM_LACKS)
+        if self._supply.not_held:
+            engine["process_is_not_held"] = list(self._supply.not_held)
         return {
             **described,
+            **engine,
             "layers": list(self._supply.layers),
             "missing": list(self._supply.missing),
             "scratch": "tmpfs" if self._supply.scratch_sized else "watched",

@@ -49,6 +49,15 @@ MAX_SAID = 4096
 _MAX_REPORT = 4096  # bytes
 _HANDED = 5  # descriptors of a kernel, as it announces itself
 
+WASM_LACKS = (
+    "threads (`ot.parallel` and pools work one after the other)",
+    "libraries with native code",
+    "modes and links of files",
+    "deep recursion",
+    "memory beyond 4 GB, and objects beyond 2 GB",
+)
+"""What code cannot have in a component."""
+
 _TOO_SOON = "kernels keep ending before they are ready"
 
 
@@ -85,11 +94,10 @@ class KernelSupply:
         self._unclear: list[str] = []  # scratch folders of kernels that have ended
         self._clear_timer: asyncio.TimerHandle | None = None
         self._watch = KernelWatch(self._in_use, memory=self._settings.memory)
-        self._probe = Probe(
-            self._settings.sandbox, self._watch, ask=lambda: request_probe(self._zygote), refuse=self._refuse
-        )
+        self._probe = self._prepare_probe()
         self._pauses = Pauses(self._resume)
         self._compiling = False  # for this machine, once; until then there is no kernel
+        self._unheld = False  # runs wait for another engine, since this one does not hold them
         self._refused: OneToolError | None = None
         self._said = b""
         self._scratch_roots: list[Path] = []
@@ -98,11 +106,18 @@ class KernelSupply:
         self.scratch_sized = False
         """True where a scratch folder is a file system of its own size; otherwise the watch counts what is in it."""
         self.started = 0
+        self.not_held: tuple[str, ...] = ()
+        """Why code runs as a component, where `auto` would rather have it run as a process."""
 
     @property
     def missing(self) -> tuple[str, ...]:
         """The layers of the confinement that this system does not have."""
         return self._probe.missing
+
+    @property
+    def engine(self) -> str:
+        """How code is held: `process` or `wasm`."""
+        return self._zygote.engine
 
     @property
     def grouped(self) -> bool:
@@ -156,6 +171,8 @@ class KernelSupply:
         self._slots.release()
         self._in_use.discard(kernel)
         kernel.leave()
+        if self._unheld and not self._in_use:
+            self._change_engine()
         self._used.append(kernel)
         self._schedule_refill()
         if self._probe.due and not self._closing:
@@ -164,7 +181,7 @@ class KernelSupply:
     async def _next(self) -> Kernel:
         if self._refused is not None:
             raise self._refused.with_traceback(None)
-        while self._ready and self._probe.proven:
+        while self._ready and self._probe.proven and not self._unheld:
             if not self._ready[0].has_ended():
                 return self._ready.popleft()
             self._discard(self._ready[0])
@@ -281,7 +298,7 @@ class KernelSupply:
                 self._became_ready(kernel, message)
         elif "missing" in message:
             self._compiling = False
-            self._probe.miss(message["missing"], "not on this system")
+            self._hear_missing(message["missing"])
         elif "compiling" in message:
             self._compiling = True
         elif "refused" in message:
@@ -312,15 +329,49 @@ class KernelSupply:
         self._serve()
 
     def _reject(self, kernel: Kernel, failed: Sequence[str]) -> None:
-        """Refuse runs, since a kernel could not confine itself."""
-        self._refuse(SandboxError(failed))
+        """Refuse runs, since a kernel could not confine itself, or change to an engine that can."""
         if kernel in self._ready:
             self._ready.remove(kernel)
         kernel.close()
+        if self._may_change_engine():
+            self._probe.miss(failed)
+            self._change_engine()
+        else:
+            self._refuse(SandboxError(failed))
+
+    def _hear_missing(self, missing: Sequence[str]) -> None:
+        """Take note of layers that this system lacks; a component is held without them."""
+        if self.engine != "process":
+            return
+        self._probe.miss(missing)
+        needed = [layer for layer in missing if layer not in self._settings.without]
+        if needed and self._may_change_engine():
+            self._change_engine()
+        elif needed:
+            self._refuse(SandboxError([f"{layer}: not on this system" for layer in needed]))
+
+    def _may_change_engine(self) -> bool:
+        return self._settings.engine == "auto" and self.engine == "process"
+
+    def _change_engine(self) -> None:
+        """Run code as a component from now on: as a process it is not held here."""
+        self._unheld = True
+        if not self._in_use:
+            write_log(logging.WARNING, "kernel.engine", engine="wasm", missing=self.missing)
+            self._forget_zygote()
+            self._unheld = False
+            self.not_held = self.missing
+            self._zygote.engine = "wasm"
+            self._probe.close()
+            self._probe = self._prepare_probe()
+            self._launch()
+
+    def _prepare_probe(self) -> Probe:
+        return Probe(self._settings.sandbox, self._watch, ask=lambda: request_probe(self._zygote))
 
     def _serve(self) -> None:
         """Give kernels that are ready to runs that wait for one."""
-        while self._waiting and self._ready and self._probe.proven:
+        while self._waiting and self._ready and self._probe.proven and not self._unheld:
             future = self._waiting.popleft()
             if not future.done():
                 future.give(self._ready.popleft())
@@ -347,7 +398,11 @@ class KernelSupply:
         if "failed" in answer:
             self._reject(kernel, answer["failed"])
             return
-        self._probe.hear(kernel, answer["broken"])
+        lacking = self._probe.hear(kernel, answer["broken"])
+        if answer["broken"] and self._may_change_engine():
+            self._change_engine()
+        elif lacking and self._settings.sandbox == "strict":
+            self._refuse(SandboxError([f"{each}: tried" for each in lacking]))
         self._serve()
 
     # -- ends
@@ -443,7 +498,12 @@ class KernelSupply:
     def _launch(self) -> None:
         try:
             self._zygote = self._launch_zygote(
-                self._settings, warm=self._warm, sized_scratch=not self._plain, pinned_pages=not self._plain
+                self._settings,
+                state=self._zygote.state,
+                engine=self.engine,
+                warm=self._warm,
+                sized_scratch=not self._plain,
+                pinned_pages=not self._plain,
             )
         except OSError as error:
             self._pauses.count_failure()

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import anyio.to_thread
 
-from ot.errors import SandboxError
 from ot.kernel import limits
 from ot.kernel.kernel import Kernel
 from ot.kernel.scratch import Counted, measure_scratch
@@ -178,15 +177,12 @@ PROBE_DELAY = 1.0  # after the first run, where runs need not wait for the probe
 class Probe:
     """Finds out whether the confinement holds. `ask` asks the zygote for a process that tries it."""
 
-    def __init__(
-        self, sandbox: str, watch: KernelWatch, *, ask: Callable[[], None], refuse: Callable[[SandboxError], None]
-    ) -> None:
+    def __init__(self, sandbox: str, watch: KernelWatch, *, ask: Callable[[], None]) -> None:
         self.proven = sandbox != "strict"  # if not, runs wait until a process has tried its confinement
         self.missing: tuple[str, ...] = ()  # what this system does not have, or what does not hold
         self._sandbox = sandbox
         self._watch = watch
         self._ask = ask
-        self._refuse = refuse
         self.due = sandbox == "standard"  # it is to be started soon, once, when no run waits for it
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
@@ -203,23 +199,22 @@ class Probe:
         except OSError:
             pass  # the zygote is gone; where runs wait for the probe, the next one is asked
 
-    def hear(self, kernel: Kernel, broken: Sequence[str]) -> None:
-        """Name what a confined process could do all the same."""
-        self.miss([f"a guard: a run can {what}" for what in broken], "tried")
+    def hear(self, kernel: Kernel, broken: Sequence[str]) -> list[str]:
+        """Note and return what a confined process could do all the same, by whichever layer it should be refused."""
+        lacking = [f"a guard: a run can {what}" for what in broken]
         if not is_visible(kernel.pid):
             self._watch.sees_files = False
-            self.miss(["a view of the files that a run has open"], "tried")
+            lacking.append("a view of the files that a run has open")
+        self.miss(lacking)
         kernel.close()
         self.proven = True
+        return lacking
 
-    def miss(self, what: Sequence[str], reason: str) -> None:
-        """Say what the confinement lacks; `strict` does not do without."""
-        if not what:
-            return
-        self.missing = tuple(dict.fromkeys((*self.missing, *what)))
-        write_log(logging.WARNING, "kernel.confinement", missing=self.missing, sandbox=self._sandbox)
-        if self._sandbox == "strict":
-            self._refuse(SandboxError([f"{each}: {reason}" for each in what]))
+    def miss(self, what: Sequence[str]) -> None:
+        """Note what the confinement lacks."""
+        if what:
+            self.missing = tuple(dict.fromkeys((*self.missing, *what)))
+            write_log(logging.WARNING, "kernel.confinement", missing=self.missing, sandbox=self._sandbox)
 
     def close(self) -> None:
         if self._timer is not None:

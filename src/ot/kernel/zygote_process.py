@@ -82,6 +82,8 @@ class KernelSettings(Protocol):
     @property
     def engine(self) -> str: ...
     @property
+    def without(self) -> Sequence[str]: ...
+    @property
     def memory(self) -> int: ...
     @property
     def warm(self) -> int: ...
@@ -100,11 +102,15 @@ class ZygoteProcess:
     scratch_root: Path
     settings: KernelSettings
     asked: int = 0  # kernels that it was asked for when it was launched
+    engine: str = "process"
+    state: Path | None = None  # the folder for what is made once for this machine
 
 
 def launch_zygote(
     settings: KernelSettings,
     *,
+    state: Path | None = None,
+    engine: str | None = None,
     warm: int | None = None,
     system: str = sys.platform,
     sized_scratch: bool = True,
@@ -112,11 +118,13 @@ def launch_zygote(
 ) -> ZygoteProcess:
     """Start a zygote, which makes its first kernels at once; raises KernelStartError where none can run at all.
 
-    It makes as many as the settings say, unless `warm` says otherwise.
+    It makes as many as the settings say, unless `warm` says otherwise. `engine` is for a system on which `auto` turned
+    out to be another than the usual one.
 
     A scratch folder is a file system of its own size, unless that is not wanted, or the system refuses it.
     """
-    wasm = settings.engine == "wasm"
+    engine = engine or ("process" if settings.engine == "auto" else settings.engine)
+    wasm = engine == "wasm"
     _require_means(settings, system)
     scratch_root = Path(find_scratch_parent(), f"onetool-{os.urandom(8).hex()}")
     scratch_root.mkdir(0o700)
@@ -137,7 +145,7 @@ def launch_zygote(
             **dict.fromkeys((*packages, _ZONES, *map(str, settings.readable)), False),
             **dict.fromkeys(map(str, settings.writable), True),
         },
-        "compiled": os.environ.get(COMPILED) or os.path.expanduser("~/.onetool/state/wasm"),
+        "compiled": os.environ.get(COMPILED) or str(Path(state or scratch_root, "wasm")),
         "pin_pages": pinned_pages and not wasm and os.environ.get(PIN_PAGES) != "off",
     }
     root = str(Path(ot_kernel.__file__).parent.parent)
@@ -150,7 +158,8 @@ def launch_zygote(
         return [sys.executable, "-I", "-S", "-X", "utf8", "-c", start]
 
     process, control = launch_fork_server(command, environ={}, output=subprocess.PIPE, cwd="/")
-    zygote = ZygoteProcess(process, control, scratch_root, settings, asked=settings.warm if warm is None else warm)
+    asked = settings.warm if warm is None else warm
+    zygote = ZygoteProcess(process, control, scratch_root, settings, asked, engine, state)
     if zygote.asked:
         request_kernels(zygote, zygote.asked)
     return zygote

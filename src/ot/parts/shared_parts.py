@@ -48,7 +48,10 @@ async def open_shared_parts(
     """Open them on the configuration of the server; `launched` is a zygote that is already starting."""
     async with (
         open_backend(loaded.config.store) if backing is None else nullcontext(backing.store) as store,
-        open_supply(launched or launch_zygote(loaded.config.execution), group=find_own_group()) as supply,
+        open_supply(
+            launched or launch_zygote(loaded.config.execution, state=state_folder(loaded.machine_home)),
+            group=find_own_group(),
+        ) as supply,
         store.open_quotas(state_folder(loaded.machine_home)) as quotas,
     ):
         definitions = DefinitionCache(state_folder(loaded.machine_home) / DEFINITIONS_FILE)

@@ -416,7 +416,8 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         errors.SandboxError(["landlock", "seccomp"]),
         (
             "Runs are refused: the sandbox is not in force (landlock, seccomp). "
-            "The configuration key execution.sandbox says how much is required."
+            "The configuration says how much is required: execution.sandbox, and, for a system that lacks a layer, "
+            "execution.engine and execution.without."
         ),
     ),
     (errors.KernelStartError("no memory"), "The run could not be started: no memory."),

@@ -19,6 +19,7 @@ from ot.errors import KernelStartError, SandboxError
 from ot.kernel import zygote_process
 from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import KernelSettings, ZygoteProcess, launch_zygote
+from tests.availability import require_component
 from tests.e2e.processes import wait_until_gone
 from tests.unit.kernel.kernels import kernels, run, run_in, until
 
@@ -32,7 +33,10 @@ async def other_system(
     """A supply on a system that lacks Landlock, where Landlock fails, or where no kernel survives its birth."""
     root = folder / "scratch"
 
-    def launch(settings: KernelSettings, **_: Any) -> ZygoteProcess:
+    def launch(settings: KernelSettings, *, engine: str = "process", **options: Any) -> ZygoteProcess:
+        if engine == "wasm":
+            require_component()
+            return launch_zygote(settings, engine=engine, **options)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
         root.mkdir(exist_ok=True)
@@ -153,21 +157,47 @@ async def test_a_system_that_cannot_confine_runs_has_limits_where_that_was_asked
         assert (supply.layers, supply.missing) == ((), ())
 
 
-async def test_strict_refuses_to_run_where_the_system_lacks_a_layer(tmp_path: Path) -> None:
-    async with other_system("lacking", tmp_path, sandbox="strict") as supply:
+@pytest.mark.parametrize("sandbox", ["strict", "standard"])
+async def test_processes_are_refused_where_the_system_lacks_a_layer(tmp_path: Path, sandbox: str) -> None:
+    async with other_system("lacking", tmp_path, sandbox=sandbox, engine="process") as supply:
         with pytest.raises(SandboxError, match="landlock"):
             await run(supply, "1")
 
 
-async def test_standard_runs_where_the_system_lacks_a_layer_and_names_it(tmp_path: Path) -> None:
-    async with other_system("lacking", tmp_path, sandbox="standard") as supply, supply.take():
-        assert (supply.layers, supply.missing) == (("seccomp",), ("landlock",))
+@pytest.mark.parametrize("engine", ["auto", "process"])
+async def test_processes_run_without_a_layer_that_a_person_does_without(tmp_path: Path, engine: str) -> None:
+    settings = {"engine": engine, "without": ["landlock"]}
+    async with other_system("lacking", tmp_path, **settings) as supply, supply.take():
+        assert (supply.engine, supply.layers, supply.missing) == ("process", ("seccomp",), ("landlock",))
+
+
+@pytest.mark.parametrize(
+    ("system", "sandbox"),
+    [("lacking", "standard"), ("lacking", "strict"), ("failing", "standard"), ("leaky", "strict")],
+)
+async def test_code_runs_as_a_component_where_a_process_is_not_held(tmp_path: Path, system: str, sandbox: str) -> None:
+    async with other_system(system, tmp_path, sandbox=sandbox) as supply:
+        assert (await run(supply, "1 + 1")).value == 2
+        assert (await run(supply, "open('/etc/hostname')")).error.startswith(("PermissionError", "FileNotFoundError"))
+        assert (supply.engine, supply.layers[0], supply.missing) == ("wasm", "wasm", ())
+
+
+async def test_a_run_goes_on_when_the_engine_has_to_change(tmp_path: Path) -> None:
+    async with other_system("leaky", tmp_path) as supply:
+        async with supply.take():
+            pass
+        async with supply.take() as kernel:
+            await until(lambda: supply._unheld)
+            assert (supply.engine, kernel.has_ended()) == ("process", False)
+
+        assert (await run(supply, "1 + 1")).value == 2
+        assert supply.engine == "wasm"
 
 
 @pytest.mark.parametrize("system", ["failing", "failing late"])
 @pytest.mark.parametrize("sandbox", ["strict", "standard"])
 async def test_a_layer_that_exists_but_fails_refuses_every_run(tmp_path: Path, sandbox: str, system: str) -> None:
-    async with other_system(system, tmp_path, sandbox=sandbox) as supply:
+    async with other_system(system, tmp_path, sandbox=sandbox, engine="process") as supply:
         if system == "failing late":  # after the kernel was announced, when it may have been taken already
             await until(lambda: supply._refused is not None)
         for _ in range(2):
@@ -207,13 +237,13 @@ async def test_strict_waits_for_a_kernel_that_has_tried_its_confinement() -> Non
 
 
 async def test_strict_refuses_runs_where_a_layer_is_in_force_and_holds_nothing(tmp_path: Path) -> None:
-    async with other_system("leaky", tmp_path, sandbox="strict") as supply:
+    async with other_system("leaky", tmp_path, sandbox="strict", engine="process") as supply:
         with pytest.raises(SandboxError, match="a run can truncate a file"):
             await run(supply, "1")
 
 
 async def test_standard_names_what_a_run_can_do_after_the_first_one(tmp_path: Path) -> None:
-    async with other_system("leaky", tmp_path) as supply:
+    async with other_system("leaky", tmp_path, engine="process") as supply:
         async with supply.take():
             assert supply.missing == ()
 

@@ -67,8 +67,8 @@ WAYS = {
     "'remove a file', 'connect', 'connect', 'connect', 'connect', 'connect', 'connect', 'map shared memory', 'fork', "
     "'signal a process']\n",
     "new": "[]\n[]\n",
-    "old": "['landlock: its guard of truncate']\n[]\n",  # seccomp stands in
-    "pretending": "['landlock: its guard of truncate']\n['truncate a file', 'truncate a file']\n",
+    "old": "[]\n[]\n",  # seccomp stands in
+    "pretending": "[]\n['truncate a file', 'truncate a file']\n",
 }
 
 
