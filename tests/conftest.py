@@ -15,14 +15,15 @@ import pytest
 from hypothesis import settings
 
 from ot.kernel.zygote_process import COMPILED
+from tests import unsteady
 from tests.browser import browser, chromium
+from tests.engines import add_engine_option, skip_other_engine, use_engine
 from tests.measured import MEASURED
 from tests.postgres import database, postgres, template
 from tests.properties import unhurried
-from tests.unsteady import pytest_addoption, pytest_configure
 from tests.zwave_house import ZwaveHouse, start_zwave_house
 
-__all__ = ["browser", "chromium", "database", "postgres", "pytest_addoption", "pytest_configure", "template"]
+__all__ = ["browser", "chromium", "database", "postgres", "template"]
 
 SHARED = {"postgres": "databases", "notes_server": "proxy http"}
 """Servers that tests of several modules use, and the groups of these tests."""
@@ -39,6 +40,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts what run
     signal.signal(signal.SIGINT, signal.default_int_handler)  # the programs that tests interrupt would inherit it
 if "PYTEST_XDIST_WORKER" in os.environ and not MEASURED:
     atexit.register(os._exit, 0)  # after all that is registered later: to free every test takes seconds
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    unsteady.pytest_addoption(parser)
+    add_engine_option(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    unsteady.pytest_configure(config)
+    use_engine(config)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -59,6 +70,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
     Spread over the workers, they would have each of them build what one of them can build for all.
     """
+    skip_other_engine(item.config, item)
     if item.get_closest_marker("xdist_group") is not None or not isinstance(item, pytest.Function):
         return
     if shared := SHARED.keys() & item.fixturenames:

@@ -189,6 +189,8 @@ def _notes_of(error: BaseException) -> list[str]:
         notes.append("A run has no input to read from.")
     elif isinstance(error, MemoryError) and error.__traceback__ is not None and _ran(error.__traceback__):
         notes.append("The memory limit of a run is execution.memory in the configuration.")
+    elif _IN_COMPONENT and isinstance(error, ModuleNotFoundError) and error.name in sys.stdlib_module_names:
+        notes.append("The engine wasm does not have this module: it needs native code or a system.")
     elif _IN_COMPONENT and isinstance(error, OverflowError) and "index-sized" in str(error):
         notes.append("An object on the engine wasm has at most 2 GB.")
     cause = error.__cause__

@@ -18,7 +18,7 @@ from ot_kernel.wire import Channel, Message
 _PROCESSES = frozenset(
     {"subprocess.Popen", "os.fork", "os.forkpty", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "pty.spawn"}
 )
-_UNIX_FAMILY = 1
+_UNIX_FAMILY = getattr(socket, "AF_UNIX", None)  # WASI has none
 _MOST_GATHERED = 256 * 1024
 
 _Bytes = bytes | bytearray | memoryview

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import io
 import os
 import random
 import site
 import sys
+from collections.abc import Buffer
 
 import wit_world
 
@@ -52,6 +54,20 @@ class _Nobody(HostChannel):
         return {"id": self._next_id, "value": "answer"}
 
 
+def open_output(fd: int) -> io.TextIOWrapper:
+    """Open what is printed to. A write takes only a part of what is much; a buffer writes the rest."""
+    raw = _Output(fd, "w", closefd=False)
+    return io.TextIOWrapper(io.BufferedWriter(raw), "utf-8", "backslashreplace", line_buffering=True)
+
+
+class _Output(io.FileIO):
+    def write(self, data: Buffer, /) -> int:
+        try:
+            return super().write(data)
+        except OSError:  # the system gives no reason, and there is only one
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG)) from None
+
+
 def rehearse() -> None:
     """Let the interpreter settle its caches while the component is made."""
     before = sys.modules["__main__"], list(sys.meta_path)
@@ -66,9 +82,8 @@ own_files = OwnFiles()
 own_files.install()
 site.sethelper()
 site.setquit()
-for stream in (sys.stdout, sys.stderr):
-    if isinstance(stream, io.TextIOWrapper):
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
+sys.stdout = sys.__stdout__ = open_output(1)
+sys.stderr = sys.__stderr__ = open_output(2)
 rehearse()
 gc.collect()
 gc.freeze()
@@ -89,10 +104,10 @@ class WitWorld(wit_world.WitWorld):
         interruption.watch()
         reply = run.reply()
         interruption.stop()
-        for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        for name in ("stdout", "stderr", "__stdout__", "__stderr__"):
             try:
-                stream.flush()
-            except Exception:  # noqa: BLE001 - the code may have put any object there
+                getattr(sys, name).flush()
+            except Exception:  # noqa: BLE001 - the code may have put any object there, or none
                 pass
         channel.send(reply)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import os
 import select
 from collections.abc import Mapping, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from wasmtime import Config, Engine, Store, WasiConfig, WasmtimeError
+from wasmtime import Config, Engine, ExitTrap, Store, WasiConfig, WasmtimeError
 from wasmtime import _bindings as bindings
 from wasmtime.component import Component, Linker
 
@@ -23,7 +24,7 @@ else:
 
 STACK = 6 * 1024 * 1024  # bytes; the system gives a process eight
 _TIME_IS_OVER, _WHERE = 1, 2
-_PENDING = {child.INTERRUPT: _TIME_IS_OVER, child.WHERE: _WHERE}
+_PENDING = {child.INTERRUPT: _TIME_IS_OVER, child.WHERE: _WHERE, child.DUMP: _WHERE}
 
 
 def open_engine() -> Engine:
@@ -43,6 +44,7 @@ class WasmKernels:
         self._folders = folders
         self._path = list(path)
         self._channel: Channel
+        self._last = False  # the line that is asked for is that of code which is about to be killed
         engine = open_engine()
         component = Component.deserialize_file(engine, file)
         linker = Linker(engine)
@@ -81,6 +83,8 @@ class WasmKernels:
         assert function is not None, "the component was made with another `kernel.wit`"
         try:
             return function(self._store, *args)
+        except ExitTrap as error:
+            os._exit(error.code)
         except WasmtimeError as error:
             os.write(child.DUMP_FD, str(error).encode()[-3000:])
             os.abort()
@@ -91,6 +95,7 @@ class WasmKernels:
         for fd in (self._woken, wake):
             os.set_blocking(fd, False)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        faulthandler.unregister(child.DUMP)  # it would dump the frames of this process
         for number in _PENDING:
             signal.signal(number, _do_nothing)
         self._poll = select.poll()
@@ -114,13 +119,16 @@ class WasmKernels:
             numbers = os.read(self._woken, 64)
         except BlockingIOError:
             return 0
-        return sum(bit for number, bit in _PENDING.items() if number in numbers)
+        self._last = child.DUMP in numbers
+        bits = {_PENDING[number] for number in numbers if number in _PENDING}
+        return sum(bits)
 
     def pause(self, _: object, seconds: float) -> None:
         select.select([self._woken], [], [], seconds)
 
     def at_line(self, _: object, line: int) -> None:
-        os.write(child.DUMP_FD, b"[line %d]\n" % line)
+        form = b'(most recent call first):\n  File "<run>", line %d\n' if self._last else b"[line %d]\n"
+        os.write(child.DUMP_FD, form % line)
 
 
 def _do_nothing(_signum: int, _frame: FrameType | None) -> None: ...

@@ -7,9 +7,11 @@ import asyncio.base_events
 import asyncio.events
 import asyncio.runners
 import concurrent.futures
+import errno
 import importlib
 import os
 import pkgutil
+import subprocess
 import sys
 import threading
 import time
@@ -56,6 +58,7 @@ class Interruption:
 
     def __init__(self) -> None:
         self._left = _CHECKS
+        self._over = False
 
     def watch(self) -> None:
         """Look while code runs: at every so many jumps and calls."""
@@ -75,8 +78,8 @@ class Interruption:
         pending = wit_world.pending()
         if pending & _WHERE and (line := find_line(sys._getframe())):  # noqa: SLF001 - its documented name
             wit_world.at_line(line)
-        if pending & _TIME_IS_OVER:
-            self.stop()
+        if pending & _TIME_IS_OVER and not self._over:  # what cleans up is left alone
+            self._over = True
             raise RunInterrupted
 
     def stop(self) -> None:
@@ -177,7 +180,11 @@ class _InTurn(concurrent.futures.Executor):
 
 
 def _refuse(*_: object, **__: object) -> NoReturn:
-    raise PermissionError(1, "Operation not permitted")
+    raise PermissionError(errno.EPERM, "Operation not permitted")
+
+
+def _refuse_process(*_: object, **__: object) -> NoReturn:
+    raise PermissionError("a run cannot start processes")
 
 
 def _refuse_thread(_: threading.Thread) -> NoReturn:
@@ -188,11 +195,17 @@ def _refuse_thread(_: threading.Thread) -> NoReturn:
 
 def complete_system(interruption: Interruption) -> None:
     """Put stand-ins in the place of what is missing; before anything of ours is imported that names it."""
-    for name in ("chmod", "utime"):
+    stand_ins: dict[str, Callable[..., object]] = {
+        **dict.fromkeys(("chmod", "utime", "kill"), _refuse),
+        **dict.fromkeys(("fork", "forkpty", "system", "posix_spawn", "execv", "execve"), _refuse_process),
+        "sched_yield": lambda: None,
+        "umask": lambda _: 0o22,
+    }
+    for name, stand_in in stand_ins.items():
         if not hasattr(os, name):
-            setattr(os, name, _refuse)
-    if not hasattr(os, "sched_yield"):
-        os.sched_yield = lambda: None
+            setattr(os, name, stand_in)
+    os.popen = subprocess.Popen.__init__ = _refuse_process
+    time.tzset = lambda: None
     time.sleep = interruption.sleep
     threading.Thread.start = _refuse_thread
     threading.Lock = threading._allocate_lock = _Lock  # noqa: SLF001 - what its other classes use

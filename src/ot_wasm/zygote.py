@@ -16,6 +16,8 @@ from ot_wasm.component import NoComponentError, find_or_compile
 if TYPE_CHECKING:
     from ot_kernel.message_types import ZygoteReport, ZygoteSettings
 
+ROOM = 256 * 1024**2  # bytes for the process around an instance, whose own memory is limited to that of the settings
+
 
 def main(control_fd: int, settings: ZygoteSettings) -> None:
     """Run as the whole program of the zygote's process; it ends where there is no component, and says why."""
@@ -27,7 +29,8 @@ def main(control_fd: int, settings: ZygoteSettings) -> None:
             _tell(control, {"refused": str(error)})
             control.recv(1)  # until the server lets go
             return
-    zygote.main(control_fd, {**settings, "path": []}, partial(_load, file, settings))
+    memory = settings["memory"] + ROOM
+    zygote.main(control_fd, {**settings, "path": [], "memory": memory}, partial(_load, file, settings))
 
 
 def _tell(control: socket.socket, message: ZygoteReport) -> None:
