@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 FORGE = """
-import json, os, struct, threading, time
+import json, os, struct, sys, threading, time
+component = sys.platform == 'wasi'
+if component:
+    import wit_world
 def send(payload):
+    if component:
+        wit_world.tell(payload.decode('latin-1'))
+        return
     view = memoryview(struct.pack('!I', len(payload)) + payload)
     while view:
         view = view[os.write(4, view):]
@@ -17,10 +23,16 @@ def forge_file(name, text):
 def read():
     while True:
         os.read(4, 2**20)
-def repeat(**message):
+def repeat(*, heard=False, **message):
     payload = json.dumps(message).encode()
     while True:
         send(payload)
+        if component and heard:
+            wit_world.hear()
+def repeat_and_read(**message):
+    if not component:
+        threading.Thread(target=read).start()
+    repeat(heard=True, **message)
 number = {'$': 'fraction', 'v': ['0x' + '7' * 450_000, '0x' + '3' * 450_001]}
 """
 
@@ -31,18 +43,13 @@ HOSTILE = {
         "n = '0x' + '7' * 5_000_000\n"
         "forge_file('.message-1', json.dumps({'op': 'value', 'value': {'$': 'fraction', 'v': [n + '1', n]}}))"
     ),
-    "names of 900 kB": (
-        "threading.Thread(target=read).start()\nrepeat(op='attribute', id=1, pack='demo', name='n' * 900_000)"
-    ),
-    "names that nobody has": (
-        "threading.Thread(target=read).start()\nrepeat(op='attribute', id=1, pack='demo', name='nobody' * 30)"
-    ),
+    "names of 900 kB": ("repeat_and_read(op='attribute', id=1, pack='demo', name='n' * 900_000)"),
+    "names that nobody has": ("repeat_and_read(op='attribute', id=1, pack='demo', name='nobody' * 30)"),
     "names that nobody has, and answers that nobody reads": (
         "repeat(op='attribute', id=1, pack='demo', name='nobody' * 30)"
     ),
     "calls with many small values": (
-        "threading.Thread(target=read).start()\n"
-        "repeat(op='call', id=1, tool='demo.foo', args=[[[]] * 200_000], kwargs={})"
+        "repeat_and_read(op='call', id=1, tool='demo.foo', args=[[[]] * 200_000], kwargs={})"
     ),
     "a file with millions of values": (
         "forge_file('.message-1', '{\"op\": \"value\", \"value\": [' + '[],' * 5_000_000 + '[]]}')\ntime.sleep(9)"
@@ -57,10 +64,7 @@ HOSTILE = {
     "a file of half a million long numbers": (
         "forge_file('.message-1', '{\"op\": \"value\", \"value\": [' + f'1.{\"3\" * 28},' * 499_000 + '7]}')"
     ),
-    "calls without end": (
-        "threading.Thread(target=read).start()\n"
-        "repeat(op='call', id=1, tool='demo.sleep', args=[], kwargs={'seconds': 5})"
-    ),
+    "calls without end": ("repeat_and_read(op='call', id=1, tool='demo.sleep', args=[], kwargs={'seconds': 5})"),
     "references without end": (
         "one = {'pack': 'demo', 'tool': 'nobody', 'keywords': [], 'positional': 0, 'open': False, 'line': 1}\n"
         "forge(op='references', references=[{**one, 'tool': f'nobody{n}'} for n in range(9_000)])\ntime.sleep(9)"

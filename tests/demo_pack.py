@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.engines import on_wasm
+
 _FILE = Path(__file__).parent / "programs" / "demo_pack.yaml"
+_ENGINE = Path(__file__).parent / "programs" / "wasm_engine.yaml"
 
 
 def with_demo(config: str = "") -> str:
-    """The text of a configuration file, and the pack switched on besides."""
+    """The text of a configuration file, and the pack switched on besides; code runs on the engine of these tests."""
+    files = f'["{_FILE}", "{_ENGINE}"]' if on_wasm() else f'["{_FILE}"]'
     if config.startswith("{"):
-        return f'{{"include": ["{_FILE}"], {config[1:]}'
-    return f"include: [{_FILE}]\n{config}"
+        return f'{{"include": {files}, {config[1:]}'
+    return f"include: {files}\n{config}"
 
 
 def give_demo(home: Path, config: str = "") -> Path:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from mcp import Client, StdioServerParameters
 from mcp.client.session import ElicitationFnT
 
+from ot.kernel.zygote_process import COMPILED
 from tests.demo_pack import with_demo
 from tests.measured import MEASURED
 from tests.preloaded import preloaded_command
@@ -29,7 +31,7 @@ def connect_server(
         StdioServerParameters(
             command=command,
             args=arguments,
-            env={"HOME": str(folder), "PATH": path, **MEASURED},
+            env={"HOME": str(folder), "PATH": path, COMPILED: os.environ[COMPILED], **MEASURED},
             cwd=folder,
         ),
         mode=mode,

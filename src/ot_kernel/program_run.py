@@ -209,12 +209,13 @@ def _notes_of_system(error: OSError) -> tuple[str, ...]:
     if isinstance(error, PermissionError) or (absent and _IN_COMPONENT):
         return (_REFUSED_FILE,)
     if error.errno == errno.EIO and _IN_COMPONENT:
-        return (_FULL_FILE, _FULL_FOLDER)
+        return (_FULL_FILE, _FULL_FOLDER) if error.filename is None else (_FULL_TABLE,)
     return {errno.EFBIG: (_FULL_FILE,), errno.ENOSPC: (_FULL_FOLDER,)}.get(error.errno or 0, ())
 
 
 _FULL_FILE = "A run may write at most 64 MB to a file, or to its output."
 _FULL_FOLDER = "The scratch folder of a run holds at most 256 MB, in at most 20,000 files and folders."
+_FULL_TABLE = "A run may have at most 256 files open, and a path at most 4,096 characters."
 _REFUSED_FILE = (
     "A run can only open files in its own scratch folder. The pack file reaches others: file.read(path=...). "
     "The keys execution.readable and execution.writable in the configuration would let runs open more."

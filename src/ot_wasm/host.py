@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from wasmtime import Config, Engine, ExitTrap, Store, WasiConfig, WasmtimeError
+from wasmtime import Config, Engine, ExitTrap, Store, WasiConfig
 from wasmtime import _bindings as bindings
 from wasmtime.component import Component, Linker
 
 from ot_kernel import child
-from ot_kernel.wire import Channel, frame
+from ot_kernel.wire import Channel, Message, frame
 
 if TYPE_CHECKING:
     import signal
@@ -24,7 +24,16 @@ else:
 
 STACK = 6 * 1024 * 1024  # bytes; the system gives a process eight
 _TIME_IS_OVER, _WHERE = 1, 2
+_LONGEST_PAUSE = 3600  # seconds
 _PENDING = {child.INTERRUPT: _TIME_IS_OVER, child.WHERE: _WHERE, child.DUMP: _WHERE}
+_TOO_DEEP: Message = {
+    "op": "error",
+    "type": "RecursionError",
+    "message": "the code calls itself, or nests a value, more deeply than the engine wasm can follow",
+    "frames": [],
+    "names": [],
+    "notes": [],
+}
 
 
 def open_engine() -> Engine:
@@ -50,7 +59,7 @@ class WasmKernels:
         linker = Linker(engine)
         linker.add_wasip2()
         with linker.root() as root:
-            for function in (self.tell, self.hear, self.pending, self.pause, self.at_line):
+            for function in (self.tell, self.hear, self.pending, self.pause, self.at_line, self.exit):
                 root.add_func(function.__name__.replace("_", "-"), function)
         self._store = Store(engine)
         self._store.set_limits(memory_size=memory)
@@ -85,9 +94,13 @@ class WasmKernels:
             return function(self._store, *args)
         except ExitTrap as error:
             os._exit(error.code)
-        except WasmtimeError as error:
-            os.write(child.DUMP_FD, str(error).encode()[-3000:])
-            os.abort()
+        except Exception as error:  # noqa: BLE001 - a trap, or what our functions raised at what code gave them
+            if "call stack exhausted" not in str(error):
+                os.write(child.DUMP_FD, str(error).encode()[-3000:])
+                os.abort()
+            self._channel.send(_TOO_DEEP)
+            while True:
+                signal.pause()
 
     def _wake_at_signals(self) -> None:
         """Have the numbers of signals in a pipe: what waits for it misses none."""
@@ -105,7 +118,7 @@ class WasmKernels:
     # -- the functions of `kernel.wit`
 
     def tell(self, _: object, message: str) -> None:
-        self._channel.write(frame(message.encode("ascii")))
+        self._channel.write(frame(message.encode()))
 
     def hear(self, _: object) -> str:
         if not self._channel.has_frame():
@@ -124,11 +137,14 @@ class WasmKernels:
         return sum(bits)
 
     def pause(self, _: object, seconds: float) -> None:
-        select.select([self._woken], [], [], seconds)
+        select.select([self._woken], [], [], min(max(0, seconds), _LONGEST_PAUSE))
 
     def at_line(self, _: object, line: int) -> None:
         form = b'(most recent call first):\n  File "<run>", line %d\n' if self._last else b"[line %d]\n"
         os.write(child.DUMP_FD, form % line)
+
+    def exit(self, _: object, status: int) -> NoReturn:
+        os._exit(status & 0xFF)
 
 
 def _do_nothing(_signum: int, _frame: FrameType | None) -> None: ...

@@ -26,12 +26,16 @@ _TIME_IS_OVER, _WHERE = 1, 2
 _CHECKS = 2000  # jumps and calls of the code between two looks at what is pending
 _TOOL = sys.monitoring.OPTIMIZER_ID
 _EVENTS = sys.monitoring.events.JUMP | sys.monitoring.events.PY_START
+_NEXT = sys.monitoring.events.INSTRUCTION
 
 # Modules that cannot work here, or are not worth their size.
 _LEFT_OUT = {
     "antigravity", "ensurepip", "idlelib", "lib2to3", "pip", "pydoc_data", "test", "this", "tkinter", "turtle",
     "turtledemo", "venv",
 }  # fmt: skip
+_REFUSED = (
+    "chmod", "chown", "chroot", "kill", "killpg", "memfd_create", "mkfifo", "mknod", "setgid", "setuid", "utime",
+)  # fmt: skip
 _SUBMODULES = (
     "asyncio.runners", "collections.abc", "concurrent.futures.thread", "dbm.dumb", "email.message", "email.mime.text",
     "email.parser", "html.parser", "http.client", "importlib.resources", "json.tool", "logging.handlers", "os.path",
@@ -65,21 +69,34 @@ class Interruption:
         sys.monitoring.use_tool_id(_TOOL, "onetool")
         for event in (sys.monitoring.events.JUMP, sys.monitoring.events.PY_START):
             sys.monitoring.register_callback(_TOOL, event, self._count)
+        sys.monitoring.register_callback(_TOOL, _NEXT, self._end)
         sys.monitoring.set_events(_TOOL, _EVENTS)
 
     def _count(self, _code: object, _offset: int, _destination: int = 0) -> None:
         self._left -= 1
         if self._left == 0:
             self._left = _CHECKS
-            self.check()
+            if self._is_over():
+                # What is raised here, at a jump, would pass every `finally` of the function.
+                sys.monitoring.set_events(_TOOL, _EVENTS | _NEXT)
 
-    def check(self) -> None:
-        """Tell the line if that is wanted, and raise RunInterrupted if the time is over."""
+    def _end(self, _code: object, _offset: int) -> NoReturn:
+        sys.monitoring.set_events(_TOOL, _EVENTS)
+        raise RunInterrupted
+
+    def _is_over(self) -> bool:
+        """Tell the line if that is wanted; True if the time is over, but once: what cleans up is left alone."""
         pending = wit_world.pending()
         if pending & _WHERE and (line := find_line(sys._getframe())):  # noqa: SLF001 - its documented name
             wit_world.at_line(line)
-        if pending & _TIME_IS_OVER and not self._over:  # what cleans up is left alone
-            self._over = True
+        if not pending & _TIME_IS_OVER or self._over:
+            return False
+        self._over = True
+        return True
+
+    def check(self) -> None:
+        """Tell the line if that is wanted, and raise RunInterrupted if the time is over."""
+        if self._is_over():
             raise RunInterrupted
 
     def stop(self) -> None:
@@ -87,7 +104,7 @@ class Interruption:
         sys.monitoring.set_events(_TOOL, 0)
 
     def sleep(self, seconds: float, /) -> None:
-        if seconds < 0:
+        if not seconds >= 0:
             raise ValueError("sleep length must be non-negative")
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
@@ -196,14 +213,16 @@ def _refuse_thread(_: threading.Thread) -> NoReturn:
 def complete_system(interruption: Interruption) -> None:
     """Put stand-ins in the place of what is missing; before anything of ours is imported that names it."""
     stand_ins: dict[str, Callable[..., object]] = {
-        **dict.fromkeys(("chmod", "utime", "kill"), _refuse),
+        **dict.fromkeys(_REFUSED, _refuse),
         **dict.fromkeys(("fork", "forkpty", "system", "posix_spawn", "execv", "execve"), _refuse_process),
+        "getppid": lambda: 1,
         "sched_yield": lambda: None,
         "umask": lambda _: 0o22,
     }
     for name, stand_in in stand_ins.items():
         if not hasattr(os, name):
             setattr(os, name, stand_in)
+    os._exit = wit_world.exit  # the system's own knows but two statuses
     os.popen = subprocess.Popen.__init__ = _refuse_process
     time.tzset = lambda: None
     time.sleep = interruption.sleep

@@ -15,7 +15,11 @@ def attempt(f):
         return "GOT IN: %r" % (f(),)
     except BaseException as error:
         return "refused: %s" % type(error).__name__
-import ctypes, os, signal, socket, sys
+import os, signal, socket, sys
+"""
+
+NATIVE = """
+import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
 column = {"x86_64": 0, "aarch64": 1}[os.uname().machine]
 openat, openat2, socket_, io_uring_setup = (257, 56)[column], 437, (41, 198)[column], 425
@@ -39,6 +43,12 @@ ROUTES = {
     "reading by the raw system call": "os.read(syscall(open_, {home!r}.encode() + b'/diary.txt', 0), 10)",
     "reading by the raw call of today": "os.read(syscall(openat, -100, {home!r}.encode() + b'/diary.txt', 0), 10)",
     "openat2": "syscall(openat2, -100, {home!r}.encode() + b'/diary.txt', bytes(24), 24)",
+    "reading up from the scratch folder": "open('../' * 20 + {home!r}[1:] + '/diary.txt').read()",
+    "reading through a link upwards": "(os.symlink('../' * 20 + {home!r}[1:], 'up'), open('up/diary.txt').read())",
+    "reading below a folder that is open": (
+        "os.open('../' * 20 + {home!r}[1:] + '/diary.txt', os.O_RDONLY, dir_fd=os.open('.', os.O_RDONLY))"
+    ),
+    "listing the root": "(os.chdir('/'), os.listdir('.'))",
     "writing outside the scratch folder": "open({home!r} + '/planted', 'w')",
     "writing to the shared temporary folder": "open('/tmp/onetool-planted', 'w')",
     "shared memory": "open('/dev/shm/planted', 'w')",
@@ -96,12 +106,24 @@ ROUTES = {
 }
 
 
-@pytest.mark.parametrize("attempt", ROUTES.values(), ids=ROUTES.keys())
+def is_native(attempt: str) -> bool:
+    return any(word in attempt for word in ("syscall(", "libc.", "ctypes"))
+
+
+only_native = pytest.mark.only_as_process("there is no native code there to make a system call with")
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [pytest.param(attempt, marks=only_native) if is_native(attempt) else attempt for attempt in ROUTES.values()],
+    ids=ROUTES.keys(),
+)
 async def test_from_inside_a_run_there_is_no_way_to(server: Abused, attempt: str) -> None:
     if os.uname().machine != "x86_64" and any(f"syscall({call}" in attempt for call in ("open_", "fork", "vfork")):
         pytest.skip("only x86_64 has this call")
 
-    told = await server.run(f"{TRY}\nattempt(lambda: {attempt.format(home=str(server.home))})")
+    native = NATIVE if is_native(attempt) else ""
+    told = await server.run(f"{TRY}{native}\nattempt(lambda: {attempt.format(home=str(server.home))})")
 
     assert told.text.startswith("refused"), told.text
 

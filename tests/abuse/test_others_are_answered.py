@@ -48,7 +48,13 @@ def write_frames():
     for _ in range(rng.randrange(1, 30)):
         send(frame())
 def write_bytes():
-    os.write(4, rng.randbytes(rng.randrange(1, 5000)))
+    data = rng.randbytes(rng.randrange(1, 5000))
+    wit_world.tell(data.decode('latin-1')) if component else os.write(4, data)
+def call_host():
+    if component:
+        wit_world.at_line(rng.randrange(2**32))
+        wit_world.pending()
+        wit_world.pause(rng.choice([0, -1, 0.1, float('nan')]))
 def write_file():
     open('.message-9', 'wb').write(frame() * rng.randrange(1, 50))
     forge(op='file', name='.message-9')
@@ -58,7 +64,7 @@ def call_tools():
             getattr(demo, rng.choice(['foo', 'upper', 'nobody', 'n' * 1000]))(**{rng.choice(KEYS): value()})
         except Exception: pass
 def start_threads():
-    for _ in range(rng.randrange(50)):
+    for _ in range(0 if component else rng.randrange(50)):
         threading.Thread(target=call_tools, daemon=True).start()
 def fill_memory():
     try: return [bytearray(10**6) for _ in range(rng.randrange(400))]
@@ -74,7 +80,7 @@ def spin():
     while time.monotonic() < end: pass
 while time.monotonic() < end:
     rng.choice([write_frames, write_frames, write_bytes, write_file, call_tools, start_threads, fill_memory, fill_scratch,
-                close_descriptors, print_much, spin])()
+                close_descriptors, print_much, spin, call_host])()
 """
 )
 
@@ -105,6 +111,7 @@ async def test_others_are_answered_beside_hostile_runs(hasty_server: Abused, nam
     assert await hasty_server.is_well()
 
 
+@pytest.mark.only_as_process("a run there has one thread, and cannot write and read at once")
 async def test_calls_that_wait_in_their_kernel_are_answered_all_the_same(server: Abused) -> None:
     code = """
 payload = json.dumps({'op': 'call', 'id': 1, 'tool': 'demo.upper', 'args': [], 'kwargs': {'text': 'x' * 900_000}}).encode()

@@ -17,21 +17,15 @@ from ot.kernel.messages import read_large
 from ot.kernel.supply import KernelSupply
 from ot.run.kernel_calls import MAX_STANDING, MAX_WAITING, Backlog
 from ot_kernel.wire import MAX_ITEMS, Message, WireError, count_items
+from tests.engines import FORGE
 from tests.unit.kernel.kernels import LIMIT, run, until
 
-FLOOD = """
-import os, struct
-frame = b'{"op": "call", "padding": "' + b'x' * 60_000 + b'"}'
-frame = struct.pack('!I', len(frame)) + frame
-sent = 0
+FLOOD = f"""{FORGE}
+message = b'{{"op": "call", "padding": "' + b'x' * 60_000 + b'"}}'
 while True:
-    sent += os.write(4, frame)
-    os.pwrite(1, str(sent).encode(), 0)
+    forge(message)
+    print("sent")
 """
-
-
-def sent(text: str) -> int:
-    return int(text or 0)
 
 
 def is_long(items: list[Message], length: int) -> bool:
@@ -59,7 +53,7 @@ async def test_a_kernel_that_is_held_is_not_read_until_it_is_let_go(supply: Kern
 
         kernel.on_message = hear
         kernel.send({"code": FLOOD, "values": {}, "packs": [], "aliases": {}})
-        await stops(lambda: sent(kernel.printed()[0]))
+        await stops(lambda: len(kernel.printed()[0]))
 
         assert len(heard) == 10
         assert (await run(supply, "1 + 1")).value == 2
@@ -69,9 +63,7 @@ async def test_a_kernel_that_is_held_is_not_read_until_it_is_let_go(supply: Kern
 
 async def test_what_came_with_the_last_message_is_heard_when_a_kernel_is_let_go(supply: KernelSupply) -> None:
     heard: list[Message] = []
-    several = (
-        "import os, struct\nos.write(4, b''.join(struct.pack('!I', 12) + b'{\"op\": \"n%d\"}' % n for n in range(5)))\n"
-    )
+    several = f'{FORGE}forge(*(b\'{{"op": "n%d"}}\' % n for n in range(5)))\n'
     async with supply.take() as kernel:
 
         def hear(message: Message) -> None:
@@ -123,7 +115,7 @@ async def test_the_death_of_a_kernel_that_nobody_reads_is_noticed(supply: Kernel
 async def test_whoever_sends_one_message_after_the_other_is_heard_in_turns(supply: KernelSupply) -> None:
     """Each message takes longer than a turn: other callbacks run between any two of them."""
     heard, others = 0, 0
-    many = "import os, struct\nos.write(4, (struct.pack('!I', 2) + b'{}') * 50)\nwhile True: pass"
+    many = f"{FORGE}forge(*[b'{{}}'] * 50)\nwhile True: pass"
     async with supply.take() as kernel:
         loop = kernel._loop
 

@@ -24,8 +24,10 @@ from ot.kernel.zygote_process import KernelSettings, ZygoteProcess, launch_zygot
 from ot_confinement import Allowance
 from ot_confinement.limits import Confinement
 from ot_kernel.zygote import Zygote
+from tests.engines import on_wasm
 from tests.unit.kernel.kernels import kernels, run, run_in, until
 
+only_native = pytest.mark.only_as_process("no native code can be called there, and so none can crash")
 ALLOWANCE = Allowance(readable=(), writable=(), memory=2**30, file_size=2**20, open_files=64)
 
 
@@ -160,9 +162,13 @@ async def test_all_waiting_kernels_killed_at_once_are_replaced(supply: KernelSup
     ("code", "status"),
     [
         ("import os; os._exit(3)", 3 << 8),
-        ("import os; os.kill(os.getpid(), 9)", signal.SIGKILL),
+        pytest.param(
+            "import os; os.kill(os.getpid(), 9)",
+            signal.SIGKILL,
+            marks=pytest.mark.only_as_process("code there cannot send signals, not even to itself"),
+        ),
         ("import os; os.abort()", signal.SIGABRT),
-        ("import ctypes; ctypes.string_at(0)", signal.SIGSEGV),
+        pytest.param("import ctypes; ctypes.string_at(0)", signal.SIGSEGV, marks=only_native),
     ],
 )
 async def test_a_kernel_that_ends_itself_is_told_by_its_status(supply: KernelSupply, code: str, status: int) -> None:
@@ -172,6 +178,7 @@ async def test_a_kernel_that_ends_itself_is_told_by_its_status(supply: KernelSup
     assert (await run(supply, "1 + 1")).value == 2
 
 
+@only_native
 async def test_a_crash_names_the_line_even_in_c_code(supply: KernelSupply) -> None:
     async with supply.take() as kernel:
         await run_in(kernel, "x = 1\nimport ctypes\n\nctypes.string_at(0)\n")
@@ -274,5 +281,6 @@ async def test_after_failures_kernels_do_without_what_makes_them_faster() -> Non
         await until(lambda: supply._pauses.reason != "")
 
         assert (await run(supply, "1 + 1")).value == 2
-        assert launched == [{"warm": 1, "sized_scratch": False, "pinned_pages": False}]
+        engine = {"engine": "wasm", "state": None} if on_wasm() else {}
+        assert launched == [{"warm": 1, "sized_scratch": False, "pinned_pages": False, **engine}]
         assert not supply.scratch_sized

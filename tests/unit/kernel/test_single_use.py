@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from ot.kernel.supply import KernelSupply
+from tests.engines import on_wasm
 from tests.unit.kernel.kernels import kernels, run, run_in, scratch_of
 
 
@@ -59,7 +60,8 @@ async def test_every_run_has_its_own_process_and_folder(supply: KernelSupply) ->
 
     seen = [(await run(supply, look)).value for _ in range(4)]
 
-    assert len({pid for pid, *_ in seen}) == len({folder for _, folder, *_ in seen}) == 4
+    assert len({folder for _, folder, *_ in seen}) == 4
+    assert on_wasm() or len({pid for pid, *_ in seen}) == 4  # an instance is told no number of its process
     assert all(folder == home == temporary for _, folder, home, temporary in seen)
 
 
@@ -86,7 +88,7 @@ async def test_a_run_finds_an_empty_environment_no_input_and_only_its_own_descri
 
     os.close(extra)
     assert set(names) <= {"HOME", "TMPDIR", "PATH", "LANG", "LC_CTYPE"}
-    assert descriptors == [0, 1, 2, 3, 4]
+    assert on_wasm() or descriptors == [0, 1, 2, 3, 4]  # those of an instance are its own
     assert given == b""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import signal
@@ -38,7 +39,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("runs")]
 
 WAIT = 60.0  # seconds: a bound for a machine that is busy
 CONFIG = """
-execution: {patience: 0.1}
+execution: {patience: 0.1, readable: [GATES]}
 policy:
   ask: [demo.foo]
   flows: [{from: [demo.bar], to: [demo.echo], action: deny}]
@@ -53,7 +54,7 @@ async def send(*, text: str) -> str:
     """Send a text."""
     return text
 '''
-PRINT_PROCESS = "import os\nprint(f'process {os.getpid()}')\n"
+NAME_RUN = "the run whose process is looked for"
 RUNNING = re.compile(r"Run (r\w+) is still running")
 
 
@@ -64,15 +65,18 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="module")
 async def app(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[App]:
-    async with open_engine(tmp_path_factory.mktemp("runs"), config=CONFIG, packs={"post": POST}) as app:
+    folder = tmp_path_factory.mktemp("runs")
+    gates = folder / "gates"
+    gates.mkdir()
+    async with open_engine(folder, config=CONFIG.replace("GATES", str(gates)), packs={"post": POST}) as app:
         yield app
 
 
 class Gate:
     """Code waits in front of it until it is opened."""
 
-    def __init__(self, folder: Path) -> None:
-        self._file = folder / "open"
+    def __init__(self, file: Path) -> None:
+        self._file = file
         self.code = f"import os, time\nwhile not os.path.exists({str(self._file)!r}): time.sleep(0.01)\n"
 
     def open(self) -> None:
@@ -83,8 +87,8 @@ class Gate:
 
 
 @pytest.fixture
-def gate(tmp_path: Path) -> Gate:
-    return Gate(tmp_path)
+def gate(app: App, tmp_path: Path) -> Gate:
+    return Gate(app.executor.project / "gates" / tmp_path.name)
 
 
 class Person:
@@ -311,8 +315,9 @@ async def test_a_run_that_was_stopped_says_how_to_go_on_from_what_it_did(app: Ap
 
 
 async def test_a_run_whose_kernel_is_killed_says_so(app: App) -> None:
-    run, text = await detach(app.runs, f"{PRINT_PROCESS}while True: pass")
-    os.kill(_process_in(await until(app.runs, run, "process", shown=text)), signal.SIGKILL)
+    run, text = await detach(app.runs, f"print({NAME_RUN!r})\nwhile True: pass")
+    await until(app.runs, run, "process", shown=text)
+    os.kill(_find_process(app, NAME_RUN), signal.SIGKILL)
     answer = await wait_for(app.runs, run)
 
     assert answer.is_error
@@ -357,19 +362,20 @@ async def test_a_run_cannot_wait_for_itself(app: App) -> None:
 async def test_a_client_that_leaves_ends_its_run(app: App) -> None:
     person = Person()
     person.may_answer = anyio.Event()
-    command = f"{PRINT_PROCESS}demo.foo(text=f'process {{os.getpid()}}')"
 
     async def ask_for_it() -> None:
-        while True:  # on a busy machine the client is answered before its run comes to ask
+        for number in itertools.count(1):  # on a busy machine the client is answered before its run comes to ask
+            command = f"print('process {number}.')\ndemo.foo(text='process {number}.')"
             await app.runs.run(command, caller=Caller(ask=person))
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(ask_for_it)
         with anyio.fail_after(WAIT):
             await person.asked.wait()
+        process = _find_process(app, re.findall(r"process \d+\.", person.questions[0])[0])
         tasks.cancel_scope.cancel()
 
-    wait_until_gone({_process_in(person.questions[0])})
+    wait_until_gone({process})
 
 
 async def test_a_client_that_stops_waiting_ends_nothing(app: App, gate: Gate) -> None:
@@ -421,8 +427,9 @@ async def test_progress_reaches_whoever_waits(app: App, gate: Gate) -> None:
 async def test_the_end_of_the_engine_ends_what_goes_on(app: App, gate: Gate) -> None:
     answers = answers_of(app)
     async with Runs(app.runner, answers) as runs:
-        run, text = await detach(runs, f"{PRINT_PROCESS}{gate.code}")
-        process = _process_in(await until(runs, run, "process", shown=text))
+        run, text = await detach(runs, f"print({NAME_RUN!r})\n{gate.code}")
+        await until(runs, run, "process", shown=text)
+        process = _find_process(app, NAME_RUN)
 
     wait_until_gone({process})
     assert app.executor.journal is not None
@@ -451,10 +458,10 @@ async def test_an_answer_that_cannot_be_stored_is_still_given(app: App, gate: Ga
     assert texts == ["whole", "whole"]
 
 
-def _process_in(text: str) -> int:
-    found = re.search(r"process (\d+)", text)
-    assert found is not None
-    return int(found[1])
+def _find_process(app: App, printed: str) -> int:
+    """The process of the run that has printed this; code itself may not know it."""
+    (process,) = [kernel.pid for kernel in app.runner._supply._in_use if printed in kernel.printed()[0]]
+    return process
 
 
 class Told:
