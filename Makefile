@@ -1,6 +1,6 @@
 # Everything lives in .venv. Each target sets up what it needs; `make setup` does only that.
 .DEFAULT_GOAL := help
-.PHONY: help setup compiled system wasm run test test-quick test-long test-ray test-team test-as-user coverage mutants check bench bench-scale bench-tasks bench-voice profile format docs lock clean
+.PHONY: help setup compiled system wasm run test test-quick test-long test-wasm test-ray test-team test-as-user coverage mutants check bench bench-scale bench-tasks bench-voice profile format docs lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -81,6 +81,12 @@ test-quick: compiled  ## run the quick tests of single parts, between two edits 
 
 test-long: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE)  ## run the tests that are too long for `make test`
 	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup --repeat-failed -m long
+
+# Those whose tests run code, by the server of each test or by one of their own; what is skipped is listed with its reason.
+WASM := tests/unit/kernel tests/unit/run tests/unit/ot_kernel tests/unit/results tests/unit/skills tests/spec tests/abuse tests/cpython
+
+test-wasm: compiled wasm  ## run the tests of code in a run on the engine `wasm`, and list those that only hold for processes
+	@$(KEEP_BYTECODE) $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup -rs --engine wasm $(or $(TESTS),$(WASM))
 
 test-ray: compiled  ## run the tests of workers on Ray, on a cluster of two nodes that they start here
 	@$(KEEP_BYTECODE) $(BIN)/pytest -m ray tests/ray

@@ -41,13 +41,16 @@ async def test_code_without_end_is_stopped_at_its_limit_and_its_line_is_named(ha
 
 
 ERRORS = {
-    "a string of 3 GB": ("x = 'x' * (3 * 10**9)", "MemoryError"),
+    "a string of 3 GB": ("x = 'x' * (3 * 10**9)", "has at most 2 GB" if on_wasm() else "MemoryError"),
     "sys.exit with a status": ("import sys\nsys.exit(3)", "SystemExit"),
     "KeyboardInterrupt": ("raise KeyboardInterrupt", "KeyboardInterrupt"),
     "SystemExit with a text": ("raise SystemExit('enough')", "enough"),
     "a BaseException of its own": ("class Mine(BaseException): pass\nraise Mine('own')", "Mine: own"),
     "infinite recursion": ("def f(): return f()\nf()", "RecursionError"),
-    "20,000 nested parentheses": ("(" * 20_000 + ")" * 20_000, "too many nested parentheses"),
+    "20,000 nested parentheses": (
+        "(" * 20_000 + ")" * 20_000,
+        "too complex to parse" if on_wasm() else "too many nested parentheses",
+    ),
     "a chain of 100,000 operators": ("+".join(["1"] * 100_000), "Error"),
     "StopIteration": ("raise StopIteration", "StopIteration"),
     "SIGINT to itself": pytest.param(
@@ -104,15 +107,15 @@ ENDS = {
     ),
     "files without a name": (
         (
-            "import os, time\nfor n in range(20):\n    fd = os.open('x', os.O_CREAT | os.O_RDWR)\n"
-            "    for _ in range(60): os.write(fd, bytes(2**20))\n    os.unlink('x')\ntime.sleep(60)"
+            "import os, time\nfiles = []\nfor n in range(20):\n    files.append(open('x', 'wb'))\n"
+            "    files[-1].write(bytes(60 * 2**20))\n    os.unlink('x')\ntime.sleep(60)"
         ),
         "256 MB",
     ),
     "a folder that nobody can list": (
         (
-            "import os, time\nos.mkdir('x', 0o300)\nfor n in range(15):\n    fd = os.open(f'x/{n}', os.O_CREAT | os.O_RDWR)\n"
-            "    for _ in range(60): os.write(fd, bytes(2**20))\ntime.sleep(60)"
+            "import os, time\nos.mkdir('x', 0o300)\nfor n in range(15): open(f'x/{n}', 'wb').write(bytes(60 * 2**20))\n"
+            "time.sleep(60)"
         ),
         "256 MB",
     ),

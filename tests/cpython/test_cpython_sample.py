@@ -19,7 +19,10 @@ from tests.availability import report_missing
 from tests.cpython.sample import DIFFERENCES, FILES, USUAL
 from tests.real_server import connect_server
 
-pytestmark = pytest.mark.xdist_group("cpython")
+pytestmark = [
+    pytest.mark.xdist_group("cpython"),
+    pytest.mark.only_as_process("the component has a CPython of its own, and the tests of that version are not here"),
+]
 
 COLLECT_OUTCOMES = Path(__file__).with_name("collect_outcomes.py")
 CONFIG = """

@@ -276,10 +276,7 @@ async def test_what_fills_a_scratch_folder_is_gone_after_the_run(supply: KernelS
 async def test_a_result_that_a_full_scratch_folder_has_no_room_for_ends_the_run_and_says_why(
     supply: KernelSupply,
 ) -> None:
-    fill = (
-        "try:\n    for n in range(5):\n        fd = os.open(str(n), os.O_CREAT | os.O_RDWR)\n"
-        "        for _ in range(60): os.write(fd, bytes(2**20))\nexcept OSError: pass"
-    )
+    fill = "try:\n    for n in range(5): open(str(n), 'wb').write(bytes(60 * 2**20))\nexcept OSError: pass"
     async with supply.take() as kernel:
         held_by_the_system(supply)
         ended = await run_in(kernel, f"{FILL}{fill}\ndemo.echo(value=1)", answer=lambda _: "x" * 8 * 2**20)
