@@ -11,7 +11,8 @@ from typing import NoReturn
 
 import pytest
 
-from ot_wasm.component import is_stale
+from ot.kernel.zygote_process import COMPILED
+from ot_wasm.component import find_or_compile, is_stale
 
 _CONFORMANCE_PACKAGES = Path(__file__).parent / "conformance/node_modules"
 
@@ -53,6 +54,7 @@ def require_component() -> None:
     """Demand what the engine `wasm` runs; compiled for this machine, it is shared by all tests."""
     if is_stale():
         report_missing("the component of the engine `wasm`, or it is stale", remedy="`make wasm` makes it.")
+    find_or_compile(os.environ[COMPILED], lambda: None)  # no test should have to wait for that
 
 
 def own_mounts_are_allowed() -> bool:

@@ -22,6 +22,7 @@ _SOURCES = (
     "ot_confinement/probe.py",
     "ot_wasm/__init__.py",
     "ot_wasm/guest.py",
+    "ot_wasm/library.py",
     "ot_wasm/wasi.py",
     "ot_wasm/kernel.wit",
 )

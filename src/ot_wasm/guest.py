@@ -13,7 +13,8 @@ from collections.abc import Buffer
 
 import wit_world
 
-from ot_wasm.wasi import Interruption, complete_system, load_library
+from ot_wasm.library import load_library
+from ot_wasm.wasi import Interruption, complete_system
 
 interruption = Interruption()
 load_library()

@@ -8,9 +8,7 @@ import asyncio.events
 import asyncio.runners
 import concurrent.futures
 import errno
-import importlib
 import os
-import pkgutil
 import subprocess
 import sys
 import threading
@@ -28,33 +26,9 @@ _TOOL = sys.monitoring.OPTIMIZER_ID
 _EVENTS = sys.monitoring.events.JUMP | sys.monitoring.events.PY_START
 _NEXT = sys.monitoring.events.INSTRUCTION
 
-# Modules that cannot work here, or are not worth their size.
-_LEFT_OUT = {
-    "antigravity", "ensurepip", "idlelib", "lib2to3", "pip", "pydoc_data", "test", "this", "tkinter", "turtle",
-    "turtledemo", "venv",
-}  # fmt: skip
 _REFUSED = (
     "chmod", "chown", "chroot", "kill", "killpg", "memfd_create", "mkfifo", "mknod", "setgid", "setuid", "utime",
 )  # fmt: skip
-_SUBMODULES = (
-    "asyncio.runners", "collections.abc", "concurrent.futures.thread", "dbm.dumb", "email.message", "email.mime.text",
-    "email.parser", "html.parser", "http.client", "importlib.resources", "json.tool", "logging.handlers", "os.path",
-    "sqlite3", "unittest.mock", "urllib.parse", "urllib.request", "wsgiref.util", "xml.dom.minidom",
-    "xml.etree.ElementTree",
-)  # fmt: skip
-
-
-def load_library() -> None:
-    """Import what a run may import: no file of the library can be read later."""
-    encodings = [
-        f"encodings.{found.name}" for found in pkgutil.iter_modules(importlib.import_module("encodings").__path__)
-    ]
-    names = (name for name in sys.stdlib_module_names if name not in _LEFT_OUT)
-    for name in (*sorted(names), *_SUBMODULES, *encodings):
-        try:
-            importlib.import_module(name)
-        except (ImportError, AttributeError, OSError, RuntimeError):
-            pass  # it needs what WASI lacks, as code that imports it will be told
 
 
 class Interruption:

@@ -119,8 +119,8 @@ async def test_a_block_of_code_runs_in_a_kernel_of_its_own(app: App) -> None:
     code = "import os\ndef who():\n    os.seen = getattr(os, 'seen', 0) + 1\n    return os.seen, os.getpid()\nwho()"
     first, second = await run(app, code), await run(app, code)
 
-    assert first.startswith("(1, ")
-    assert second.startswith("(1, ")
+    assert first.startswith("[1, ")
+    assert second.startswith("[1, ")
     assert on_wasm() or first != second  # an instance is told no number of its process
 
 
