@@ -25,7 +25,7 @@ else:
 STACK = 6 * 1024 * 1024  # bytes; the system gives a process eight
 _TIME_IS_OVER, _WHERE = 1, 2
 _LONGEST_PAUSE = 3600  # seconds
-_PENDING = {child.INTERRUPT: _TIME_IS_OVER, child.WHERE: _WHERE, child.DUMP: _WHERE}
+_PENDING: dict[int, int] = {child.INTERRUPT: _TIME_IS_OVER, child.WHERE: _WHERE, child.DUMP: _WHERE}
 _TOO_DEEP: Message = {
     "op": "error",
     "type": "RecursionError",

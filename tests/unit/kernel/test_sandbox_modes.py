@@ -181,7 +181,7 @@ async def test_processes_are_refused_where_the_system_lacks_a_layer(tmp_path: Pa
 
 @pytest.mark.parametrize("engine", ["auto", "process"])
 async def test_processes_run_without_a_layer_that_a_person_does_without(tmp_path: Path, engine: str) -> None:
-    settings = {"engine": engine, "without": ["landlock"]}
+    settings: dict[str, Any] = {"engine": engine, "without": ["landlock"]}
     async with other_system("lacking", tmp_path, **settings) as supply, supply.take():
         assert (supply.engine, supply.layers, supply.missing) == ("process", ("seccomp",), ("landlock",))
 
