@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from ot.kernel.zygote_process import COMPILED
 from tests.measured import MEASURED
 from tests.read_packs import give_definitions
 
@@ -47,7 +48,7 @@ def run_preloaded(
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
             connection.settimeout(_WAIT)
             connection.connect(_start(also))
-            request = ([_path_of(program), *arguments], str(cwd), dict(env))
+            request = ([_path_of(program), *arguments], str(cwd), {COMPILED: os.environ[COMPILED], **env})
             socket.send_fds(connection, [json.dumps(request).encode()], descriptors)
             connection.recv(16)  # its process id
             status = int(connection.recv(16))

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
+from ot.kernel.zygote_process import COMPILED
 from tests.demo_pack import with_demo
 from tests.measured import MEASURED
 from tests.preloaded import preloaded_command
@@ -28,7 +29,8 @@ Found = TypeVar("Found")
 
 def environment_of(folder: Path) -> dict[str, str]:
     """The surroundings of a server that must find no configuration but the test's own."""
-    return {"HOME": str(folder), "PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8", **MEASURED}
+    system = {name: os.environ.get(name, "") for name in ("PATH", COMPILED)}
+    return {"HOME": str(folder), "LANG": "C.UTF-8", **system, **MEASURED}
 
 
 class RawServer:
