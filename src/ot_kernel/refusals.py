@@ -73,6 +73,10 @@ def _refuse(event: str, args: tuple[object, ...]) -> None:
 _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 
+_IN_COMPONENT = sys.platform == "wasi"
+_NUMBERS = {1: errno.EPERM, 2: errno.ENOENT, 13: errno.EACCES, 20: errno.ENOTDIR}  # of the server, and our own
+
+
 class OwnFiles:
     """The files of one kernel: the zygote installs the functions, at no cost to its kernels, and each names its own."""
 
@@ -94,7 +98,7 @@ class OwnFiles:
     def chmod(self, path: Any, mode: int, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> None:
         if isinstance(path, int) or dir_fd is not None:
             self._chmod(path, mode, dir_fd=dir_fd)
-        else:
+        elif mode & 0o777 or not _IN_COMPONENT:  # where files show no mode, and none could be copied
             self._change(path, {"op": "attributes", "mode": mode}, follow_symlinks)
 
     def utime(
@@ -140,6 +144,6 @@ class OwnFiles:
             parts = real[len(own) :].split("/")
             change["path"] = parts
             answer: Any = self._channel.ask(change)["value"]
-            number = answer
+            number = _NUMBERS.get(answer, errno.EIO) if answer and _IN_COMPONENT else answer
         if number:
             raise OSError(number, os.strerror(number), path)

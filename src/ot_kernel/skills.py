@@ -110,6 +110,8 @@ def _out_of_loop(work: Callable[[], object]) -> object:
     """Do the work in a thread of its own if this one is running an event loop: the skill may want one as well."""
     if not _is_running_loop():
         return work()
+    if sys.platform == "wasi":
+        return _instead_of_loop(work)
     import threading  # noqa: PLC0415 - asyncio has loaded it
 
     outcome: list[tuple[object, BaseException | None]] = []
@@ -129,6 +131,22 @@ def _out_of_loop(work: Callable[[], object]) -> object:
     if failure is not None:
         raise failure
     return value
+
+
+def _instead_of_loop(work: Callable[[], object]) -> object:
+    """Do the work in this thread, which is the only one, as if it ran no event loop."""
+    import asyncio.tasks  # noqa: PLC0415 - it has been loaded
+
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    if task is not None:
+        asyncio.tasks._leave_task(loop, task)  # noqa: SLF001 - its documented name
+    asyncio._set_running_loop(None)  # noqa: SLF001 - the same
+    try:
+        return work()
+    finally:
+        asyncio._set_running_loop(loop)  # noqa: SLF001 - the same
+        if task is not None:
+            asyncio.tasks._enter_task(loop, task)  # noqa: SLF001 - the same
 
 
 def _is_running_loop() -> bool:

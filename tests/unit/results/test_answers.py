@@ -10,6 +10,7 @@ import yaml
 
 from ot.app import App
 from tests.engine import open_engine
+from tests.engines import FORGE
 
 EXTENSION = '''
 import ot_sdk
@@ -85,15 +86,15 @@ LIES = {
 
 @pytest.mark.parametrize("lie", LIES)
 async def test_code_cannot_have_anything_stored_but_a_file_of_its_own(app: App, lie: str) -> None:
-    code = f"""
-import json, os, struct, time
+    code = f"""{FORGE}
+import json, time
 name = '.message-evil'
 try:
     {LIES[lie]}
 except OSError:
     pass  # it may not even do that
 message = json.dumps({{"op": "large", "name": name, "kind": "text", "head": "x", "total": 1}}).encode()
-os.write(4, struct.pack("!I", len(message)) + message)
+forge(message)
 time.sleep(60)
 """
     answer = await app.runner.run(code)
@@ -105,12 +106,12 @@ time.sleep(60)
 
 @pytest.mark.parametrize("field", ["kind", "head", "total", "name"])
 async def test_a_message_that_makes_no_sense_ends_the_run(app: App, field: str) -> None:
-    code = f"""
-import json, os, struct, time
+    code = f"""{FORGE}
+import json, time
 message = {{"op": "large", "name": ".message-1", "kind": "text", "head": "x", "total": 1}}
 message[{field!r}] = {{"$": "nonsense"}}
 data = json.dumps(message).encode()
-os.write(4, struct.pack("!I", len(data)) + data)
+forge(data)
 time.sleep(60)
 """
     answer = await app.runner.run(code)
@@ -120,14 +121,17 @@ time.sleep(60)
 
 
 async def test_a_lie_about_the_kind_of_a_file_hurts_only_who_reads_it(app: App) -> None:
-    code = """
-import json, os, struct, time
+    code = (
+        FORGE
+        + """
+import json, time
 open('.message-lie', 'wb').write(b'\\xff[[[not JSON' * 1000)
 message = {"op": "large", "name": ".message-lie", "kind": "value", "head": ["x"], "total": 10}
 data = json.dumps(message).encode()
-os.write(4, struct.pack("!I", len(data)) + data)
+forge(data)
 time.sleep(60)
 """
+    )
     handle = handle_in((await app.runner.run(code)).text)
 
     for question in (f"ot.result(handle='{handle}')", f"ot.load(handle='{handle}')"):

@@ -13,6 +13,7 @@ from ot.app import App
 from ot.clients.caller import Caller, ClientMemory
 from tests.demo_pack import give_demo
 from tests.engine import answer_of, open_engine
+from tests.engines import FORGE, on_wasm
 
 pytestmark = pytest.mark.anyio
 FLOWS = "policy: {flows: [{from: [demo.upper], to: [demo.echo], action: deny}]}"
@@ -62,7 +63,8 @@ async def test_keeping_leaves_nothing_in_the_scratch_folder_even_what_is_too_lar
 
     assert await answer_of(app, code.format(5_000_000)) == "[]"
     too_large = await answer_of(app, code.format(100_000_000))
-    assert "the value was not kept: it cannot be written (File too large); a run's file holds up to 64 MB" in too_large
+    why = "I/O error" if on_wasm() else "File too large"
+    assert f"the value was not kept: it cannot be written ({why}); a run's file holds up to 64 MB" in too_large
     assert too_large.endswith("[]")
     assert await answer_of(app, "len(ot.kept(name='huge'))") == "5000000"
 
@@ -127,16 +129,14 @@ async def test_values_belong_to_their_principal(app: App) -> None:
 
 
 async def test_a_file_is_taken_from_a_kernel_for_nothing_but_keeping(app: App) -> None:
-    forge = (
-        "import json, os, time\nmessage = json.dumps({message}).encode()\n"
-        "os.write(4, len(message).to_bytes(4, 'big') + message)\ntime.sleep(60)"
-    )
+    forge = FORGE + "import json, time\nforge(json.dumps(MESSAGE).encode())\ntime.sleep(60)"
     call = {"op": "call", "id": 1, "args": [], "kwargs": {"name": "forged"}}
     outside = {"file": "../../etc/passwd", "kind": "text", "what": "str"}
 
-    other = await app.runner.run(forge.format(message={**call, "tool": "demo.echo", "written": outside}))
-    nonsense = await app.runner.run(forge.format(message={**call, "tool": "ot.keep", "written": ["x"]}))
-    await app.runner.run(forge.format(message={**call, "tool": "ot.keep", "written": outside}).replace("60", "0.3"))
+    other = await app.runner.run(forge.replace("MESSAGE", str({**call, "tool": "demo.echo", "written": outside})))
+    nonsense = await app.runner.run(forge.replace("MESSAGE", str({**call, "tool": "ot.keep", "written": ["x"]})))
+    keeping = forge.replace("MESSAGE", str({**call, "tool": "ot.keep", "written": outside}))
+    await app.runner.run(keeping.replace("60", "0.3"))
 
     assert "demo.echo takes no files" in other.text
     assert "the kernel sent an invalid message" in nonsense.text
