@@ -39,10 +39,12 @@ def _build() -> None:
             target.parent.mkdir(exist_ok=True)
             shutil.copyfile(source, target)
         made = Path(folder, "kernel.wasm")
-        program = Path(sys.executable).with_name("componentize-py")
         wit = Path(folder, "ot_wasm/kernel.wit")
         subprocess.run(
-            [program, "-d", wit, "-w", "kernel", "componentize", "-p", folder, "ot_wasm.guest", "-o", made],
+            [
+                *(sys.executable, "-c", "import componentize_py; componentize_py.script()"),
+                *("-d", wit, "-w", "kernel", "componentize", "-p", folder, "ot_wasm.guest", "-o", made),
+            ],
             check=True,
             stdout=subprocess.DEVNULL,
         )

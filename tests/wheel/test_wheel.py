@@ -16,7 +16,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
 
-from tests.availability import report_missing
+from tests.availability import report_missing, require_component
 
 pytestmark = pytest.mark.xdist_group("wheel")
 
@@ -61,6 +61,15 @@ def test_the_wheel_carries_its_licence(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
 
     assert [name for name in names if name.endswith(".dist-info/licenses/LICENSE")]
+
+
+def test_the_wheel_carries_the_component_and_the_licences_of_what_it_holds(wheel: Path) -> None:
+    require_component()
+    names = zipfile.ZipFile(wheel).namelist()
+
+    assert "ot_wasm/kernel.wasm" in names
+    held = {name.rpartition("/")[2] for name in names if "/licenses/" in name}
+    assert held >= {"CPython.txt", "componentize-py.txt", "third-party.txt"}
 
 
 def test_a_command_runs(programs: Path, tmp_path: Path) -> None:
