@@ -44,7 +44,7 @@ system: setup
 	@scripts/install-system-packages
 
 wasm: setup  ## make the component of the engine `wasm`, where the sources of the kernel have changed
-	@$(BIN)/python -m scripts.build_wasm_kernel
+	@$(BIN)/python -m scripts.build_wasm_kernel --compile .cache/wasm
 
 $(CONFORMANCE): tests/conformance/package.json tests/conformance/package-lock.json | system
 	@scripts/install-conformance-suite && touch $@ || true
@@ -70,7 +70,7 @@ $(TASKS): bench/tasks/servers/package-lock.json bench/tasks/servers/requirements
 run: setup  ## show a short session with the real server
 	@$(BIN)/onetool demo
 
-test: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE) $(OPENID)  ## run all tests
+test: compiled system wasm $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE) $(OPENID)  ## run all tests
 	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup --repeat-failed
 
 # Without the rooms whose tests make environments, start servers and wear kernels out, and without properties, which try many examples.

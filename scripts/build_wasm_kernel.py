@@ -1,9 +1,10 @@
 """Make the component of the engine `wasm` from the sources of the kernel.
 
-    python -m scripts.build_wasm_kernel [--check]
+    python -m scripts.build_wasm_kernel [--check | --compile FOLDER]
 
 Nothing is done where the component was made from the sources that are here. With `--check`, nothing is made: a
-component that was made from others is an error, and none at all is not.
+component that was made from others is an error, and none at all is not. With `--compile`, it is compiled for this
+machine, for tests that share that folder.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ def main(arguments: list[str]) -> int:
         return 0
     if stale:
         _build()
+    if "--compile" in arguments:
+        component.find_or_compile(arguments[-1], lambda: None)
     return 0
 
 
