@@ -68,8 +68,7 @@ def main(options: Namespace) -> int:
         try:
             find_or_compile(str(host.state / ENGINE), lambda: complain(f"{ENGINE}: compiling it for this machine ..."))
         except NoComponentError as error:
-            complain(f"onetool: {ENGINE}: {error}")
-            return FAILED
+            return fail(f"onetool: {ENGINE}: {error}")
         say(f"{ENGINE}: ready")
         if not packs:
             return OK
