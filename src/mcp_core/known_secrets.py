@@ -11,6 +11,7 @@ import binascii
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import cycle, product
 from threading import Lock
 from typing import AnyStr
 
@@ -20,6 +21,7 @@ _WIDEST = 12  # characters that one byte of a secret takes: %25255Cu0061
 _PIECE = 65536  # characters in which places are worked out together
 _NEVER = 1 << 62  # characters that no text has
 _ROUNDS = 8  # escapes inside escapes
+_MOST_SLASHES = 4  # of a secret, each of which is read in two ways
 _TO_URLSAFE = str.maketrans("+/", "-_")
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 _NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
@@ -98,7 +100,8 @@ class _Search:
         raw = sorted({_raw(secret) for secret in secrets})
         self._changes = _changes("".join(raw))
         self._slashes = any("\\" in text for text in raw)  # no text tells which of them belong to an escape
-        undone = {text for text in (self._bare(self._undone(text)) for text in raw) if len(text) >= SHORTEST}
+        forms = (self._bare(self._undone(form)) for text in raw for form in self._read_slashes(text))
+        undone = {text for text in forms if len(text) >= SHORTEST}
         self._plain = sorted(undone.union(raw))
         # No form has fewer characters: most cells of a table are shorter, and need no search.
         lengths = (len(text.encode("latin-1").decode("utf-8", "ignore")) for text in self._plain)
@@ -209,6 +212,17 @@ class _Search:
             if not made:
                 break
         return text
+
+    def _read_slashes(self, secret: str) -> Iterator[str]:
+        """Yield a secret as a text may show it: what follows a backslash of its own may be escaped there by itself."""
+        found = list(self._changes[0][1].finditer(secret))
+        some = product((True, False), repeat=len(found)) if len(found) <= _MOST_SLASHES else ([True], [False])
+        for kept in some:
+            parts, done = [], 0
+            for match, whole in zip(found, cycle(kept), strict=False):
+                parts += [secret[done : match.start()], match[0] if whole else match[0].replace("\\", "")]
+                done = match.end()
+            yield "".join([*parts, secret[done:]])
 
     def _bare(self, text: str) -> str:
         return text.replace("\\", "") if self._slashes else text

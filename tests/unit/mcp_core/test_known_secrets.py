@@ -114,6 +114,19 @@ def test_nothing_is_left_of_a_secret_whatever_escapes_are_mixed(
     assert masked == f"{around}<***>{around}"
 
 
+@pytest.mark.parametrize(
+    ("secret", "written"),
+    [
+        ("line\nand\\nmore", "line\nand\\\\u006Emore"),
+        ("line\nand\\nmore", "line\nand\\%6emore"),
+        ("begin\\x41end", "begin\\\\u007841end"),
+        ("a\nb\\nc\\nd\\re", "a\nb\\nc\\u006Ed\\&#114;e"),
+    ],
+)
+def test_a_backslash_of_a_secret_begins_no_escape_of_the_text(secret: str, written: str) -> None:
+    assert KnownSecrets([secret]).text(f"<{written}>") == "<***>"
+
+
 @given(secrets_of_signs.map("".join), st.binary(max_size=90), st.integers(4, 76), st.data())
 @unhurried
 def test_base64_in_lines_does_not_give_a_secret_away(
