@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from ot.config.models import ExecutionSettings
+from ot.config.models import Config, ExecutionSettings
 from ot.kernel.zygote_process import COMPILED
 from ot_wasm.component import find_or_compile, is_stale
 
@@ -36,6 +36,7 @@ def use_engine(config: pytest.Config) -> None:
     if engine == "wasm":
         find_or_compile(os.environ[COMPILED], lambda: None)  # now: no test should have to wait for that
     ExecutionSettings.settings["engine"].default = engine
+    Config.settings["execution"].default = ExecutionSettings()
 
 
 def on_wasm() -> bool:
