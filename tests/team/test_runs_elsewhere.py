@@ -89,7 +89,7 @@ async def second(app: App, database: str) -> AsyncIterator[Replica]:
 
 @pytest.fixture
 def gate(tmp_path: Path) -> Gate:
-    return Gate(tmp_path)
+    return Gate(tmp_path / "open")
 
 
 async def test_a_run_is_waited_for_elsewhere_while_it_goes_on_and_afterwards(
