@@ -265,7 +265,10 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
     try:
         loop.run_forever()
     finally:
-        for task in asyncio.all_tasks(loop):
+        tasks = asyncio.all_tasks(loop)
+        for task in tasks:
             task.cancel()
+        if tasks:  # each lets go of its connection
+            loop.run_until_complete(asyncio.wait(tasks, timeout=CLOSING))
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
