@@ -114,6 +114,7 @@ class ZygoteReport(TypedDict, total=False):
     missing: Sequence[str]
     compiling: bool
     refused: str  # why there will be no kernel
+    extra: bool  # the extra `wasm` would mend that
 
 
 class ZygoteSettings(TypedDict):

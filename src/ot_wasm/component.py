@@ -32,6 +32,10 @@ class NoComponentError(Exception):
     """There is no component to run, for a reason that the text gives."""
 
 
+class NoWasmtimeError(NoComponentError):
+    """The extra that brings what runs a component is not installed."""
+
+
 def list_sources() -> list[Path]:
     """List the files that the component is made from."""
     return sorted(path for pattern in _SOURCES for path in ROOT.glob(pattern))
@@ -63,12 +67,13 @@ def find_or_compile(folder: str, compiling: Callable[[], None]) -> str:
     try:
         version = importlib.metadata.version("wasmtime")
     except importlib.metadata.PackageNotFoundError:
-        raise NoComponentError("wasmtime is not installed; it comes with the extra `wasm`") from None
+        raise NoWasmtimeError("wasmtime is not installed") from None
     try:
         facts = COMPONENT.stat()
     except FileNotFoundError:
         raise NoComponentError("the component of the kernel is missing; in a checkout, `make wasm` makes it") from None
-    key = hashlib.sha256(f"{version} {facts.st_size} {facts.st_mtime_ns}".encode()).hexdigest()[:16]
+    made_from = MADE_FROM.read_text() if MADE_FROM.exists() else ""
+    key = hashlib.sha256(f"{version} {made_from} {facts.st_size} {facts.st_mtime_ns}".encode()).hexdigest()[:16]
     Path(folder).mkdir(0o700, parents=True, exist_ok=True)
     found = _find_compiled(folder, key)
     if found is None:

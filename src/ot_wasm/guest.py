@@ -31,7 +31,7 @@ _REHEARSALS = 40
 
 
 class HostChannel(Channel):
-    """What the server says comes through the host, and the other way round."""
+    """A channel whose messages go through the functions of the host, both ways."""
 
     def __init__(self, scratch: str) -> None:
         super().__init__(-1, scratch)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ot_kernel import zygote
-from ot_wasm.component import NoComponentError, find_or_compile
+from ot_wasm.component import NoComponentError, NoWasmtimeError, find_or_compile
 
 if TYPE_CHECKING:
     from ot_kernel.message_types import ZygoteReport, ZygoteSettings
@@ -26,7 +26,7 @@ def main(control_fd: int, settings: ZygoteSettings) -> None:
         try:
             file = find_or_compile(settings["compiled"], partial(_tell, control, {"compiling": True}))
         except NoComponentError as error:
-            _tell(control, {"refused": str(error)})
+            _tell(control, {"refused": str(error), "extra": isinstance(error, NoWasmtimeError)})
             control.recv(1)  # until the server lets go
             return
     memory = settings["memory"] + ROOM

@@ -16,6 +16,10 @@ def main(control: socket.socket, scratch: str, system: str) -> None:
     missing = ["landlock"] if system == "lacking" else []
     kernels: list[int] = []
     try:
+        if system == "bare":
+            tell(control, {"refused": "wasmtime is not installed", "extra": True}, [])
+            control.recv(1)
+            return
         tell(control, {"missing": missing}, [])
         while request := control.recv(65536):
             asked = json.loads(request)

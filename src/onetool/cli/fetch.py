@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 import anyio
 import anyio.to_thread
 
+from mcp_core.distribution import install_command, with_extra
 from mcp_core.nearest_names import nearest
 from onetool.cli import OK, USAGE
 from onetool.cli.definitions import read_definitions
@@ -31,7 +32,7 @@ from ot.workers.pack_environments import (
     state_of,
 )
 from ot.workers.uv_program import PreparationError
-from ot_wasm.component import NoComponentError, find_or_compile
+from ot_wasm.component import NoComponentError, NoWasmtimeError, find_or_compile
 
 ENGINE = "wasm"
 EPILOG = (
@@ -68,7 +69,8 @@ def main(options: Namespace) -> int:
         try:
             find_or_compile(str(host.state / ENGINE), lambda: complain(f"{ENGINE}: compiling it for this machine ..."))
         except NoComponentError as error:
-            return fail(f"onetool: {ENGINE}: {error}")
+            remedy = f": {install_command(with_extra(ENGINE))}" if isinstance(error, NoWasmtimeError) else ""
+            return fail(f"onetool: {ENGINE}: {error}{remedy}")
         say(f"{ENGINE}: ready")
         if not packs:
             return OK

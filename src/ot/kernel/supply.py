@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from mcp_core.distribution import install_command, with_extra
 from mcp_core.quick_dataclass import dataclass
 from ot.clients.person import LOCAL
 from ot.errors import KernelStartError, OneToolError, SandboxError
@@ -56,7 +57,7 @@ WASM_LACKS = (
     "deep recursion",
     "memory beyond 4 GB, and objects beyond 2 GB",
 )
-"""What code cannot have in a component."""
+"""The features that code on the engine wasm does without."""
 
 _TOO_SOON = "kernels keep ending before they are ready"
 
@@ -302,7 +303,7 @@ class KernelSupply:
         elif "compiling" in message:
             self._compiling = True
         elif "refused" in message:
-            self._refuse(KernelStartError(message["refused"]))
+            self._refuse(KernelStartError(self._word_refusal(message["refused"], extra=message["extra"])))
         elif message["ended"] in self._alive:
             self._reap(message)
         else:
@@ -349,6 +350,12 @@ class KernelSupply:
             self._change_engine()
         elif needed:
             self._refuse(SandboxError([f"{layer}: not on this system" for layer in needed]))
+
+    def _word_refusal(self, reason: str, *, extra: bool) -> str:
+        """Say why there is no component, what it is needed for, and how to get it."""
+        needed = f"this system cannot confine a process ({', '.join(self.not_held)}), and " if self.not_held else ""
+        remedy = f"; `{install_command(with_extra('wasm'))}` installs it" if extra else ""
+        return f"{needed}the engine wasm cannot be used: {reason}{remedy}"
 
     def _may_change_engine(self) -> bool:
         return self._settings.engine == "auto" and self.engine == "process"

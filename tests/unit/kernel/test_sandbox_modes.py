@@ -32,22 +32,23 @@ only_native = pytest.mark.only_as_process("modules that need native code are mis
 
 @asynccontextmanager
 async def other_system(
-    system: str, folder: Path, *, patience: float = 60, **settings: Any
+    system: str, folder: Path, *, patience: float = 60, has_wasmtime: bool = True, **settings: Any
 ) -> AsyncIterator[KernelSupply]:
     """A supply on a system that lacks Landlock, where Landlock fails, or where no kernel survives its birth."""
     root = folder / "scratch"
 
     def launch(settings: KernelSettings, *, engine: str = "process", **options: Any) -> ZygoteProcess:
-        if engine == "wasm":
+        if engine == "wasm" and has_wasmtime:
             require_component()
             return launch_zygote(settings, engine=engine, **options)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
         root.mkdir(exist_ok=True)
         with theirs:
-            command = [sys.executable, str(OTHER_ZYGOTE), str(theirs.fileno()), str(root), system]
+            played = "bare" if engine == "wasm" else system
+            command = [sys.executable, str(OTHER_ZYGOTE), str(theirs.fileno()), str(root), played]
             process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdout=subprocess.PIPE)
-        return ZygoteProcess(process, ours, root, settings)
+        return ZygoteProcess(process, ours, root, settings, engine=engine)
 
     zygote = launch(ExecutionSettings(**{"warm": 1, "engine": "auto", **settings}))
     async with open_supply(zygote, launch=launch, patience=patience) as supply:
@@ -195,6 +196,18 @@ async def test_code_runs_as_a_component_where_a_process_is_not_held(tmp_path: Pa
         assert (await run(supply, "1 + 1")).value == 2
         assert (await run(supply, "open('/etc/hostname')")).error.startswith(("PermissionError", "FileNotFoundError"))
         assert (supply.engine, supply.layers[0], supply.missing) == ("wasm", "wasm", ())
+
+
+async def test_without_wasmtime_a_run_is_refused_with_the_reason_and_the_command(tmp_path: Path) -> None:
+    async with other_system("lacking", tmp_path, has_wasmtime=False) as supply:
+        with pytest.raises(KernelStartError) as refused:
+            await run(supply, "1")
+
+    reason, remedy = refused.value.reason.split("; ")
+    assert reason == (
+        "this system cannot confine a process (landlock), and the engine wasm cannot be used: wasmtime is not installed"
+    )
+    assert "[wasm]" in remedy
 
 
 async def test_a_run_goes_on_when_the_engine_has_to_change(tmp_path: Path) -> None:
