@@ -20,7 +20,8 @@ from ot.config.project_trust import project_trust
 from ot.errors import RunError
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import word_error, word_mistakes
-from ot.kernel.supply import WASM_LACKS, KernelSupply
+from ot.kernel.engine_choice import WASM_LACKS
+from ot.kernel.supply import KernelSupply
 from ot.proxy import Servers
 from ot.registry.names import shown_name
 from ot.registry.tool_threads import ToolThreads

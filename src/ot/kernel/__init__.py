@@ -1,7 +1,8 @@
 """Kernels, seen from the server: each is forked ahead of time, runs one command, and is killed.
 
 `zygote_process` starts the zygote (`ot_kernel.zygote`) before the server imports anything heavy, `supply` keeps
-kernels ready, and `kernel` is one of them: its socket, its signals, its output and its end.
+kernels ready, and `kernel` is one of them: its socket, its signals, its output and its end. `engine_choice` decides
+whether code runs as a process or as a component, by what the first kernels and the probe report about the system.
 
 - Kernels are used once, so there is no state to reset. The answer leaves first; the kernel is killed and replaced 3 ms
   later.

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from mcp_core.distribution import install_command, with_extra
 from mcp_core.quick_dataclass import dataclass
 from ot.clients.person import LOCAL
-from ot.errors import KernelStartError, OneToolError, SandboxError
+from ot.errors import KernelStartError, OneToolError
+from ot.kernel.engine_choice import EngineChoice
 from ot.kernel.groups import KernelGroups, open_groups
 from ot.kernel.kernel import Kernel, ignore
 from ot.kernel.kernel_quota import KernelQuota
 from ot.kernel.pauses import Pauses
 from ot.kernel.scratch import Scratch
-from ot.kernel.watch import KernelWatch, Probe
+from ot.kernel.watch import KernelWatch
 from ot.kernel.zygote_process import (
     ZygoteProcess,
     end_zygote,
@@ -49,15 +49,6 @@ CLEAR_DELAY = 0.1  # removing one that is mounted waits for all processors, up t
 MAX_SAID = 4096
 _MAX_REPORT = 4096  # bytes
 _HANDED = 5  # descriptors of a kernel, as it announces itself
-
-WASM_LACKS = (
-    "threads (`ot.parallel` and pools work one after the other)",
-    "libraries with native code",
-    "modes and links of files",
-    "deep recursion",
-    "memory beyond 4 GB, and objects beyond 2 GB",
-)
-"""The features that code on the engine wasm does without."""
 
 _TOO_SOON = "kernels keep ending before they are ready"
 
@@ -95,10 +86,11 @@ class KernelSupply:
         self._unclear: list[str] = []  # scratch folders of kernels that have ended
         self._clear_timer: asyncio.TimerHandle | None = None
         self._watch = KernelWatch(self._in_use, memory=self._settings.memory)
-        self._probe = self._prepare_probe()
+        self._choice = EngineChoice(
+            self._settings, zygote.engine, self._watch, ask_probe=lambda: request_probe(self._zygote)
+        )
         self._pauses = Pauses(self._resume)
         self._compiling = False  # for this machine, once; until then there is no kernel
-        self._unheld = False  # runs wait for another engine, since this one does not hold them
         self._refused: OneToolError | None = None
         self._said = b""
         self._scratch_roots: list[Path] = []
@@ -107,18 +99,21 @@ class KernelSupply:
         self.scratch_sized = False
         """True where a scratch folder is a file system of its own size; otherwise the watch counts what is in it."""
         self.started = 0
-        self.not_held: tuple[str, ...] = ()
-        """Why code runs as a component, where `auto` would rather have it run as a process."""
 
     @property
     def missing(self) -> tuple[str, ...]:
         """The layers of the confinement that this system does not have."""
-        return self._probe.missing
+        return self._choice.probe.missing
 
     @property
     def engine(self) -> str:
         """How code is held: `process` or `wasm`."""
-        return self._zygote.engine
+        return self._choice.engine
+
+    @property
+    def not_held(self) -> tuple[str, ...]:
+        """Why code runs as a component, where `auto` would rather have it run as a process."""
+        return self._choice.not_held
 
     @property
     def grouped(self) -> bool:
@@ -172,17 +167,17 @@ class KernelSupply:
         self._slots.release()
         self._in_use.discard(kernel)
         kernel.leave()
-        if self._unheld and not self._in_use:
-            self._change_engine()
+        if self._choice.due:
+            self._settle()
         self._used.append(kernel)
         self._schedule_refill()
-        if self._probe.due and not self._closing:
-            self._probe.start_soon()
+        if self._choice.probe.due and not self._closing:
+            self._choice.probe.start_soon()
 
     async def _next(self) -> Kernel:
         if self._refused is not None:
             raise self._refused.with_traceback(None)
-        while self._ready and self._probe.proven and not self._unheld:
+        while self._ready and self._choice.settled:
             if not self._ready[0].has_ended():
                 return self._ready.popleft()
             self._discard(self._ready[0])
@@ -255,8 +250,8 @@ class KernelSupply:
         self._ask_for_kernels()
 
     def _ask_for_kernels(self) -> None:
-        if not self._probe.proven:
-            self._probe.start()
+        if not self._choice.probe.proven:
+            self._choice.probe.start()
         self._refill()
 
     def _drain(self, fd: int) -> None:
@@ -299,11 +294,11 @@ class KernelSupply:
                 self._became_ready(kernel, message)
         elif "missing" in message:
             self._compiling = False
-            self._hear_missing(message["missing"])
+            self._settle(self._choice.hear_missing(message["missing"]))
         elif "compiling" in message:
             self._compiling = True
         elif "refused" in message:
-            self._refuse(KernelStartError(self._word_refusal(message["refused"], extra=message["extra"])))
+            self._refuse(self._choice.hear_refused(message["refused"], extra=message["extra"]))
         elif message["ended"] in self._alive:
             self._reap(message)
         else:
@@ -334,51 +329,20 @@ class KernelSupply:
         if kernel in self._ready:
             self._ready.remove(kernel)
         kernel.close()
-        if self._may_change_engine():
-            self._probe.miss(failed)
-            self._change_engine()
-        else:
-            self._refuse(SandboxError(failed))
+        self._settle(self._choice.hear_failed(failed))
 
-    def _hear_missing(self, missing: Sequence[str]) -> None:
-        """Take note of layers that this system lacks; a component is held without them."""
-        if self.engine != "process":
-            return
-        self._probe.miss(missing)
-        needed = [layer for layer in missing if layer not in self._settings.without]
-        if needed and self._may_change_engine():
-            self._change_engine()
-        elif needed:
-            self._refuse(SandboxError([f"{layer}: not on this system" for layer in needed]))
-
-    def _word_refusal(self, reason: str, *, extra: bool) -> str:
-        """Say why there is no component, what it is needed for, and how to get it."""
-        needed = f"this system cannot confine a process ({', '.join(self.not_held)}), and " if self.not_held else ""
-        remedy = f"; `{install_command(with_extra('wasm'))}` installs it" if extra else ""
-        return f"{needed}the engine wasm cannot be used: {reason}{remedy}"
-
-    def _may_change_engine(self) -> bool:
-        return self._settings.engine == "auto" and self.engine == "process"
-
-    def _change_engine(self) -> None:
-        """Run code as a component from now on: as a process it is not held here."""
-        self._unheld = True
-        if not self._in_use:
-            write_log(logging.WARNING, "kernel.engine", engine="wasm", missing=self.missing)
+    def _settle(self, refusal: OneToolError | None = None) -> None:
+        """Refuse runs, or change to the other engine if that is due and no run is in the way."""
+        if refusal is not None:
+            self._refuse(refusal)
+        elif self._choice.due and not self._in_use:
             self._forget_zygote()
-            self._unheld = False
-            self.not_held = self.missing
-            self._zygote.engine = "wasm"
-            self._probe.close()
-            self._probe = self._prepare_probe()
+            self._choice.change()
             self._launch()
-
-    def _prepare_probe(self) -> Probe:
-        return Probe(self._settings.sandbox, self._watch, ask=lambda: request_probe(self._zygote))
 
     def _serve(self) -> None:
         """Give kernels that are ready to runs that wait for one."""
-        while self._waiting and self._ready and self._probe.proven and not self._unheld:
+        while self._waiting and self._ready and self._choice.settled:
             future = self._waiting.popleft()
             if not future.done():
                 future.give(self._ready.popleft())
@@ -394,22 +358,18 @@ class KernelSupply:
         """Replace a probe that ended without an answer, if runs wait for one."""
         if kernel is not None:
             kernel.close()
-        if self._probe.proven or self._closing:
+        if self._choice.probe.proven or self._closing:
             return
         if self._pauses.count_failure():
             self._pause(_TOO_SOON)
         else:
-            self._probe.start()
+            self._choice.probe.start()
 
     def _hear_probe(self, kernel: Kernel, answer: Message) -> None:
         if "failed" in answer:
             self._reject(kernel, answer["failed"])
             return
-        lacking = self._probe.hear(kernel, answer["broken"])
-        if answer["broken"] and self._may_change_engine():
-            self._change_engine()
-        elif lacking and self._settings.sandbox == "strict":
-            self._refuse(SandboxError([f"{each}: tried" for each in lacking]))
+        self._settle(self._choice.hear_probe(kernel, answer["broken"]))
         self._serve()
 
     # -- ends
@@ -544,7 +504,7 @@ class KernelSupply:
         """Let every kernel and the zygote end, after the last run; `close` waits for that."""
         self._closing = True
         self._watch.close()
-        self._probe.close()
+        self._choice.probe.close()
         self._pauses.lift()
         for timer in (self._refill_timer, self._clear_timer):
             if timer is not None:

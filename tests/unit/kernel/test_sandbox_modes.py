@@ -215,7 +215,7 @@ async def test_a_run_goes_on_when_the_engine_has_to_change(tmp_path: Path) -> No
         async with supply.take():
             pass
         async with supply.take() as kernel:
-            await until(lambda: supply._unheld)
+            await until(lambda: supply._choice.due)
             assert (supply.engine, kernel.has_ended()) == ("process", False)
 
         assert (await run(supply, "1 + 1")).value == 2
@@ -257,10 +257,10 @@ async def take_one(supply: KernelSupply) -> None:
 async def test_strict_waits_for_a_kernel_that_has_tried_its_confinement() -> None:
     async with kernels(warm=1, sandbox="strict") as supply:
         await until(lambda: len(supply._ready) > 0)
-        seen = supply._probe.proven
+        seen = supply._choice.probe.proven
 
         assert (await run(supply, "1 + 1")).value == 2
-        assert (seen, supply._probe.proven) in {(False, True), (True, True)}
+        assert (seen, supply._choice.probe.proven) in {(False, True), (True, True)}
         assert supply.missing == ()
 
 
