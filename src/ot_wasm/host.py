@@ -39,6 +39,7 @@ _TOO_DEEP: Message = {
 def open_engine() -> Engine:
     """Return an engine with the settings that the component is compiled with."""
     config = Config()
+    config.macos_use_mach_ports = False  # what handles them is a thread, and a forked kernel would not have it
     # No stack may be larger than that of asynchronous code, for which the package has no setting of its own.
     vars(bindings)["dll"].wasmtime_config_async_stack_size_set(config.ptr(), ctypes.c_size_t(2 * STACK))
     config.max_wasm_stack = STACK
