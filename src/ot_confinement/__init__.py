@@ -48,9 +48,14 @@ def require_confinement(*, off: bool, system: str = sys.platform) -> None:
         raise NoConfinementError(system)
 
 
-def build_confinement(allowance: Allowance, *, off: bool, system: str = sys.platform) -> Confinement:
-    """The confinement of this system; `off` leaves only limits. Raises NoConfinementError."""
-    require_confinement(off=off, system=system)
+def build_confinement(
+    allowance: Allowance, *, off: bool, needed: bool = True, system: str = sys.platform
+) -> Confinement:
+    """The confinement of this system; `off` leaves only limits. Raises NoConfinementError.
+
+    It is not needed where something else holds the code: a system that has none then sets limits.
+    """
+    require_confinement(off=off or not needed, system=system)
     if system == "linux":
         from ot_confinement.linux import LinuxConfinement  # noqa: PLC0415 - only where it applies
 

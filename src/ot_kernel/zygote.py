@@ -212,7 +212,8 @@ def main(control_fd: int, settings: ZygoteSettings, load: Callable[[], Lives] = 
         scratch_files=settings["scratch_files"],
     )
     confined = settings["sandbox"] != "off"
-    confinement = build_confinement(allowance, off=not confined, system=settings["system"])
+    alone = load is Lives  # nothing else holds the code
+    confinement = build_confinement(allowance, off=not confined, needed=alone, system=settings["system"])
     pages = open_pages() if settings["pin_pages"] else None
     copy_tables()
     confinement.share()

@@ -123,9 +123,8 @@ def launch_zygote(
 
     A scratch folder is a file system of its own size, unless that is not wanted, or the system refuses it.
     """
-    engine = engine or ("process" if settings.engine == "auto" else settings.engine)
+    engine = engine or _choose_engine(settings, system)
     wasm = engine == "wasm"
-    _require_means(settings, system)
     scratch_root = Path(find_scratch_parent(), f"onetool-{os.urandom(8).hex()}")
     scratch_root.mkdir(0o700)
     packages = list(dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib")))
@@ -165,15 +164,19 @@ def launch_zygote(
     return zygote
 
 
-def _require_means(settings: KernelSettings, system: str) -> None:
+def _choose_engine(settings: KernelSettings, system: str) -> str:
+    """Return the engine of the settings; `auto` is a process wherever one can be confined, or need not be."""
+    if settings.engine == "wasm":
+        return "wasm"
     try:
         require_confinement(off=settings.sandbox == "off", system=system)
     except NoConfinementError:
+        if settings.engine == "auto":
+            return "wasm"
         raise KernelStartError(
-            f"runs cannot be confined on {system}; to run code unconfined, set `execution.sandbox: off`"
+            f"a process cannot be confined on {system}; `execution.engine: wasm` runs code as a component"
         ) from None
-    if not hasattr(os, "pidfd_open"):
-        raise KernelStartError(f"kernels need pidfds, which {system} does not have")
+    return "process"
 
 
 def end_zygote(zygote: ZygoteProcess) -> None:

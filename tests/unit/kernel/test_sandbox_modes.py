@@ -157,12 +157,25 @@ async def test_without_sandbox_what_a_run_starts_ends_with_it_and_not_with_anoth
 
 
 @pytest.mark.parametrize("sandbox", ["strict", "standard"])
-def test_a_system_that_cannot_confine_runs_refuses_them_in_a_sentence(sandbox: Literal["strict", "standard"]) -> None:
+def test_a_system_that_cannot_confine_processes_refuses_them_in_a_sentence(
+    sandbox: Literal["strict", "standard"],
+) -> None:
     with pytest.raises(
         KernelStartError,
-        match=r"runs cannot be confined on plan9; to run code unconfined, set `execution\.sandbox: off`",
+        match=r"a process cannot be confined on plan9; `execution\.engine: wasm` runs code as a component",
     ):
-        launch_zygote(ExecutionSettings(sandbox=sandbox), system="plan9")
+        launch_zygote(ExecutionSettings(sandbox=sandbox, engine="process"), system="plan9")
+
+
+@pytest.mark.parametrize("sandbox", ["strict", "standard"])
+async def test_a_system_that_cannot_confine_processes_runs_code_as_a_component(
+    sandbox: Literal["strict", "standard"],
+) -> None:
+    require_component()
+    settings = ExecutionSettings(warm=1, sandbox=sandbox, engine="auto")
+    async with open_supply(launch_zygote(settings, system="plan9")) as supply:
+        assert (await run(supply, "6 * 7")).value == 42
+        assert (supply.engine, supply.layers) == ("wasm", ("wasm",))
 
 
 async def test_a_system_that_cannot_confine_runs_has_limits_where_that_was_asked_for() -> None:

@@ -94,8 +94,9 @@ def test_a_system_that_cannot_confine_is_refused_unless_nobody_wants_it_to(syste
 
     assert caught.value.system == system
     require_confinement(off=True, system=system)
-    unconfined = build_confinement(ALLOWANCE, off=True, system=system)
-    assert (unconfined.layers, unconfined.missing, unconfined.guards_calls) == ([], [], False)
+    for ways in ({"off": True}, {"off": False, "needed": False}):
+        unconfined = build_confinement(ALLOWANCE, **ways, system=system)
+        assert (unconfined.layers, unconfined.missing, unconfined.guards_calls) == ([], [], False)
 
 
 @pytest.mark.parametrize(("network", "connected"), [("none", "PermissionError"), ("network", "done")])
