@@ -3,6 +3,8 @@
 WORDS holds "user" to give up root, "bare" to be refused `unshare` by seccomp, "nobody" to be given a user namespace and
 refused its users, as AppArmor does on Ubuntu 24.04, "old" to have no Landlock, and "container" to be an ordinary user who
 is refused what Docker and Podman refuse by default, on a read-only system with little in /dev/shm and no programs in /tmp.
+"macos" takes away what macOS lacks: /proc, /sys and /dev/shm, and system calls, but for those that programs and libraries
+made for Linux cannot do without (epoll, eventfd, memory files, O_PATH).
 """
 
 import ctypes
@@ -15,8 +17,8 @@ from ot_confinement import namespaces
 from ot_confinement.confine import Allowance
 from ot_confinement.landlock import PathRules, version
 from ot_confinement.program_filter import ALWAYS, UNKNOWN
-from ot_confinement.seccomp import ALLOW, ARCHITECTURES, RETURN, Filter, allow_only, begin_program
-from ot_confinement.seccomp import decide_calls, op, refuse
+from ot_confinement.seccomp import ALLOW, AND, ARCHITECTURES, JUMP_ABOVE, JUMP_EQUAL, LOAD, RETURN, Filter
+from ot_confinement.seccomp import allow_only, begin_program, decide_calls, op, refuse
 from ot_confinement.syscalls import CLONE
 
 USER = 1000
@@ -36,6 +38,16 @@ CLOSED = {
     "name_to_handle_at": (303, 264), "set_mempolicy_home_node": (450, 450),
 }  # fmt: skip
 MOUNT_FLAGS = 0x1000 | 0x20 | 0x2 | 0x4 | 0x8  # MS_BIND, MS_REMOUNT, MS_NOSUID, MS_NODEV, MS_NOEXEC
+NOT_ON_MACOS = {
+    "pidfd_open": (434, 434), "pidfd_send_signal": (424, 424), "inotify_init1": (294, 26), "seccomp": (317, 277),
+    "landlock_create_ruleset": (444, 444), "signalfd4": (289, 74), "timerfd_create": (283, 85), "capset": (126, 91),
+    "sched_setaffinity": (203, 122), "copy_file_range": (326, 285), "splice": (275, 76), "renameat2": (316, 276),
+    "openat2": (437, 437), "prctl": (157, 167),
+}  # fmt: skip
+BIND, CONNECT, SOCKET, SOCKETPAIR, PRLIMIT = (49, 200), (42, 203), (41, 198), (53, 199), (302, 261)
+SECOND, THIRD = 16 + 8, 16 + 2 * 8  # where a filter finds arguments
+SEQPACKET = 5
+LONGEST_ADDRESS = 2 + 104  # bytes, of a unix socket
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -78,6 +90,22 @@ def refuse_as_in_a_container():
     refuse_calls(rules)
 
 
+def leave_linux():
+    namespaces.enter_namespaces(LIBC, network=False)
+    namespaces.make_private(LIBC)
+    for folder in ("/proc", "/sys", "/dev/shm"):
+        namespaces.mount_memory(LIBC, folder, b"size=4k,mode=555")
+    named = {**NOT_ON_MACOS, **UNKNOWN, **{name: ALWAYS[name] for name in ("pidfd_getfd", "unshare", "setns", "mount")}}
+    rules = [(numbers[COLUMN], refuse(errno.ENOSYS)) for numbers in named.values()]
+    too_long = [op(LOAD, THIRD), op(JUMP_ABOVE, LONGEST_ADDRESS, 0, 1), *refuse(errno.EINVAL), op(RETURN, ALLOW)]
+    rules += [(numbers[COLUMN], too_long) for numbers in (BIND, CONNECT)]
+    packets = [op(LOAD, SECOND), op(AND, 0xF), op(JUMP_EQUAL, SEQPACKET, 0, 1), *refuse(errno.EPROTONOSUPPORT)]
+    rules += [(numbers[COLUMN], [*packets, op(RETURN, ALLOW)]) for numbers in (SOCKET, SOCKETPAIR)]
+    of_memory = [op(LOAD, SECOND), op(JUMP_EQUAL, resource.RLIMIT_DATA, 1, 0), op(JUMP_EQUAL, resource.RLIMIT_AS, 0, 3)]
+    unset = [op(LOAD, THIRD), op(JUMP_EQUAL, 0, 1, 0), *refuse(0), op(RETURN, ALLOW)]  # "done", and nothing is
+    refuse_calls([*rules, (PRLIMIT[COLUMN], [*of_memory, *unset])])
+
+
 words, *command = sys.argv[1:]
 if "container" in words:
     resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536))
@@ -97,4 +125,6 @@ if "container" in words:
     refuse_as_in_a_container()
 if "old" in words:
     refuse_calls([(LANDLOCK, refuse(errno.ENOSYS))])
+if "macos" in words:
+    leave_linux()
 os.execv(command[0], command)
