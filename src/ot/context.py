@@ -24,6 +24,7 @@ from ot.values import Arguments, ToolValue
 if TYPE_CHECKING:
     from ot.config.models import Config
     from ot.registry.registry import ToolRegistry
+    from ot_confinement.confine import Confine
 
 Part = TypeVar("Part")
 
@@ -197,3 +198,16 @@ current: Callable[[], CallContext] = _CURRENT.get
 
 current_or_none: Callable[[], CallContext | None] = partial(_CURRENT.get, None)
 """Return the context of the call that is being made, if there is one."""
+
+
+def bounded(confine: Confine) -> Confine:
+    """Return the bounds of a process that a pack starts: off if the person says so (`packs.NAME.confine`)."""
+    context = current_or_none()
+    if context is None:
+        return confine
+    pack = context.tool.partition(".")[0]
+    settings = context.settings.packs.get(pack)
+    if settings is not None and not settings.confine:
+        return confine._replace(off=True)
+    way_out = f". To use it unconfined, set `packs.{pack}.confine: off` in your own configuration"
+    return confine._replace(otherwise=way_out)

@@ -39,6 +39,8 @@ else:
 
 
 _LISTS = ("readable", "writable", "hosts", "files", "inodes", "programs", "closed", "written", "mounted")
+TEMPORARY = ("TMPDIR", "TEMP", "TMP")
+"""The variables that name a temporary folder."""
 _PART, _ITEM = "\x1e", "\x1f"  # what separates the parts, and what begins each item of a list
 _WRITTEN = {"%": "%25", _PART: "%1e", _ITEM: "%1f"}
 
@@ -54,6 +56,9 @@ class Confine(NamedTuple):
     that stay shut although a folder of `readable` or `writable` holds them, unless they are named there themselves.
     `written` are single files to write, by real paths like `files`; `mounted` are such files too, but it finds each in
     its temporary folder by its name, so that what it makes beside one is made there.
+
+    `off` leaves it its temporary folder and the limit of its memory, and shuts nothing. `otherwise` is added to the
+    sentence by which a system that cannot confine it refuses to begin it.
     """
 
     readable: tuple[str, ...] = ()
@@ -67,20 +72,24 @@ class Confine(NamedTuple):
     closed: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     mounted: tuple[str, ...] = ()
+    off: bool = False
+    otherwise: str = ""
 
     def to_text(self) -> str:
         """Write it as one word of a command line."""
         memory, only = "" if self.memory is None else str(self.memory), "" if self.programs is None else "only"
         lists = ("".join(_ITEM + _write(str(item)) for item in getattr(self, name) or ()) for name in _LISTS)
-        return _PART.join((_write(self.folder), memory, only, *lists))
+        off, otherwise = "off" if self.off else "", _write(self.otherwise)
+        return _PART.join((_write(self.folder), memory, only, off, otherwise, *lists))
 
 
 def confine_from(text: str) -> Confine:
     """Read what `to_text` wrote."""
-    folder, memory, only, *parts = text.split(_PART)
+    folder, memory, only, off, otherwise, *parts = text.split(_PART)
     lists: dict[str, Any] = {name: tuple(map(_read, part.split(_ITEM)[1:])) for name, part in zip(_LISTS, parts)}
     lists["inodes"] = tuple(map(int, lists["inodes"]))
     lists["programs"] = lists["programs"] if only else None
+    lists |= {"off": bool(off), "otherwise": _read(otherwise)}
     return Confine(memory=int(memory) if memory else None, folder=_read(folder), **lists)
 
 

@@ -8,7 +8,7 @@ import resource
 import sys
 
 from ot_confinement import landlock, namespaces, privileges, seccomp
-from ot_confinement.confine import Allowance, Confine, RefusedError, leave_out_led, lies_within
+from ot_confinement.confine import TEMPORARY, Allowance, Confine, RefusedError, leave_out_led, lies_within
 from ot_confinement.limits import limit
 from ot_confinement.program_filter import build_program_filter
 
@@ -29,7 +29,6 @@ SYSTEM_FILES = (
 """System files that any program needs; nothing of other processes, whose command lines may hold secrets."""
 
 _SINKS = ("/dev/null", "/dev/full")
-_TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 _PLACES = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
 _LOOPBACK = ("localhost", "127.", "[::1]", "::1")
 
@@ -121,7 +120,7 @@ def _open_way_out(confine: Confine, channel: socket.socket | None) -> str | None
 def _settle_environment(confine: Confine, folder: str, proxy: str | None) -> None:
     """Point at its temporary folder, instead of a home that it cannot use, and at its proxy."""
     environ = os.environ
-    environ.update(dict.fromkeys(_TEMPORARY, folder))
+    environ.update(dict.fromkeys(TEMPORARY, folder))
     places = [os.path.realpath(path) for path in (*confine.readable, *confine.writable)]
     if not _is_open(places, environ.get("HOME", "")):
         environ["HOME"] = folder

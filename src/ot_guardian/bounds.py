@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import warnings  # noqa: F401 - os.execvp loads it, when the child may no longer read it
 
-from ot_confinement.confine import Confine, RefusedError, confine_from
+from ot_confinement.confine import TEMPORARY, Confine, RefusedError, confine_from
 from ot_guardian.ledger import Ledger
 from ot_guardian.processes import children_of, clear_folder, end_with_parent, let_go_of
 
@@ -48,7 +48,7 @@ class Bounds:
         os.mkdir(self._folder, 0o700)
         self._proxy: int | None = None
         self._channel: socket.socket | None = None
-        if confine.hosts:
+        if confine.hosts and not confine.off:
             self._start_proxy()
 
     def _start_proxy(self) -> None:
@@ -74,12 +74,16 @@ class Bounds:
 
     def enter(self, ledger: Ledger) -> None:
         """Confine the calling process, or end it if that is not possible."""
+        if self._confine.off:
+            os.environ.update(dict.fromkeys(TEMPORARY, self._folder))
+            return
         from ot_confinement.program import confine_program  # noqa: PLC0415 - the guardian needs nothing of it
 
         try:
             confine_program(self._confine, self._folder, parent=self._guardian, channel=self._channel)
         except RefusedError as error:
-            ledger.explain(f"cannot be confined as its `confine` says: {error}")
+            otherwise = self._confine.otherwise
+            ledger.explain(f"cannot be confined{'' if otherwise else ' as its `confine` says'}: {error}{otherwise}")
             os._exit(REFUSED)
 
     # -- the guardian

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, NotRequired, TypedDict
 
 from ot.config.paths import FOLDER
-from ot.context import current
+from ot.context import bounded, current
 from ot.errors import PathRefusedError, ToolError
 from ot.files.allowed_files import SECRET_NAMES, AllowedFiles
 from ot.processes.run_program import Finished, Take, run_program
@@ -68,7 +68,7 @@ async def run_ripgrep(program: Path, searched: Searched, words: Sequence[str], o
         environ={"LC_ALL": "C.UTF-8", **{name: os.environ[name] for name in ("TMPDIR",) if name in os.environ}},
         cwd=searched.folder,
         on_output=on_output,
-        confine=Confine((str(program), *searched.roots), memory=_MEMORY, programs=executables_of(program)),
+        confine=bounded(Confine((str(program), *searched.roots), memory=_MEMORY, programs=executables_of(program))),
         standby=current().part(Standby),
     )
     if not done.stopped:

@@ -355,3 +355,11 @@ def test_without_a_temporary_folder_it_does_not_start(place: Place) -> None:
 
     assert (ended.tried, ended.status) == ({}, 126)
     assert "its temporary folder cannot be made" in ended.explanation
+
+
+def test_a_system_that_cannot_confine_a_program_says_the_way_out(place: Place) -> None:
+    said = place.run("self old", {}, otherwise=". Set something").explanation
+    off = place.run("self old", {"secret": f"open({str(place.home / '.ssh' / 'id_ed25519')!r}).read()"}, off=True)
+
+    assert said == "cannot be confined: this system has no Landlock, or its seccomp is not known. Set something"
+    assert off.tried == {"secret": "private key"}

@@ -229,3 +229,36 @@ async def test_a_file_to_write_opens_nothing_beside_it(tmp_path: Path, *, mounte
     assert set(done["tries"]) <= {"PermissionError", "OSError", "FileNotFoundError"}
     assert (folder / "other.db").read_text() == (folder / ".onetool" / "onetool.yaml").read_text() == "secret"
     assert sorted(path.name for path in folder.iterdir()) == [".onetool", "link.db", "other.db", "x.db"]
+
+
+OPEN_PACK = """
+    import os
+    from pathlib import Path
+
+    from ot.context import current
+    from ot.isolate import isolated
+
+    pack = "opened"
+
+    @isolated(outputs=["{output}"])
+    def copy(*, path: str, output: str) -> list[object]:
+        current().output("output").write_text(Path(path).read_text())
+        return [Path(os.environ["TMPDIR"]).is_dir(), os.environ["HOME"]]
+"""
+
+
+async def test_a_person_may_switch_the_confinement_of_a_pack_off(tmp_path: Path) -> None:
+    notes, output = tmp_path / "notes", tmp_path / "project" / "made"
+    notes.write_text("milk")
+    output.parent.mkdir()
+    write_pack(tmp_path, OPEN_PACK)
+    arguments: dict[str, Any] = {"path": str(notes), "output": str(output)}
+    off = {"packs": {"opened": {"confine": "off"}}}
+    async with open_executor(tmp_path, project=output.parent) as opened:
+        with pytest.raises(ToolFailedError, match="PermissionError"):
+            await opened.executor.call("opened.copy", arguments)
+    async with open_executor(tmp_path, config=off, project=output.parent) as opened:
+        told = await opened.executor.call("opened.copy", arguments)
+
+    assert told == [True, str(Path.home())]
+    assert output.read_text() == "milk"

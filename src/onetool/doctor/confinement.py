@@ -114,7 +114,9 @@ def describe_confinement(loaded: LoadedConfig, registry: ToolRegistry) -> Iterat
             shown = ConfineSettings.model_construct(
                 read=touches.reads, write=(*touches.writes, *touches.outputs), hosts=touches.hosts
             )  # a placeholder for an argument is not a path
-            alike.setdefault((tool.pack, _words(shown)), []).append(tool.name)
+            pack = loaded.config.packs.get(tool.pack)
+            words = _words(shown) if pack is None or pack.confine else f"{_NOT} (packs.{tool.pack}.confine: off)"
+            alike.setdefault((tool.pack, words), []).append(tool.name)
     for (_, words), tools in alike.items():
         yield f"tool{'s' if len(tools) > 1 else ''} {', '.join(tools)}: {words}"
 

@@ -232,6 +232,11 @@ class PackSettings(Section):
     reads: tuple[Pattern, ...] = setting(
         (), "patterns of its tools that change nothing: a lost call may be repeated, and none is in the audit log"
     )
+    confine: bool = setting(
+        True,
+        "whether the processes of a built-in pack are confined to what a call needs; `off` is for a system that cannot "
+        "confine them ([Platforms](platforms.md#programs-on-macos))",
+    )
 
     @property
     def options(self) -> dict[str, object]:

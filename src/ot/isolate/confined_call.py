@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from ot.config.paths import closed_places
-from ot.context import current_or_none
+from ot.context import bounded, current_or_none
 from ot.errors import PathError
 from ot.files.allowed_files import AllowedFiles
 from ot.isolate import font_folders
@@ -66,7 +66,7 @@ def confine_call(
         written=touches.written,
         mounted=touches.mounted,
     )
-    return ConfinedCall({**arguments, **named}, confine, outputs)
+    return ConfinedCall({**arguments, **named}, bounded(confine), outputs)
 
 
 def _parameters(declared: Iterable[str]) -> Iterable[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import anyio
 
-from ot.context import current
+from ot.context import bounded, current
 from ot.errors import CallError, ToolError
 from ot.execution.wording import word_error
 from ot.processes.run_program import run_program
@@ -86,7 +86,7 @@ async def _read_words(program: Path, languages: str, picture: bytes) -> str:
         # Several threads for one picture take twice the processor time, and are not sooner done.
         environ={"LC_ALL": "C.UTF-8", "OMP_THREAD_LIMIT": "1", **({"TESSDATA_PREFIX": data} if data else {})},
         cwd=Path("/"),
-        confine=Confine(places, memory=1024**3, programs=executables_of(program)),
+        confine=bounded(Confine(places, memory=1024**3, programs=executables_of(program))),
         standby=current().part(Standby),
     )
     if done.status != 0:

@@ -12,6 +12,7 @@ from pathlib import Path
 import anyio
 import anyio.lowlevel
 
+from ot.context import bounded
 from ot.errors import ToolError
 from ot.processes.run_program import Finished, Take, run_program
 from ot.processes.standby import Standby
@@ -130,7 +131,7 @@ class Git:
             environ=environment_of(program, self.repository) | setting_variables(self.settings),
             cwd=self.repository.top,
             on_output=on_output,
-            confine=confine_git(program, self.repository, writable),
+            confine=bounded(confine_git(program, self.repository, writable)),
             standby=self.standby,
         )
 

@@ -120,4 +120,5 @@ def test_bounds_cross_to_a_guardian_as_one_word() -> None:
 
     assert confine_from(odd.to_text()) == odd
     assert confine_from(Confine().to_text()) == Confine()
+    assert confine_from(Confine(off=True, otherwise=". \x1e").to_text()) == Confine(off=True, otherwise=". \x1e")
     assert Confine()._replace(programs=("/bin/true",)).programs == ("/bin/true",)
