@@ -79,10 +79,10 @@ def replacing(
                 if (made.st_uid, made.st_gid) != (before.st_uid, before.st_gid):
                     with suppress(PermissionError):
                         os.fchown(file.fileno(), before.st_uid, before.st_gid)
-                os.fchmod(file.fileno(), before.st_mode & 0o777)
+                _set_mode(file.fileno(), before.st_mode & 0o777)
                 _keep_attributes(file.fileno(), folder, name)
             elif mode is not None:
-                os.fchmod(file.fileno(), mode)
+                _set_mode(file.fileno(), mode)
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -116,6 +116,12 @@ def _status(folder: int, name: str) -> os.stat_result | None:
     except FileNotFoundError:
         return None
     return None if stat.S_ISLNK(found.st_mode) else found
+
+
+def _set_mode(descriptor: int, mode: int) -> None:
+    """Give a file its permissions; one that has them is left alone, since a mounted drive of Windows may refuse."""
+    if stat.S_IMODE(os.fstat(descriptor).st_mode) != mode:
+        os.fchmod(descriptor, mode)
 
 
 def _keep_attributes(descriptor: int, folder: int, name: str) -> None:

@@ -9,19 +9,24 @@ from dataclasses import asdict
 from pathlib import Path
 
 from mcp_core.nearest_names import nearest
+from mcp_core.visible_text import visible
 from onetool.cli import OK, USAGE
 from onetool.cli.printing import add_json_argument, complain, fail, say, say_json, say_table, say_visibly
 from onetool.foreign import connecting
 from onetool.foreign.clients import CLIENTS, System
+from onetool.foreign.entries import own_command_line
 from ot.config.layers import CONFIG_VARIABLE
 from ot.config.paths import CONFIG_FILE, Places, absolute, find_places
 from ot.config.project_trust import project_trust
+from ot.errors import ConfigError
+from ot.execution.wording import word_error
 
 EPILOG = (
     "Without CLIENT, lists the clients and which of them have OneTool. Everything else in a client's file stays as it "
-    "is, and a backup is kept beside it. Exit status: 0; 2 for a usage or configuration error."
+    "is, and a backup is kept beside it. In WSL, the file of a client that is installed only on Windows is meant. "
+    "Exit status: 0; 2 for a usage or configuration error."
 )
-_WIDTHS = (15, 60, 120)
+_WIDTHS = (24, 80, 120)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -30,7 +35,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     what.add_argument("--remove", action="store_true", help="remove OneTool from the client's configuration")
     what.add_argument("--print", action="store_true", dest="only_show", help="only show what would be written where")
     parser.add_argument("--project", action="store_true", help="write the project's file, not your own")
+    add_windows_argument(parser, "write the file")
     add_json_argument(parser)
+
+
+def add_windows_argument(parser: ArgumentParser, action: str) -> None:
+    parser.add_argument("--windows-user", default="", metavar="NAME", help=f"in WSL: {action} of this user of Windows")
 
 
 def _client(name: str) -> str:
@@ -44,20 +54,13 @@ def main(options: Namespace) -> int:
     if not options.clients:
         if options.remove or options.only_show or options.project:
             return fail("onetool connect: name the CLIENT", USAGE)
-        found, rows = list(connecting.survey_connections(system)), []
-        for each in found:
-            state = each.problem or (f"connected: {near(each.command)}" if each.command else "not connected")
-            rows.append((each.client, near(each.file), state if each.installed else "not found on this machine"))
-        if options.json:
-            say_json([{**asdict(each), "file": str(each.file)} for each in found])
-        else:
-            say_table(rows, _WIDTHS)
-        return OK
+        return _list_clients(options, system)
     places = find_places(cwd=Path.cwd(), home=system.home, named=named_file(options.config, system))
     for client in options.clients:
         project = places.project if options.project or client == "project" else None
+        owner = connecting.owner_of(client, system, project=project, windows_user=options.windows_user)
         if options.remove:
-            connection = connecting.plan_removal(client, system, project=project)
+            connection = connecting.plan_removal(client, owner, project=project)
             say_visibly(*connecting.show_difference(connection))
             if connection.changes:
                 _write(connection, client)
@@ -65,12 +68,38 @@ def main(options: Namespace) -> int:
                 say_visibly(f"OneTool is not in {near(connection.original.file)}.")
         elif options.only_show:
             arguments, _ = _arguments_for(options.config, system, places, shared=project is not None)
-            file, text = connecting.show_entry(client, system, project=project, arguments=arguments)
+            file, text = connecting.show_entry(client, owner, project=project, arguments=arguments)
             complain(f"for {near(file)}:")
             say(text.rstrip("\n"))
         else:
-            connect_client(client, system, places, config=options.config, project=project)
+            connect_client(client, system, places, owner=owner, config=options.config, project=project)
     return OK
+
+
+def _list_clients(options: Namespace, system: System) -> int:
+    found, rows = list(connecting.survey_connections(system)), []
+    if (windows := find_windows(options.windows_user)) is not None:
+        found += connecting.survey_connections(windows)
+    for each in found:
+        state = each.problem or (f"connected: {near(each.command)}" if each.command else "not connected")
+        name = f"{each.client} (Windows)" if each.windows_user else each.client
+        rows.append((name, near(each.file), state if each.installed else "not found on this machine"))
+    if options.json:
+        say_json([{**asdict(each), "file": str(each.file)} for each in found])
+    else:
+        say_table(rows, _WIDTHS)
+    return OK
+
+
+def find_windows(user: str) -> System | None:
+    """Return the Windows around this distribution of WSL, to be read; complains if it is not clear whose it is."""
+    try:
+        return System.windows(user)
+    except ConfigError as error:
+        if user:
+            raise
+        complain(f"onetool: {visible(word_error(error))}")
+        return None
 
 
 def connect_client(
@@ -78,18 +107,21 @@ def connect_client(
     system: System,
     places: Places,
     *,
+    owner: System,
     config: Path | None,
     project: Path | None,
     agrees: Callable[[Path], bool] = lambda _: True,
 ) -> bool:
-    """Add OneTool to a client's file, if the person `agrees` to the difference that is shown; False if they do not."""
+    """Add OneTool to a client's file, if the person `agrees` to the difference that is shown; False if they do not.
+
+    `owner` is the system whose file it is.
+    """
     arguments, note = _arguments_for(config, system, places, shared=project is not None)
-    connection = connecting.plan_connection(client, system, project=project, arguments=arguments)
+    connection = connecting.plan_connection(client, owner, project=project, arguments=arguments)
     say_visibly(*connecting.show_difference(connection))
     if not connection.changes:
         say_visibly(f"OneTool is already in {near(connection.original.file)}.")
-        there = connection.entry.get("args")
-        if arguments and (not isinstance(there, list) or there[-len(arguments) :] != arguments):
+        if arguments and own_command_line(connection.entry)[1][-len(arguments) :] != arguments:
             command = near(connecting.word_command(connection.entry))
             say_visibly(f"It is started there as `{command}`, without {' '.join(arguments)}.")
             say_visibly("Use `--remove` first to replace that entry.")

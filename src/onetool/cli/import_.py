@@ -10,13 +10,13 @@ from pathlib import Path
 
 from mcp_core.visible_text import visible
 from onetool.cli import FAILED, OK
-from onetool.cli.connect import connect_client, named_file, near, tell_written
+from onetool.cli.connect import add_windows_argument, connect_client, find_windows, named_file, near, tell_written
 from onetool.cli.printing import at_terminal, complain, confirm, say_visibly
 from onetool.cli.start import load
 from onetool.cli.trials import show_starts
 from onetool.console.clean_text import count_of
 from onetool.foreign.clients import CLIENTS, Survey, System, survey
-from onetool.foreign.connecting import is_connected
+from onetool.foreign.connecting import is_connected, owner_of
 from onetool.foreign.importing import NEW, Plan, carry_out, changed_text, make_plan
 from onetool.foreign.taking_out import Removal, plan_removals, put_back, take_out
 from ot.config.paths import CONFIG_FILE, FOLDER, SECRETS_FILE, Places, find_places, state_folder
@@ -27,8 +27,9 @@ from ot.trust.project_trust import read_folder
 
 EPILOG = (
     "Reads .mcp.json and the configuration of Claude Code, Claude Desktop, Cursor, VS Code, Windsurf, Zed, Codex and "
-    "Gemini CLI. Servers you already have stay as they are; a file is backed up before it is changed. Exit status: 0; "
-    "1 if a file could not be read or written or a server not be started; 2 for usage or configuration errors."
+    "Gemini CLI, in WSL also on Windows. Servers you already have stay as they are; a file is backed up before it is "
+    "changed. Exit status: 0; 1 if a file could not be read or written or a server not be started; 2 for usage or "
+    "configuration errors."
 )
 _WIDTH = 70
 
@@ -46,6 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--connect", choices=list(CLIENTS), metavar="CLIENT",
                         help="add OneTool to this client's configuration instead")  # fmt: skip
     parser.add_argument("--project", action="store_true", help="with --connect: write the project's file, not your own")
+    add_windows_argument(parser, "read the files, and with --connect write the file,")
     parser.add_argument("--yes", action="store_true", help="do not ask about servers that come with the project, "
                         "nor with --connect")  # fmt: skip
     parser.add_argument("--dry-run", action="store_true", help="show what would be done, and write nothing")
@@ -57,7 +59,8 @@ def main(options: Namespace) -> int:
     places = find_places(cwd=Path.cwd(), home=system.home, named=named)
     if options.undo or options.connect:
         return _undo(options, system) if options.undo else _connect(options, system, places)
-    found = survey(system, places.project, only=options.sources or ())
+    windows = find_windows(options.windows_user)
+    found = survey(system, places.project, only=options.sources or (), windows=windows)
     chosen = [each for each in found.found if not options.names or each.name in options.names]
     of_project = any(each.source.project is not None for each in chosen)
     own = places.home_folder / CONFIG_FILE
@@ -87,11 +90,12 @@ def main(options: Namespace) -> int:
         _write(plan, dry_run=options.dry_run)
         if trust is not None and not options.dry_run:
             trust.store.trust(trust.project, read_folder(trust.folder).contents, whole=True)
-    failed = False if options.dry_run else _try_and_take_out(options, system, plan, places)
+    systems = [each for each in (system, windows) if each is not None]
+    failed = False if options.dry_run else _try_and_take_out(options, systems, plan, places)
     return FAILED if found.broken or missing or unasked or failed else OK
 
 
-def _try_and_take_out(options: Namespace, system: System, plan: Plan, places: Places) -> bool:
+def _try_and_take_out(options: Namespace, systems: list[System], plan: Plan, places: Places) -> bool:
     """Start what was imported, and remove what works from its client's file if wanted; True if something failed."""
     if not (plan.servers or options.take_out):
         return False
@@ -106,16 +110,18 @@ def _try_and_take_out(options: Namespace, system: System, plan: Plan, places: Pl
         works = [each for each in works if each.name in started]
         failed = len(started) < len(trials)
     wider = [each.name for each in works if each.found.everywhere]
-    if wider and trust_around(plan.file, system.home) is not None:  # OneTool has them in this project only
+    if wider and trust_around(plan.file, systems[0].home) is not None:  # OneTool has them in this project only
         names = ", ".join(wider)
         say_visibly(f"{names}: left in the client, which uses them in all projects; see onetool import --global")
         works = [each for each in works if not each.found.everywhere]
     for removal in plan_removals([each.found for each in works]):
-        failed |= not _offer_to_take_out(removal, options, system, places.project)
+        failed |= not _offer_to_take_out(removal, options, systems, places.project)
     return failed
 
 
-def _offer_to_take_out(removal: Removal | ConfigError, options: Namespace, system: System, project: Path) -> bool:
+def _offer_to_take_out(
+    removal: Removal | ConfigError, options: Namespace, systems: list[System], project: Path
+) -> bool:
     """Remove servers from a file if the person agrees; False if the file could not be written."""
     if isinstance(removal, ConfigError):
         complain(f"onetool: {visible(word_error(removal))}")
@@ -127,12 +133,12 @@ def _offer_to_take_out(removal: Removal | ConfigError, options: Namespace, syste
         say_visibly(f"{names}: still in {near(file)} as well; `onetool import --take-out` removes them there")
         return True
     try:
-        tell_written(file, take_out(removal, state_folder(system.home)))
+        tell_written(file, take_out(removal, state_folder(systems[0].home)))
     except ConfigError as error:
         complain(f"onetool: {visible(word_error(error))}")
         return False
     say_visibly(f"{names}: removed from {near(file)}; `onetool import --undo` puts them back")
-    if not is_connected(client, system, project):
+    if not any(is_connected(client, system, project) for system in systems):
         say_visibly(f"OneTool is not connected there yet; run `onetool connect {client}`")
     return True
 
@@ -209,6 +215,8 @@ def _connect(options: Namespace, system: System, places: Places) -> int:
             complain("onetool: nothing was written; --yes writes it")
         return False
 
-    project = places.project if options.project or options.connect == "project" else None
-    done = connect_client(options.connect, system, places, config=options.config, project=project, agrees=agrees)
+    client = options.connect
+    project = places.project if options.project or client == "project" else None
+    owner = owner_of(client, system, project=project, windows_user=options.windows_user)
+    done = connect_client(client, system, places, owner=owner, config=options.config, project=project, agrees=agrees)
     return OK if done or options.dry_run else FAILED

@@ -16,6 +16,7 @@ from onetool.control.asking import ask_running
 from onetool.doctor import Finding, Light, edit, green, red, yellow
 from onetool.foreign.clients import CLIENTS, System
 from onetool.foreign.connecting import ClientState, survey_connections
+from onetool.foreign.wsl import command_inside
 from ot.config.paths import state_folder
 from ot.errors import ConfigError
 from ot.execution.wording import word_error
@@ -87,7 +88,13 @@ def look_at_caches(home: Path) -> Iterator[Finding]:
 
 
 def look_at_clients(system: System) -> Iterator[Finding]:
-    states = [state for state in survey_connections(system) if state.installed or state.command]
+    states = list(survey_connections(system))
+    try:
+        if (windows := System.windows()) is not None:
+            states += survey_connections(windows)
+    except ConfigError as error:
+        yield yellow("clients", word_error(error), "onetool connect --windows-user NAME")
+    states = [state for state in states if state.installed or state.command]
     for state in states:
         yield _look_at(state)
     if not any(state.command for state in states):
@@ -95,15 +102,16 @@ def look_at_clients(system: System) -> Iterator[Finding]:
 
 
 def _look_at(state: ClientState) -> Finding:
-    name, file = CLIENTS[state.client], state.file
+    name, file = CLIENTS[state.client] + (" on Windows" if state.windows_user else ""), state.file
     if state.problem:
         return red("clients", f"{name}: {file} {state.problem}", edit(file))
     if not state.command:
-        return yellow("clients", f"{name} is not connected to OneTool ({file})", f"onetool connect {state.client}")
-    program = shlex.split(state.command)[0]
+        return yellow("clients", f"{name} is not connected to OneTool ({file})", state.connecting)
+    command, *arguments = shlex.split(state.command)
+    program = command_inside(command, arguments)[0]
     if shutil.which(program) is None:
         text = f"{name} starts {program}, which does not exist ({file})"
-        return red("clients", text, f"onetool connect {state.client}")
+        return red("clients", text, state.connecting)
     return green("clients", f"{name} starts OneTool: {state.command}")
 
 

@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mcp_core.json_types import Json, JsonObject, list_of
-from onetool.foreign.entries import References, TranslatedServer, Translator, UnusableEntryError, is_onetool, read_entry
+from onetool.foreign import wsl
+from onetool.foreign.entries import (
+    References,
+    TranslatedServer,
+    Translator,
+    UnusableEntryError,
+    command_line,
+    is_onetool,
+    read_entry,
+)
 from onetool.foreign.text_files import TextFile, follow, read_client_document, read_text_file
 from ot.errors import ConfigError
 
@@ -46,17 +55,36 @@ CLIENTS = {
 }
 
 
+_FOLDER_VARIABLES = frozenset({"APPDATA", "CODEX_HOME", "XDG_CONFIG_HOME"})
+
+
 @dataclass(frozen=True, slots=True)
 class System:
-    """The folders in which programs keep their files on this operating system."""
+    """The folders in which programs keep their files on this operating system.
+
+    `drives` is where the drives of Windows are, if this is Windows and OneTool is in a distribution of WSL on it.
+    """
 
     home: Path
     environ: Mapping[str, str]
     platform: str = sys.platform
+    drives: Path | None = None
 
     @classmethod
     def local(cls) -> System:
         return cls(Path.home(), os.environ)
+
+    @classmethod
+    def windows(cls, user: str = "") -> System | None:
+        """Return the Windows around this distribution of WSL, None if this is none; raises ConfigError.
+
+        `user` is the name of the person's folder there, which is looked for without it.
+        """
+        found = wsl.find_windows_user(os.environ, user)
+        if found is None:
+            return None
+        environ = {name: value for name, value in os.environ.items() if name not in _FOLDER_VARIABLES}
+        return cls(found.folder, environ, "win32", found.drives)
 
     @property
     def application_data(self) -> Path:
@@ -79,6 +107,9 @@ def client_files(system: System, project: Path) -> list[ClientFile]:
     zed = data / "Zed" if system.platform == "win32" else system.configuration / "zed"
     codex = Path(system.environ.get("CODEX_HOME") or home / ".codex")
     claude = ("projects", str(project), "mcpServers")
+    # Claude Desktop for Windows is a package, whose folder of data is its own; older installations use the common one.
+    packages = home.glob("AppData/Local/Packages/Claude_*/LocalCache") if system.platform == "win32" else ()
+    desktop = [*(each / "Roaming" for each in sorted(packages)), data]
     return [
         ClientFile("project", project / ".mcp.json", project=project),
         ClientFile("cursor", project / ".cursor" / "mcp.json", project=project),
@@ -88,7 +119,7 @@ def client_files(system: System, project: Path) -> list[ClientFile]:
         ClientFile("codex", project / ".codex" / "config.toml", ("mcp_servers",), project=project),
         ClientFile("gemini", project / ".gemini" / "settings.json", project=project),
         ClientFile("claude-code", home / ".claude.json", claude, (("mcpServers",),)),
-        ClientFile("claude-desktop", data / "Claude" / "claude_desktop_config.json"),
+        *(ClientFile("claude-desktop", each / "Claude" / "claude_desktop_config.json") for each in desktop),
         ClientFile("cursor", home / ".cursor" / "mcp.json"),
         *(
             ClientFile("vscode", data / edition / "User" / name, keys)
@@ -155,19 +186,22 @@ class Survey(NamedTuple):
     files: tuple[Path, ...]
 
 
-def survey(system: System, project: Path, *, only: Sequence[str] = ()) -> Survey:
-    """Read the files of all clients, or of some; one that is broken is reported and harms no other."""
+def survey(system: System, project: Path, *, only: Sequence[str] = (), windows: System | None = None) -> Survey:
+    """Read the files of all clients, or of some, those on Windows too; a broken one is reported and harms no other."""
     found: list[ForeignServer] = []
     broken: list[ConfigError] = []
     files: list[Path] = []
-    for source in client_files(system, project):
+    sources = [(system, each) for each in client_files(system, project)]
+    if windows is not None:
+        sources += [(windows, each) for each in client_files(windows, project) if each.project is None]
+    for owner, source in sources:
         if only and source.client not in only:
             continue
         try:
             read = read_text_file(source.file)
             if read.content is None:
                 continue
-            servers = list(_read(source, read, system, project))
+            servers = list(_read(source, read, owner, project))
         except ConfigError as error:
             broken.append(error)
             continue
@@ -192,11 +226,19 @@ def _read(source: ClientFile, original: TextFile, system: System, project: Path)
             path, translated, reason = (*keys, name), None, "this is OneTool itself" if is_onetool(entry) else ""
             translator = Translator(system.environ, system.home, project, inputs, source.references)
             try:
-                translated = None if reason else read_entry(entry, translator, folder=source.project)
+                translated = None if reason else read_entry(_local(entry, system), translator, folder=source.project)
             except UnusableEntryError as error:
                 reason = str(error)
             wanted, unknown = (None, ()) if reason else (translator.wanted, tuple(translator.unknown))
             yield ForeignServer(name, source, path, entry, translated, reason, wanted, unknown)
+
+
+def _local(entry: Json, system: System) -> Json:
+    """Return an entry so that it can be started here, if its client is on Windows."""
+    command, arguments = command_line(entry) if isinstance(entry, dict) else (None, [])
+    if system.drives is None or not isinstance(entry, dict) or not isinstance(command, str):
+        return entry
+    return wsl.for_distribution(entry, command, arguments, system.drives)
 
 
 def _as_written(document: JsonObject, keys: tuple[str, ...]) -> tuple[str, ...]:

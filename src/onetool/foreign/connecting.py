@@ -9,14 +9,14 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from mcp_core.json_types import Json, JsonObject, mapping_of
-from onetool.foreign import text_files
+from onetool.foreign import text_files, wsl
 from onetool.foreign.clients import CLIENTS, ClientFile, System, connection_entry, connection_file
-from onetool.foreign.entries import command_line, is_onetool
+from onetool.foreign.entries import command_line, is_onetool, own_command_line
 from onetool.foreign.secret_values import masked
 from ot.config.paths import CONFIG_FILE, Places
 from ot.errors import ConfigError
@@ -58,6 +58,13 @@ class ClientState:
     installed: bool  # judging by its folder
     command: str = ""
     problem: str = ""
+    windows_user: str = ""  # whose file it is, on the Windows around this distribution of WSL
+
+    @property
+    def connecting(self) -> str:
+        """The command that connects it."""
+        user = ["--windows-user", self.windows_user] if self.windows_user else []
+        return shlex.join(["onetool", "connect", self.client, *user])
 
 
 def survey_connections(system: System) -> Iterator[ClientState]:
@@ -65,13 +72,34 @@ def survey_connections(system: System) -> Iterator[ClientState]:
         place = connection_file(client, system, None)
         if place is None:
             continue
-        installed = place.file.exists() or (place.file.parent != system.home and place.file.parent.is_dir())
+        user = system.home.name if system.drives is not None else ""
+        state = ClientState(client, place.file, is_installed(place, system), windows_user=user)
         try:
             found = list(_own_entries(place, text_files.read_text_file(place.file)).values())
         except ConfigError as error:
-            yield ClientState(client, place.file, installed, problem=error.reason)
+            yield replace(state, problem=error.reason)
         else:
-            yield ClientState(client, place.file, installed, word_command(found[0]) if found else "")
+            yield replace(state, command=word_command(found[0]) if found else "")
+
+
+def is_installed(place: ClientFile | None, system: System) -> bool:
+    """True if a client seems to be installed: it has its file, or a folder for it."""
+    if place is None:
+        return False
+    return place.file.exists() or (place.file.parent != system.home and place.file.parent.is_dir())
+
+
+def owner_of(client: str, system: System, *, project: Path | None, windows_user: str) -> System:
+    """Return the system whose file of a client is meant, which may be the Windows around this distribution of WSL.
+
+    It is, if its user is named, or if the client is installed only there. Raises ConfigError.
+    """
+    if project is not None or (not windows_user and is_installed(connection_file(client, system, None), system)):
+        return system
+    windows = System.windows(windows_user)
+    if windows is None or windows_user:
+        return windows or system
+    return windows if is_installed(connection_file(client, windows, None), windows) else system
 
 
 def is_connected(client: str, system: System, project: Path) -> bool:
@@ -87,10 +115,10 @@ def plan_connection(client: str, system: System, *, project: Path | None, argume
     place = _find_place(client, system, project)
     original = text_files.read_text_file(place.file)
     for entry in _own_entries(place, original).values():
-        command = command_line(entry)[0]
+        command = own_command_line(entry)[0]
         if not isinstance(command, str) or not Path(command).is_absolute() or Path(command).exists():
             return Connection(original, original.text, entry)
-    return Connection(original, *_added(place, original, client, arguments, shared=project is not None))
+    return Connection(original, *_added(place, original, system, arguments))
 
 
 def plan_removal(client: str, system: System, *, project: Path | None) -> Connection:
@@ -108,15 +136,18 @@ def show_entry(client: str, system: System, *, project: Path | None, arguments: 
     """Return a client's file, and its content if there were nothing else in it."""
     place = _find_place(client, system, project)
     empty = text_files.TextFile(place.file, None, "")
-    return place.file, _added(place, empty, client, arguments, shared=project is not None)[0]
+    return place.file, _added(place, empty, system, arguments)[0]
 
 
 def _added(
-    place: ClientFile, original: text_files.TextFile, client: str, arguments: list[str], *, shared: bool
+    place: ClientFile, original: text_files.TextFile, system: System, arguments: list[str]
 ) -> tuple[str, JsonObject]:
-    """Return the text of a file with an entry by which a client starts OneTool, and that entry."""
-    command, words = _own_command(shared=shared)
-    entry = connection_entry(client, command, [*words, *arguments])
+    """Return the text of a file with an entry by which its client starts OneTool, and that entry."""
+    command, words = _own_command(shared=place.project is not None)
+    words += arguments
+    if system.drives is not None:
+        command, words = wsl.from_windows([command, *words], system.environ)
+    entry = connection_entry(place.client, command, words)
     return text_files.put_entry(original, original.text, (*place.keys, NAME), entry), entry
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from mcp_core.json_types import Json, list_of, mapping_of
+from onetool.foreign import wsl
 
 _REFERENCE = re.compile(r"\$\{([^}\n]*)\}")
 _BARE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)", re.ASCII)
@@ -116,7 +117,7 @@ class TranslatedServer(NamedTuple):
 
 def is_onetool(entry: Json) -> bool:
     """True if an entry starts OneTool itself, which would then call itself."""
-    command, arguments = command_line(entry) if isinstance(entry, dict) else (None, [])
+    command, arguments = own_command_line(entry) if isinstance(entry, dict) else (None, [])
     if not isinstance(command, str):
         return False
     program = ntpath.basename(command.strip()).lower()
@@ -163,6 +164,12 @@ def command_line(entry: Mapping[str, Json]) -> tuple[Json, list[Json]]:
     if isinstance(command, list):
         return (command[0], command[1:]) if command else (None, [])
     return command, arguments if isinstance(arguments, list) else []
+
+
+def own_command_line(entry: Mapping[str, Json]) -> tuple[Json, list[Json]]:
+    """Return the program that an entry starts and its arguments; inside the distribution if it starts them by WSL."""
+    command, arguments = command_line(entry)
+    return wsl.command_inside(command, arguments) if isinstance(command, str) else (command, arguments)
 
 
 def _started(
