@@ -1,6 +1,6 @@
 # Everything lives in .venv. Each target sets up what it needs; `make setup` does only that.
 .DEFAULT_GOAL := help
-.PHONY: help setup compiled system wasm run test test-quick test-long test-wasm test-ray test-team test-as-user coverage mutants check bench bench-scale bench-tasks bench-voice profile format docs lock clean
+.PHONY: help setup compiled system wasm run test test-quick test-long test-wasm test-ray test-team test-vm test-as-user coverage mutants check bench bench-scale bench-tasks bench-voice profile format docs lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -93,6 +93,10 @@ test-ray: compiled  ## run the tests of workers on Ray, on a cluster of two node
 
 test-team: compiled system  ## kill replicas 200 times, load them with 200 clients, and the other long tests of a team
 	@$(KEEP_BYTECODE) $(BIN)/pytest -m long tests/team tests/store
+
+test-vm: setup wasm  ## boot Debian's kernels in an emulator, as root, and try there what must be refused (hours); VM names machines
+	@scripts/install-vm-packages
+	@$(BIN)/python -m tests.vm $(VM)
 
 test-as-user: compiled  ## run the tests of what protects a person as an ordinary user, also as root; TESTS names others
 	@$(KEEP_BYTECODE) scripts/test-as-user -n $(WORKERS) --dist loadgroup $(or $(TESTS),$(PROTECTION))
