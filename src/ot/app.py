@@ -133,6 +133,7 @@ async def _open_parts(
         shapes=shapes,
         journal=journal,
         limits=PersonLimits(loaded.principal, config.limits, shared.quotas) if for_many else None,
+        quotas=shared.quotas,
         telemetry=telemetry,
     )
     reader = build_result_reader(loaded, results, tools.isolates)

@@ -72,6 +72,21 @@ async def test_of_runs_that_begin_at_once_no_more_get_room_than_there_is(quotas:
     assert sorted(refused) == [""] * 3 + [RUNNING] * 9
 
 
+async def test_calls_of_an_hour_are_counted_by_rule_and_person(quotas: Quotas, ann: str, bob: str) -> None:
+    counted: list[int] = []
+
+    async def count() -> None:
+        counted.append(await quotas.count_call(ann, "mail.*, more than 5 per hour"))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(5):
+            tasks.start_soon(count)
+
+    assert sorted(counted) == [1, 2, 3, 4, 5]
+    assert await quotas.count_call(ann, "web.*, more than 5 per hour") == 1
+    assert await quotas.count_call(bob, "mail.*, more than 5 per hour") == 1
+
+
 async def test_no_more_calls_are_given_than_there_are(quotas: Quotas, ann: str) -> None:
     begun = await quotas.begin_run(ann, "a", asking(runs=10**6, calls=8))
     more = await quotas.take_calls(ann, 8, 5)

@@ -31,6 +31,7 @@ class ClientMemory:
     connection: int = 0  # its number in this process; 0 for whoever has none
     agreed: set[tuple[str, str]] = field(default_factory=set)  # tools, and why a person was asked about each
     read: set[str] = field(default_factory=set)  # names of tools and resources, if a flow rule guards what they give
+    counted: dict[str, int] = field(default_factory=dict)  # calls, by the rules that limit their number
 
     def note(self, names: Iterable[str]) -> None:
         """Remember that something was read, under these names."""

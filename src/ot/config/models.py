@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from ot.config import team
 from ot.config.assistant import AiSettings, VoiceSettings
+from ot.config.call_rules import CallRule
 from ot.config.reading import After, Before, Bounds
 from ot.config.section import (
     AT_ONCE,
@@ -157,8 +158,8 @@ class JournalSettings(Section):
 class FlowSettings(Section):
     """A guarded flow: what the tools of `from` return may not go to those of `to` unasked."""
 
-    to: tuple[Pattern, ...] = setting(
-        REQUIRED, "patterns of `pack.tool` that guarded results may not flow to without asking"
+    to: tuple[CallRule, ...] = setting(
+        REQUIRED, "patterns of `pack.tool` that guarded results may not flow to without asking, or rules on arguments"
     )
     action: Annotated[Literal["ask", "deny"], Before(read_word)] = setting(
         "ask", "whether a person is asked before such a call, or it is denied"
@@ -174,8 +175,12 @@ class FlowSettings(Section):
 class PolicySettings(Section):
     """Tools that are denied or need permission, and guarded flows between tools."""
 
-    deny: tuple[Pattern, ...] = setting((), "patterns of `pack.tool` that are never called")
-    ask: tuple[Pattern, ...] = setting((), "patterns of `pack.tool` for which a person is asked before each call")
+    deny: tuple[CallRule, ...] = setting(
+        (), "patterns of `pack.tool` that are never called, or [rules on arguments](policy.md#rules-on-arguments)"
+    )
+    ask: tuple[CallRule, ...] = setting(
+        (), "patterns of `pack.tool` for which a person is asked before each call, or rules on arguments"
+    )
     allow: tuple[Pattern, ...] = setting(
         (), "patterns of `pack.tool` that are called without asking, even if the tool itself would ask", layers=PERSON
     )

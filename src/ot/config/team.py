@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Annotated
 from urllib.parse import urlsplit
 
+from ot.config.call_rules import CallRule
 from ot.config.reading import After, Bounds
 from ot.config.section import Bytes, Count, Dollars, FilePath, Name, Pattern, Section, Url, setting
 from ot.config.values import mistake
@@ -101,8 +102,10 @@ class GrantSettings(Section):
     allow: tuple[Pattern, ...] = setting(
         (), "patterns of `pack.tool` that they may call without being asked, even in packs that are off"
     )
-    ask: tuple[Pattern, ...] = setting((), "patterns of `pack.tool` for which they are asked before each call")
-    deny: tuple[Pattern, ...] = setting((), "patterns of `pack.tool` that they may not call")
+    ask: tuple[CallRule, ...] = setting(
+        (), "patterns of `pack.tool` for which they are asked before each call, or rules on arguments"
+    )
+    deny: tuple[CallRule, ...] = setting((), "patterns of `pack.tool` that they may not call, or rules on arguments")
 
 
 class LimitSettings(Section):

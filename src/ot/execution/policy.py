@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
 
 from mcp_core.quick_dataclass import dataclass
 from ot.clients.caller import EVERYTHING, Caller
+from ot.config.call_rules import CallRule
 from ot.context import OwnQuestion
 from ot.effects import Effect
 from ot.errors import CallError, ConsentError, FlowDeniedError, NotGrantedError, ToolDeniedError, UnsupportedToolError
 from ot.execution.call import Call, PreparedTool, Step
+from ot.execution.conditions import fits
 from ot.execution.consent import NOBODY_THERE, Consent, Subject
 from ot.execution.invocation import call_error_from
 from ot.execution.rules import Guard, first_rule
 from ot.limits import PersonLimits
+from ot.store.quotas import Quotas
 from ot.text.redaction import Redactor
 from ot.values import Arguments
 
@@ -80,10 +83,21 @@ def foresee_refusal(guard: Guard, caller: Caller) -> CallError | None:
 
 
 class Policy:
-    """Lets calls pass, or not; `folder` takes arguments that are too long for a question while it is open."""
+    """Lets calls pass, or not; `folder` takes arguments that are too long for a question while it is open.
 
-    def __init__(self, redactor: Redactor, folder: Path | None = None, *, project: Path | None = None) -> None:
+    `quotas` count calls over several runs; without them, such calls are counted in each run.
+    """
+
+    def __init__(
+        self,
+        redactor: Redactor,
+        folder: Path | None = None,
+        *,
+        project: Path | None = None,
+        quotas: Quotas | None = None,
+    ) -> None:
         self._consent = Consent(redactor, folder, project=project)
+        self._quotas = quotas
 
     async def admit(self, guard: Guard, arguments: Arguments, caller: Caller, *, reads: bool = False) -> str:
         """Let a call begin whose arguments are known to be good, and return what has allowed it.
@@ -91,14 +105,19 @@ class Policy:
         A file that the arguments name must not change while a person is asked, unless the call only `reads`.
         Raises FlowDeniedError or ConsentError.
         """
-        reasons = [] if guard.asked_by is None else [f"policy.ask names {guard.asked_by}"]
-        for flow in guard.flows:
+        denied = await self._first_acting(guard.denied_if, arguments, caller)
+        if denied is not None:
+            raise ToolDeniedError(guard.names[0], str(denied))
+        asked_by = guard.asked_by or await self._first_acting(guard.asked_if, arguments, caller)
+        reasons = [] if asked_by is None else [f"policy.ask names {asked_by}"]
+        for flow, rule in guard.flows:
             known = sorted(caller.memory.read)
             read = next((name for name in known if name == EVERYTHING or first_rule((name,), flow.origins)), None)
-            if read is not None and flow.action == "deny":
+            if read is None or (rule is not None and not await self._acts(rule, arguments, caller)):
+                continue
+            if flow.action == "deny":
                 raise FlowDeniedError(guard.names[0], read)
-            if read is not None:
-                reasons.append(f"{read} was called before, and policy.flows guards its results")
+            reasons.append(f"{read} was called before, and policy.flows guards its results")
         allowed_by = ""
         if reasons:
             reason = "; ".join(reasons)
@@ -108,6 +127,26 @@ class Policy:
         if guard.guarded:
             caller.memory.note(guard.names)
         return allowed_by
+
+    async def _first_acting(self, rules: Sequence[CallRule], arguments: Arguments, caller: Caller) -> CallRule | None:
+        """Return the first rule that acts on a call; each of them counts it."""
+        acting = [rule for rule in rules if await self._acts(rule, arguments, caller)]
+        return acting[0] if acting else None
+
+    async def _acts(self, rule: CallRule, arguments: Arguments, caller: Caller) -> bool:
+        if not fits(rule, arguments):
+            return False
+        if rule.more_than is None:
+            return True
+        key = str(rule)
+        if rule.per == "hour" and self._quotas is not None:
+            try:
+                return await self._quotas.count_call(caller.principal, key) > rule.more_than
+            except OSError:
+                return True  # nobody knows how many there were
+        counted = (caller.run_memory or caller.memory).counted
+        counted[key] = counted.get(key, 0) + 1
+        return counted[key] > rule.more_than
 
     async def ask(self, asked: OwnQuestion, guard: Guard, caller: Caller) -> bool:
         """Ask for a tool that does so by itself, unless `policy.allow` has answered; raises ConsentError."""

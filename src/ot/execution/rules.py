@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from mcp_core.nearest_names import nearest
+from ot.config.call_rules import CallRule
 from ot.config.models import FlowSettings, GrantedPolicy, PolicySettings
 from ot.registry.names import identifier
 from ot.registry.registry import ToolRegistry
@@ -17,6 +18,13 @@ def first_rule(names: Sequence[str], rules: Iterable[str]) -> str | None:
     return next((rule for rule in rules if any(fnmatchcase(name, rule) for name in names)), None)
 
 
+class GuardedFlow(NamedTuple):
+    """A flow that ends at a tool, and the rule by which it does; `rule` is None if every call of the tool counts."""
+
+    flow: FlowSettings
+    rule: CallRule | None
+
+
 class Guard(NamedTuple):
     """All that the policy says about one thing that can be called or read, by all of its names."""
 
@@ -25,8 +33,10 @@ class Guard(NamedTuple):
     asked_by: str | None
     allowed_by: str | None
     guarded: bool  # what it gives may not flow everywhere
-    flows: tuple[FlowSettings, ...]  # that end here
+    flows: tuple[GuardedFlow, ...]  # that end here
     withheld: bool = False  # it is there for groups that are granted it, and the person is in none
+    denied_if: tuple[CallRule, ...] = ()  # rules that act by the arguments, or by the number of calls
+    asked_if: tuple[CallRule, ...] = ()
 
     @property
     def refused(self) -> bool:
@@ -35,22 +45,35 @@ class Guard(NamedTuple):
 
     @property
     def simple(self) -> bool:
-        return self.asked_by is None and not self.guarded and not self.flows
+        return self.asked_by is None and not (self.guarded or self.flows or self.denied_if or self.asked_if)
 
 
 def build_guard(names: tuple[str, ...], policy: PolicySettings) -> Guard:
     own = {names[0], names[0].partition(".")[0]}
     return Guard(
         names,
-        first_rule(names, policy.deny),
-        first_rule(names, policy.ask),
+        first_rule(names, (rule.tool for rule in policy.deny if rule.always)),
+        first_rule(names, (rule.tool for rule in policy.ask if rule.always)),
         first_rule(names, policy.allow),
         any(first_rule(names, flow.origins) for flow in policy.flows),
-        tuple(flow for flow in policy.flows if first_rule(names, flow.to)),
+        tuple(flow for settings in policy.flows for flow in _flows_to(names, settings)),
         isinstance(policy, GrantedPolicy)
         and not own.isdisjoint(policy.only_granted)
         and first_rule(names, policy.granted) is None,
+        _conditional(names, policy.deny),
+        _conditional(names, policy.ask),
     )
+
+
+def _conditional(names: tuple[str, ...], rules: Iterable[CallRule]) -> tuple[CallRule, ...]:
+    return tuple(rule for rule in rules if not rule.always and first_rule(names, (rule.tool,)))
+
+
+def _flows_to(names: tuple[str, ...], flow: FlowSettings) -> Iterator[GuardedFlow]:
+    if first_rule(names, (rule.tool for rule in flow.to if rule.always)):
+        yield GuardedFlow(flow, None)
+    else:
+        yield from (GuardedFlow(flow, rule) for rule in _conditional(names, flow.to))
 
 
 def find_idle_rules(policy: PolicySettings, registry: ToolRegistry, servers: Iterable[str]) -> Iterator[str]:
@@ -71,8 +94,9 @@ def find_idle_rules(policy: PolicySettings, registry: ToolRegistry, servers: Ite
 
 
 def _rules(policy: PolicySettings) -> Iterator[tuple[str, str]]:
-    for key, rules in (("deny", policy.deny), ("ask", policy.ask), ("allow", policy.allow)):
-        yield from ((f"policy.{key}", rule) for rule in rules)
+    for key, rules in (("deny", policy.deny), ("ask", policy.ask)):
+        yield from ((f"policy.{key}", rule.tool) for rule in rules)
+    yield from (("policy.allow", rule) for rule in policy.allow)
     for number, flow in enumerate(policy.flows):
         yield from ((f"policy.flows.{number}.from", rule) for rule in flow.origins)
-        yield from ((f"policy.flows.{number}.to", rule) for rule in flow.to)
+        yield from ((f"policy.flows.{number}.to", rule.tool) for rule in flow.to)

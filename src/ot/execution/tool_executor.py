@@ -46,6 +46,7 @@ from ot.registry.registry import ToolRegistry
 from ot.results.store import ResultStore, word_stored
 from ot.shapes.shapes import Shapes
 from ot.stats.recorder import Recorder
+from ot.store.quotas import Quotas
 from ot.tasks.owned_tasks import ReusableScope
 from ot.text.output import Attached, render
 from ot.text.redaction import Redactor
@@ -83,6 +84,7 @@ class ToolExecutor:
         shapes: Shapes | None = None,
         journal: Journal | None = None,
         limits: PersonLimits | None = None,
+        quotas: Quotas | None = None,
         telemetry: Telemetry | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
@@ -99,7 +101,7 @@ class ToolExecutor:
         self._results = results
         self._clock = clock
         self.nobody = ClientMemory()
-        policy = Policy(self.redactor, questions, project=project)
+        policy = Policy(self.redactor, questions, project=project, quotas=quotas)
         self._door = PackDoor(registry, config, secrets, project, self.redactor, policy, self.call, audit)
         self._parts = StepParts(self._door, policy, self.redactor, recorder, audit, shapes, journal, limits, telemetry)
         self._preparation = Preparation(registry, config, self._parts)

@@ -1,6 +1,6 @@
 """Quotas: the usage of each person, counted in the store for all replicas together.
 
-Minutes and days are those of the clock (UTC): the counts start again at zero when the next one begins.
+Minutes, hours and days are those of the clock (UTC): the counts start again at zero when the next one begins.
 """
 
 from __future__ import annotations
@@ -11,10 +11,14 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import field
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+import anyio.to_thread
+
 from mcp_core.atomic_write import write_private
+from mcp_core.file_lock import hold
 from mcp_core.quick_dataclass import dataclass
 from ot.store.forms import FORM, check_form, read_mapping, read_number
 
@@ -22,7 +26,9 @@ RUNS, RUNNING, CALLS, COST = "runs_per_minute", "concurrent_runs", "calls_per_mi
 """The keys of `limits` that are counted here."""
 
 COSTS_FILE = "model-costs.json"
-MINUTE, DAY = 60.0, 86400.0
+CALLS_FILE = "calls-per-hour.json"
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+_PATIENCE = 2.0  # seconds for another process that counts
 _FORM = 1
 
 
@@ -49,6 +55,7 @@ class Quotas(Protocol):
     async def begin_run(self, principal: str, run: str, asked: Asked) -> Given: ...
     async def end_run(self, principal: str, run: str) -> None: ...
     async def take_calls(self, principal: str, most: int, wanted: int) -> Given: ...
+    async def count_call(self, principal: str, rule: str) -> int: ...
     async def model_cost(self, principal: str) -> float: ...
     def add_model_cost(self, principal: str, cost: float) -> None: ...
 
@@ -62,10 +69,14 @@ class _Used:
 
 
 class EmbeddedQuotas:
-    """The counts of one process: those of a minute in its memory, the costs of a day in a small file."""
+    """The counts of one process: those of a minute in its memory, the costs of a day in a small file.
+
+    The calls of an hour are in a file too, which the processes of a person share.
+    """
 
     def __init__(self, state: Path, *, clock: Callable[[], float] = time.time) -> None:
         self._file = state / COSTS_FILE
+        self._calls_file = state / CALLS_FILE
         self._clock = clock
         self._used: dict[str, _Used] = {}
         self._costs: tuple[int, dict[str, float]] | None = None
@@ -91,6 +102,21 @@ class EmbeddedQuotas:
         used, free_in = self._now_used(principal)
         calls = _take(used, most, wanted)
         return Given("" if calls else CALLS, calls, free_in)
+
+    async def count_call(self, principal: str, rule: str) -> int:
+        """Count a call that a rule limits, and return how many there were this hour, with this one."""
+        return await anyio.to_thread.run_sync(self._count_call, f"{principal} {sha256(rule.encode()).hexdigest()}")
+
+    def _count_call(self, key: str) -> int:
+        with hold(self._calls_file.with_suffix(".lock"), patience=_PATIENCE):
+            hour, counts = math.floor(self._clock() / HOUR), dict[str, int]()
+            with suppress(FileNotFoundError, ValueError, LookupError, TypeError, RecursionError):
+                found = check_form(json.loads(self._calls_file.read_bytes()), _FORM)
+                if found["hour"] == hour:
+                    counts = {name: int(read_number(count)) for name, count in read_mapping(found["counts"]).items()}
+            counts[key] = counts.get(key, 0) + 1
+            write_private(self._calls_file, json.dumps({FORM: _FORM, "hour": hour, "counts": counts}))
+            return counts[key]
 
     async def model_cost(self, principal: str) -> float:
         """Return the cost of models for a person today, in US dollars."""

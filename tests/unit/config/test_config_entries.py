@@ -7,6 +7,7 @@ from textwrap import dedent
 
 import pytest
 
+from ot.config.call_rules import CallRule
 from ot.config.loader import LoadedConfig, load_config
 from ot.errors import ConfigError
 from tests.trusting import trust_project
@@ -55,7 +56,7 @@ def test_a_mistake_switches_off_its_entry_alone(tmp_path: Path, text: str, entry
 
     assert entries_of(loaded)[0] == entry
     assert loaded.config.docs_url == "https://docs.example"
-    assert loaded.config.policy.deny == ("mail.*",)
+    assert loaded.config.policy.deny == (CallRule("mail.*"),)
     with pytest.raises(ConfigError):
         load_config(environ={}, cwd=tmp_path, home=tmp_path)
 

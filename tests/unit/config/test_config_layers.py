@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ot.config.call_rules import CallRule
 from tests.unit.config.workspace import Workspace
 
 
@@ -32,14 +33,16 @@ def test_mappings_are_merged_at_every_depth(workspace: Workspace) -> None:
     assert config.packs["web"].options == {"deep": {"x": 1, "y": 3}}
 
 
-@pytest.mark.parametrize(("nearer", "deny"), [("[d.*]", ("d.*",)), ("[]", ())])
-def test_a_list_takes_the_place_of_the_farther_one(workspace: Workspace, nearer: str, deny: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("nearer", "deny"), [("[d.*]", (CallRule("d.*"),)), ("[]", ())])
+def test_a_list_takes_the_place_of_the_farther_one(
+    workspace: Workspace, nearer: str, deny: tuple[CallRule, ...]
+) -> None:
     workspace.write_home(f"include: [more.yaml]\npolicy: {{deny: {nearer}}}")
     workspace.write_home("policy: {deny: [a.*, b.*], ask: [c.*]}", "more.yaml")
 
     policy = workspace.load().config.policy
 
-    assert (policy.deny, policy.ask) == (deny, ("c.*",))
+    assert (policy.deny, policy.ask) == (deny, (CallRule("c.*"),))
 
 
 def test_a_section_without_lines_leaves_the_farther_one(workspace: Workspace) -> None:

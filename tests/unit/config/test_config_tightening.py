@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ot.config import LoadedConfig
+from ot.config.call_rules import CallRule
 from ot.config.keys import Key, known_keys
 from ot.config.models import AuditSettings
 from ot.config.tightening import Tightening, tighten
@@ -29,8 +30,8 @@ def test_a_project_cannot_take_away_a_rule(workspace: Workspace, deny: str) -> N
 
     policy = workspace.load().config.policy
 
-    assert policy.deny[0] == "a.*"
-    assert policy.ask[0] == "c.*"
+    assert policy.deny[0] == CallRule("a.*")
+    assert policy.ask[0] == CallRule("c.*")
 
 
 def test_a_project_adds_flows_and_frees_nothing(workspace: Workspace) -> None:
@@ -39,7 +40,7 @@ def test_a_project_adds_flows_and_frees_nothing(workspace: Workspace) -> None:
 
     loaded = workspace.load()
 
-    assert [flow.to for flow in loaded.config.policy.flows] == [("web.*",), ("b.*",)]
+    assert [flow.to for flow in loaded.config.policy.flows] == [(CallRule("web.*"),), (CallRule("b.*"),)]
     assert loaded.config.policy.allow == ()
     assert refused(loaded) == ["policy.allow"]
 
@@ -50,7 +51,7 @@ def test_a_project_adds_rules(workspace: Workspace) -> None:
 
     policy = workspace.load().config.policy
 
-    assert (policy.deny, policy.ask) == (("a.*", "b.*"), ("c.*",))
+    assert (policy.deny, policy.ask) == ((CallRule("a.*"), CallRule("b.*")), (CallRule("c.*"),))
 
 
 @pytest.mark.parametrize(
@@ -316,7 +317,7 @@ def test_what_guards_the_person_holds_for_a_file_that_they_name(workspace: Works
     loaded = workspace.load(other)
 
     config = loaded.config
-    assert (config.policy.deny, config.policy.ask) == (("a.*", "b.*"), ("c.*",))
+    assert (config.policy.deny, config.policy.ask) == ((CallRule("a.*"), CallRule("b.*")), (CallRule("c.*"),))
     assert len(config.policy.flows) == 1
     assert config.security.pin_tools
     assert (config.execution.sandbox, config.execution.timeout) == ("strict", 60)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ot.config.call_rules import CallRule
 from ot.config.keys import known_keys
 from ot.config.layers import settable_variables
 from tests.unit.config.workspace import Workspace
@@ -107,7 +108,13 @@ def test_the_value_of_a_variable_is_in_no_mistake(workspace: Workspace) -> None:
         ("ONETOOL_LOG_LEVEL", "DEBUG", "log", "level", "debug"),
         ("ONETOOL_STATS_ENABLED", "false", "stats", "enabled", False),
         ("ONETOOL_SECURITY_PIN_TOOLS", "1", "security", "pin_tools", True),
-        ("ONETOOL_POLICY_DENY", "shell.*, file.delete", "policy", "deny", ("shell.*", "file.delete")),
+        (
+            "ONETOOL_POLICY_DENY",
+            "shell.*, file.delete",
+            "policy",
+            "deny",
+            (CallRule("shell.*"), CallRule("file.delete")),
+        ),
         ("ONETOOL_LOG_FILE", "/tmp/${X}.log", "log", "file", Path("/tmp/${X}.log")),
         ("ONETOOL_LOG_LEVEL", "  ", "log", "level", "error"),
     ],

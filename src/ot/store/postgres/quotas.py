@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
+from hashlib import sha256
 
 import anyio
 
@@ -18,6 +19,13 @@ _ADD_COST = f"""
 INSERT INTO quotas (principal, day, model_cost) VALUES ($1, {_TODAY}, $2)
 ON CONFLICT (principal) DO UPDATE SET day = excluded.day,
     model_cost = CASE WHEN quotas.day = excluded.day THEN quotas.model_cost ELSE 0 END + excluded.model_cost
+"""
+_HOUR = "floor(extract(epoch FROM now()) / 3600)::bigint"
+_COUNT_CALL = f"""
+INSERT INTO calls_per_hour AS known (principal, rule, hour, calls) VALUES ($1, $2, {_HOUR}, 1)
+ON CONFLICT (principal, rule) DO UPDATE SET hour = excluded.hour,
+    calls = CASE WHEN known.hour = excluded.hour THEN known.calls ELSE 0 END + 1
+RETURNING calls
 """
 _RENEW = """
 UPDATE run_leases SET until = clock_timestamp() + $3
@@ -50,6 +58,10 @@ class PostgresQuotas:
     async def take_calls(self, principal: str, most: int, wanted: int) -> Given:
         [row] = await self._link.fetch("SELECT * FROM take_calls($1, $2, $3)", principal, most, wanted)
         return Given("" if row["given"] else CALLS, row["given"], row["free_in"])
+
+    async def count_call(self, principal: str, rule: str) -> int:
+        [row] = await self._link.fetch(_COUNT_CALL, principal, sha256(rule.encode()).digest())
+        return int(row["calls"])
 
     async def model_cost(self, principal: str) -> float:
         statement = f"SELECT model_cost FROM quotas WHERE principal = $1 AND day = {_TODAY}"
