@@ -25,6 +25,11 @@ _HOME_IN_CFG = re.compile(r"^home\s*=\s*(.+)$", re.MULTILINE)
 _DEPTH = 4  # interpreters of interpreters
 _ELF = struct.Struct("<4sB27xQ14xHH")  # magic, class, where the program headers begin, their size and number
 _ELF_64 = 2
+_MACH_O = (b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")  # for one processor, and for several
+_STARTS_XCODE = (
+    b"/usr/lib/libxcselect.dylib"  # /usr/bin/git is a small program that starts the one of the developer tools
+)
+_SMALL = 1 << 20  # bytes, of which that one has fewer
 _HEADER = struct.Struct("<I4xQ16xQ")  # kind, where it lies, its length
 _LOADER = 3  # the kind of header that names the loader
 
@@ -55,10 +60,13 @@ def files_of_this_python() -> tuple[str, ...]:
 def executables_of(program: Path) -> tuple[str, ...] | None:
     """Return all that must be executed to start a program: its file and its loader; None where that is not known.
 
-    The interpreter of a script, for one, would run anything else as well.
+    The interpreter of a script, for one, would run anything else as well. On macOS the loader is part of the system.
     """
     try:
         with program.open("rb") as stream:
+            if stream.read(4) in _MACH_O:
+                return None if _STARTS_XCODE in stream.read(_SMALL) else (str(program),)
+            stream.seek(0)
             magic, kind, start, size, count = _ELF.unpack(stream.read(_ELF.size))
             if magic != b"\x7fELF" or kind != _ELF_64:
                 return None

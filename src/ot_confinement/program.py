@@ -1,4 +1,7 @@
-"""A program in its bounds: what a process gives up before it becomes the program, for itself and all that it starts."""
+"""A program in its bounds: what a process gives up before it becomes the program, for itself and all that it starts.
+
+On macOS a process gives nothing up: the program is started by another one, within the profile that `seatbelt` writes.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +31,22 @@ SYSTEM_FILES = (
 )  # fmt: skip
 """System files that any program needs; nothing of other processes, whose command lines may hold secrets."""
 
+CONFINES_ITSELF = sys.platform != "darwin"
+"""False where a process cannot take its bounds on, and only a program can be started within them."""
+
 _SINKS = ("/dev/null", "/dev/full")
 _PLACES = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
 _LOOPBACK = ("localhost", "127.", "[::1]", "::1")
 
 
-def confine_program(confine: Confine, folder: str, *, parent: int, channel: socket.socket | None) -> None:
+def confine_program(confine: Confine, folder: str, *, parent: int, channel: socket.socket | None) -> list[str]:
     """Put the calling process into its bounds for good, `folder` among them; raises RefusedError.
 
     It is killed with its parent. Over `channel` it hands the socket of its proxy to whoever serves that outside.
+    Returns the words to put before a command where CONFINES_ITSELF is false; otherwise none.
     """
+    if sys.platform == "darwin":
+        return _begin_seatbelt(confine, folder, channel)
     libc = ctypes.CDLL(None, use_errno=True)
     machine = os.uname().machine
     version = landlock.version(libc) if sys.platform == "linux" else 0
@@ -60,6 +69,26 @@ def confine_program(confine: Confine, folder: str, *, parent: int, channel: sock
         seccomp.Filter(libc, program).load(os.getpid())
     except OSError as error:
         raise RefusedError(f"{error.strerror or error}") from error
+    return []
+
+
+def _begin_seatbelt(confine: Confine, folder: str, channel: socket.socket | None) -> list[str]:
+    from ot_confinement import seatbelt  # noqa: PLC0415 - only where it applies
+    from ot_confinement.seatbelt_probe import require_seatbelt  # noqa: PLC0415
+
+    require_seatbelt(seatbelt.SANDBOX_EXEC)
+    try:
+        for file in confine.mounted:
+            os.symlink(file, f"{folder}/{os.path.basename(file)}")
+        proxy = _open_way_out(confine, channel)
+        _settle_environment(confine, folder, proxy)
+        limit(resource.RLIMIT_CORE, 0)
+        if confine.memory is not None:
+            limit(resource.RLIMIT_DATA, confine.memory)  # of which macOS counts little; the guardian watches the rest
+    except OSError as error:
+        raise RefusedError(f"{error.strerror or error}") from error
+    port = int(proxy.rpartition(":")[2]) if proxy is not None else None
+    return [seatbelt.SANDBOX_EXEC, "-p", seatbelt.write_profile(confine, folder, port=port), "--"]
 
 
 def _take_namespaces(libc: ctypes.CDLL, confine: Confine, folder: str) -> bool:

@@ -72,15 +72,18 @@ class Bounds:
 
     # -- the child
 
-    def enter(self, ledger: Ledger) -> None:
-        """Confine the calling process, or end it if that is not possible."""
+    def enter(self, ledger: Ledger) -> list[str]:
+        """Confine the calling process, or end it if that is not possible.
+
+        Returns the words that confine a command by standing before it, where this system cannot confine a process.
+        """
         if self._confine.off:
             os.environ.update(dict.fromkeys(TEMPORARY, self._folder))
-            return
+            return []
         from ot_confinement.program import confine_program  # noqa: PLC0415 - the guardian needs nothing of it
 
         try:
-            confine_program(self._confine, self._folder, parent=self._guardian, channel=self._channel)
+            return confine_program(self._confine, self._folder, parent=self._guardian, channel=self._channel)
         except RefusedError as error:
             otherwise = self._confine.otherwise
             ledger.explain(f"cannot be confined{'' if otherwise else ' as its `confine` says'}: {error}{otherwise}")

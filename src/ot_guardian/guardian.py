@@ -15,7 +15,7 @@ import select
 import sys
 import time
 
-from ot_guardian.ledger import Ledger, inherit_ledger
+from ot_guardian.ledger import VARIABLE, Ledger, inherit_ledger
 from ot_guardian.processes import adopt_orphans, children_of, kill_child, let_go_of
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
@@ -33,6 +33,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGCHLD)
 _MAIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
 STANDBY = "standby"
 _LEDGER_SHARED = "shared"
+_WITHIN = "within:"  # in the place of bounds, before a descriptor: the process is guarded, and within them
 
 
 def guarded(
@@ -57,7 +58,7 @@ def standby_words(control: int) -> list[str]:
 def main(words: list[str]) -> None:
     """Become the guardian of a program; the words are those that `guarded` has put after the file."""
     ledger, stdin, bounds, *command = words
-    guarded_now = divide(inherit_ledger(share=ledger == _LEDGER_SHARED), confine=bounds)
+    guarded_now = divide(inherit_ledger(share=ledger == _LEDGER_SHARED), confine=bounds, command=command)
     if stdin != "0":
         os.dup2(int(stdin), 0)
         os.close(int(stdin))
@@ -65,12 +66,15 @@ def main(words: list[str]) -> None:
     become(command)
 
 
-def divide(ledger: Ledger, *, grace: float = GRACE, confine: str = "") -> int:
+def divide(ledger: Ledger, *, grace: float = GRACE, confine: str = "", command: list[str] | None = None) -> int:
     """Fork: this process becomes the guardian and never returns, its child goes on in a session of its own.
 
     The child gets a descriptor that ends as soon as it is guarded, and `grace` seconds when the server is gone.
-    `confine` is a Confine as text, within which the child goes on.
+    `confine` is a Confine as text, within which the child goes on. `command` is what it is about to become; where the
+    system confines only what it starts, it gets the words before it that do so. Without one, the child begins again.
     """
+    if confine.startswith(_WITHIN):
+        return int(confine[len(_WITHIN) :])  # the child of another process like this, which it has begun again as
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     bounds: Bounds | None = None
     if confine:
@@ -85,9 +89,30 @@ def divide(ledger: Ledger, *, grace: float = GRACE, confine: str = "") -> int:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     os.close(announcement)
     os.setsid()
-    if bounds is not None:
-        bounds.enter(ledger)
+    before = bounds.enter(ledger) if bounds is not None else []
+    if before and command is None:
+        _begin_again(before, confine, ledger, guarded_now)
+    if before and command is not None:
+        _require_program(command[0])
+        command[:0] = before
     return guarded_now
+
+
+def _begin_again(before: list[str], confine: str, ledger: Ledger, guarded_now: int) -> None:
+    """Execute this process again, within its bounds; never returns."""
+    os.environ[VARIABLE] = str(ledger.descriptor)
+    for descriptor in (ledger.descriptor, guarded_now):
+        os.set_inheritable(descriptor, True)
+    words = [f"{_WITHIN}{guarded_now}" if word == confine else word for word in sys.orig_argv[1:]]
+    os.execv(before[0], [*before, sys.executable, *words])
+
+
+def _require_program(name: str) -> None:
+    """End this process, as `become` does, if a program is not there: what stands before it would say something else."""
+    places = [name] if "/" in name else [f"{folder}/{name}" for folder in os.get_exec_path()]
+    if not any(map(os.path.exists, places)):
+        os.write(2, f"not found: {name}\n".encode())
+        os._exit(127)
 
 
 def become(command: list[str]) -> None:

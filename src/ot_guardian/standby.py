@@ -155,7 +155,7 @@ def stand_by(control: int) -> None:
 
     def live(words: list[str], ledger: Ledger, others: list[int]) -> None:
         confine, *command = words
-        guarded_now = divide(ledger, confine=confine)
+        guarded_now = divide(ledger, confine=confine, command=command)
         os.dup2(others[0], 0)
         os.read(guarded_now, 1)
         become(command)

@@ -164,8 +164,11 @@ def _carry_out(call: HelperCall) -> object:
 
 def stand_by(control: int) -> None:
     """Fork helpers until the server goes away."""
-    from ot_guardian.standby import Standby  # noqa: PLC0415 - a helper of its own needs none
+    from ot_confinement.program import CONFINES_ITSELF  # noqa: PLC0415 - a helper of its own needs none
+    from ot_guardian.standby import Standby  # noqa: PLC0415
 
+    if not CONFINES_ITSELF:
+        return  # what it forked would have no bounds: each helper is started within its own
     os.environ["HOME"] = "/nonexistent"  # a library that is imported here is not to look at the person's own files
     for name in [name for name in os.environ if name.startswith("XDG_")]:
         del os.environ[name]

@@ -101,3 +101,12 @@ def test_what_must_be_executed_is_the_program_and_its_loader(tmp_path: Path) -> 
     assert all(Path(path).is_file() for path in found)
     assert executables_of(write_program(tmp_path / "script", "#!/bin/sh\n")) is None
     assert executables_of(tmp_path / "missing") is None
+
+
+def test_on_macos_the_loader_is_the_systems(tmp_path: Path) -> None:
+    program, starter = tmp_path / "rg", tmp_path / "git"
+    program.write_bytes(b"\xcf\xfa\xed\xfe" + b"code" * 9)
+    starter.write_bytes(b"\xca\xfe\xba\xbe code /usr/lib/libxcselect.dylib\0")
+
+    assert executables_of(program) == (str(program),)
+    assert executables_of(starter) is None
