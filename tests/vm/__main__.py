@@ -51,11 +51,14 @@ def _try_machine(machine: Machine) -> bool:
 
 def _report(verdict: Verdict) -> None:
     word = "held" if verdict.held else "NOT HELD" if verdict.ended else "NOT TRIED TO THE END"
-    refused = f"{verdict.tried - len(verdict.broken)} of {verdict.tried} refused"
+    tried = verdict.refused + len(verdict.known) + len(verdict.broken)
+    refused = f"{verdict.refused} of {tried} refused"
     system = f"Linux {verdict.release}, {verdict.case.name}, as {verdict.user}"
     _say(f"  {word}: {system}: {refused}, {verdict.seconds:.0f} s")
-    for broken in verdict.broken:
-        _say(f"    {broken}")
+    for text in verdict.known:
+        _say(f"    known: {text}")
+    for text in verdict.broken:
+        _say(f"    WRONG: {text}")
 
 
 def _say(text: str) -> None:

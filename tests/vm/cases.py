@@ -9,6 +9,7 @@ from typing import Any
 from tests.vm.routes import ENDS_THE_RUN
 from tests.vm.systems import BACKPORTS, BOOKWORM, TRIXIE, System
 
+NOT_STARTED = 126  # the status of a guardian that did not start its program
 PROCESS: dict[str, object] = {"engine": "process", "status": "ok"}
 
 
@@ -25,6 +26,8 @@ class Case:
     """What `ot.health()` must say."""
     without: frozenset[str] = frozenset()
     """The programs that must not be started, as `USER TRIAL`."""
+    known: frozenset[str] = frozenset()
+    """What this kernel cannot refuse a program, as docs/confinement.md says: `TRIAL, ATTEMPT`."""
 
 
 @dataclass(frozen=True)
@@ -45,17 +48,19 @@ class Machine:
 
 _TRIALS = ("try_files", "try_network", "try_others", "try_hosts")
 NO_PROGRAM = frozenset(f"{user} {trial}" for user in ("root", "alice") for trial in _TRIALS)
+BEFORE_6_12 = frozenset({"try_others, the guardian"})  # which may be sent signals
 MACHINES = (
     Machine(
         "6.1",
         BOOKWORM,
         (
-            Case("as it is"),
+            Case("as it is", known=BEFORE_6_12),
             Case(
                 "without user namespaces",
                 "sysctl -w user.max_user_namespaces=0",
                 "strict",
                 without=frozenset({"alice try_hosts"}),
+                known=BEFORE_6_12,
             ),
         ),
     ),
@@ -92,9 +97,10 @@ class Verdict:
     user: str
     seconds: float = 0
     release: str = ""
-    tried: int = 0
+    refused: int = 0
     ended: bool = False
     works: bool = False
+    known: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
 
     def hear(self, line: dict[str, Any]) -> None:
@@ -124,9 +130,10 @@ class Verdict:
                 self.broken.append(f"{name} is {found[name]!r}, not {value!r}")
 
     def _hear_run(self, line: dict[str, Any]) -> None:
-        self.tried += 1
         killed = line["name"] == ENDS_THE_RUN and line["failed"] and "GOT IN" not in line["text"]
-        if not killed and not line["text"].startswith("refused"):
+        if killed or line["text"].startswith("refused"):
+            self.refused += 1
+        else:
             self.broken.append(f"{line['name']}: {line['text'][:200]}")
 
     def _hear_home(self, line: dict[str, Any]) -> None:
@@ -134,20 +141,22 @@ class Verdict:
             self.broken.append("files of the home were changed")
 
     def _hear_program(self, line: dict[str, Any]) -> None:
-        name = line["name"]
+        name, tried, outcomes = line["name"], line["tried"], line["outcomes"]
         if f"{self.user} {name}" in self.case.without:
-            self.tried += 1
-            if line["tried"] or line["status"] != 126:
+            if tried or line["status"] != NOT_STARTED:
                 self.broken.append(f"{name}: a program was started: {line['explanation']}")
+            else:
+                self.refused += 1
             return
-        refused = {each for each, value in line["tried"].items() if str(value).startswith("refused")}
-        done = {each: value for each, value in line["tried"].items() if each not in refused}
-        self.tried += len(refused)
-        self.broken += [
-            f"{name}, {each}: {value!r}" for each, value in done.items() if line["outcomes"].get(each, done) != value
-        ]
-        self.broken += [f"{name}, {each}: did not work" for each in line["outcomes"].keys() - done.keys()]
-        if not line["kept"] or not line["tried"]:
+        for each, value in tried.items():
+            attempt = f"{name}, {each}"
+            if each in outcomes and outcomes[each] != value:
+                self.broken.append(f"{attempt} should work: {value!r}")
+            elif str(value).startswith("refused"):
+                self.refused += 1
+            elif each not in outcomes:
+                (self.known if attempt in self.case.known else self.broken).append(f"{attempt}: {value!r}")
+        if not line["kept"] or not tried:
             self.broken.append(f"{name}: {line['explanation'] or 'the secret was changed'}")
 
     def _hear_end(self, _: dict[str, Any]) -> None:

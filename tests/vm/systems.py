@@ -132,9 +132,10 @@ def _build_root(system: System) -> None:
     _run("chroot", root, f"/usr/bin/{_EMULATOR}", "/sbin/ldconfig")
     (root / "usr/bin" / _EMULATOR).unlink()
     _compile_python(system, root / f"usr/lib/python{system.python}", system.packages)
-    [kernel] = (root / "boot").glob("vmlinuz-*")
-    shutil.copyfile(kernel, system.folder / "vmlinuz")
-    _build_initrd(system, kernel.name.removeprefix("vmlinuz-"))
+    [modules] = (root / "usr/lib/modules").iterdir()
+    before = root / "boot" / f"vmlinuz-{modules.name}"  # where older packages have it
+    shutil.copyfile(before if before.exists() else modules / "vmlinuz", system.folder / "vmlinuz")
+    _build_initrd(system, modules.name)
     _write_disk(root, system.folder / "disk", "4G")
 
 
@@ -163,10 +164,10 @@ def _compile_python(system: System, *folders: Path) -> None:
 
 
 def _find_python(version: str) -> str | None:
-    own = Path.home() / ".pyenv/versions"
-    for path in (shutil.which(f"python{version}"), f"/usr/bin/python{version}", *own.glob(f"{version}.*/bin/python")):
-        if path is not None and subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0:
-            return str(path)
+    found = [shutil.which(f"python{version}"), *map(str, Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))]
+    for path in found:
+        if path and subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0:
+            return path
     return None
 
 

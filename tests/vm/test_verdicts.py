@@ -36,7 +36,7 @@ def judge(*lines: dict[str, Any], case: Case = Case("as it is")) -> Verdict:  # 
 def test_what_was_refused_everywhere_is_held() -> None:
     verdict = judge(*HELD, ENDED)
 
-    assert (verdict.held, verdict.tried, verdict.broken) == (True, 3, [])
+    assert (verdict.held, verdict.refused, verdict.broken) == (True, 3, [])
 
 
 @pytest.mark.parametrize(
@@ -71,3 +71,11 @@ def test_where_nothing_can_be_held_nothing_may_start() -> None:
     assert judge(refused, program, ENDED, case=case).held
     assert not judge({**refused, "text": "42", "failed": False}, program, ENDED, case=case).held
     assert not judge(refused, {**program, "tried": {"secret": "refused"}, "status": 0}, ENDED, case=case).held
+
+
+def test_what_a_kernel_is_known_not_to_refuse_is_named_and_no_more() -> None:
+    line = {**HELD[-1], "tried": {"reads": "milk", "secret": "private key", "mode": None}}
+
+    verdict = judge(*HELD, line, ENDED, case=Case("old", known=frozenset({"try_files, secret"})))
+
+    assert (verdict.known, verdict.broken) == (["try_files, secret: 'private key'"], ["try_files, mode: None"])
