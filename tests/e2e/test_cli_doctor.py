@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import platform
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+from onetool.doctor.report import hide_person
 from tests.e2e.raw_server import environment_of, start_raw_server
 from tests.engine import write_extension
 from tests.preloaded import run_preloaded
@@ -124,3 +126,23 @@ def test_names_that_strangers_chose_do_nothing_in_a_command(tmp_path: Path) -> N
     assert len(done) == 2
     assert not list(tmp_path.glob("made*"))
     assert (tmp_path / ".onetool" / "secrets.yaml").read_text() == "K'$(touch made): VALUE\n"
+
+
+def test_a_report_for_an_issue_names_the_system_and_nobody(tmp_path: Path) -> None:
+    config = tmp_path / ".onetool" / "onetool.yaml"
+    config.parent.mkdir()
+    config.write_text("servers: {private-server: {command: private-command}}\n")
+
+    finished = onetool(tmp_path, "doctor", "--report")
+    first, system, libraries, means, *found = finished.stdout.splitlines()
+
+    assert first.startswith("OneTool ")
+    assert platform.machine() in system
+    assert platform.node() not in finished.stdout
+    assert " pydantic " in libraries
+    assert means.startswith("settings: engine auto, sandbox standard; programs are confined by Landlock")
+    assert any("confines runs" in line for line in found)
+    assert any("servers and extensions can" in line for line in found)
+    assert "private-" not in finished.stdout
+    assert str(tmp_path) not in finished.stdout
+    assert hide_person("/Users/ada/x and /tmp/of-ada; adamant", "/Users/ada", "ada") == "~/x and /tmp/of-USER; adamant"

@@ -19,6 +19,7 @@ from onetool.cli.start import load
 from onetool.doctor import Finding, Light, configuration, machine, serving
 from onetool.doctor.confinement import find_confinement_mistakes, look_at_confinement
 from onetool.doctor.packs import look_at_engine, look_at_packs
+from onetool.doctor.report import write_report
 from onetool.foreign.clients import System
 from ot.config.loader import LoadedConfig
 from ot.config.models import ExecutionSettings
@@ -101,11 +102,21 @@ EPILOG = (
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--offline", action="store_true", help="do not start servers and extensions")
+    parser.add_argument(
+        "--report", action="store_true", help="print a text for an issue: versions, system, what its probes found"
+    )
     add_json_argument(parser)
 
 
 def main(options: Namespace) -> int:
-    return print_findings(_look(options), as_json=options.json)
+    if not options.report:
+        return print_findings(_look(options), as_json=options.json)
+    loaded, _ = load_for_check(options)
+    settings = ExecutionSettings() if loaded is None else loaded.config.execution
+    tried = look_at_confinement(settings, None, state_folder(Path.home()))
+    for line in write_report(settings, chain(machine.look_at_uv(os.environ), tried)):
+        say(visible(line))
+    return OK
 
 
 def _look(options: Namespace) -> Iterator[Finding]:

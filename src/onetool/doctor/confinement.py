@@ -24,6 +24,7 @@ from ot.workers.header_options import HeaderMistakeError, read_confine
 from ot.workers.pep723 import read_header
 from ot_confinement.confine import Confine
 from ot_confinement.namespaces import allows_own_mounts
+from ot_confinement.program import CONFINES_ITSELF, MEANS
 
 _WAYS_OUT = {
     "landlock": "cat /sys/kernel/security/lsm  # Linux 5.13 or newer, with landlock in this list",
@@ -33,6 +34,8 @@ _OTHERWISE = "uname -r  # a newer kernel, or a container that is allowed more"
 _NAMESPACES = "sysctl user.max_user_namespaces kernel.unprivileged_userns_clone  # both must be above 0"
 _APPARMOR = "kernel.apparmor_restrict_unprivileged_userns"
 _CONTAINER = "grep Seccomp: /proc/self/status  # 2 is a filter, as of a container: it must allow unshare and mount"
+
+_SEATBELT = "/usr/bin/sandbox-exec -p '(version 1) (allow default)' /usr/bin/true  # must say nothing"
 
 
 def look_at_confinement(settings: ExecutionSettings, file: Path | None, state: Path) -> Iterator[Finding]:
@@ -44,9 +47,9 @@ def look_at_confinement(settings: ExecutionSettings, file: Path | None, state: P
     for hosts, what in (((), "without network"), (("example.com",), "with chosen hosts")):
         if problem := find_confinement_problem(Confine(hosts=hosts)):
             text = f"servers and extensions with `confine` {what}: one {problem}"
-            yield yellow("confinement", text, find_namespace_fix())
+            yield yellow("confinement", text, find_namespace_fix() if CONFINES_ITSELF else _SEATBELT)
         else:
-            yield green("confinement", f"servers and extensions can be confined {what}")
+            yield green("confinement", f"servers and extensions can be confined {what}, by {MEANS}")
 
 
 def find_namespace_fix(proc: Path = Path("/proc")) -> str:
