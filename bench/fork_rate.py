@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import time
 
 from ot.config.models import ExecutionSettings
 from ot.kernel.zygote_process import ZygoteProcess, end_zygote, launch_zygote, request_kernels
 
 _MESSAGE_SIZE = 4096
-_DESCRIPTORS = 5  # of a kernel: its socket, its pidfd, its output, its crash dump, its scratch folder
+_DESCRIPTORS = 5  # of a kernel: its socket, a handle on it, its output, its crash dump, its scratch folder
 
 
 def measure_fork_rate(*, count: int, in_flight: int) -> float:
@@ -20,7 +19,7 @@ def measure_fork_rate(*, count: int, in_flight: int) -> float:
     zygote = launch_zygote(ExecutionSettings(warm=0))
     try:
         zygote.control.setblocking(True)
-        zygote.control.recv(_MESSAGE_SIZE)  # it is up, and says which layers of confinement the system lacks
+        zygote.control.receive_message(_MESSAGE_SIZE)  # it is up, and says which layers of confinement the system lacks
         _make_kernels(zygote, count=in_flight, in_flight=in_flight)
         start = time.perf_counter()
         _make_kernels(zygote, count=count, in_flight=in_flight)
@@ -33,7 +32,7 @@ def _make_kernels(zygote: ZygoteProcess, *, count: int, in_flight: int) -> None:
     asked, ended = in_flight, 0
     request_kernels(zygote, in_flight)
     while ended < count:
-        message, fds, _, _ = socket.recv_fds(zygote.control, _MESSAGE_SIZE, _DESCRIPTORS)
+        message, fds = zygote.control.receive_message(_MESSAGE_SIZE, _DESCRIPTORS)
         if fds:
             _end_kernel(fds)  # what it said is that it is ready
             continue

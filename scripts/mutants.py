@@ -51,7 +51,6 @@ _FENCES = ["tests/unit/run/test_fence_processor.py", "tests/unit/run/test_prefix
 _RUN = [
     "tests/unit/run/test_clock.py",
     "tests/unit/run/test_patience.py",
-    "tests/unit/run/test_processors.py",
     "tests/unit/run/test_waiting_runs.py",
     "tests/unit/run/test_runner.py",
     "tests/unit/run/test_runs.py",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from mcp_core.private_files import make_private
+from ot_system import copy_attributes
 
 _BESIDE = re.compile(r"\.[0-9a-f]{16}\.tmp")
 _KEPT_ATTRIBUTES = frozenset({"system.posix_acl_access", "security.selinux"})
@@ -127,17 +128,12 @@ def _set_mode(descriptor: int, mode: int) -> None:
 def _keep_attributes(descriptor: int, folder: int, name: str) -> None:
     """Copy the extended attributes of the old file as far as permitted: a person's notes, and who else has access."""
     # Those that express trust in the content, such as a program's capabilities, are not copied.
-    if not hasattr(os, "listxattr"):
-        return
     try:
         before = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
         return
-    with os.fdopen(before), suppress(OSError):  # a file system may have none
-        for attribute in os.listxattr(before):
-            if attribute.startswith("user.") or attribute in _KEPT_ATTRIBUTES:
-                with suppress(OSError):  # it is not for us
-                    os.setxattr(descriptor, attribute, os.getxattr(before, attribute))
+    with os.fdopen(before):
+        copy_attributes(before, descriptor, lambda each: each.startswith("user.") or each in _KEPT_ATTRIBUTES)
 
 
 def _name_once(folder: int, beside: str, name: str) -> None:

@@ -10,6 +10,7 @@ import os
 import stat
 
 from ot_confinement.confine import Allowance, lies_within
+from ot_system import PLACE
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _RULE_PATH_BENEATH = 1
@@ -72,7 +73,7 @@ class PathRules:
     def build_ruleset(self, folder: str) -> int:
         """A descriptor for everything that the process with this folder of its own may touch. Raises OSError."""
         ruleset = self._call(_CREATE_RULESET, ctypes.byref(self._attributes), self._size, 0)
-        folder_fd = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+        folder_fd = os.open(folder, PLACE | os.O_CLOEXEC)
         try:
             for rule in (*self._rules, _PathBeneath(self._kept, folder_fd)):
                 self._add(ruleset, rule)
@@ -126,13 +127,13 @@ class PathRules:
 def open_real(path: str) -> int | None:
     """Open the regular file at exactly this path; no link is followed, even one put there meanwhile."""
     *folders, name = path.split("/")[1:]
-    here = os.open("/", os.O_PATH | os.O_CLOEXEC)
+    here = os.open("/", PLACE | os.O_CLOEXEC)
     try:
         for step in folders:
-            below = os.open(step, os.O_PATH | os.O_CLOEXEC | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=here)
+            below = os.open(step, PLACE | os.O_CLOEXEC | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=here)
             os.close(here)
             here = below
-        file = os.open(name, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=here)
+        file = os.open(name, PLACE | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=here)
     except OSError:
         return None
     finally:
@@ -155,7 +156,7 @@ def _names_in(folder: int) -> list[str]:
 def _open_below(folder: int, name: str) -> int | None:
     """A descriptor for what has a name in a folder; None for a link, and for what is gone."""
     try:
-        fd = os.open(name, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=folder)
+        fd = os.open(name, PLACE | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=folder)
     except OSError:
         return None
     if not stat.S_ISLNK(os.fstat(fd).st_mode):
@@ -167,6 +168,6 @@ def _open_below(folder: int, name: str) -> int | None:
 def _open_path(path: str) -> int | None:
     """A descriptor for a rule; a path that does not exist, or that we cannot reach either, needs none."""
     try:
-        return os.open(path, os.O_PATH | os.O_CLOEXEC)
+        return os.open(path, PLACE | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None

@@ -6,6 +6,7 @@ import os
 import resource
 
 from ot_confinement.confine import Allowance
+from ot_system import end_with_parent
 
 
 class Confinement:
@@ -49,8 +50,7 @@ class Confinement:
 
     def apply(self, rules: int, parent: int) -> None:
         """Confine the calling process by these rules for good, and end it with its parent. Raises OSError."""
-        if os.getppid() != parent:
-            os._exit(1)  # it died between the fork and this line
+        end_with_parent(parent)
 
     def seal(self) -> None:
         """Take on the last layer, under which no descriptor can be passed on any more."""

@@ -10,13 +10,13 @@ import warnings  # noqa: F401 - os.execvp loads it, when the child may no longer
 
 from ot_confinement.confine import TEMPORARY, Confine, RefusedError, confine_from
 from ot_guardian.ledger import Ledger
-from ot_guardian.processes import children_of, clear_folder, end_with_parent, let_go_of
+from ot_guardian.processes import clear_folder, end_with_parent, let_go_of
+from ot_system import children_of, private_memory_of
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
 if TYPE_CHECKING:
     import socket
 
-_COUNTED = (b"RssAnon:", b"RssShmem:", b"VmSwap:", b"HugetlbPages:")  # what is not a file's
 REFUSED = 126  # the exit status of a child that was not begun
 
 
@@ -46,7 +46,7 @@ class Bounds:
         self._guardian = os.getpid()
         self._folder = confine.folder or new_folder_name()
         os.mkdir(self._folder, 0o700)
-        self._proxy: int | None = None
+        self.proxy: int | None = None  # the process that is its way out
         self._channel: socket.socket | None = None
         if confine.hosts and not confine.off:
             self._start_proxy()
@@ -55,8 +55,8 @@ class Bounds:
         import socket  # noqa: PLC0415 - only where hosts are named
 
         theirs, ours = socket.socketpair()
-        self._proxy = os.fork()
-        if self._proxy:
+        self.proxy = os.fork()
+        if self.proxy:
             theirs.close()
             self._channel = ours
             return
@@ -100,22 +100,13 @@ class Bounds:
         """Say that all processes below this one together hold more memory than they may; empty while they do not."""
         if self.memory is None:
             return ""
-        processes = [pid for pid in children_of(os.getpid()) if pid != self._proxy]
+        processes = [pid for pid in children_of(os.getpid()) if pid != self.proxy]
         for pid in processes:
             processes += children_of(pid)
-        if sum(map(_memory_of, processes)) <= self.memory:
+        if sum(map(private_memory_of, processes)) <= self.memory:
             return ""
         return f"was ended because its processes used more memory than the {self.memory >> 20}m of its `confine`"
 
     def clear(self) -> None:
         """Remove its folder, whatever it has made of the rights in there; once all processes are gone."""
         clear_folder(self._folder)
-
-
-def _memory_of(pid: int) -> int:
-    try:
-        with open(f"/proc/{pid}/status", "rb") as file:
-            lines = file.read().splitlines()
-    except OSError:
-        return 0  # it has ended
-    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(_COUNTED))

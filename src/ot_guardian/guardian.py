@@ -16,7 +16,8 @@ import sys
 import time
 
 from ot_guardian.ledger import VARIABLE, Ledger, inherit_ledger
-from ot_guardian.processes import adopt_orphans, children_of, kill_child, let_go_of
+from ot_guardian.processes import let_go_of
+from ot_system import GLANCE, adopt_orphans, kill_below
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ def become(command: list[str]) -> None:
 class _Guard:
     def __init__(self, child: int, ledger: Ledger, grace: float, bounds: Bounds | None) -> None:
         self._child = child
+        self._parent = os.getppid()
         self._bounds = bounds
         self._ledger = ledger
         self._grace = grace  # seconds
@@ -149,17 +151,21 @@ class _Guard:
         self._wait(signals)
         left = True
         while left:  # kill all children, and theirs as they are adopted, until there are none
-            for pid in children_of(os.getpid()):
-                kill_child(pid)
+            kill_below(self._child, self._known())
             left = self._reap(0)
         if self._bounds is not None:
             self._bounds.clear()
         os._exit(exit_code(self._status))
 
+    def _known(self) -> list[int]:
+        """List the children that this process has forked itself, and not collected."""
+        found = [self._child] if self._status is None else []
+        return found if self._bounds is None or self._bounds.proxy is None else [*found, self._bounds.proxy]
+
     def _wait(self, signals: int) -> None:
         poll = select.poll()
         poll.register(signals, select.POLLIN)
-        poll.register(0, 0)  # reports only that the other end is gone
+        poll.register(0, select.POLLHUP)  # reports only that the other end is gone
         deadline: float | None = None
         while True:
             events = poll.poll(self._patience(deadline))
@@ -174,15 +180,19 @@ class _Guard:
                     deadline = time.monotonic() + self._grace
                 elif signal.SIGTERM in os.read(signals, 512):
                     return
+            if deadline is None and GLANCE is not None and os.getppid() != self._parent:
+                deadline = time.monotonic() + self._grace
             self._reap(os.WNOHANG)
             if self._status is not None:
                 return
 
     def _patience(self, deadline: float | None) -> float | None:
-        """Return the milliseconds until the next look at the clock, or at the memory."""
+        """Return the milliseconds until the next look at the clock, at the memory, or for the parent."""
         limits = [] if deadline is None else [max(0.0, deadline - time.monotonic())]
         if self._bounds is not None and self._bounds.memory is not None:
             limits.append(self._bounds.interval)
+        if GLANCE is not None:
+            limits.append(GLANCE)
         return min(limits) * 1000 if limits else None
 
     def _reap(self, options: int) -> bool:

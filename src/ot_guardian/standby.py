@@ -2,7 +2,7 @@
 
 An order is one message on its control socket, with descriptors: a file that holds the environment and the words of the
 order, the three streams, the ledger, the folder to be in, and what else the child is given. The answer is the number of
-the guardian with a pidfd; 0 if there is none. The other kind of order has only the file, which names modules.
+the guardian with a handle on it; 0 if there is none. The other kind of order has only the file, which names modules.
 
 It has one thread, because a fork copies only one, and keeps nothing of an order: what is in it is known to the process
 that was forked for it alone.
@@ -12,7 +12,6 @@ When the server closes its end, or ends, it waits for its last guardian and ends
 
 from __future__ import annotations
 
-import _socket
 import gc
 import os
 import select
@@ -20,6 +19,8 @@ import struct
 
 from ot_guardian.guardian import become, divide
 from ot_guardian.ledger import Ledger
+from ot_system import ChildWatch, count_threads
+from ot_system.sockets import MessageSocket
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
 if TYPE_CHECKING:
@@ -39,10 +40,10 @@ class Standby:
     """Answers orders until the server goes away. `live` is what a process does that has its streams; `load` imports."""
 
     def __init__(self, control: int, live: Live, load: Load) -> None:
-        self._control = _socket.socket(fileno=control)
+        self._control = MessageSocket(fileno=control)
         self._live = live
         self._load = load
-        self._guardians: dict[int, int] = {}  # by their pidfds
+        self._guardians: dict[int, int] = {}  # by the handles on them
         self._poll = select.poll()
         self._poll.register(control, select.POLLIN)
 
@@ -58,13 +59,13 @@ class Standby:
                 if descriptor != self._control.fileno():
                     self._reap(descriptor)
                 elif not self._obey():
-                    for pidfd in list(self._guardians):
-                        self._reap(pidfd)
+                    for handle in list(self._guardians):
+                        self._reap(handle)
                     return
 
     def _obey(self) -> bool:
         """Carry out one order; false if there is nobody any more to give one."""
-        message, descriptors = self._receive()
+        message, descriptors = self._control.receive_message(1, _MOST)
         if not message:
             return False
         try:
@@ -83,26 +84,27 @@ class Standby:
 
     def _begin(self, descriptors: list[int]) -> None:
         try:
-            if len(descriptors) < _GIVEN or len(os.listdir("/proc/self/task")) > 1:
+            if len(descriptors) < _GIVEN or count_threads() > 1:
                 raise OSError
-            pid = os.fork()
+            with ChildWatch() as watch:
+                pid = os.fork()
+                if pid == 0:
+                    try:
+                        self._become_guardian(descriptors)
+                    finally:
+                        os._exit(_FAILED)
+                handle = watch.open(pid)
         except OSError:
             self._answer(0)
             return
-        if pid == 0:
-            try:
-                self._become_guardian(descriptors)
-            finally:
-                os._exit(_FAILED)
-        pidfd = os.pidfd_open(pid)
-        self._guardians[pidfd] = pid
-        self._poll.register(pidfd, select.POLLIN)
-        self._answer(pid, pidfd)
+        self._guardians[handle] = pid
+        self._poll.register(handle, select.POLLIN)
+        self._answer(pid, handle)
 
     def _become_guardian(self, descriptors: list[int]) -> None:
         self._control.close()
-        for pidfd in self._guardians:
-            os.close(pidfd)
+        for handle in self._guardians:
+            os.close(handle)
         os.setsid()
         order, stdin, stdout, stderr, ledger, folder, *others = descriptors
         for standard, stream in enumerate((stdin, stdout, stderr)):
@@ -116,23 +118,16 @@ class Standby:
         os.close(order)
         self._live(words, Ledger(ledger), others)
 
-    def _receive(self) -> tuple[bytes, list[int]]:
-        size = struct.calcsize("i")
-        message, ancillary, _, _ = self._control.recvmsg(1, _socket.CMSG_SPACE(_MOST * size), _socket.MSG_CMSG_CLOEXEC)
-        received = b"".join(content[: len(content) // size * size] for _, _, content in ancillary)
-        return message, [number for (number,) in struct.iter_unpack("i", received)]
-
-    def _answer(self, pid: int, pidfd: int | None = None) -> None:
-        handed = [] if pidfd is None else [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, struct.pack("i", pidfd))]
+    def _answer(self, pid: int, *handle: int) -> None:
         try:
-            self._control.sendmsg([ANSWER.pack(pid)], handed)
+            self._control.send_message(ANSWER.pack(pid), handle)
         except OSError:
             pass  # the server is gone, which is seen next
 
-    def _reap(self, pidfd: int) -> None:
-        self._poll.unregister(pidfd)
-        os.waitpid(self._guardians.pop(pidfd), 0)
-        os.close(pidfd)
+    def _reap(self, handle: int) -> None:
+        self._poll.unregister(handle)
+        os.waitpid(self._guardians.pop(handle), 0)
+        os.close(handle)
 
 
 def write_order(environ: Mapping[str, str], words: Iterable[str]) -> bytes:

@@ -3,7 +3,7 @@
 The zygote (`zygote`) has one thread, an empty environment and a control socket. It forks, reports how each kernel
 ended, keeps scratch folders, and ends with its control socket; its kernels die with it.
 
-A kernel (`child`) confines itself, introduces itself with five descriptors (socket, pidfd, output, crash dump, scratch
+A kernel (`child`) confines itself, introduces itself with five descriptors (socket, handle, output, crash dump, scratch
 folder), gives up passing descriptors on, which is its last layer, and only then reads its program. `compiler` keeps
 code as it is in a plain module: the last expression is compiled apart, and only a top-level `return` changes the
 shape, into a function whose names are all global.

@@ -10,7 +10,6 @@ import io
 import os
 import site
 import socket
-import struct
 import sys
 import time
 from types import FrameType
@@ -22,12 +21,14 @@ from ot_kernel.program_run import ProgramRun
 from ot_kernel.refusals import OwnFiles, explain_refusals, send_without_refusal
 from ot_kernel.scratch_folders import ScratchFolder
 from ot_kernel.wire import Channel, Message, frame, pack
+from ot_system import PLACE, close_from, memory_file, own_handle
 
 if TYPE_CHECKING:
     import signal
 
     from ot_confinement.limits import Confinement
     from ot_kernel.message_types import ZygoteReport
+    from ot_system.sockets import MessageSocket
 else:
     import _signal as signal  # the enumerations around it cost a kernel ten times as much as the calls themselves
 
@@ -38,7 +39,6 @@ WHERE = signal.SIGURG  # one that does nothing where the code has taken our hand
 OPEN_FILES_LIMIT = 256  # the zygote, which has one for each kernel alive, gets by with it too
 
 HANDED = 5  # descriptors that a kernel hands to the server
-_DESCRIPTORS = struct.Struct(f"{HANDED}i")
 _TOO_MANY_ON_THEIR_WAY = (errno.ETOOMANYREFS, errno.ENOBUFS)
 _TRY_AGAIN = 0.005  # seconds
 _REHEARSALS = 32
@@ -56,7 +56,7 @@ class KernelStart(NamedTuple):
 
     number: int
     scratch: ScratchFolder
-    control: socket.socket  # on which it introduces itself to the server
+    control: MessageSocket  # on which it introduces itself to the server
     parent: int
     confinement: Confinement
     rehearse: bool  # where the fork has not copied what a kernel writes to, it had better do so before it is needed
@@ -113,16 +113,16 @@ def run_kernel(start: KernelStart) -> NoReturn:
 def become_kernel(start: KernelStart, *, probe: bool = False) -> Channel:
     """Take on the confinement, and tell the server, which may then send a program; none is read before the last layer.
 
-    The server gets the other end of the socket, a pidfd, the output, the crash dump and the scratch folder.
+    The server gets the other end of the socket, a handle on this process, output, crash dump and scratch folder.
     """
     scratch, confinement = start.scratch.path, start.confinement
     os.chdir(scratch)
     os.environ["HOME"] = os.environ["TMPDIR"] = scratch
     server, ours = (end.detach() for end in _socket.socketpair())
-    output, dump = os.memfd_create("output"), os.memfd_create("dump")
-    folder = os.open(scratch, os.O_PATH | os.O_CLOEXEC)  # where it is a file system, the server has no path to it
+    output, dump = memory_file("output"), memory_file("dump")
+    folder = os.open(scratch, PLACE | os.O_CLOEXEC)  # where it is a file system, the server has no path to it
     pid = os.getpid()
-    handed = [server, os.pidfd_open(pid), output, dump, folder]
+    handed = [server, own_handle(), output, dump, folder]
     words = os.dup(ERROR_FD)  # the zygote's, which the server reads
     # The zygote keeps those numbers free, so that none is still a source.
     for fd, target in ((output, OUTPUT_FD), (output, ERROR_FD), (dump, DUMP_FD), (ours, SERVER_FD)):
@@ -146,7 +146,7 @@ def become_kernel(start: KernelStart, *, probe: bool = False) -> Channel:
     except BaseException:
         os.dup2(words, ERROR_FD)  # nobody reads the output of a kernel that was never announced
         raise
-    os.closerange(SERVER_FD + 1, OPEN_FILES_LIMIT)
+    close_from(SERVER_FD + 1, OPEN_FILES_LIMIT)
     confinement.seal()
     if confinement.failed:
         channel.send({"op": "unconfined", "failed": confinement.failed})
@@ -155,15 +155,14 @@ def become_kernel(start: KernelStart, *, probe: bool = False) -> Channel:
     return channel
 
 
-def _introduce(control: socket.socket, told: ZygoteReport, handed: list[int]) -> None:
+def _introduce(control: MessageSocket, told: ZygoteReport, handed: list[int]) -> None:
     """Tell the server that there is a kernel; as long as the server is too busy to take its descriptors, wait.
 
     A user may have only as many on their way to others as a process may have open.
     """
-    rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, _DESCRIPTORS.pack(*handed))
     while True:
         try:
-            _socket.socket.sendmsg(control, [pack(told)], [rights])
+            control.send_message(pack(told), handed)
         except OSError as error:
             if error.errno not in _TOO_MANY_ON_THEIR_WAY:
                 raise

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 
 from ot_kernel.child import HANDED, REHEARSAL
 from ot_kernel.wire import Channel, WireError, frame, pack
+from ot_system.sockets import MessageSocket
 
 _IO_URING_SETUP, _IO_URING_REGISTER = 425, 427
 _FLAGS, _DISABLED, _PARAMETERS = 2, 1 << 6, 30  # words of struct io_uring_params
@@ -38,6 +39,7 @@ class PinnedPages:
     """The pages of this process, which forks others like it. Raises OSError where the system pins nothing."""
 
     def __init__(self) -> None:
+        os.stat("/proc/self/pagemap")  # whoever has none knows other calls by these numbers
         self._libc = ctypes.CDLL(None, use_errno=True)
         parameters = (ctypes.c_uint32 * _PARAMETERS)()
         parameters[_FLAGS] = _DISABLED
@@ -45,13 +47,13 @@ class PinnedPages:
         # Opened now: a process that is not to be looked into may not look into itself either.
         self._maps, self._pages = io.FileIO("/proc/self/maps"), io.FileIO("/proc/self/pagemap")
 
-    def pin_written(self, fork: Callable[[socket.socket], int]) -> bool:
+    def pin_written(self, fork: Callable[[MessageSocket], int]) -> bool:
         """Pin what kernels write to, as one shows that lives a whole life for us alone; False if that is impossible.
 
         `fork` makes it, given the socket on which it introduces itself.
         """
         self._forget_texts()
-        ours, theirs = socket.socketpair()
+        ours, theirs = (MessageSocket(fileno=end.detach()) for end in socket.socketpair())
         ours.settimeout(_LIFE)
         with ours:
             with theirs:
@@ -117,9 +119,9 @@ class PinnedPages:
         return result
 
 
-def _live_through(control: socket.socket) -> None:
+def _live_through(control: MessageSocket) -> None:
     """Let the kernel that introduces itself here run a program that makes a call. Raises OSError and WireError."""
-    _, fds, _, _ = socket.recv_fds(control, 4096, HANDED)
+    _, fds = control.receive_message(4096, HANDED)
     if not fds:
         raise WireError("the kernel went away")
     for fd in fds[1:]:

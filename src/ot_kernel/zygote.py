@@ -15,7 +15,6 @@ import json
 import os
 import select
 import signal
-import socket
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -26,6 +25,8 @@ from ot_kernel import child
 from ot_kernel.pinned_pages import PinnedPages, copy_tables, open_pages
 from ot_kernel.scratch_folders import ScratchFolder, ScratchFolders
 from ot_kernel.values import accept_rows
+from ot_system import ChildWatch
+from ot_system.sockets import MessageSocket
 
 if TYPE_CHECKING:
     from ot_confinement.limits import Confinement
@@ -51,7 +52,7 @@ class Zygote:
 
     def __init__(
         self,
-        control: socket.socket,
+        control: MessageSocket,
         scratch_root: str,
         confinement: Confinement,
         pages: PinnedPages | None,
@@ -65,7 +66,7 @@ class Zygote:
         self._confinement = confinement
         self._confined = confined  # if not, kernels can start processes, which must end with them
         self._folders = ScratchFolders(scratch_root, confinement)
-        self._kernels: dict[int, tuple[int, int, bool, ScratchFolder]] = {}  # by pidfd: number, pid, only a probe
+        self._kernels: dict[int, tuple[int, int, bool, ScratchFolder]] = {}  # by handle: number, pid, only a probe
         self._pid = os.getpid()
         self._count = 0
         self._pages = pages
@@ -82,7 +83,7 @@ class Zygote:
                 if fd != self._control.fileno():
                     self._reap(fd)
                     continue
-                request = self._control.recv(MAX_REQUEST)
+                request = self._control.receive_message(MAX_REQUEST)[0]
                 if not request:
                     return
                 self._obey(json.loads(request))
@@ -105,17 +106,18 @@ class Zygote:
             return
         pid = 0
         try:
-            pid = self._fork_in(folder, self._control, live)
-            pidfd = os.pidfd_open(pid)
+            with ChildWatch() as watch:
+                pid = self._fork_in(folder, self._control, live)
+                handle = watch.open(pid)
         except OSError as error:
             self._take_back(folder, pid)
             self._fail(f"no process can be started: {error}", probe=probe)
             return
-        self._kernels[pidfd] = (self._count, pid, probe, folder)
-        self._poll.register(pidfd, select.POLLIN)
+        self._kernels[handle] = (self._count, pid, probe, folder)
+        self._poll.register(handle, select.POLLIN)
 
     def _take_back(self, folder: ScratchFolder, pid: int) -> None:
-        """Undo what was done for a kernel that could not be forked, or whose descriptor could not be opened."""
+        """Undo what was done for a kernel that could not be forked, or on which there is no handle."""
         if pid:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
@@ -128,7 +130,7 @@ class Zygote:
         print(reason, file=sys.stderr, flush=True)  # noqa: T201 - to the server
         self._tell({"ended": self._count, "status": 70 << 8, "probe": probe, "folder": _NONE, "unused": False})
 
-    def _fork_in(self, folder: ScratchFolder, control: socket.socket, live: _Live) -> int:
+    def _fork_in(self, folder: ScratchFolder, control: MessageSocket, live: _Live) -> int:
         start = child.KernelStart(self._count, folder, control, self._pid, self._confinement, self._unpinned)
         pid = self._confinement.fork()
         if pid == 0:
@@ -145,18 +147,18 @@ class Zygote:
 
     def end_kernels(self) -> None:
         """Kill every kernel and wait until it is gone, so that none writes any more; free what they wrote."""
-        for pidfd, (_, pid, _, _) in self._kernels.items():
-            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+        for _, pid, _, _ in self._kernels.values():
+            os.kill(pid, signal.SIGKILL)  # a child cannot lose its number before it is reaped
             os.waitpid(pid, 0)
         self._kernels.clear()
         self._end_orphans()
         for name in os.listdir(self._scratch_root):
             self._confinement.release_folder(os.path.join(self._scratch_root, name))
 
-    def _reap(self, pidfd: int) -> None:
-        number, pid, probe, folder = self._kernels.pop(pidfd)
-        self._poll.unregister(pidfd)
-        os.close(pidfd)
+    def _reap(self, handle: int) -> None:
+        number, pid, probe, folder = self._kernels.pop(handle)
+        self._poll.unregister(handle)
+        os.close(handle)
         status = os.waitpid(pid, 0)[1]
         self._end_orphans()
         unused = self._folders.leave(folder)
@@ -191,12 +193,12 @@ class Zygote:
             end_children({pid for _, pid, _, _ in self._kernels.values()})
 
     def _tell(self, message: ZygoteReport) -> None:
-        self._control.send(json.dumps(message).encode())
+        self._control.send_message(json.dumps(message).encode())
 
 
 def main(control_fd: int, settings: ZygoteSettings, load: Callable[[], Lives] = Lives) -> None:
     """Run as the whole program of the zygote's process; `load` loads what another engine needs."""
-    control = socket.socket(fileno=fcntl.fcntl(control_fd, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE_FD))
+    control = MessageSocket(fileno=fcntl.fcntl(control_fd, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE_FD))
     _reserve_kernel_descriptors(control_fd)
     sys.path[:] = [*sys.path, *settings["path"]]
     for name in settings["preload"]:

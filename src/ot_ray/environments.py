@@ -20,6 +20,7 @@ from ot_confinement.own_files import files_of_python
 from ot_guardian import VARIABLE, Ledger, guarded
 from ot_guardian.processes import plain_environment
 from ot_ray.frames import MOST, Bounds, Order
+from ot_system import memory_file
 
 TAIL = 8000  # bytes
 # When Ray ends a process, it kills the children of that first. The guardian must not be one of them: it would leave
@@ -32,7 +33,7 @@ class GuardedProgram:
     """A command whose first process is a guardian. Owned by `run`; `ledger` is open until that has returned."""
 
     def __init__(self, words: Sequence[str], *, environ: Mapping[str, str], cwd: Path) -> None:
-        self.ledger = Ledger(os.memfd_create("onetool-ledger"))
+        self.ledger = Ledger(memory_file("onetool-ledger"))
         self.exit_code = 0  # once it has ended
         self._words = words
         self._environ = environ

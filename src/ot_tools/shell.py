@@ -20,6 +20,7 @@ from ot.processes.standby import Standby
 from ot_guardian.processes import plain_environment
 from ot_packs.program_output import Captured
 from ot_packs.shell import find_program, find_scripts
+from ot_system import leads_to
 
 pack = "shell"
 
@@ -71,7 +72,9 @@ async def run(*, argv: list[str], cwd: str = ".", timeout: float = 60, limit: in
         if not await context.ask("Run this program?", asked, files=touched):
             raise ToolError("nothing was run: the person said no")
         out, err = Captured(limit), Captured(limit)
-        finished = await _run(program, argv[1:], folder, min(timeout, context.remaining() - _ANSWERING), out, err)
+        finished = await _run(
+            program, argv[1:], folder, place, min(timeout, context.remaining() - _ANSWERING), out, err
+        )
     finally:
         os.close(folder)
     status, late = (None, True) if finished is None else (finished.status, False)
@@ -80,7 +83,7 @@ async def run(*, argv: list[str], cwd: str = ".", timeout: float = 60, limit: in
 
 
 async def _run(
-    program: Path, words: list[str], folder: int, timeout: float, out: Captured, err: Captured
+    program: Path, words: list[str], folder: int, place: Path, timeout: float, out: Captured, err: Captured
 ) -> Finished | None:
     """Run a program in an open folder; None if it timed out."""
 
@@ -92,7 +95,7 @@ async def _run(
         return await run_program(
             [str(program), *words],
             environ=plain_environment(os.environ),
-            cwd=Path(f"/proc/self/fd/{folder}"),  # by its descriptor: the name may lead elsewhere by now
+            cwd=Path(leads_to(folder, str(place))),  # by its descriptor: the name may lead elsewhere by now
             on_output=take,
             on_stderr=err.take,
             standby=current().part(Standby),

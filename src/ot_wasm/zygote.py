@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ot_kernel import zygote
+from ot_system.sockets import MessageSocket
 from ot_wasm.component import NoComponentError, NoWasmtimeError, find_or_compile
 
 if TYPE_CHECKING:
@@ -22,19 +22,20 @@ ROOM = 256 * 1024**2  # bytes for the process around an instance, whose own memo
 def main(control_fd: int, settings: ZygoteSettings) -> None:
     """Run as the whole program of the zygote's process; it ends where there is no component, and says why."""
     sys.path[:] = [*sys.path, *settings["path"]]
-    with socket.socket(fileno=os.dup(control_fd)) as control:
+    with MessageSocket(fileno=os.dup(control_fd)) as control:
         try:
             file = find_or_compile(settings["compiled"], partial(_tell, control, {"compiling": True}))
         except NoComponentError as error:
             _tell(control, {"refused": str(error), "extra": isinstance(error, NoWasmtimeError)})
-            control.recv(1)  # until the server lets go
+            while control.receive_message(zygote.MAX_REQUEST)[0]:
+                pass  # until the server lets go
             return
     memory = settings["memory"] + ROOM
     zygote.main(control_fd, {**settings, "path": [], "memory": memory}, partial(_load, file, settings))
 
 
-def _tell(control: socket.socket, message: ZygoteReport) -> None:
-    control.send(json.dumps(message).encode())
+def _tell(control: MessageSocket, message: ZygoteReport) -> None:
+    control.send_message(json.dumps(message).encode())
 
 
 def _load(file: str, settings: ZygoteSettings) -> zygote.Lives:

@@ -12,9 +12,6 @@ from pathlib import Path
 from ot.config.paths import state_folder
 
 ENDING = ".sock"
-DESCRIPTORS = Path("/proc/self/fd")
-"""Files by descriptor: the address of a socket has room for 107 bytes, and the path of a home may be longer."""
-
 LONGEST_REQUEST = 64  # bytes: a request is one word
 
 

@@ -15,6 +15,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -22,8 +23,8 @@ import anyio
 from mcp_core.atomic_write import open_folder
 from mcp_core.json_types import Json, JsonObject
 from mcp_core.private_files import make_private
-from onetool.control import DESCRIPTORS, ENDING, LONGEST_REQUEST, running_folder
-from onetool.http.listening import listen_privately, user_of_peer
+from onetool.control import ENDING, LONGEST_REQUEST, running_folder
+from onetool.http.listening import listen_privately
 from ot.app import App
 from ot.config.loader import LoadedConfig
 from ot.errors import ConfigError
@@ -33,6 +34,8 @@ from ot.introspect.reload import RELOADED
 from ot.logs import write_log
 from ot.proxy import ServerStatus
 from ot.workers.extension_workers import WorkerStatus
+from ot_system import leads_to
+from ot_system.sockets import user_of_peer
 
 if TYPE_CHECKING:
     from ot.apps import Apps  # one person's server does without
@@ -74,8 +77,9 @@ async def open_control(
         try:
             make_private(folder := running_folder(loaded.home))
             opened = stack.enter_context(open_folder(folder))
+            # By its descriptor: the address of a socket has room for 107 bytes, and the path of a home may be longer.
             name = f"{os.getpid()}-{os.urandom(3).hex()}{ENDING}"  # machines with the same process ids may share a home
-            listener = stack.enter_context(listen_privately(DESCRIPTORS / str(opened) / name))
+            listener = stack.enter_context(listen_privately(Path(leads_to(opened, str(folder)), name)))
             listener.setblocking(False)
         except (OSError, ValueError) as error:
             write_log(logging.WARNING, "control.listen", error=str(error))
@@ -134,7 +138,7 @@ async def _answer(connection: socket.socket, facts: JsonObject, answers: Answers
     loop = asyncio.get_running_loop()
     with connection, suppress(OSError, TimeoutError):  # the client has gone, or sends nothing
         connection.setblocking(False)
-        if user_of_peer(connection) not in (0, os.geteuid()):
+        if user_of_peer(connection) not in (None, 0, os.geteuid()):
             return
         with anyio.fail_after(_PATIENCE):
             asked = (await loop.sock_recv(connection, LONGEST_REQUEST)).decode(errors="replace").strip()

@@ -14,9 +14,10 @@ from pathlib import Path
 
 from mcp_core.atomic_write import open_folder
 from mcp_core.json_types import Json
-from onetool.control import DESCRIPTORS, ENDING, running_folder
+from onetool.control import ENDING, running_folder
 from onetool.http.listening import find_served
 from ot.errors import ConfigError
+from ot_system import leads_to
 
 _PATIENCE = 30.0  # seconds for an answer: a busy server's turn, and a configuration that is read again
 _NAME = re.compile(r"(?P<pid>\d+)-[0-9a-f]+\.sock")
@@ -41,11 +42,11 @@ class ControlReply:
 def ask_running(home: Path, word: str) -> list[ControlReply]:
     """Ask all running servers of a person at once; raises ConfigError if others can write to their folder."""
     folder = running_folder(home)
-    if not folder.is_dir() or not DESCRIPTORS.is_dir():
+    if not folder.is_dir():
         return []
     with open_folder(folder) as opened:
         try:
-            served = find_served(DESCRIPTORS / str(opened), ENDING)
+            served = find_served(Path(leads_to(opened, str(folder))), ENDING)
         except ValueError as error:
             raise ConfigError("belongs to others, or others can write to it", file=folder, fix="remove it") from error
         if not served:

@@ -20,10 +20,11 @@ from onetool.foreign.wsl import command_inside
 from ot.config.paths import state_folder
 from ot.errors import ConfigError
 from ot.execution.wording import word_error
-from ot.kernel.zygote_process import MEMORY_FILES, find_scratch_parent
+from ot.kernel.zygote_process import find_scratch_parent
 from ot.stats.wording import size
 from ot.workers.extension import find_uv
 from ot.workers.pack_environments import KEPT_DAYS, find_unused
+from ot_system import MEMORY_FOLDER, may_not_execute
 
 _LITTLE, _TOO_LITTLE = 1_000_000_000, 100_000_000  # bytes that are free
 _WAIT = 10.0  # seconds for a program to say its version
@@ -65,7 +66,7 @@ def look_at_disk(home: Path) -> Iterator[Finding]:
     there = next(folder for folder in (state, *state.parents) if folder.exists())
     if not os.access(there, os.W_OK):
         yield red("disk", f"{there} cannot be written", f"sudo chown -R $(id -u) {shlex.quote(str(there))}")
-    if sys.platform == "linux" and os.statvfs(there).f_flag & os.ST_NOEXEC:
+    if may_not_execute(there):
         text = f"{there} is mounted noexec: native libraries of extensions and packs cannot be loaded from it"
         yield yellow("disk", text, f"findmnt --target {shlex.quote(str(there))}")
     scratch = find_scratch_parent()
@@ -74,9 +75,9 @@ def look_at_disk(home: Path) -> Iterator[Finding]:
         light = Light.RED if free < _TOO_LITTLE else Light.YELLOW if free < _LITTLE else Light.GREEN
         fix = "" if light is Light.GREEN else f"du -sh {shlex.quote(str(folder))}/* | sort -h"
         yield Finding("disk", light, f"{size(free)} free for {what} ({folder})", fix)
-    if scratch != MEMORY_FILES:
-        fix = f"df -h {MEMORY_FILES}  # in a container: --shm-size=2g"
-        yield green("disk", f"scratch files are not kept in memory, which is faster: {MEMORY_FILES} is too small", fix)
+    if MEMORY_FOLDER and scratch != MEMORY_FOLDER:
+        fix = f"df -h {MEMORY_FOLDER}  # in a container: --shm-size=2g"
+        yield green("disk", f"scratch files are not kept in memory, which is faster: {MEMORY_FOLDER} is too small", fix)
 
 
 def look_at_caches(home: Path) -> Iterator[Finding]:

@@ -15,8 +15,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from onetool.http.listening import user_of_peer
 from ot.config.models import HttpSettings
+from ot_system.sockets import user_of_peer
 
 _LARGE = 64 * 1024  # bytes that are not copied to save a system call
 LOGGER = logging.getLogger("onetool.http")
@@ -163,7 +163,9 @@ class HttpConnection(H11Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         super().connection_made(GatheringTransport(transport, self.loop))
-        if self.only_user is not None and (user := user_of_peer(transport.get_extra_info("socket"))) != self.only_user:
+        if self.only_user is not None and (
+            (user := user_of_peer(transport.get_extra_info("socket"))) not in (None, self.only_user)
+        ):
             LOGGER.warning("refused a connection of user %d: the socket is for user %d", user, self.only_user)
             transport.abort()
             return

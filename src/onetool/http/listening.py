@@ -7,18 +7,17 @@ import os
 import secrets
 import socket
 import stat
-import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from mcp_core.atomic_write import write_private
+from mcp_core.atomic_write import open_folder, write_private
 from mcp_core.file_lock import lock
 from ot.config.layers import TOKEN_VARIABLE
 from ot.errors import ConfigError
+from ot_system import open_step
 
 _PATIENCE = 5.0  # seconds for another server that is about to listen there, or to end
-_CREDENTIALS = struct.Struct("3i")  # process, user, group
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _SILENCE = 1  # seconds after which a client that sends nothing is accepted all the same
 
@@ -29,10 +28,8 @@ def listen_privately(path: Path) -> Iterator[socket.socket]:
 
     Raises ValueError with the reason where it must not be done, OSError where it cannot be.
     """
-    if not hasattr(socket, "SO_PEERCRED"):
-        raise ValueError("this system does not tell a server who connects to it")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
-        with _alone_in(path.parent):
+        with _alone_in(path.parent) as folder:
             with suppress(FileNotFoundError):  # a socket that its server left behind makes way
                 found = path.lstat()
                 if not stat.S_ISSOCK(found.st_mode):
@@ -46,14 +43,14 @@ def listen_privately(path: Path) -> Iterator[socket.socket]:
             path.chmod(0o600)  # nobody can connect before it listens
             listener.listen()
             # Held open, so that its number in the file system is given to no other file.
-            made = os.open(path, os.O_PATH | os.O_NOFOLLOW)
+            held, made = open_step(path.name, folder)
         try:
             yield listener
         finally:
             with suppress(OSError, ValueError), _alone_in(path.parent):
-                if os.path.samestat(path.lstat(), os.fstat(made)):  # else it is another server's by now
+                if os.path.samestat(path.lstat(), made):  # else it is another server's by now
                     path.unlink()
-            os.close(made)
+            os.close(held)
 
 
 def find_served(folder: Path, ending: str) -> list[Path]:
@@ -67,26 +64,17 @@ def find_served(folder: Path, ending: str) -> list[Path]:
     return served
 
 
-def user_of_peer(connection: socket.socket) -> int:
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    user: int = _CREDENTIALS.unpack(credentials)[1]
-    return user
-
-
 @contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Keep other servers out of a folder meanwhile; raises ValueError for one in which other users can change files."""
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
+def _alone_in(folder: Path) -> Iterator[int]:
+    """Open a folder and keep other servers out of it; raises ValueError where other users can change files."""
+    with open_folder(folder) as opened:
         found = os.fstat(opened)
         shared = bool(found.st_mode & _OTHERS_WRITE) and not found.st_mode & stat.S_ISVTX
         if shared or found.st_uid not in (0, os.geteuid()):
             raise ValueError(f"others can replace files in {folder}; choose a folder of your own")
         if not lock(opened, patience=_PATIENCE):
             raise ValueError(f"another program keeps {folder} locked; choose a folder of your own")
-        yield
-    finally:
-        os.close(opened)
+        yield opened
 
 
 def _is_served(path: Path) -> bool:

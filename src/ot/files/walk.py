@@ -1,8 +1,8 @@
 """A way through the file system by descriptors: each link is read and followed here, and `..` goes back the same way.
 
-No name is looked up twice, so nothing that changes meanwhile leads elsewhere than what was looked at. The links in
-/proc, which lead anywhere, are taken for the text that they show. The version of a file shows that somebody has changed
-it since it was read.
+On Linux no name is looked up twice (elsewhere see `ot_system.portable`), so nothing that changes meanwhile leads
+elsewhere than what was looked at. The links in /proc, which lead anywhere, are taken for the text that they show. The
+version of a file shows that somebody has changed it since it was read.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import NamedTuple
 from mcp_core.file_lock import lock
 from mcp_core.quick_dataclass import dataclass, field
 from ot.errors import ChangedFileError, PathError
+from ot_system import PLACE, open_step, read_link
 
 _MOST_LINKS = 40  # as the kernel allows
-_STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 Identity = tuple[int, int]
 """Device and inode: the same for all names of one file."""
@@ -91,7 +91,7 @@ class Way:
 
 def begin(path: str) -> Way:
     """Stand at `/`, with an absolute path to go."""
-    descriptor = os.open("/", _STEP | os.O_DIRECTORY)
+    descriptor = os.open("/", PLACE | os.O_DIRECTORY | os.O_CLOEXEC)
     return Way([Step("", descriptor, os.fstat(descriptor))], rest=deque(_parts(path)))
 
 
@@ -107,19 +107,18 @@ def go(way: Way, *, follow: bool) -> None:
             way.leave()
             continue
         try:
-            descriptor = os.open(name, _STEP, dir_fd=way.steps[-1].descriptor)
+            step = Step(name, *open_step(name, way.steps[-1].descriptor))
         except FileNotFoundError:
             if way.rest:
                 raise
             way.missing = name
             return
-        step = Step(name, descriptor, os.fstat(descriptor))
         way.steps.append(step)
         if stat.S_ISLNK(step.status.st_mode) and (follow or way.rest):
             links += 1
             if links > _MOST_LINKS:
                 raise OSError(errno.ELOOP, "too many levels of links")
-            target = os.readlink("", dir_fd=descriptor)
+            target = read_link(step.descriptor, name, way.folder)
             way.link = Link(way.place, target)
             way.leave()
             while target.startswith("/") and len(way.steps) > 1:

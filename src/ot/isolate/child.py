@@ -26,6 +26,7 @@ from ot.values import TAKES_ROWS, Arguments, ToolValue, expanded
 from ot_guardian import Ledger, adopt_orphans, divide, end_with_parent
 from ot_kernel.values import UnsupportedValueError
 from ot_sdk.failures import builtin_name, innermost, is_network_failure, message_of
+from ot_system import has_children
 
 if TYPE_CHECKING:
     from ot.config.models import Config
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from ot.registry.registry import ToolRegistry
 
 _SLOT = 0  # of the ledger: one call at a time needs one
-_ANY_CHILD = 0x40000000  # __WALL: also one that was cloned in an unusual way
 
 
 class ChildDoor:
@@ -107,18 +107,9 @@ def main(memory: int, ledger: Ledger, guarded: int) -> None:
     while (call := read_frame(requests)) is not None:
         ledger.begin(_SLOT, call["number"])
         frame = _answer(call, known)
-        replies.write(mark(frame) if _has_children() else frame)
+        replies.write(mark(frame) if has_children() else frame)  # orphans of what it started are its own
         replies.flush()
     os._exit(0)
-
-
-def _has_children() -> bool:
-    """True if a process that a call started is left, or has not been waited for; orphans are adopted."""
-    try:
-        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT | _ANY_CHILD)
-    except ChildProcessError:
-        return False
-    return True
 
 
 def _answer(call: HelperCall, known: set[str]) -> bytes:

@@ -6,7 +6,8 @@ whether code runs as a process or as a component, by what the first kernels and 
 
 - Kernels are used once, so there is no state to reset. The answer leaves first; the kernel is killed and replaced 3 ms
   later.
-- The server signals a kernel only through its pidfd, so never a process that got the same number later.
+- The server signals a kernel only through the handle on it (`ot_system`), so never a process that got the same number
+  later.
 - Output goes to a memory file, not a pipe: its head and tail can be read even if the kernel had to be killed, and a
   program that prints endlessly hits the file size limit at its own line.
 - The time limit ends a run in three steps. SIGUSR1 raises `RunInterrupted` in the code; it is sent repeatedly, since

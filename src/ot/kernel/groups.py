@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 from ot.kernel import limits
+from ot_system import attribute_of
 
 _NEEDED = {"memory", "pids"}
 _PREFIX = "onetool-"
@@ -89,7 +90,7 @@ def _is_delegated(own: Path) -> bool:
         return own.stat().st_uid == os.geteuid()
     for name in ("user.delegate", "trusted.delegate"):
         try:
-            if os.getxattr(own, name) == b"1":
+            if attribute_of(own, name) == b"1":
                 return True
         except OSError:
             continue

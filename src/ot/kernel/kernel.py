@@ -20,6 +20,7 @@ from ot.kernel.messages import read_large
 from ot.kernel.scratch import Scratch
 from ot.tasks.large_values import LARGE_MESSAGE
 from ot_kernel.wire import HEADER, MAX_FRAME, MAX_MESSAGE, SPILL_PREFIX, Message, WireError, frame, pack, unpack
+from ot_system import signal_process
 
 INTERRUPT, DUMP, WHERE = signal.SIGUSR1, signal.SIGUSR2, signal.SIGURG
 PRINTED_HEAD, PRINTED_TAIL = 400_000, 100_000
@@ -43,7 +44,7 @@ class Kernel:
         self.on_large: Callable[[bytes], None] = lambda payload: self.on_message(read_large(payload))
         self.on_lost: Callable[[str], None] = ignore
         self._socket = sock
-        self._pidfd, self._output, self._dump = fds
+        self._handle, self._output, self._dump = fds
         self._loop = asyncio.get_running_loop()
         self.received = b""  # the message that is being handled, as it came
         self._incoming: bytes | bytearray = b""
@@ -260,14 +261,14 @@ class Kernel:
         if self._closed:
             return True
         poll = select.poll()
-        poll.register(self._pidfd, select.POLLIN)
+        poll.register(self._handle, select.POLLIN)
         return bool(poll.poll(0))
 
     def signal(self, number: signal.Signals) -> None:
         """Signal the process itself, never another one that may have got its number."""
         if not self._closed:
             try:
-                signal.pidfd_send_signal(self._pidfd, number)
+                signal_process(self.pid, self._handle, number)
             except ProcessLookupError:
                 pass  # it has ended; the zygote will say how
 
@@ -335,7 +336,7 @@ class Kernel:
         self._stop_listening()
         self._socket.close()
         self.scratch.close()
-        for fd in (self._pidfd, self._output, self._dump):
+        for fd in (self._handle, self._output, self._dump):
             os.close(fd)
         self.on_message = self.on_large = self.on_lost = ignore  # they hold on to whoever holds on to this
 

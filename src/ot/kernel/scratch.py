@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ot.kernel import limits
+from ot_system import PLACE, change_target
 
 _DEEPEST = 100  # folders in folders
 _LITTLE = 1024 * 1024  # bytes that are freed in no time
@@ -71,13 +72,13 @@ class Scratch:
             opened = [os.dup(self._descriptor)]
             try:
                 for part in path:
-                    flags = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+                    flags = PLACE | os.O_NOFOLLOW | os.O_CLOEXEC
                     opened.append(os.open(part, flags, dir_fd=opened[-1]))
                 facts, own = os.fstat(opened[-1]), os.fstat(opened[0])
                 plain = stat.S_ISDIR(facts.st_mode) or (stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1)
                 if not plain or facts.st_dev != own.st_dev:
                     raise OSError(errno.EPERM, os.strerror(errno.EPERM))
-                place = f"/proc/self/fd/{opened[-1]}"
+                place = change_target(opened[-1])
                 if mode is not None:
                     os.chmod(place, mode & 0o777)
                 if times is not None:

@@ -34,7 +34,6 @@ from ot.kernel.zygote_process import (
     request_probe,
 )
 from ot.logs import LogSpan, write_log
-from ot.processes.fork_server import receive
 from ot.tasks.owned_tasks import Awaited
 from ot_guardian import clear_folder
 from ot_kernel.wire import Message, read_json
@@ -270,7 +269,7 @@ class KernelSupply:
     def _hear_zygote(self) -> None:
         while not self._closing:  # whoever gets a kernel goes on at once, and may be the last
             try:
-                data, fds = receive(self._zygote.control, _MAX_REPORT, most=_HANDED)
+                data, fds = self._zygote.control.receive_message(_MAX_REPORT, _HANDED)
             except BlockingIOError:
                 return
             except OSError:

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import signal
-import stat
 from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
-from typing import NamedTuple
 
 import anyio.to_thread
 
@@ -17,63 +13,7 @@ from ot.kernel import limits
 from ot.kernel.kernel import Kernel
 from ot.kernel.scratch import Counted, measure_scratch
 from ot.logs import write_log
-
-_KIB = 1024
-_MEMORY = frozenset({b"VmRSS", b"VmSwap", b"VmPTE"})  # pages, also those that describe pages
-_DELETED = b" (deleted)\n"
-
-
-class Usage(NamedTuple):
-    """Bytes of memory, and threads."""
-
-    memory: int
-    threads: int
-
-
-def measure_process(pid: int) -> Usage:
-    """Return the memory and threads of a process; nothing if it is about to end. Raises OSError if it is hidden."""
-    with open(f"/proc/{pid}/status", "rb") as file:
-        facts = dict(line.split(b":", 1) for line in file)
-    threads = int(facts[b"Threads"])
-    if b"VmRSS" not in facts and threads > 1:
-        raise ProcessLookupError(f"{pid} hides behind its first thread, which has ended")
-    memory = sum(int(facts[name].split()[0]) for name in _MEMORY & facts.keys())
-    return Usage(memory * _KIB, threads)
-
-
-def is_visible(pid: int) -> bool:
-    """True if the files that a process has open can be seen; code cannot change that later."""
-    try:
-        os.stat(f"/proc/{pid}/fd/{os.listdir(f'/proc/{pid}/fd')[0]}")
-        open(f"/proc/{pid}/maps", "rb").close()
-    except (OSError, IndexError):
-        return False
-    return True
-
-
-def measure_nameless(pid: int, folder: Path, largest: int) -> Counted:
-    """Count the bytes of files that no folder shows any more, and that the process still has open or mapped.
-
-    A file of `folder` that is only mapped cannot be looked at: it counts as the `largest` there can be. Raises OSError
-    where the process cannot be looked into.
-    """
-    sizes: dict[int, int] = {}
-    complete = True
-    for entry in os.listdir(f"/proc/{pid}/fd"):
-        try:
-            facts = os.stat(f"/proc/{pid}/fd/{entry}")
-        except FileNotFoundError:
-            complete = False
-            continue
-        if stat.S_ISREG(facts.st_mode) and not facts.st_nlink:
-            sizes[facts.st_ino] = facts.st_blocks * 512
-    inside = os.fsencode(folder) + b"/"
-    with open(f"/proc/{pid}/maps", "rb") as file:
-        for line in file:
-            if line.endswith(_DELETED) and inside in line:
-                sizes.setdefault(int(line.split(None, 5)[4]), largest)
-    return Counted(sum(sizes.values()), complete)
-
+from ot_system import is_visible, measure_nameless, usage_of
 
 INTERVAL = 0.1  # seconds; code can fill hundreds of megabytes in that time
 _MOST_LOOKS = 3  # at a process that stands still: it may take a moment until all its threads do
@@ -118,13 +58,16 @@ class KernelWatch:
 
     def _judge(self, kernel: Kernel) -> None:
         try:
-            usage = measure_process(kernel.pid)
+            usage = usage_of(kernel.pid)
         except OSError:
             self._judge_unseen(kernel, "memory")
             return
-        if usage.memory > self._memory:
+        if usage is None:
+            return  # this system tells nobody; the limits that the process has taken on hold it alone
+        memory, threads = usage
+        if memory > self._memory:
             kernel.end_for("memory")
-        elif usage.threads > limits.THREADS:
+        elif threads > limits.THREADS:
             kernel.end_for("threads")
 
     def _judge_unseen(self, kernel: Kernel, what: str) -> None:
@@ -167,8 +110,8 @@ class KernelWatch:
         named = measure_scratch(kernel.scratch.folder, limits.SCRATCH)
         if not self.sees_files:
             return named
-        nameless = measure_nameless(kernel.pid, kernel.scratch.folder, limits.FILE_SIZE)
-        return Counted(named.size + nameless.size, named.complete and nameless.complete)
+        size, complete = measure_nameless(kernel.pid, kernel.scratch.path, limits.FILE_SIZE)
+        return Counted(named.size + size, named.complete and complete)
 
 
 PROBE_DELAY = 1.0  # after the first run, where runs need not wait for the probe

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
-import socket
 import subprocess
 import sys
 import sysconfig
@@ -21,9 +19,11 @@ from ot.processes.fork_server import launch_fork_server
 from ot_confinement import NoConfinementError, require_confinement
 from ot_guardian import clear_folder
 from ot_kernel.wire import pack
+from ot_system import MEMORY_FOLDER, wait_for_end
 
 if TYPE_CHECKING:
     from ot_kernel.message_types import ZygoteSettings
+    from ot_system.sockets import MessageSocket
 
 # Modules that most programs import; each was measured to be cheaper in the zygote than in every run that wants it.
 PRELOAD = (
@@ -62,7 +62,6 @@ SYSTEM_FACTS = (
     "/usr/local/etc/mime.types",
 )
 _SINK = "/dev/null"
-MEMORY_FILES = "/dev/shm"
 _PLENTY = 2**30
 
 PIN_PAGES = "OT_PIN_PAGES"
@@ -98,7 +97,7 @@ class ZygoteProcess:
     """A started zygote: its process, the server's end of its control socket, and the folder of all scratch folders."""
 
     process: subprocess.Popen[bytes]
-    control: socket.socket
+    control: MessageSocket
     scratch_root: Path
     settings: KernelSettings
     asked: int = 0  # kernels that it was asked for when it was launched
@@ -184,23 +183,10 @@ def end_zygote(zygote: ZygoteProcess) -> None:
     zygote.control.close()
     if zygote.process.stdout is not None:
         zygote.process.stdout.close()
-    if not _ends_within(END_LIMIT, zygote.process):  # it ends its kernels first, and clears what they wrote
+    if not wait_for_end(zygote.process, END_LIMIT):  # it ends its kernels first, and clears what they wrote
         zygote.process.kill()
     zygote.process.wait()
     clear_folder(zygote.scratch_root)
-
-
-def _ends_within(seconds: float, process: subprocess.Popen[bytes]) -> bool:
-    """Wait for the end of a process as it comes; `Popen.wait` with a limit would look for it in growing pauses."""
-    if process.poll() is not None:
-        return True
-    pidfd = os.pidfd_open(process.pid)
-    poll = select.poll()
-    poll.register(pidfd, select.POLLIN)
-    try:
-        return bool(poll.poll(seconds * 1e3))
-    finally:
-        os.close(pidfd)
 
 
 def _readable(packages: list[str]) -> Iterator[str]:
@@ -221,8 +207,8 @@ def _without_nested(paths: Iterable[str]) -> tuple[str, ...]:
 
 def find_scratch_parent() -> str:
     """Choose memory where there is plenty: every run makes and removes a folder, which is slow on a disk."""
-    if _is_roomy(MEMORY_FILES):
-        return MEMORY_FILES
+    if MEMORY_FOLDER and _is_roomy(MEMORY_FOLDER):
+        return MEMORY_FOLDER
     from tempfile import gettempdir  # noqa: PLC0415 - with what it needs itself, 4 ms of every start
 
     return gettempdir()
@@ -241,7 +227,7 @@ def request_kernels(zygote: ZygoteProcess, count: int, *, again: Sequence[str] =
 
     `again` are unused scratch folders of kernels that have ended, of which the server has let go.
     """
-    zygote.control.send(pack({"fork": count, "again": again}) if again else b'{"fork": %d}' % count)
+    zygote.control.send_message(pack({"fork": count, "again": again}) if again else b'{"fork": %d}' % count)
 
 
 def request_probe(zygote: ZygoteProcess) -> None:
@@ -249,4 +235,4 @@ def request_probe(zygote: ZygoteProcess) -> None:
     outside = zygote.scratch_root / "outside"
     outside.touch(0o600)
     open_to_all = any(outside.is_relative_to(path) for path in (*zygote.settings.readable, *zygote.settings.writable))
-    zygote.control.send(json.dumps({"probe": None if open_to_all else str(outside)}).encode())
+    zygote.control.send_message(json.dumps({"probe": None if open_to_all else str(outside)}).encode())

@@ -23,6 +23,7 @@ import anyio
 
 from mcp_core.quick_dataclass import dataclass
 from ot_guardian import VARIABLE, Ledger
+from ot_system import enlarge_pipe, memory_file, signal_process, watch_process
 
 TAIL = 8000  # bytes
 _CHUNK = 64 * 1024  # more would be mapped and unmapped by the system at every read
@@ -41,7 +42,7 @@ class Guardian:
     """A guardian that was started; `exit_code` waits for its end and returns the status of the program."""
 
     pid: int
-    pidfd: int
+    handle: int
     exit_code: Callable[[], int]
 
 
@@ -50,7 +51,7 @@ class Pipes:
 
     def __init__(self) -> None:
         with ExitStack() as made:
-            self.ledger = Ledger(os.memfd_create("onetool-ledger"))
+            self.ledger = Ledger(memory_file("onetool-ledger"))
             made.callback(os.close, self.ledger.descriptor)
             pipes = []
             for _ in range(3):
@@ -93,11 +94,10 @@ class GuardedProcess:
         for descriptor in (self._input, self._output, self._stderr):
             os.set_blocking(descriptor, False)
         for descriptor in (self._input, self._output):
-            with contextlib.suppress(OSError):
-                fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
+            enlarge_pipe(descriptor, _PIPE_SIZE)
         self._loop.add_reader(self._output, self._read_output)
         self._loop.add_reader(self._stderr, self._read_stderr)
-        self._loop.add_reader(guardian.pidfd, self._on_exit)
+        self._loop.add_reader(guardian.handle, self._on_exit)
 
     @property
     def pid(self) -> int:
@@ -215,10 +215,10 @@ class GuardedProcess:
     def _signal(self, number: signal.Signals) -> None:
         if not self.ended.is_set():
             with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._guardian.pidfd, number)
+                signal_process(self._guardian.pid, self._guardian.handle, number)
 
     def _on_exit(self) -> None:
-        self._loop.remove_reader(self._guardian.pidfd)
+        self._loop.remove_reader(self._guardian.handle)
         self.exit_code = self._guardian.exit_code()
         # What was left in the pipes when it died is read: an answer may be among it.
         for descriptor, handle in ((self._output, self.on_output), (self._stderr, self._keep_tail)):
@@ -230,7 +230,7 @@ class GuardedProcess:
         for descriptor in (self._output, self._stderr):
             self._loop.remove_reader(descriptor)
             os.close(descriptor)
-        os.close(self._guardian.pidfd)
+        os.close(self._guardian.handle)
         self.ended.set()
         self.on_end()
         os.close(self.ledger.descriptor)
@@ -256,7 +256,7 @@ def start_guarded(
             cwd=cwd,
             start_new_session=True,  # a Ctrl-C in the terminal is for the server, which ends us in order
         )
-        return GuardedProcess(Guardian(process.pid, os.pidfd_open(process.pid), process.wait), pipes)
+        return GuardedProcess(Guardian(process.pid, watch_process(process), process.wait), pipes)
 
 
 def _close_all(descriptors: Iterable[int]) -> None:

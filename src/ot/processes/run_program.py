@@ -18,6 +18,7 @@ from ot.processes.guarded_process import GuardedProcess, ignore, start_guarded
 from ot.processes.standby import CannotForkError, Standby
 from ot_confinement.confine import Confine
 from ot_guardian import VARIABLE, Ledger, guarded
+from ot_system import memory_file
 
 Take = Callable[[bytes], bool]  # takes a piece of a program's output; False if no more is wanted
 
@@ -55,7 +56,7 @@ async def run_program(  # noqa: PLR0913 - what a program is given, and who liste
     bytes than it may is killed (status 137), and so is one whose output `on_output` wants no more of; what it takes is
     not kept. With a standby, its guardian is forked instead of started, which is sooner done.
     """
-    input_file = os.memfd_create("onetool-input")  # the guardian keeps the pipe, whose end is the end of the server
+    input_file = memory_file("onetool-input")  # the guardian keeps the pipe, whose end is the end of the server
     try:
         with os.fdopen(os.dup(input_file), "wb") as stream:
             stream.write(stdin)
@@ -122,7 +123,7 @@ _LIMIT = 30.0  # seconds
 
 def find_confinement_problem(confine: Confine) -> str:
     """Say why a program within such bounds cannot be started here, as the rest of a sentence; empty if it can be."""
-    ledger = Ledger(os.memfd_create("onetool-ledger"))
+    ledger = Ledger(memory_file("onetool-ledger"))
     try:
         subprocess.run(
             guarded(["true"], confine=confine),

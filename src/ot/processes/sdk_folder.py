@@ -11,9 +11,12 @@ import ot_confinement
 import ot_guardian
 import ot_kernel
 import ot_sdk
+import ot_system
 from mcp_core.private_files import make_private
 
-_PACKAGES = tuple(Path(str(package.__file__)).parent for package in (ot_sdk, ot_kernel, ot_guardian, ot_confinement))
+_PACKAGES = tuple(
+    Path(str(package.__file__)).parent for package in (ot_sdk, ot_kernel, ot_guardian, ot_confinement, ot_system)
+)
 
 
 def sdk_folder(state: Path) -> Path:

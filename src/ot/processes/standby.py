@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
@@ -18,10 +17,11 @@ from typing import TYPE_CHECKING, Self
 import anyio
 
 from mcp_core.quick_dataclass import dataclass, field
-from ot.processes.fork_server import launch_fork_server, receive
+from ot.processes.fork_server import launch_fork_server
 from ot_guardian import Ledger
 from ot_guardian.guardian import exit_code, standby_words
 from ot_guardian.standby import ANSWER, BEGIN, LOAD, write_order
+from ot_system import CAN_FORK_LOADED, PLACE, memory_file, watch_process
 
 if TYPE_CHECKING:
     from ot.processes.guarded_process import GuardedProcess
@@ -47,8 +47,8 @@ class _Process:
         self.loaded: frozenset[str] | None = None  # modules; None while it starts
         self._asked = False
         self._given_up = False
-        self._pidfd = os.pidfd_open(self._process.pid)
-        asyncio.get_running_loop().add_reader(self._pidfd, self._on_end)
+        self._handle = watch_process(self._process)
+        asyncio.get_running_loop().add_reader(self._handle, self._on_end)
 
     @property
     def pid(self) -> int:
@@ -62,12 +62,12 @@ class _Process:
         """Give an order and return the answer, a number and descriptors; raises OSError. One at a time."""
         self._asked = True
         try:
-            with os.fdopen(os.memfd_create("onetool-order"), "wb") as file:
+            with os.fdopen(memory_file("onetool-order"), "wb") as file:
                 file.write(order)
                 file.flush()
-                socket.send_fds(self._control, [kind], [file.fileno(), *descriptors])
+                self._control.send_message(kind, [file.fileno(), *descriptors])
             await anyio.wait_readable(self._control)
-            answer, handed = receive(self._control, ANSWER.size, most=1)
+            answer, handed = self._control.receive_message(ANSWER.size, most=1)
             if len(answer) != ANSWER.size:
                 raise ConnectionError("the standby has ended")
             return ANSWER.unpack(answer)[0], handed
@@ -90,9 +90,9 @@ class _Process:
             self._process.kill()
 
     def _on_end(self) -> None:
-        asyncio.get_running_loop().remove_reader(self._pidfd)
+        asyncio.get_running_loop().remove_reader(self._handle)
         self._process.wait()
-        os.close(self._pidfd)
+        os.close(self._handle)
         self.ended.set()
 
 
@@ -132,13 +132,15 @@ class Standby:
         """Start a process below a guardian, with these modules loaded. Raises OSError, CannotForkError among them."""
         from ot.processes.guarded_process import GuardedProcess, Guardian, Pipes  # noqa: PLC0415 - most start nothing
 
-        folder = os.open(cwd, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        if not CAN_FORK_LOADED:
+            raise CannotForkError("a process on this system that has loaded libraries cannot fork")
+        folder = os.open(cwd, PLACE | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             with Pipes() as pipes:
                 given = (*pipes.theirs, pipes.ledger.descriptor, folder, *pass_fds)
                 async with self._turn:
-                    pid, pidfd = await self._fork(write_order(environ, words), given, loaded)
-                return GuardedProcess(Guardian(pid, pidfd, partial(_exit_code, pipes.ledger)), pipes)
+                    pid, handle = await self._fork(write_order(environ, words), given, loaded)
+                return GuardedProcess(Guardian(pid, handle, partial(_exit_code, pipes.ledger)), pipes)
         finally:
             os.close(folder)
 
@@ -154,7 +156,7 @@ class Standby:
                 await process.ended.wait()
 
     async def _fork(self, order: bytes, given: Sequence[int], wanted: AbstractSet[str]) -> tuple[int, int]:
-        """Return the guardian, with a descriptor of it. Once begun, a fork is waited for: it must not be lost."""
+        """Return the guardian, with a handle on it. Once begun, a fork is waited for: it must not be lost."""
         self._stop_timer()
         process = await self._prepare(wanted)
         pid = 0

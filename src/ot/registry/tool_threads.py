@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
@@ -17,6 +16,7 @@ from typing import Generic, TypeVar
 import anyio
 
 from ot.errors import ToolStoppedError
+from ot_system import Bell
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -26,9 +26,9 @@ BRIEFLY = 0.0001
 
 
 class _Thread:
-    """One thread, which is told of its next job by a number in a file descriptor.
+    """One thread, which is told of its next job by a bell.
 
-    To write that lets go of the interpreter, so the thread begins at once. A lock or a queue would wake it while this
+    To ring it lets go of the interpreter, so the thread begins at once. A lock or a queue would wake it while this
     thread still has the interpreter, and it would have to sleep again: 13 µs there and back instead of 5.
     """
 
@@ -36,34 +36,37 @@ class _Thread:
 
     def __init__(self, tell: Callable[[_Job[object]], None]) -> None:
         self._tell = tell  # the event loop of the end of a job that it waits for
-        self._bell = os.eventfd(0)
+        self._bell = Bell()
         self.ended = threading.Lock()  # released as a job ends
         self.ended.acquire()
         self._job: _Job[object] | None = None
         try:
             threading.Thread(target=self._work, name="ot tool", daemon=True).start()
         except RuntimeError:  # the system has no more of them
-            os.close(self._bell)
+            self._bell.close()
             raise
 
     def give(self, job: _Job[object] | None) -> None:
         """Have it carry out a job, now that it has none; without one it ends."""
         self._job = job
-        os.eventfd_write(self._bell, 1)
+        self._bell.ring()
 
     def forget(self) -> None:
         self._job = None
         self.ended.acquire(blocking=False)  # unless whoever waited on the spot has
 
     def _work(self) -> None:
-        while os.eventfd_read(self._bell) and (job := self._job) is not None:
+        while True:
+            self._bell.wait()
+            if (job := self._job) is None:
+                break
             job.carry_out()
             self.ended.release()
             if job.awaited:  # where the event loop knows of the end already, it hears it twice
                 with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
                     job.loop.call_soon_threadsafe(self._tell, job)
             del job
-        os.close(self._bell)
+        self._bell.close()
 
 
 class _Job(Generic[T_co]):

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import threading
 import time
 from collections import deque
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ot.clients.caller import Caller
@@ -29,37 +27,10 @@ from ot.values import ToolValue
 from ot_kernel.stored_form import TEXT, VALUE
 from ot_kernel.values import UnsupportedValueError, encode
 from ot_kernel.wire import Message, pack, pack_text
+from ot_system import send_elsewhere
 
 if TYPE_CHECKING:
     from ot_kernel.message_types import WrittenFacts
-
-_PROCESSOR = 36  # the field of a thread's state, counted from the one after the name
-_MOST_STATE = 1024  # bytes
-
-
-def part_from(pid: int) -> None:
-    """Let a process that has just been sent something go on where this thread does not run.
-
-    Linux lets it go on at the sender's processor, since most senders go to sleep then. But a server that sends the next
-    answer soon would share that processor with the kernel it answers, beside one that is idle, and both would take
-    twice as long. Once apart, they stay so while answers come soon; nothing binds the process to where it is.
-    Without it, a call of a tool was measured to take 26 % more of the server's processor time.
-    """
-    try:
-        allowed = os.sched_getaffinity(pid)
-        state = os.pread(_open_state(threading.get_native_id()), _MOST_STATE, 0)
-        elsewhere = allowed - {int(state.rpartition(b")")[2].split()[_PROCESSOR])}
-        if elsewhere and elsewhere != allowed:
-            os.sched_setaffinity(pid, elsewhere)
-            os.sched_setaffinity(pid, allowed)
-    except OSError:
-        pass  # it has ended, or a guard around us forbids it: it only takes longer
-
-
-@cache  # one thread asks, that of the event loop; to open the file each time takes as long as a call
-def _open_state(thread: int) -> int:
-    return os.open(f"/proc/self/task/{thread}/stat", os.O_RDONLY | os.O_CLOEXEC)
-
 
 MAX_CALLS = 16
 MAX_WAITING = 64  # calls, in progress or not begun yet
@@ -217,7 +188,7 @@ class KernelCalls:
                 scope=scope,
             )
             if self._begun == 1 and not self._kernel.has_ended():  # it is likely to make others
-                part_from(self._kernel.pid)
+                send_elsewhere(self._kernel.pid)
             if type(value) is str:
                 self.lookalikes = self.lookalikes or Lookalikes()
                 self.lookalikes.add(call.tool, value)

@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import signal
-import socket
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -24,6 +23,7 @@ from ot.kernel.zygote_process import KernelSettings, ZygoteProcess, launch_zygot
 from ot_confinement import Allowance
 from ot_confinement.limits import Confinement
 from ot_kernel.zygote import Zygote
+from ot_system.sockets import message_pair
 from tests.engines import on_wasm
 from tests.unit.kernel.kernels import kernels, run, run_in, until
 
@@ -257,7 +257,7 @@ def test_a_zygote_that_can_start_no_process_says_so_and_goes_on(
         def fork(self) -> int:
             raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours, theirs = message_pair()
     with ours, theirs:
         zygote = Zygote(theirs, str(tmp_path), Full(ALLOWANCE), None, confined=True)
         for number in (1, 2):

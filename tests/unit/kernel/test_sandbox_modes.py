@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mimetypes
-import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -19,6 +18,7 @@ from ot.errors import KernelStartError, SandboxError
 from ot.kernel import zygote_process
 from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import KernelSettings, ZygoteProcess, launch_zygote
+from ot_system.sockets import message_pair
 from tests.availability import require_component
 from tests.e2e.processes import wait_until_gone
 from tests.engines import on_wasm
@@ -41,7 +41,7 @@ async def other_system(
         if engine == "wasm" and has_wasmtime:
             require_component()
             return launch_zygote(settings, engine=engine, **options)
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours, theirs = message_pair()
         ours.setblocking(False)
         root.mkdir(exist_ok=True)
         with theirs:

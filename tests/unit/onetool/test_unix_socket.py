@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 import onetool.http.listening
-from onetool.http.listening import listen_privately, user_of_peer
+from onetool.http.listening import listen_privately
+from ot_system.sockets import user_of_peer
 
 
 @pytest.fixture

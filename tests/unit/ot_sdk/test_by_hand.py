@@ -166,7 +166,13 @@ def test_the_sdk_is_written_for_python_39() -> None:
 def test_the_folder_holds_nothing_but_the_sdk(tmp_path: Path) -> None:
     folder = sdk_folder(tmp_path)
 
-    assert {item.name for item in folder.iterdir()} == {"ot_confinement", "ot_guardian", "ot_kernel", "ot_sdk"}
+    assert {item.name for item in folder.iterdir()} == {
+        "ot_confinement",
+        "ot_guardian",
+        "ot_kernel",
+        "ot_sdk",
+        "ot_system",
+    }
     assert sdk_folder(tmp_path) == folder
 
 

@@ -20,6 +20,7 @@ import ot_guardian
 import ot_kernel
 import ot_ray
 import ot_sdk
+import ot_system
 from mcp_core.atomic_write import write_file
 from mcp_core.json_types import JsonObject
 from mcp_core.private_files import make_private
@@ -86,7 +87,7 @@ def write_bundle(state: Path) -> Path:
 def _build() -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as bundle:
-        for package in (ot_ray, ot_sdk, ot_kernel, ot_guardian, ot_confinement):
+        for package in (ot_ray, ot_sdk, ot_kernel, ot_guardian, ot_confinement, ot_system):
             folder = Path(str(package.__file__)).parent
             for file in sorted(folder.rglob("*.py")):
                 name = file.relative_to(folder.parent).as_posix()

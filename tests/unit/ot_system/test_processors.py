@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ot.run.kernel_calls import part_from
+from ot_system.linux import send_elsewhere
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def waiting() -> Iterator[subprocess.Popen[bytes]]:
 def test_a_process_is_bound_to_no_processor_afterwards(waiting: subprocess.Popen[bytes]) -> None:
     allowed = os.sched_getaffinity(waiting.pid)
 
-    part_from(waiting.pid)
+    send_elsewhere(waiting.pid)
 
     assert os.sched_getaffinity(waiting.pid) == allowed
 
@@ -30,7 +30,7 @@ def test_a_process_is_bound_to_no_processor_afterwards(waiting: subprocess.Popen
 def test_a_process_that_may_use_one_processor_stays_there(waiting: subprocess.Popen[bytes]) -> None:
     for processor in os.sched_getaffinity(0):
         os.sched_setaffinity(waiting.pid, {processor})
-        part_from(waiting.pid)
+        send_elsewhere(waiting.pid)
         assert os.sched_getaffinity(waiting.pid) == {processor}
 
 
@@ -38,4 +38,4 @@ def test_a_process_that_has_ended_is_left_alone(waiting: subprocess.Popen[bytes]
     waiting.kill()
     waiting.wait()
 
-    part_from(waiting.pid)
+    send_elsewhere(waiting.pid)
