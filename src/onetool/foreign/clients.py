@@ -55,7 +55,7 @@ CLIENTS = {
 }
 
 
-_FOLDER_VARIABLES = frozenset({"APPDATA", "CODEX_HOME", "XDG_CONFIG_HOME"})
+_FOLDER_VARIABLES = frozenset({"APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,13 @@ class System:
 
     @property
     def configuration(self) -> Path:
-        """The folder of programs that follow the XDG rules."""
-        return Path(self.environ.get("XDG_CONFIG_HOME") or self.home / ".config")
+        """The folder of programs that follow the XDG rules, on macOS but for the variable."""
+        named = None if self.platform == "darwin" else self.environ.get("XDG_CONFIG_HOME")
+        return Path(named or self.home / ".config")
+
+    @property
+    def claude_code(self) -> Path:
+        return Path(self.environ.get("CLAUDE_CONFIG_DIR") or self.home) / ".claude.json"
 
 
 def client_files(system: System, project: Path) -> list[ClientFile]:
@@ -118,7 +123,7 @@ def client_files(system: System, project: Path) -> list[ClientFile]:
         ClientFile("zed", project / ".zed" / "settings.json", ("context_servers",), project=project),
         ClientFile("codex", project / ".codex" / "config.toml", ("mcp_servers",), project=project),
         ClientFile("gemini", project / ".gemini" / "settings.json", project=project),
-        ClientFile("claude-code", home / ".claude.json", claude, (("mcpServers",),)),
+        ClientFile("claude-code", system.claude_code, claude, (("mcpServers",),)),
         *(ClientFile("claude-desktop", each / "Claude" / "claude_desktop_config.json") for each in desktop),
         ClientFile("cursor", home / ".cursor" / "mcp.json"),
         *(
@@ -137,7 +142,7 @@ def connection_file(client: str, system: System, project: Path | None) -> Client
     """Return the file to which a server is added: the project's if there is one, else the person's own; or None."""
     files = client_files(system, project or system.home)
     if client == "claude-code":  # the file that it shares in a project has another name
-        home = ClientFile(client, system.home / ".claude.json")
+        home = ClientFile(client, system.claude_code)
         return home if project is None else ClientFile(client, project / ".mcp.json", project=project)
     own = [each for each in files if each.client == client and (each.project is not None) == (project is not None)]
     return own[0] if own else None

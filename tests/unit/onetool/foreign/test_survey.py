@@ -89,12 +89,19 @@ def test_a_server_is_found(machine: Machine, place: str, content: Any, client: s
     [
         ("darwin", "~/Library/Application Support/Claude/claude_desktop_config.json"),
         ("darwin", "~/Library/Application Support/Code/User/mcp.json"),
+        ("darwin", "~/Library/Application Support/Code - Insiders/User/mcp.json"),
+        ("darwin", "~/.config/zed/settings.json"),
+        ("darwin", "~/.cursor/mcp.json"),
+        ("darwin", "~/.codeium/windsurf/mcp_config.json"),
+        ("darwin", "~/claude/.claude.json"),
         ("win32", "~/AppData/Roaming/Claude/claude_desktop_config.json"),
         ("win32", "~/AppData/Roaming/Zed/settings.json"),
     ],
 )
 def test_each_system_has_its_places(tmp_path: Path, platform: str, place: str) -> None:
     machine = Machine(tmp_path, platform)
+    variables = {"XDG_CONFIG_HOME": "/elsewhere", "CLAUDE_CONFIG_DIR": str(machine.home / "claude")}
+    machine.system = System(machine.home, variables, platform)
     machine.write(place, {"mcpServers": {"s": SERVER}, "servers": {"s": SERVER}, "context_servers": {"s": SERVER}})
 
     assert machine.found().name == "s"
