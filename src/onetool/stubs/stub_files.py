@@ -24,7 +24,7 @@ from ot.shapes.shapes import Shapes
 PACKAGE = "onetool_packs"
 MARK = "# Written by `onetool stubs`, and written again the next time: changes are lost.\n"
 
-_VALUES_STUB = '''"""What the stubs of all packs have in common."""
+_VALUES_STUB = '''"""Types that the stubs of all packs share."""
 
 import os
 from collections.abc import Iterator

@@ -51,7 +51,7 @@ def _count_alike(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 Changed = tuple[Literal["created", "replaced", "edited", "unchanged"], Diff]
-"""What was done to a file, which is nothing if it already was as it should be."""
+"""A change of a file, with its difference; none if the file already was as it should be."""
 
 
 def write(files: AllowedFiles, path: str, content: str, *, overwrite: bool) -> Changed:

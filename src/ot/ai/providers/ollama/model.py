@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from mcp_core.json_types import Json, JsonObject, list_of, mapping_of
 from ot.ai import messages
 from ot.ai.providers.answers import UNKNOWN_MODEL, brief, check_arguments, failure_of
+from ot.ai.providers.chat_form import render_conversation
 from ot.ai.providers.ollama import OllamaSettings
 from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError
 from ot.services.trusted_roots import trusted_roots
@@ -34,8 +35,7 @@ _UNREADABLE = (ValidationError, json.JSONDecodeError, AttributeError, TypeError)
 
 def render_messages(request: messages.Request) -> list[JsonObject]:
     """Return the conversation; results stand in the order of their calls, since Ollama has no ids."""
-    system: list[JsonObject] = [{"role": "system", "content": request.system}] if request.system else []
-    return [*system, *(one for message in request.messages for one in _render(message))]
+    return list(render_conversation(request, _render_turn, lambda result: {"tool_name": result.call.name}))
 
 
 def render_tools(request: messages.Request) -> list[JsonObject] | None:
@@ -45,24 +45,16 @@ def render_tools(request: messages.Request) -> list[JsonObject] | None:
     return [_render_tool(tool) for tool in request.tools]
 
 
-def _render(message: messages.Message) -> Iterator[JsonObject]:
-    match message:
-        case messages.UserMessage():
-            yield {"role": "user", "content": message.text}
-        case messages.AssistantMessage():
-            turn: JsonObject = {"role": "assistant", "content": message.text}
-            if message.calls:
-                turn["tool_calls"] = [
-                    {"function": {"name": call.name, "arguments": dict(call.arguments)}} for call in message.calls
-                ]
-            for part in message.parts:
-                if isinstance(part, messages.Opaque) and part.provider == PROVIDER:
-                    turn.update(part.data)
-            yield turn
-        case messages.ToolMessage():
-            for result in message.results:
-                words = result.text if result.ok else f"Error: {result.text}"
-                yield {"role": "tool", "content": words, "tool_name": result.call.name}
+def _render_turn(message: messages.AssistantMessage) -> JsonObject:
+    turn: JsonObject = {}
+    if message.calls:
+        turn["tool_calls"] = [
+            {"function": {"name": call.name, "arguments": dict(call.arguments)}} for call in message.calls
+        ]
+    for part in message.parts:
+        if isinstance(part, messages.Opaque) and part.provider == PROVIDER:
+            turn.update(part.data)
+    return turn
 
 
 def _render_tool(tool: messages.ToolOffer) -> JsonObject:

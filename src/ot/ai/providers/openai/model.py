@@ -12,6 +12,7 @@ from mcp_core.json_types import Json, JsonObject, list_of, mapping_of
 from mcp_core.quick_dataclass import dataclass
 from ot.ai import messages
 from ot.ai.providers.answers import CUT_OFF, UNKNOWN_MODEL, UNPAID, brief, failure_of, read_arguments
+from ot.ai.providers.chat_form import render_conversation
 from ot.ai.providers.openai import OpenaiSettings
 from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError
 from ot.services.trusted_roots import trusted_roots
@@ -27,10 +28,9 @@ _LONGEST_REASON = 20_000  # bytes
 
 def render_request(request: messages.Request, model: str, *, limit_name: str) -> JsonObject:
     """Return the body of a request; `limit_name` is what the server calls the limit of tokens."""
-    system: list[JsonObject] = [{"role": "system", "content": request.system}] if request.system else []
     rendered: JsonObject = {
         "model": model,
-        "messages": [*system, *(one for message in request.messages for one in _render(message))],
+        "messages": [*render_conversation(request, _render_turn, lambda result: {"tool_call_id": result.call.id})],
         "stream": True,
         "stream_options": {"include_usage": True},
         limit_name: request.max_tokens,
@@ -48,23 +48,13 @@ def render_request(request: messages.Request, model: str, *, limit_name: str) ->
     return rendered
 
 
-def _render(message: messages.Message) -> Iterator[JsonObject]:
-    match message:
-        case messages.UserMessage():
-            yield {"role": "user", "content": message.text}
-        case messages.AssistantMessage():
-            turn: JsonObject = {"role": "assistant", "content": message.text}
-            if message.calls:
-                calls = ((call, json.dumps(dict(call.arguments), ensure_ascii=False)) for call in message.calls)
-                turn["tool_calls"] = [
-                    {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
-                    for call, arguments in calls
-                ]
-            yield turn
-        case messages.ToolMessage():
-            for result in message.results:
-                words = result.text if result.ok else f"Error: {result.text}"
-                yield {"role": "tool", "tool_call_id": result.call.id, "content": words}
+def _render_turn(message: messages.AssistantMessage) -> JsonObject:
+    calls = ((call, json.dumps(dict(call.arguments), ensure_ascii=False)) for call in message.calls)
+    rendered: list[Json] = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+        for call, arguments in calls
+    ]
+    return {"tool_calls": rendered} if rendered else {}
 
 
 @dataclass(slots=True)
