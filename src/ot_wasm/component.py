@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -73,7 +74,8 @@ def find_or_compile(folder: str, compiling: Callable[[], None]) -> str:
     except FileNotFoundError:
         raise NoComponentError("the component of the kernel is missing; in a checkout, `make wasm` makes it") from None
     made_from = MADE_FROM.read_text() if MADE_FROM.exists() else ""
-    key = hashlib.sha256(f"{version} {made_from} {facts.st_size} {facts.st_mtime_ns}".encode()).hexdigest()[:16]
+    made = hashlib.sha256(f"{version} {made_from} {facts.st_size} {facts.st_mtime_ns}".encode()).hexdigest()[:16]
+    key = f"{made}-{_name_processor()}"
     Path(folder).mkdir(0o700, parents=True, exist_ok=True)
     found = _find_compiled(folder, key)
     if found is None:
@@ -90,6 +92,17 @@ def find_or_compile(folder: str, compiling: Callable[[], None]) -> str:
     if found is None:
         raise NoComponentError(f"the kernel was compiled, but somebody else can write to {folder}")
     return found
+
+
+def _name_processor() -> str:
+    """Return the kind of system and processor, whose features count: machines that share a folder may have others."""
+    system = os.uname()
+    features = b""
+    with suppress(OSError), open("/proc/cpuinfo", "rb") as file:  # noqa: PTH123 - the first processor of many
+        features = next(
+            (line for line in file.read(8192).lower().splitlines() if line[:5] in (b"flags", b"featu")), b""
+        )
+    return f"{system.sysname}-{system.machine}-{hashlib.sha256(features).hexdigest()[:8]}".lower()
 
 
 def _find_compiled(folder: str, key: str) -> str | None:
@@ -110,8 +123,12 @@ def write_compiled(folder: str, key: str) -> None:
     compiled = bytes(Component(open_engine(), COMPONENT.read_bytes()).serialize())
     with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
         file.write(compiled)
-    others = list(Path(folder).glob("*.compiled"))
     Path(file.name).replace(Path(folder, f"{key}-{hashlib.sha256(compiled).hexdigest()}.compiled"))
-    for other in others:
-        if not other.name.startswith(key):
+    remove_older(folder, key)
+
+
+def remove_older(folder: str, key: str) -> None:
+    """Remove what was compiled of other components, for whichever machine."""
+    for other in Path(folder).glob("*.compiled"):
+        if not other.name.startswith(f"{key.partition('-')[0]}-"):
             other.unlink(missing_ok=True)
