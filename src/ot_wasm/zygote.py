@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ def main(control_fd: int, settings: ZygoteSettings) -> None:
     sys.path[:] = [*sys.path, *settings["path"]]
     with MessageSocket(fileno=os.dup(control_fd)) as control:
         try:
+            _refuse_files(settings["opened"])
             file = find_or_compile(settings["compiled"], partial(_tell, control, {"compiling": True}))
         except NoComponentError as error:
             _tell(control, {"refused": str(error), "extra": isinstance(error, NoWasmtimeError)})
@@ -32,6 +34,14 @@ def main(control_fd: int, settings: ZygoteSettings) -> None:
             return
     memory = settings["memory"] + ROOM
     zygote.main(control_fd, {**settings, "path": [], "memory": memory}, partial(_load, file, settings))
+
+
+def _refuse_files(opened: Mapping[str, bool]) -> None:
+    """Raise NoComponentError if a single file is to be opened: a component can be given only whole folders."""
+    for path, writing in opened.items():
+        if Path(path).exists() and not Path(path).is_dir():
+            key = f"execution.{'writable' if writing else 'readable'}"
+            raise NoComponentError(f"{key} names the file {path}, and it can open only folders; name a folder instead")
 
 
 def _tell(control: MessageSocket, message: ZygoteReport) -> None:

@@ -20,6 +20,8 @@ def main(control: socket.socket, scratch: str, system: str) -> None:
             tell(control, {"refused": "wasmtime is not installed", "extra": True}, [])
             control.recv(1)
             return
+        if system == "compiling":
+            tell(control, {"compiling": True}, [])
         tell(control, {"missing": missing}, [])
         while request := control.recv(65536):
             asked = json.loads(request)

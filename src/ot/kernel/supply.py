@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from mcp_core.quick_dataclass import dataclass
+from ot.clients.caller import Milestone, Progress
 from ot.clients.person import LOCAL
 from ot.errors import KernelStartError, OneToolError
 from ot.kernel.engine_choice import EngineChoice
@@ -49,6 +50,7 @@ MAX_SAID = 4096
 _MAX_REPORT = 4096  # bytes
 _HANDED = 5  # descriptors of a kernel, as it announces itself
 
+COMPILING = "compiling the engine wasm for this machine, which takes about 15 seconds, once"
 _TOO_SOON = "kernels keep ending before they are ready"
 
 
@@ -73,7 +75,7 @@ class KernelSupply:
         self._entering: dict[Kernel, asyncio.Future[bool]] = {}
         self._loop = asyncio.get_running_loop()
         self._ready: deque[Kernel] = deque()
-        self._waiting: deque[Awaited[Kernel]] = deque()
+        self._waiting: deque[Awaited[Kernel | None]] = deque()
         self._asked = 0  # requested from the zygote, and not ready yet
         self._unused: list[str] = []  # names of scratch folders that may serve again
         self._alive: dict[int, Kernel] = {}
@@ -122,29 +124,35 @@ class KernelSupply:
     # -- taking one
 
     def take(
-        self, principal: str = LOCAL, *, share: int = 0, attends_runs: bool = False
+        self,
+        principal: str = LOCAL,
+        *,
+        share: int = 0,
+        attends_runs: bool = False,
+        progress: Progress | None = None,
     ) -> AbstractAsyncContextManager[Kernel]:
         """Hand out an unused kernel; it is killed afterwards, whatever happened. One of many people gets a share.
 
         Where the run has come to its end, that is a moment later, once the answer has left. `share` is how many kernels
         the configuration lets somebody have, if that is more than usual. A run that only `attends_runs` has a share of
-        its own: whoever has theirs in use can still end a run.
+        its own: whoever has theirs in use can still end a run. `progress` is told what takes long.
         """
-        return _Lease(self) if principal == LOCAL else self._take_share((principal, attends_runs), share)
+        lease = _Lease(self, progress)
+        return lease if principal == LOCAL else self._take_share((principal, attends_runs), share, lease)
 
     @asynccontextmanager
-    async def _take_share(self, holder: tuple[str, bool], share: int) -> AsyncIterator[Kernel]:
-        async with self.shares.take(holder, share), _Lease(self) as kernel:
+    async def _take_share(self, holder: tuple[str, bool], share: int, lease: _Lease) -> AsyncIterator[Kernel]:
+        async with self.shares.take(holder, share), lease as kernel:
             yield kernel
 
-    async def lend(self) -> Kernel:
+    async def lend(self, progress: Progress | None = None) -> Kernel:
         """Hand out a kernel, which must be returned with `take_back`."""
         try:
             self._slots.acquire_nowait()
         except anyio.WouldBlock:
             await self._slots.acquire()
         try:
-            kernel = await self._next()
+            kernel = await self._next(progress)
         except BaseException:
             self._slots.release()
             raise
@@ -173,14 +181,23 @@ class KernelSupply:
         if self._choice.probe.due and not self._closing:
             self._choice.probe.start_soon()
 
-    async def _next(self) -> Kernel:
-        if self._refused is not None:
-            raise self._refused.with_traceback(None)
-        while self._ready and self._choice.settled:
-            if not self._ready[0].has_ended():
-                return self._ready.popleft()
-            self._discard(self._ready[0])
-        future: Awaited[Kernel] = Awaited(self._loop)
+    async def _next(self, progress: Progress | None) -> Kernel:
+        while True:
+            if self._refused is not None:
+                raise self._refused.with_traceback(None)
+            while self._ready and self._choice.settled:
+                if not self._ready[0].has_ended():
+                    return self._ready.popleft()
+                self._discard(self._ready[0])
+            if self._compiling and progress is not None:
+                tell, progress = progress, None
+                await tell(0, 1, Milestone(COMPILING))
+            elif (kernel := await self._wait_for_kernel()) is not None:
+                return kernel
+
+    async def _wait_for_kernel(self) -> Kernel | None:
+        """Return a kernel as soon as there is one; None when it turns out that this will take long."""
+        future: Awaited[Kernel | None] = Awaited(self._loop)
         self._waiting.append(future)
         self._refill()
         timer = self._loop.call_later(self._patience, self._give_up, future)
@@ -197,18 +214,18 @@ class KernelSupply:
         finally:
             timer.cancel()
 
-    def _give_up(self, future: Awaited[Kernel]) -> None:
+    def _give_up(self, future: Awaited[Kernel | None]) -> None:
         if self._compiling:
             self._loop.call_later(self._patience, self._give_up, future)
         elif not future.done():
             future.fail(TimeoutError())
 
-    def _withdraw(self, future: Awaited[Kernel]) -> None:
+    def _withdraw(self, future: Awaited[Kernel | None]) -> None:
         """Stop waiting for a kernel; one that arrived at that very moment is kept warm."""
         if future in self._waiting:
             self._waiting.remove(future)
-        elif future.was_given():
-            self._ready.append(future.result())
+        elif future.was_given() and (kernel := future.result()) is not None:
+            self._ready.append(kernel)
 
     # -- keeping it filled
 
@@ -295,13 +312,22 @@ class KernelSupply:
             self._compiling = False
             self._settle(self._choice.hear_missing(message["missing"]))
         elif "compiling" in message:
-            self._compiling = True
+            self._begin_compiling()
         elif "refused" in message:
             self._refuse(self._choice.hear_refused(message["refused"], extra=message["extra"]))
         elif message["ended"] in self._alive:
             self._reap(message)
         else:
             self._reap_unknown(message)
+
+    def _begin_compiling(self) -> None:
+        """Let the runs that wait for a kernel say that this will take long."""
+        write_log(logging.INFO, "kernel.compile", engine=self.engine)
+        self._compiling = True
+        waiting, self._waiting = self._waiting, deque()
+        for future in waiting:
+            if not future.done():
+                future.give(None)
 
     def _welcome(self, message: ZygoteReport, fds: list[int]) -> Kernel:
         number, pid = message["kernel"], message["pid"]
@@ -530,10 +556,11 @@ class _Lease:
     """A kernel that is handed out for as long as this is open."""
 
     supply: KernelSupply
+    progress: Progress | None
     kernel: Kernel | None = None
 
     async def __aenter__(self) -> Kernel:
-        self.kernel = await self.supply.lend()
+        self.kernel = await self.supply.lend(self.progress)
         return self.kernel
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:

@@ -217,7 +217,9 @@ class Runner:
             audit_early_refusal(executor.audit, f"${error.name}", executor.known(caller), error)
             raise
         await self._catch_up(expanded.code)
-        async with self._supply.take(caller.principal, share=settings.share, attends_runs=asked.attends_runs) as kernel:
+        async with self._supply.take(
+            caller.principal, share=settings.share, attends_runs=asked.attends_runs, progress=caller.progress
+        ) as kernel:
             run = KernelSession(
                 kernel,
                 self._executor,

@@ -10,13 +10,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+import anyio
 import anyio.to_thread
 import pytest
 
 from ot.config.models import ExecutionSettings
 from ot.errors import KernelStartError, SandboxError
 from ot.kernel import zygote_process
-from ot.kernel.supply import KernelSupply, open_supply
+from ot.kernel.supply import COMPILING, KernelSupply, open_supply
 from ot.kernel.zygote_process import KernelSettings, ZygoteProcess, launch_zygote
 from ot_system.sockets import message_pair
 from tests.availability import require_component
@@ -39,7 +40,6 @@ async def other_system(
 
     def launch(settings: KernelSettings, *, engine: str = "process", **options: Any) -> ZygoteProcess:
         if engine == "wasm" and has_wasmtime:
-            require_component()
             return launch_zygote(settings, engine=engine, **options)
         ours, theirs = message_pair()
         ours.setblocking(False)
@@ -205,6 +205,7 @@ async def test_processes_run_without_a_layer_that_a_person_does_without(tmp_path
     [("lacking", "standard"), ("lacking", "strict"), ("failing", "standard"), ("leaky", "strict")],
 )
 async def test_code_runs_as_a_component_where_a_process_is_not_held(tmp_path: Path, system: str, sandbox: str) -> None:
+    require_component()
     async with other_system(system, tmp_path, sandbox=sandbox) as supply:
         assert (await run(supply, "1 + 1")).value == 2
         assert (await run(supply, "open('/etc/hostname')")).error.startswith(("PermissionError", "FileNotFoundError"))
@@ -224,6 +225,7 @@ async def test_without_wasmtime_a_run_is_refused_with_the_reason_and_the_command
 
 
 async def test_a_run_goes_on_when_the_engine_has_to_change(tmp_path: Path) -> None:
+    require_component()
     async with other_system("leaky", tmp_path) as supply:
         async with supply.take():
             pass
@@ -244,6 +246,32 @@ async def test_a_layer_that_exists_but_fails_refuses_every_run(tmp_path: Path, s
         for _ in range(2):
             with pytest.raises(SandboxError, match="landlock: Operation not permitted"):
                 await run(supply, "1")
+
+
+async def test_a_run_that_waits_for_the_component_to_be_compiled_says_so(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    async def hear(_done: float, _total: float | None, message: str) -> None:
+        told.append(message)
+
+    async with other_system("compiling", tmp_path) as supply:
+        for _ in range(2):
+            with anyio.fail_after(60):
+                async with supply.take(progress=hear):
+                    pass
+
+    assert told == [COMPILING]
+
+
+@pytest.mark.parametrize("key", ["readable", "writable"])
+async def test_on_the_engine_wasm_a_single_file_is_refused_by_name(tmp_path: Path, key: str) -> None:
+    file = tmp_path / "facts.csv"
+    file.touch()
+    settings: dict[str, Any] = {"engine": "wasm", key: (file,)}
+
+    async with kernels(**settings) as supply:
+        with pytest.raises(KernelStartError, match=f"execution.{key} names the file {file}.*only folders"):
+            await run(supply, "1")
 
 
 async def test_kernels_that_never_get_ready_refuse_runs_with_what_they_said(tmp_path: Path) -> None:
