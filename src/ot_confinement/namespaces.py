@@ -46,7 +46,8 @@ def enter_mount_namespace(libc: ctypes.CDLL) -> bool:
 def allows_own_mounts() -> bool:
     """True if a process like this one may have mounts of its own; another one tries."""
     libc = ctypes.CDLL(None, use_errno=True)
-    return _works_in_another(lambda: _enter(libc, _CLONE_NEWNS, lambda: _follow_mounts(libc)))
+    found = hasattr(libc, "unshare")  # which only Linux has
+    return found and _works_in_another(lambda: _enter(libc, _CLONE_NEWNS, lambda: _follow_mounts(libc)))
 
 
 def _enter(libc: ctypes.CDLL, wanted: int, settle: Callable[[], None] | None = None) -> None:

@@ -101,11 +101,15 @@ def divide(ledger: Ledger, *, grace: float = GRACE, confine: str = "", command: 
 
 def _begin_again(before: list[str], confine: str, ledger: Ledger, guarded_now: int) -> None:
     """Execute this process again, within its bounds; never returns."""
+    words = getattr(sys, "orig_argv", None)
+    if words is None:
+        ledger.explain("cannot be confined: on this system that needs Python 3.10 or newer")
+        os._exit(126)
     os.environ[VARIABLE] = str(ledger.descriptor)
     for descriptor in (ledger.descriptor, guarded_now):
         os.set_inheritable(descriptor, True)
-    words = [f"{_WITHIN}{guarded_now}" if word == confine else word for word in sys.orig_argv[1:]]
-    os.execv(before[0], [*before, sys.executable, *words])
+    within = (f"{_WITHIN}{guarded_now}" if word == confine else word for word in words[1:])
+    os.execv(before[0], [*before, sys.executable, *within])
 
 
 def _require_program(name: str) -> None:

@@ -8,16 +8,25 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import ot_confinement
+from ot.isolate.frames import CallRequest
+from ot.isolate.helper import start_helper
+from ot.processes.guarded_process import GuardedProcess, start_guarded
 from ot_confinement.confine import Confine, RefusedError
 from ot_confinement.own_files import files_of_this_python
 from ot_confinement.seatbelt_probe import require_seatbelt
 from ot_guardian import VARIABLE, Ledger, guarded
 from tests.confine.pages import pages
+from tests.opened_executor import write_pack
 
+SOURCES = Path(ot_confinement.__file__).parents[1]
+ISOLATE = SOURCES / "ot" / "isolate" / "__main__.py"
 PROGRAMS = Path(__file__).parents[1] / "programs"
+AS_ON_MACOS = str(PROGRAMS / "as_on_macos.py")
 HOSTILE = PROGRAMS / "servers" / "hostile.py"
 OWN = (*files_of_this_python(), str(HOSTILE))
 
@@ -53,7 +62,7 @@ class Mac:
 
     def run(self, command: list[str], confine: Confine, **environ: str) -> Ended:
         python, *options, main, ledger, stdin, bounds = guarded([], confine=confine)
-        played = [python, *options, str(PROGRAMS / "as_on_macos.py"), self.sandbox_exec]
+        played = [python, *options, AS_ON_MACOS, self.sandbox_exec]
         return self._start([*played, main, ledger, stdin, bounds, *command], environ)
 
     def _start(self, words: list[str], environ: dict[str, str]) -> Ended:
@@ -168,26 +177,41 @@ def test_the_probe_runs_once_for_each_system(tmp_path: Path) -> None:
         require_seatbelt(Mac(tmp_path, "hollow").sandbox_exec, stamps=str(stamps))
 
 
-def test_a_process_that_goes_on_as_itself_begins_again_within_its_bounds(tmp_path: Path) -> None:
-    (tmp_path / "secret").write_text("milk")
-    file = tmp_path / "ot_guardian" / "worker.py"
-    file.parent.mkdir()
-    file.write_text(
-        "import os, sys\n"
-        f"sys.path[:0] = [{str(PROGRAMS.parents[1] / 'src')!r}]\n"
-        "from ot_guardian import divide, inherit_ledger\n"
-        "ledger = inherit_ledger()\n"
-        "guarded = divide(ledger, confine=sys.argv[1])\n"
-        "os.read(guarded, 1)\n"
-        "ledger.begin(0, 7)\n"
-        f"try:\n    print(open({str(tmp_path / 'secret')!r}).read())\n"
-        "except OSError as error:\n    print(type(error).__name__, os.getppid() > 1, len(os.environ['TMPDIR']) > 5)\n"
-    )
+PACK = """
+    import os
+    from pathlib import Path
+
+    def read(path):
+        return Path(path).read_text()
+
+    def make(name):
+        return Path(os.environ["TMPDIR"], name).write_text("bread")
+"""
+
+
+@pytest.mark.anyio
+async def test_a_helper_begins_again_within_its_bounds(tmp_path: Path) -> None:
+    pack, secret, notes = write_pack(tmp_path, PACK), tmp_path / "secret", tmp_path / "notes"
+    for file in (secret, notes):
+        file.write_text("milk")
     mac = Mac(tmp_path)
-    sources = str(PROGRAMS.parents[1] / "src")
-    bounds = Confine((*OWN, str(file.parent), str(PROGRAMS), sources)).to_text()
-    words = [sys.executable, "-I", str(PROGRAMS / "as_on_macos.py"), mac.sandbox_exec, str(file), bounds]
 
-    ended = mac._start(words, {"PYTHONPATH": sources})
+    async def start(memory: str, bounds: str, handed: object) -> GuardedProcess:
+        words = [sys.executable, "-P", AS_ON_MACOS, mac.sandbox_exec, str(ISOLATE), memory, bounds]
+        return start_guarded(words, environ={"PATH": os.environ["PATH"]}, cwd=Path("/"))
 
-    assert (ended.output, ended.status, ended.explanation) == ("PermissionError True True\n", 0, ""), ended.said
+    async def call(function: str, **arguments: str) -> dict[Any, object]:
+        request: CallRequest = {"module": str(pack), "function": function, "arguments": arguments, "context": None}
+        return await helper.call(request)
+
+    confine = Confine((*OWN, str(SOURCES), str(PROGRAMS), str(pack)), files=(str(notes),))
+    helper = await start_helper(2**31, confine, None, start)
+    try:
+        read, refused = await call("read", path=str(notes)), await call("read", path=str(secret))
+        made = await call("make", name="made")
+
+        assert (read["value"], refused["kind"], made["value"]) == ("milk", "PermissionError", 5)
+        assert Path(helper.folder, "made").read_text() == "bread"
+    finally:
+        await helper.kill()
+    assert not Path(helper.folder).exists()

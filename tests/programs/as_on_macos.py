@@ -2,10 +2,11 @@
 
 import runpy
 import sys
+from pathlib import Path
 
 program, *sys.argv = sys.argv[1:]
 sys.platform = "darwin"
-sys.path.append(sys.argv[0].partition("/ot_guardian/")[0])
+sys.path.append(str(Path(__file__).parents[2] / "src"))
 
 from ot_confinement import seatbelt  # noqa: E402
 
