@@ -36,10 +36,10 @@ _OPTIONAL = frozenset({"prompts", "resources"})  # MCPServer offers these of its
 class DeclaredToolsServer(MCPServer[State]):
     """The SDK's server with the tools that `modules` of one package declare.
 
-    `open_state` gives what the tools find as their lifespan context. `offers` names what there is beside tools.
-    `prefix` comes before the tools' names, by default what MCP_TOOL_PREFIX holds; `instructions` write a tool in
-    backticks, without it. `states` seals what clients send back; without it, only this process can read that.
-    `argument_models` has what each tool takes, by its final name.
+    `open_state` gives what the tools find as their lifespan context. `offers` names what there is beside tools, and
+    `without` tools that are left out. `prefix` comes before the tools' names, by default what MCP_TOOL_PREFIX holds;
+    `instructions` write a tool in backticks, without it. `states` seals what clients send back; without it, only this
+    process can read that. `argument_models` has what each tool takes, by its final name.
     """
 
     def __init__(  # noqa: PLR0913 - each of our servers does without some of it
@@ -53,6 +53,7 @@ class DeclaredToolsServer(MCPServer[State]):
         subscriptions: SubscriptionBus | Literal[False] = False,
         middleware: Sequence[ServerMiddleware[State]] = (),
         prefix: str | None = None,
+        without: Collection[str] = (),
         states: RequestStateSecurity | None = None,
     ) -> None:
         @asynccontextmanager
@@ -72,7 +73,9 @@ class DeclaredToolsServer(MCPServer[State]):
         tools = ExtMcpToolDecorator(self, prefix, library=OfficialLibrary())
         for module in modules:
             ToolArguments.redeclare(module)
-        for function in ToolArguments.get_declared_tools(package=modules[0].__package__).values():
+        for declared, function in ToolArguments.get_declared_tools(package=modules[0].__package__).items():
+            if declared in without:
+                continue
             tools.tool(description=ToolArguments.build_tool_description(function))(function)
         self.argument_models = tools.models
         self._lowlevel_server.instructions = with_final_names(instructions, tools.names)

@@ -236,6 +236,10 @@ class UnsupportedToolError(ToolCallError, caught_as="NotImplementedError"):
     lacks: str
 
 
+class NotOnlyReadingError(ToolCallError, caught_as="PermissionError"):
+    """A run that may only read calls a tool that may change something."""
+
+
 class FlowDeniedError(ToolCallError, names=("read",), caught_as="PermissionError"):
     """`policy.flows` keeps what another tool gave from this one."""
 
@@ -668,6 +672,12 @@ class LimitReachedError(RunError, names=("key",)):
     key: str
     limit: int
     free_in: float
+
+
+class CannotLookError(RunError):
+    """Runs that may only read are refused, because the code of runs itself may write; `key` is what lets it."""
+
+    key: str
 
 
 class StoreGoneError(RunError):

@@ -44,7 +44,7 @@ def test_a_project_that_is_trusted_is_served_from_any_folder(place: Place) -> No
 
     said = place.connect("cursor").stdout
 
-    assert place.arguments() == ["serve", "--in", str(place.project)]
+    assert place.arguments() == ["serve", "--look", "--in", str(place.project)]
     assert "It serves this project, whatever folder it is started from" in said
     server = RawServer(place.home, command=tuple(place.arguments()), preloaded=True)
     try:
@@ -57,18 +57,18 @@ def test_a_project_that_is_trusted_is_served_from_any_folder(place: Place) -> No
 def test_a_project_that_nobody_has_trusted_is_named_and_left_out(place: Place) -> None:
     said = place.connect("cursor").stdout
 
-    assert place.arguments() == ["serve"]
+    assert place.arguments() == ["serve", "--look"]
     assert "is not used from other folders, because you have not trusted it" in said
 
 
 def test_a_file_that_is_named_is_named_to_the_client(place: Place) -> None:
     place.connect("cursor", "--config", ".onetool/onetool.yaml")
 
-    assert place.arguments() == ["serve", "--config", str(place.config)]
+    assert place.arguments() == ["serve", "--look", "--config", str(place.config)]
     again = place.connect("cursor", "--config", "other.yaml").stdout
     assert "OneTool is already in ~/.cursor/mcp.json." in again
     assert f"without --config {place.project / 'other.yaml'}" in again
-    assert place.arguments() == ["serve", "--config", str(place.config)]
+    assert place.arguments() == ["serve", "--look", "--config", str(place.config)]
 
 
 def test_what_is_only_shown_is_whole_and_written_nowhere(place: Place) -> None:

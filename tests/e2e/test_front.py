@@ -169,6 +169,20 @@ def test_a_client_cannot_tell_the_front_from_the_sdk(home: Path, name: str) -> N
     assert answers_to(home, data, count, front=True) == answers_to(home, data, count, front=False)
 
 
+def test_a_client_that_may_look_cannot_tell_them_apart_either(tmp_path: Path) -> None:
+    home = give_demo(tmp_path, "offer: {look: true}")
+    looking = {"name": "look", "arguments": {"command": "demo.sleep(seconds=0)"}}
+    of_session = lines(initialize(), {"method": "tools/list"}, {"method": "tools/call", "params": looking})
+    of_none = lines(
+        {"method": "server/discover", "params": {"_meta": META}},
+        {"method": "tools/list", "params": {"_meta": META}},
+        {"method": "tools/call", "params": {**looking, "_meta": META}},
+    )
+
+    for data in (of_session, of_none):
+        assert answers_to(home, data, 3, front=True) == answers_to(home, data, 3, front=False)
+
+
 RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.jsonl"))
 """What the conformance suite and the official client have sent, each message once."""
 

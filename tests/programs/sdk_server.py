@@ -20,7 +20,10 @@ from ot.kernel.zygote_process import end_zygote, launch_zygote
 async def serve(loaded, launched, source, sink):
     clients, telemetry = KnownClients(), build_telemetry(loaded, os.environ, counted=False)
     open_app = partial(open_engine, loaded, launched, clients, telemetry, Endpoint("stdio"), None)
-    async with open_late_app(open_app, loaded.mistakes, clients) as app, open_offer(app) as offer:
+    async with (
+        open_late_app(open_app, loaded.mistakes, clients, look=loaded.config.offer.look) as app,
+        open_offer(app) as offer,
+    ):
         await OneToolServer(app, offer, telemetry).serve_stdio(source=source, sink=sink)
 
 

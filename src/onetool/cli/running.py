@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from mcp_core.json_types import Json, mapping_of
+from mcp_core.json_types import Json, list_of, mapping_of
 from mcp_core.visible_text import visible, visible_line
 from onetool.cli import FAILED, OK
 from onetool.cli.definitions import read_registry
@@ -49,7 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def main_servers(options: Namespace) -> int:
     loaded = load(options, tolerant=True)
     registry = ToolRegistry()
-    statuses = show_servers(registry, PackPlaces(registry), loaded).status()
+    statuses = show_servers(registry, PackPlaces(registry), loaded).status(changing=loaded.config.offer.look)
     here = {"disconnected": "not connected"}
     rows = [{**asdict(status), "state": here.get(status.state, status.state)} for status in statuses]
     return _show("servers", loaded, rows, _word_server, as_json=options.json)
@@ -76,7 +76,9 @@ def _word_server(server: Row) -> Cells:
     yield state, _OF_SERVERS.get(state) if error or state != "disconnected" else "dim"
     yield f"{server['tool_count']} tools" if server["tool_count"] else "", None
     refused = [f"{tool} against the protocol: {reason}" for tool, reason in mapping_of(server.get("refused")).items()]
-    notes = [error, *refused, f"changed: {changes}; see onetool accept {name}" if changes else ""]
+    changing = [str(tool) for tool in list_of(server.get("changing"))]
+    left_out = f"look leaves out {', '.join(changing)}" if changing else ""
+    notes = [error, *refused, left_out, f"changed: {changes}; see onetool accept {name}" if changes else ""]
     yield "; ".join(filter(None, notes)), "red" if error else "yellow"
 
 

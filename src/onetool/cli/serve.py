@@ -9,12 +9,14 @@ from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from pathlib import Path
 
+from mcp_core.quick_dataclass import replace
 from onetool.cli import OK, USAGE
 from onetool.cli.printing import add_json_argument, complain, fail
 from onetool.cli.served import enter_folder, load_served, serve_stdio
 from onetool.http.listening import TOKEN_FILE, bind_address, listen_privately, read_token
 from ot.config.layers import TOKEN_VARIABLE
 from ot.config.loader import LoadedConfig
+from ot.config.models import OfferSettings
 from ot.config.paths import state_folder
 from ot.config.personal import for_team
 from ot.config.team import AuthSettings
@@ -28,6 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     where.add_argument("--http", metavar="HOST:PORT", help="serve streamable HTTP at this local address")
     where.add_argument("--unix", metavar="PATH", help="serve streamable HTTP on a Unix socket for this user only")
     parser.add_argument("--in", dest="folder", metavar="FOLDER", help="serve the project in this folder")
+    parser.add_argument("--look", action="store_true", help="offer `look`, which only reads, beside `run`")
     parser.add_argument("--check", action="store_true", help="do not serve; report what such a server would lack")
     add_json_argument(parser)
     parser.add_argument("--no-token", action="store_true", help="with --http, for tests only: require no token")
@@ -44,6 +47,9 @@ def main(options: Namespace) -> int:
     if options.json:
         return fail("onetool serve: --json needs --check", USAGE)
     loaded = load_served(options)
+    if options.look:
+        offer = OfferSettings.model_construct(look=True)
+        loaded = replace(loaded, config=loaded.config.model_copy(update={"offer": offer}))
     if options.http is not None:
         return _serve_address(loaded, options)
     if options.unix is None:

@@ -69,13 +69,16 @@ def serve_listener(
             replicas = await stack.enter_async_context(among)
             backing = SharedBackend(store, None if replicas is None else replicas.detached)
             people = build_people(loaded, store)
+            look = loaded.config.offer.look
             if loaded.config.auth.in_force:
                 open_all = partial(_open_apps, loaded, launched, telemetry, reached, backing)
-                opening: AbstractAsyncContextManager[LateApp | LateApps] = open_late_apps(open_all, loaded.mistakes)
+                opening: AbstractAsyncContextManager[LateApp | LateApps] = open_late_apps(
+                    open_all, loaded.mistakes, look=look
+                )
             else:
                 clients = KnownClients()
                 open_app = partial(open_engine, loaded, launched, clients, telemetry, reached, backing)
-                opening = open_late_app(open_app, loaded.mistakes, clients)
+                opening = open_late_app(open_app, loaded.mistakes, clients, look=look)
             apps = await stack.enter_async_context(opening)
             apps.want()
             if dashboard is not None and use_link is not None:
@@ -112,7 +115,7 @@ async def _open_apps(
                 team,
                 launched=launched,
                 backing=backing,
-                own_definition=own_definition,
+                own_definition=partial(own_definition, look=team.config.offer.look),
                 clients_of=late.clients_of,
                 opened=lambda person, app: late.opened(person, app),
                 telemetry=telemetry,

@@ -76,7 +76,7 @@ async def open_engine(
                 loaded,
                 launched=launched,
                 backing=backing,
-                own_definition=own_definition,
+                own_definition=partial(own_definition, look=loaded.config.offer.look),
                 clients=clients,
                 telemetry=telemetry,
             ) as app,
@@ -112,5 +112,5 @@ async def _serve(loaded: LoadedConfig, launched: ZygoteProcess, source: int, sin
 
     clients, telemetry = KnownClients(), build_telemetry(loaded, os.environ, counted=False)
     open_app = partial(open_engine, loaded, launched, clients, telemetry, Endpoint("stdio"), None)
-    async with open_late_app(open_app, loaded.mistakes, clients) as app:
+    async with open_late_app(open_app, loaded.mistakes, clients, look=loaded.config.offer.look) as app:
         await serve_pipes(app, telemetry, source, sink)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from onetool.cli import OK
@@ -34,7 +35,8 @@ def main(options: Namespace) -> int:
     anywhere = AllowedFiles([Path("/")], project=Path.cwd(), home=loaded.home)  # a person types the path
     with open_own_store(loaded) as store:
         recorder = build_recorder(loaded, store)  # this command records nothing
-        statistics = build_statistics(loaded, recorder, read_registry(loaded), own_definition)
+        own = partial(own_definition, look=loaded.config.offer.look)
+        statistics = build_statistics(loaded, recorder, read_registry(loaded), own)
         summary = statistics.summarize(options.period, options.tool)
     written = options.html and statistics.write_report(summary, options.html, files=anywhere)
     if options.json:

@@ -101,7 +101,7 @@ def _answers_of(target: ControlTarget, loaded: LoadedConfig, make_link: Callable
         return {"reloaded": reloaded, "text": loaded.redactor.text(text)}
 
     async def servers() -> Json:
-        return _of_each(target, lambda app: app.servers.status())
+        return _of_each(target, lambda app: app.servers.status(changing=app.config.offer.look))
 
     async def workers() -> Json:
         return _of_each(target, lambda app: app.workers.status())

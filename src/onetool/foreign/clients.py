@@ -55,6 +55,9 @@ CLIENTS = {
 }
 
 
+LOOKING = frozenset({"claude-code", "cursor", "vscode"})
+"""Those that let a tool which only reads pass unasked, so that `look` saves their person questions."""
+
 _FOLDER_VARIABLES = frozenset({"APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"})
 
 

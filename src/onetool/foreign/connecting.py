@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from mcp_core.json_types import Json, JsonObject, mapping_of
 from onetool.foreign import text_files, wsl
-from onetool.foreign.clients import CLIENTS, ClientFile, System, connection_entry, connection_file
+from onetool.foreign.clients import CLIENTS, LOOKING, ClientFile, System, connection_entry, connection_file
 from onetool.foreign.entries import command_line, is_onetool, own_command_line
 from onetool.foreign.secret_values import masked
 from ot.config.paths import CONFIG_FILE, Places
@@ -144,7 +144,7 @@ def _added(
 ) -> tuple[str, JsonObject]:
     """Return the text of a file with an entry by which its client starts OneTool, and that entry."""
     command, words = _own_command(shared=place.project is not None)
-    words += arguments
+    words += [*(["--look"] if place.client in LOOKING else []), *arguments]
     if system.drives is not None:
         command, words = wsl.from_windows([command, *words], system.environ)
     entry = connection_entry(place.client, command, words)

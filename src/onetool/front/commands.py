@@ -126,6 +126,7 @@ class Client:
     front: Front
     progress: Progress
     questions: Questions | None = None  # of a client that answers them with its next request
+    looks: bool = False  # the command may only read
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +158,7 @@ class Commands:
                     progress=client.progress,
                     client=client.name,
                     run_id=name,
+                    looks=client.looks,
                     principal=client.person.principal,
                 )
                 context = copy_context() if is_traced() else None

@@ -76,6 +76,7 @@ class ServedApps(Protocol):
     """
 
     mistakes: Sequence[Mistake]  # of the configuration: of what is off, a client is told when it connects
+    look: bool  # `look` is offered beside `run`
     opened: Callable[[Person, App], None]  # hears of an engine that was opened for a person
 
     async def why_not_ready(self) -> str: ...
@@ -87,8 +88,9 @@ class ServedApps(Protocol):
 class _Late(Generic[Engine]):
     """Asked with `get`; `want` has it opened ahead of that."""
 
-    def __init__(self, mistakes: Sequence[Mistake] = ()) -> None:
+    def __init__(self, mistakes: Sequence[Mistake] = (), *, look: bool = False) -> None:
         self.mistakes = mistakes
+        self.look = look
         self.opened: Callable[[Person, App], None] = lambda person, app: None
         self._wanted = anyio.Event()
         self._ready = anyio.Event()
@@ -117,8 +119,10 @@ class _Late(Generic[Engine]):
 class LateApp(_Late["App"]):
     """The one engine of the one person whom a server serves; a context in itself, which costs a request nothing."""
 
-    def __init__(self, mistakes: Sequence[Mistake] = (), clients: KnownClients | None = None) -> None:
-        super().__init__(mistakes)
+    def __init__(
+        self, mistakes: Sequence[Mistake] = (), clients: KnownClients | None = None, *, look: bool = False
+    ) -> None:
+        super().__init__(mistakes, look=look)
         self.clients = clients or KnownClients()
 
     def use(self, person: Person) -> AbstractAsyncContextManager[App]:
@@ -138,8 +142,8 @@ class LateApp(_Late["App"]):
 
 
 class LateApps(_Late["Apps"]):
-    def __init__(self, mistakes: Sequence[Mistake] = ()) -> None:
-        super().__init__(mistakes)
+    def __init__(self, mistakes: Sequence[Mistake] = (), *, look: bool = False) -> None:
+        super().__init__(mistakes, look=look)
         self._clients: dict[str, KnownClients] = {}
 
     @asynccontextmanager
@@ -160,19 +164,24 @@ async def open_late_app(
     open_app: Callable[[], AbstractAsyncContextManager[App]],
     mistakes: Sequence[Mistake] = (),
     clients: KnownClients | None = None,
+    *,
+    look: bool = False,
 ) -> AsyncIterator[LateApp]:
     """Open and close the engine in one task, as its parts require; `open_app` may load it."""
-    app = LateApp(mistakes, clients)
+    app = LateApp(mistakes, clients, look=look)
     async with _living(app, open_app):
         yield app
 
 
 @asynccontextmanager
 async def open_late_apps(
-    open_apps: Callable[[LateApps], AbstractAsyncContextManager[Apps]], mistakes: Sequence[Mistake] = ()
+    open_apps: Callable[[LateApps], AbstractAsyncContextManager[Apps]],
+    mistakes: Sequence[Mistake] = (),
+    *,
+    look: bool = False,
 ) -> AsyncIterator[LateApps]:
     """Open and close the engines of all people in the same way."""
-    apps = LateApps(mistakes)
+    apps = LateApps(mistakes, look=look)
     async with _living(apps, lambda: open_apps(apps)):
         yield apps
 

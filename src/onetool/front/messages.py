@@ -7,7 +7,7 @@ every other one, which is the SDK's to answer.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import NamedTuple
 
 from mcp_core.json_types import Json, JsonObject
@@ -182,9 +182,9 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse)
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
-def read_command(request: Request, tool: str) -> str | None:
-    """Return the code of a plain call of `run`, which clients know as `tool`; None for any other request."""
-    if request.method != CALL or request.params["name"] != tool:
+def read_command(request: Request, tools: Container[str]) -> str | None:
+    """Return the code of a plain call of one of our tools, by its final name; None for any other request."""
+    if request.method != CALL or request.params["name"] not in tools:
         return None
     arguments = request.params["arguments"]
     command = arguments.get("command") if isinstance(arguments, dict) else None

@@ -43,7 +43,7 @@ async def serve_pipes(app: LateApp, telemetry: Telemetry, source: int, sink: int
         return OneToolServer(app, offer, telemetry, first_client=front.memory)
 
     async with open_offer(app) as offer, anyio.create_task_group() as tasks:
-        front = PipeFront(app, offer, PlainResults(instruct(app.mistakes)), telemetry)
+        front = PipeFront(app, offer, PlainResults(instruct(app.mistakes, look=app.look)), telemetry)
         sdk = SdkSession(build_server, front.introduction)
         pipes = LinePipes(source, sink, front.take, front.end)
         front.connect(pipes, sdk)

@@ -21,7 +21,7 @@ import anyio
 from mcp_core.json_types import Json, JsonObject
 from mcp_core.line_pipes import LinePipes, LineTooLongError
 from onetool.front import messages
-from onetool.front.definition import define_tool, final_name
+from onetool.front.definition import LOOK, define_tools, final_names
 from onetool.front.late_app import LateApp
 from onetool.front.messages import Request, RequestId
 from onetool.front.offer import Offer
@@ -84,7 +84,7 @@ class PipeFront:
         self._offer = offer
         self._results = results
         self._telemetry = telemetry
-        self._tool = final_name()
+        self._tools = final_names(look=app.look)
         self._sessionless: bool | None = None
         self._introduced: Request | None = None
         self._level = len(messages.LEVELS)  # from which on the client wants to hear the log: none
@@ -191,14 +191,14 @@ class PipeFront:
         if not request.sessionless:
             self._offer.watch(LOCAL_PERSON, tell_changed, key=self)
         if self._going.pop(str(request.id), None) is not None:
-            listed: JsonObject = {"tools": [define_tool(self._tool, offer)]}
+            listed: JsonObject = {"tools": define_tools(self._tools, offer)}
             result = self._results.complete(listed, sessionless=request.sessionless, cached=True)
             self._send_result(request, began, result)
 
     # -- runs
 
     def _begin_run(self, request: Request, identifier: RequestId) -> bool:
-        command = messages.read_command(request, self._tool)
+        command = messages.read_command(request, self._tools)
         introduced = self._introduced or request
         able = Abilities.read(introduced.capabilities)
         if command is None or str(identifier) in self._going or (request.sessionless and able.any):
@@ -210,6 +210,7 @@ class PipeFront:
             memory=self.memory,
             progress=None if request.token is None else ProgressReport(partial(self._report, request.token)),
             client=introduced.client,
+            looks=self._tools[str(request.params["name"])] == LOOK,
         )
         deliver = partial(self._answer, request, time.perf_counter())
         begin = partial(going.begin, command, caller, deliver, self._loop.time())

@@ -21,7 +21,7 @@ from mcp_core.json_types import JsonObject
 from mcp_official import DeclaredToolsServer
 from onetool.front import tool_run
 from onetool.front.commands import Clients, Commands
-from onetool.front.definition import NAME, instruct
+from onetool.front.definition import HINTS, LOOK, NAME, TITLES, final_names, instruct, with_offer
 from onetool.front.late_app import ServedApps
 from onetool.front.offer import Offer
 from onetool.front.tool_run import LogLevels, ServerState
@@ -131,24 +131,25 @@ class OneToolServer(DeclaredToolsServer[ServerState]):
 
         super().__init__(
             NAME,
-            instructions=instruct(apps.mistakes),
+            instructions=instruct(apps.mistakes, look=apps.look),
             open_state=open_state,
             modules=[tool_run],
+            without=() if apps.look else (LOOK,),
             middleware=[_noting_clients(apps), _noting_listeners(offer)],
             subscriptions=_Subscriptions(offer),
             states=None if replicas is None else replicas.states,
         )
         self._offer = offer
+        self._tools = final_names(look=apps.look)
         self._lowlevel_server.middleware.insert(0, watching_operations(telemetry or Telemetry()))
         self._lowlevel_server.add_request_handler(
             "logging/setLevel", mcp_types.SetLevelRequestParams, log_levels.set_level
         )
 
     async def list_tools(self) -> list[mcp_types.Tool]:
-        """List `run`, with what it offers at this moment."""
+        """List our tools, with what they offer at this moment."""
         offer = await self._offer.describe(_ASKING.get())
-        tools = await super().list_tools()
-        return [tool.model_copy(update={"description": f"{tool.description}\n\n{offer}"}) for tool in tools]
+        return [_complete(tool, self._tools[tool.name], offer) for tool in await super().list_tools()]
 
     async def call_tool(
         self, name: str, arguments: JsonObject, context: Context[ServerState] | None = None
@@ -158,6 +159,12 @@ class OneToolServer(DeclaredToolsServer[ServerState]):
             known = ", ".join(self.argument_models)
             raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown tool: {name}. This server has: {known}")
         return await super().call_tool(name, arguments, context)
+
+
+def _complete(tool: mcp_types.Tool, which: str, offer: str) -> mcp_types.Tool:
+    hints = mcp_types.ToolAnnotations.model_validate(HINTS[which])
+    description = with_offer(which, tool.description or "", offer)
+    return tool.model_copy(update={"title": TITLES[which], "annotations": hints, "description": description})
 
 
 class _Subscriptions:

@@ -1,4 +1,4 @@
-"""The one tool, `run`, as the SDK calls it: for whatever the front does not answer itself."""
+"""The tools `run` and `look` as the SDK calls them: for whatever the front does not answer itself."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from mcp_core import ToolArguments
 from mcp_core.json_types import Json, JsonObject
+from mcp_core.quick_dataclass import replace
 from mcp_official import is_sessionless
 from onetool.front.commands import Client, Commands
 from onetool.front.messages import LEVELS
@@ -70,6 +71,10 @@ class RunArguments(ToolArguments):
     command: str = Field(description="Python code")
 
 
+class LookArguments(RunArguments):
+    """The arguments of `look`."""
+
+
 @dataclass(frozen=True, slots=True)
 class ServerState:
     commands: Commands
@@ -85,9 +90,20 @@ async def run(args: RunArguments, ctx: Context[ServerState]) -> Rendered:
     loop, filter, `ot.parallel(...)`, and return only what you need. Each run starts fresh, in a sandbox: files, network
     and programs are reached through packs only.
     """
+    return await _carry_out(args.command, ctx, looks=False)
+
+
+@ToolArguments.declare
+async def look(args: LookArguments, ctx: Context[ServerState]) -> Rendered:
+    """Like `run`, but only to read: calls that may change something are refused, and `run` makes them."""
+    return await _carry_out(args.command, ctx, looks=True)
+
+
+async def _carry_out(command: str, ctx: Context[ServerState], *, looks: bool) -> Rendered:
     state = ctx.request_context.lifespan_context
     if not is_sessionless(ctx) or (ctx.request_state is None and ctx.input_responses is None):
-        return render(await state.commands.run(args.command, _client_of(ctx, state)), ctx.protocol_version)
+        client = replace(_client_of(ctx, state), looks=looks)
+        return render(await state.commands.run(command, client), ctx.protocol_version)
     answers = {key: _plain(answer) for key, answer in (ctx.input_responses or {}).items()}
     try:
         progress = ProgressReport(ctx.report_progress)

@@ -243,7 +243,9 @@ def _build_web_app(site: Site, offer: Offer, hosts: set[str], token: str | None,
     if site.people is not None:
         hosts, origins = hosts | site.people.authorities, origins | {site.people.origin}
     server = OneToolServer(site.apps, offer, site.telemetry, replicas=site.replicas, draining=site.draining)
-    plain = PlainRequests(server.commands, offer, PlainResults(instruct(site.apps.mistakes)), site.telemetry)
+    plain = PlainRequests(
+        server.commands, offer, PlainResults(instruct(site.apps.mistakes, look=site.apps.look)), site.telemetry
+    )
     web_app: ASGIApp = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=MAX_LINE,

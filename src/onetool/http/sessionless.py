@@ -32,7 +32,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mcp_core.json_types import JsonObject
 from mcp_core.line_pipes import MAX_LINE
 from onetool.front.commands import Client, Commands
-from onetool.front.definition import define_tool, final_name
+from onetool.front.definition import LOOK, define_tools, final_names
 from onetool.front.messages import CALL, DISCOVER, LIST, Request, RequestId, progress_params, read_command, read_request
 from onetool.front.offer import Offer
 from onetool.front.rendering import PlainResults, ProgressReport, render_answer
@@ -65,7 +65,7 @@ class PlainRequests:
         self._offer = offer
         self._results = results
         self._telemetry = telemetry
-        self._tool = final_name()
+        self._tools = final_names(look=commands.apps.look)
 
     def read(self, body: bytes, headers: Mapping[str, str]) -> Request | None:
         """Read a plain request whose headers say the same; None for any other, and where requests are traced."""
@@ -77,8 +77,8 @@ class PlainRequests:
         if (headers.get("mcp-method"), headers.get("mcp-protocol-version")) != (request.method, request.revision):
             return None
         plain = request.method != CALL or (
-            read_command(request, self._tool) is not None
-            and headers.get("mcp-name") == self._tool
+            read_command(request, self._tools) is not None
+            and headers.get("mcp-name") == request.params["name"]
             and not Abilities.read(request.capabilities).any
         )
         return request if plain else None
@@ -89,7 +89,7 @@ class PlainRequests:
                 self._commands.apps.clients_of(person).note(Abilities.read(request.capabilities))
                 return self._results.discover()
             if request.method == LIST:
-                listed: JsonObject = {"tools": [define_tool(self._tool, await self._offer.describe(person))]}
+                listed: JsonObject = {"tools": define_tools(self._tools, await self._offer.describe(person))}
                 return self._results.complete(listed, sessionless=True, cached=True)
             answer = await self._run(request, person, report)
             operation.failed = answer.is_error
@@ -97,8 +97,9 @@ class PlainRequests:
 
     async def _run(self, request: Request, person: Person, report: Report) -> Answer:
         memory = self._commands.clients.shared(person.principal)
-        client = Client(person, request.client, memory, Front(object(), sessionless=True), ProgressReport(report))
-        outcome = await self._commands.run(read_command(request, self._tool) or "", client)
+        front, looks = Front(object(), sessionless=True), self._tools[str(request.params["name"])] == LOOK
+        client = Client(person, request.client, memory, front, ProgressReport(report), looks=looks)
+        outcome = await self._commands.run(read_command(request, self._tools) or "", client)
         assert isinstance(outcome, Answer), "a client that cannot be asked is asked nothing"
         return outcome
 

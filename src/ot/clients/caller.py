@@ -102,6 +102,7 @@ class Caller:
     run: int = 0  # the number under which the run that this call is part of is recorded
     run_id: str = ""  # the name by which that run can be resumed; none outside a run
     span: Span | None = None  # that spans of calls are children of, and that servers are told of
+    looks: bool = False  # it may only read
     principal: str = LOCAL  # whose runs and values these are; nothing that outlives a run is looked up without it
 
 
@@ -128,6 +129,7 @@ def caller_of(
     progress: Progress | None = None,
     client: str = "",
     run_id: str = "",
+    looks: bool = False,
     principal: str = LOCAL,
 ) -> Caller:
     """Return the caller of a run that a client has asked for, or waits for."""
@@ -138,6 +140,7 @@ def caller_of(
         memory=memory,
         client=client or UNNAMED,
         run_id=run_id,
+        looks=looks,
         principal=principal,
     )
 

@@ -198,6 +198,14 @@ class GrantedPolicy(PolicySettings):
     granted: tuple[str, ...] = ()
 
 
+class OfferSettings(Section):
+    """The tools that clients are offered."""
+
+    look: bool = setting(
+        False, "whether `look`, which only reads, is offered beside `run` ([Looking](policy.md#looking))", layers=PERSON
+    )
+
+
 class SecuritySettings(Section):
     """Trust in what other servers say about themselves."""
 
@@ -332,6 +340,7 @@ class Config(Section):
     stats: StatsSettings = subsection(StatsSettings, when=NEXT_START)
     audit: AuditSettings = subsection(AuditSettings, when=NEXT_START)
     journal: JournalSettings = subsection(JournalSettings, when=NEXT_START)
+    offer: OfferSettings = subsection(OfferSettings, when=NEXT_START)
     policy: PolicySettings = subsection(PolicySettings, when=AT_ONCE, layers="union")
     security: SecuritySettings = subsection(SecuritySettings, when=NEXT_START)
     topics: tuple[TopicSettings, ...] = setting(

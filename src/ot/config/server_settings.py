@@ -8,6 +8,7 @@ from typing import Annotated
 
 from ot.config.reading import Bounds
 from ot.config.section import (
+    PERSON,
     Bytes,
     Count,
     FilePath,
@@ -93,6 +94,11 @@ class ServerSettings(Section):
     )
     tools: ToolFilter = subsection(ToolFilter)
     json_text: bool = setting(False, "`true` turns JSON text in its answers into values")
+    hints: bool = setting(
+        False,
+        "`true` believes its hints about which of its tools only read ([Looking](policy.md#looking))",
+        layers=PERSON,
+    )
     oauth: OAuthSettings = subsection(OAuthSettings)
     confine: ConfineSettings | None = setting(
         None, "what its process may access; `{}` allows its own files and a temporary folder, and no network"

@@ -13,7 +13,7 @@ from ot.context import CallContext
 from ot.effects import Effect
 from ot.execution.rules import Guard, build_guard
 from ot.journal.run_journal import OpenCall, RunJournal
-from ot.registry.definitions import PROXY, ToolDefinition
+from ot.registry.definitions import PROXY, Cancellation, ToolDefinition
 from ot.registry.registry import RegisteredTool, ToolFunction
 from ot.tasks.owned_tasks import ReusableScope
 from ot.values import Arguments, ToolValue
@@ -37,12 +37,21 @@ class PreparedTool:
     audited: bool
     guard: Guard
 
+    @property
+    def reads(self) -> bool:
+        """True if its calls change nothing, by what we or the person say: a server's hint alone is not enough.
+
+        A skill is code; what the calls in there do is for each of them to say.
+        """
+        return not self.audited or self.definition.cancellation is Cancellation.SKILL
+
 
 def prepare_tool(registered: RegisteredTool, config: Config) -> PreparedTool:
     definition = registered.definition
     pack = config.packs.get(definition.pack)
     # A server cannot keep its own calls out of the audit log by hinting that they only read.
-    hinted = definition.source.startswith(PROXY) and not definition.known_to_read
+    server = config.servers.get(definition.source.removeprefix(PROXY)) if definition.source.startswith(PROXY) else None
+    hinted = definition.source.startswith(PROXY) and not definition.known_to_read and not (server and server.hints)
     return PreparedTool(
         registered,
         definition,

@@ -10,7 +10,15 @@ from ot.clients.caller import EVERYTHING, Caller
 from ot.config.call_rules import CallRule
 from ot.context import OwnQuestion
 from ot.effects import Effect
-from ot.errors import CallError, ConsentError, FlowDeniedError, NotGrantedError, ToolDeniedError, UnsupportedToolError
+from ot.errors import (
+    CallError,
+    ConsentError,
+    FlowDeniedError,
+    NotGrantedError,
+    NotOnlyReadingError,
+    ToolDeniedError,
+    UnsupportedToolError,
+)
 from ot.execution.call import Call, PreparedTool, Step
 from ot.execution.conditions import fits
 from ot.execution.consent import NOBODY_THERE, Consent, Subject
@@ -27,12 +35,14 @@ OWN_QUESTION = "the tool asks by itself; policy.allow can answer for it"
 
 @dataclass(eq=False, slots=True)
 class DenyStep(Step):
-    """Refuses a tool that nobody may call here, that can only be called in a way we do not have, or an endless call."""
+    """Refuses a tool that nobody, or no such caller, may call here, one that we cannot call, and an endless call."""
 
     _tool: PreparedTool
 
     def begin(self, call: Call) -> None:
         refuse_denied(self._tool.guard)
+        if call.caller.looks and not self._tool.reads:
+            raise NotOnlyReadingError(call.name)
         if self._tool.definition.lacks:
             raise UnsupportedToolError(call.name, self._tool.definition.lacks)
         if call.depth > MAX_DEPTH:
@@ -72,11 +82,16 @@ def _denial(guard: Guard) -> ToolDeniedError | None:
     return NotGrantedError(guard.names[0], "") if guard.withheld else None
 
 
-def foresee_refusal(guard: Guard, caller: Caller) -> CallError | None:
-    """Return the error that every call ends with: of what is denied, or asks where nobody can be asked."""
+def foresee_refusal(guard: Guard, caller: Caller, *, reads: bool = True) -> CallError | None:
+    """Return the error that every call ends with: of what is denied, or asks where nobody can be asked.
+
+    A tool that does not only read is refused to a caller who may do nothing else.
+    """
     name = guard.names[0]
     if (denial := _denial(guard)) is not None:
         return denial
+    if caller.looks and not reads:
+        return NotOnlyReadingError(name)
     if guard.asked_by is None or caller.ask is not None or any(tool == name for tool, _ in caller.memory.agreed):
         return None
     return ConsentError(name, NOBODY_THERE, f"policy.ask names {guard.asked_by}")

@@ -104,7 +104,7 @@ def _list_steps(tool: PreparedTool, check: ArgumentStep, parts: StepParts, *, by
     keep = None
     if parts.telemetry is not None:
         yield TraceStep(parts.telemetry)
-    if tool.guard.refused or tool.definition.lacks or not by_code:
+    if tool.guard.refused or tool.definition.lacks or not tool.reads or not by_code:
         yield DenyStep(tool)
     yield check
     if journal is not None:

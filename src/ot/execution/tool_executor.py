@@ -200,7 +200,8 @@ class ToolExecutor:
         """Return the error with which the policy would refuse every call of a tool."""
         if not self.registry.has(name):
             return None
-        return foresee_refusal(self._preparation.of(name).tool.guard, self.known(caller))
+        tool = self._preparation.of(name).tool
+        return foresee_refusal(tool.guard, self.known(caller), reads=tool.reads)
 
     def apply(self, config: Config, secrets: Secrets) -> None:
         """Let calls that begin from now on go by these."""

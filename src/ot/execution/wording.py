@@ -311,6 +311,9 @@ _SENTENCES: dict[type, str | Callable[[Any], str]] = {
     errors.UnsupportedToolError: (
         "{error.tool} was not called: its server {error.lacks}. ot.help(query=...) may find another tool."
     ),
+    errors.NotOnlyReadingError: (
+        "{error.tool} was not called: it may change something, and this tool only reads. `run` would make the call."
+    ),
     errors.FlowDeniedError: (
         "{error.tool} was not called: {error.read} was called before, and the configuration does not let its results "
         "reach this tool (policy.flows), in this run or in later runs of this client."
@@ -422,6 +425,10 @@ _SENTENCES: dict[type, str | Callable[[Any], str]] = {
     ),
     errors.KernelStartError: "The run could not be started: {error.reason}.",
     errors.LimitReachedError: _word_limit,
+    errors.CannotLookError: (
+        "Nothing was run: the configuration lets code write files by itself ({error.key}), so it cannot be kept to "
+        "reading. Use `run`."
+    ),
     errors.StoreGoneError: (
         "Runs are refused for the moment: {error.reason}. The command was not run, and no earlier answer is lost. "
         "Try again soon: runs are accepted again as soon as the database answers (store in the configuration)."

@@ -12,6 +12,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from mcp_core.json_types import JsonObject, mapping_of
 from mcp_core.quick_dataclass import dataclass
 from ot.config.server_settings import ServerSettings
 from ot.errors import PackLoadError, ToolChangedError, ToolError
@@ -236,7 +237,8 @@ class Servers:
             for server in self._enabled():
                 tasks.start_soon(server.probe, timeout)
 
-    def status(self) -> list[ServerStatus]:
+    def status(self, *, changing: bool = False) -> list[ServerStatus]:
+        """Describe each server; `changing` names its tools that may change something, as we and the person know."""
         found = []
         for name, server in sorted(self._servers.items()):
             known = server.settings.enabled and server.memory.known
@@ -244,9 +246,16 @@ class Servers:
             tools = server.offer().tools if known else ()
             refused = {str(tool["name"]): str(tool[REFUSED]) for tool in tools if REFUSED in tool}
             pack, confined = self.pack_name(name), server.settings.confine is not None
-            facts = (len(tools) - len(refused), changes, confined, refused, server.memory.pinned)
+            offered = [tool for tool in tools if REFUSED not in tool] if changing else []
+            others = tuple(str(tool["name"]) for tool in offered if not self._reads(tool, server, pack))
+            facts = (len(tools) - len(refused), changes, confined, refused, server.memory.pinned, others)
             found.append(late_parts.ServerStatus(name, pack, server.state, server.error, *facts))
         return found
+
+    def _reads(self, tool: JsonObject, server: ProxiedServer, pack: str) -> bool:
+        hinted = server.settings.hints and mapping_of(tool.get("annotations")).get("readOnlyHint") is True
+        name = str(tool["name"])
+        return hinted or self._registry.known_to_read(pack, name, identifier(name, fallback=""))
 
     async def close(self) -> None:
         """End all connections at once; those that take too long are left to whoever cancels them."""

@@ -31,6 +31,7 @@ class ServerStatus:
     confined: bool = False
     refused: Mapping[str, str] = field(default_factory=dict)  # tools that it describes against the protocol, and how
     pinned: bool = False  # nothing that is new is shown to a model or used
+    changing: tuple[str, ...] = ()  # tools that may change something, where that was asked for
 
 
 class ConnectFailedError(FactsError):

@@ -95,10 +95,13 @@ class ToolRegistry:
                 self._tools[name] = RegisteredTool(definition, known.function)
                 self._packs[definition.pack].tools[definition.tool] = definition
 
+    def known_to_read(self, pack: str, *names: str | None) -> bool:
+        """True if the person says that a tool, by one of its names, changes nothing."""
+        rules = self._reads.get(pack, ()) if self._reads else ()
+        return any(fnmatchcase(name, rule) for rule in rules for name in names if name)
+
     def _with_effect(self, definition: ToolDefinition) -> ToolDefinition:
-        rules = self._reads.get(definition.pack, ()) if self._reads else ()
-        names = (definition.tool, definition.original) if rules else ()
-        known = any(fnmatchcase(name, rule) for rule in rules for name in names if name)
+        known = self.known_to_read(definition.pack, definition.tool, definition.original)
         return definition if definition.known_to_read == known else replace(definition, known_to_read=known)
 
     def describe_pack(self, pack: PackDefinition) -> None:

@@ -1,4 +1,4 @@
-"""The description of `run`, and its answers, those of runs on other replicas included."""
+"""The descriptions of `run` and `look`, and its answers, those of runs on other replicas included."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ Tools are grouped in packs and called with keywords: `proj.path(name="site")`. `
 the right ones with their signatures, `ot.packs()` lists packs, `ot.tools(pattern="proj")` tools. Calls compose:
 loop, filter, `ot.parallel(...)`, and return only what you need. Each run starts fresh, in a sandbox: files, network
 and programs are reached through packs only."""
+LOOK_DESCRIPTION = "Like `run`, but only to read: calls that may change something are refused, and `run` makes them."
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import anyio.to_thread
 from mcp_core.quick_dataclass import dataclass, replace
 from ot.clients.caller import NOBODY, Caller, ClientMemory, Notes
 from ot.clients.person import LOCAL
-from ot.errors import LimitReachedError, OneToolError, StoreGoneError, UntrustedSnippetError
+from ot.errors import CannotLookError, LimitReachedError, OneToolError, StoreGoneError, UntrustedSnippetError
 from ot.execution.auditing import audit_early_refusal
 from ot.execution.tool_executor import ToolExecutor
 from ot.journal.run_journal import RunJournal
@@ -49,6 +49,7 @@ class RunSettings:
     inline_limit: int  # characters of an answer
     share: int  # of the kernels, that one of many people may have; 0: as usual
     snippets: Snippets
+    written_by: str = ""  # the key that lets code write beyond its scratch folder, if one does
 
 
 class _Asked(NamedTuple):
@@ -126,13 +127,15 @@ class Runner:
         """Return the answer, and the type of what went wrong: also of a run that may not begin."""
         journal, limits = self._executor.journal, self._executor.limits
         try:
+            if asked.caller.looks and asked.settings.written_by:
+                raise CannotLookError(asked.settings.written_by)
             if journal is not None and journal.waits:
                 await journal.admit()
             if limits is None:
                 return await self._carry_out(asked)
             async with limits.run(asked.caller.run_id, attends_runs=asked.attends_runs):
                 return await self._carry_out(asked)
-        except (StoreGoneError, LimitReachedError) as error:
+        except (CannotLookError, StoreGoneError, LimitReachedError) as error:
             asked.view.outcome = refusal = Failure(error)
             answer = render_answer(refusal, inline_limit=asked.settings.inline_limit, registry=self._registry)
             return answer, error_kind(refusal)

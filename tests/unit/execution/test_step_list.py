@@ -92,8 +92,10 @@ def audited(log: AuditLog) -> list[AuditedCall]:
 
 
 def test_a_tool_that_nobody_guards_or_writes_down_passes_few_steps() -> None:
-    assert ready().by_code.names == ("ArgumentStep", "CallStep", "RedactionStep", "RecordStep")
-    assert ready().by_others.names == ("DenyStep", "ArgumentStep", "CallStep", "RedactionStep", "RecordStep")
+    reading = ready(declared=Effect.READS)
+
+    assert reading.by_code.names == ("ArgumentStep", "CallStep", "RedactionStep", "RecordStep")
+    assert reading.by_others.names == ("DenyStep", "ArgumentStep", "CallStep", "RedactionStep", "RecordStep")
 
 
 def test_all_steps_stand_in_the_order_of_the_docstring(audit: AuditLog, journal: Journal, tmp_path: Path) -> None:
@@ -133,6 +135,9 @@ def test_all_steps_stand_in_the_order_of_the_docstring(audit: AuditLog, journal:
         ({"cancellation": Cancellation.SKILL}, "JournalStep", False),
         ({"cancellation": Cancellation.SKILL}, "ResumeStep", False),
         ({"lacks": "a window"}, "DenyStep", True),
+        ({"declared": Effect.IDEMPOTENT}, "DenyStep", True),
+        ({"declared": Effect.READS}, "DenyStep", False),
+        ({"cancellation": Cancellation.SKILL}, "DenyStep", False),
     ],
 )
 def test_a_tool_has_the_steps_that_it_needs(
@@ -151,8 +156,10 @@ def test_a_tool_has_the_steps_that_it_needs(
     ],
 )
 def test_a_guarded_tool_has_the_step_that_guards_it(policy: dict[str, Any], step: str) -> None:
-    assert step in ready({"policy": policy}).by_code.names
-    assert step not in ready({"policy": {key: [] for key in policy}}).by_code.names
+    nothing: dict[str, Any] = {key: [] for key in policy}
+
+    assert step in ready({"policy": policy}, declared=Effect.READS).by_code.names
+    assert step not in ready({"policy": nothing}, declared=Effect.READS).by_code.names
 
 
 def test_calls_that_are_not_codes_are_in_no_journal(journal: Journal) -> None:

@@ -242,6 +242,17 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         "shop.build was not called: its server offers it only as a task. ot.help(query=...) may find another tool.",
     ),
     (
+        errors.NotOnlyReadingError("mail.send"),
+        "mail.send was not called: it may change something, and this tool only reads. `run` would make the call.",
+    ),
+    (
+        errors.CannotLookError("execution.writable"),
+        (
+            "Nothing was run: the configuration lets code write files by itself (execution.writable), so it cannot be "
+            "kept to reading. Use `run`."
+        ),
+    ),
+    (
         errors.FlowDeniedError("web.post", "mail.read"),
         (
             "web.post was not called: mail.read was called before, and the configuration does not let its "

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from onetool.front.commands import Client, Clients, Commands
-from onetool.front.definition import INSTRUCTIONS, final_name, instruct, own_definition
+from onetool.front.definition import INSTRUCTIONS, final_names, instruct, own_definition
 from onetool.front.late_app import LateApp, LateApps, open_late_app, open_late_apps
 from ot.apps import Apps
 from ot.clients.caller import IDLE, ClientMemory
@@ -192,6 +192,6 @@ async def test_an_answer_goes_to_the_replica_where_its_run_waits() -> None:
 
 def test_the_environment_may_ask_for_a_prefix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MCP_TOOL_PREFIX", raising=False)
-    assert final_name() == "run"
+    assert final_names(look=False) == {"run": "run"}
     monkeypatch.setenv("MCP_TOOL_PREFIX", "my")
-    assert final_name() == "my_run"
+    assert final_names(look=True) == {"my_run": "run", "my_look": "look"}

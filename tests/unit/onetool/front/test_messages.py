@@ -165,9 +165,9 @@ def test_progress_is_told_under_a_token(token: Json) -> None:
 def test_the_command_of_a_call_is_read_and_of_nothing_else() -> None:
     call = read(line("tools/call", CALL))
 
-    assert read_command(call, "run") == "1"
-    assert read_command(call, "my_run") is None
-    assert read_command(read(line("ping")), "run") is None
+    assert read_command(call, {"run"}) == "1"
+    assert read_command(call, {"my_run"}) is None
+    assert read_command(read(line("ping")), {"run"}) is None
 
 
 @pytest.mark.parametrize(
