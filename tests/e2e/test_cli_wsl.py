@@ -90,7 +90,7 @@ def test_a_client_on_windows_is_connected(distribution: Distribution, client: st
     assert entry["args"][:2] == ["--distribution", "Ubuntu-24.04"]
     assert entry["args"][-5:-1] == ["~", "--exec", "bash", "-lc"]
     assert entry["args"][-1].startswith("exec /")
-    assert entry["args"][-1].endswith("/onetool serve")
+    assert entry["args"][-1].removesuffix(" --look").endswith("/onetool serve")
     assert f"wrote {file} (backup: " in said
 
 
@@ -129,7 +129,7 @@ def test_a_client_in_the_distribution_comes_first(distribution: Distribution) ->
     distribution.run("connect", "cursor")
 
     assert json.loads(there.read_text()) == {}
-    assert entry_in(distribution.home / ".cursor" / "mcp.json")["args"] == ["serve"]
+    assert entry_in(distribution.home / ".cursor" / "mcp.json")["args"] == ["serve", "--look"]
     distribution.run("connect", "cursor", "--windows-user", "Zoë")
     assert entry_in(there)["command"] == "wsl.exe"
 

@@ -24,7 +24,7 @@ from tests.opened_executor import BUILT_IN
 pytestmark = pytest.mark.anyio
 
 INTERNAL = [file for file in sorted(BUILT_IN.glob("*.py")) if not file.name.startswith("_")]
-FIRST_PARTY = {"ot", "ot_guardian", "ot_kernel", "ot_packs", "ot_tools", "mcp_core"}
+FIRST_PARTY = {"ot", "ot_guardian", "ot_kernel", "ot_packs", "ot_system", "ot_tools", "mcp_core"}
 
 WHERE = '''
 # /// script
