@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """`sandbox_exec.py HOW -p PROFILE -- COMMAND...`: plays macOS's sandbox-exec on Linux.
 
-HOW is "held" to hold the command to its profile by Landlock and seccomp, "hollow" to hold it to nothing, and "nested" to
-fail as sandbox-exec does inside another sandbox.
+HOW is "held" to hold the command to its profile by Landlock and seccomp ("held:FOLDER" lets it read that too), "hollow" to
+hold it to nothing, and "nested" to fail as sandbox-exec does inside another sandbox.
 """
 
 import ctypes
@@ -22,11 +22,11 @@ from tests.sbpl import parse, places_of  # noqa: E402
 LOADERS = ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1")
 
 
-def find_bounds(rules):
+def find_bounds(rules, more):
     programs = places_of(rules, "process-exec*")
     single = [path for path in places_of(rules, "file-write-data") if path != "/dev/null"]
     return Confine(
-        places_of(rules, "file-read*"),
+        (*places_of(rules, "file-read*"), *more),
         places_of(rules, "file-write*"),
         programs=None if "/bin" in programs else tuple(filter(os.path.exists, (*programs, *LOADERS))),
         closed=places_of(rules, "file-read-data", "deny"),
@@ -44,12 +44,13 @@ def confine_but_for_network(bounds, folder):
 
 
 how, option, profile, dashes, *command = sys.argv[1:]
+how, *more = how.split(":")
 if how == "nested":
     sys.exit("sandbox-exec: sandbox_apply: Operation not permitted")
 assert (option, dashes) == ("-p", "--")
 rules = parse(profile)
 if how == "held":
-    bounds, folder = find_bounds(rules), os.environ["TMPDIR"]
+    bounds, folder = find_bounds(rules, more), os.environ["TMPDIR"]
     if any(rule[:2] == ["allow", "network-outbound"] for rule in rules):
         confine_but_for_network(bounds, folder)
     else:
