@@ -43,7 +43,8 @@ def visible(text: str, *, lines: bool = False) -> str:
 
 def visible_line(line: str) -> str:
     """Write out everything in a line that an eye would miss; its indentation and single tabs stay."""
-    indent = min(len(line) - len(line.lstrip(" ")), _INDENT)
+    sign = line.startswith(("+", "-"))  # of a difference
+    indent = sign + min(len(line) - sign - len(line[sign:].lstrip(" ")), _INDENT)
     return line[:indent] + _write(line[indent:], " \t")
 
 

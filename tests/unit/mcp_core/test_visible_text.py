@@ -70,6 +70,13 @@ def test_code_keeps_its_lines_and_their_indentation() -> None:
     assert visible(f"a\n{' ' * 300}b", lines=True) == f"a\n{' ' * 40}⟨260 spaces⟩b"
 
 
+def test_a_difference_keeps_the_indentation_behind_its_signs() -> None:
+    difference = f"-{' ' * 12}return 1\n+{' ' * 12}return 2"
+
+    assert visible(difference, lines=True) == difference
+    assert visible(f"+{' ' * 300}b", lines=True) == f"+{' ' * 40}⟨260 spaces⟩b"
+
+
 @unhurried
 @given(HOSTILE, st.booleans())
 def test_what_is_shown_can_be_read_back(text: str, lines: bool) -> None:  # noqa: FBT001
