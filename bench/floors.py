@@ -9,7 +9,7 @@ from bench.report import Line, word_target
 from bench.servers import open_servers
 from bench.subjects import measure_subjects
 
-SUBJECTS = ["calls", "http", "memory", "results", "runs", "startup", "throughput"]
+SUBJECTS = ["calls", "engines", "http", "memory", "results", "runs", "startup", "throughput"]
 
 
 def measure_parts(session: Session) -> Iterator[Table]:

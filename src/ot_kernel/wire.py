@@ -139,13 +139,18 @@ class Channel:
 
         A `bounded` one that is too large for the server raises TooLargeError: otherwise the server would end the run.
         """
-        payload = pack(message)
-        if bounded and len(payload) > MAX_FRAME:
-            _check_size(payload)
+        payload = self.pack(message, bounded=bounded)
         with self._sending:
-            if len(payload) > MAX_FRAME:
-                payload = pack({"op": "file", "name": self.write_file([payload])})
             self.write(frame(payload))
+
+    def pack(self, message: Mapping[str, object], *, bounded: bool = False) -> bytes:
+        """Write one message as JSON that fits into a frame, as `send` does."""
+        payload = pack(message)
+        if len(payload) <= MAX_FRAME:
+            return payload
+        if bounded:
+            _check_size(payload)
+        return pack({"op": "file", "name": self.write_file([payload])})
 
     def write_file(self, pieces: Iterable[bytes]) -> str:
         """Write a file into the scratch folder for the server to take, and return its name. Raises OSError."""
@@ -183,7 +188,11 @@ class Channel:
 
     def receive(self) -> Message:
         """Read the next message; only before code runs, while there is one thread."""
-        message = unpack(self.receive_frame())
+        return self.unpack(self.receive_frame())
+
+    def unpack(self, payload: bytes) -> Message:
+        """Read what was in a frame, or in the file that it names."""
+        message = unpack(payload)
         if message.get("op") == "file":
             message = unpack(self.read_file(message["name"]))
         return message

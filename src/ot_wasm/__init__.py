@@ -4,7 +4,7 @@
 `ot_kernel`; nothing else imports them. `host` lives in a kernel process that the zygote forks: it instantiates the
 component, and passes messages between it and the server. `component` finds it, and compiles it for this machine.
 
-An instance reaches its scratch folder and the six functions of `kernel.wit`. On Linux the process around it is
+An instance reaches its scratch folder and the seven functions of `kernel.wit`. On Linux the process around it is
 confined like any other kernel, so that there are two walls.
 """
 

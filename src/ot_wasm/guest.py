@@ -40,19 +40,42 @@ class HostChannel(Channel):
         wit_world.tell(data[4:].decode("ascii"))
 
     def receive_frame(self) -> bytes:
-        while not (heard := wit_world.hear()):
+        return self._wait_for(self._hear())
+
+    def ask(self, message: Message) -> Message:
+        """Send a question and wait for its answer.
+
+        The next message is another one where an earlier question was left, or this one is asked while another waits.
+        """
+        message["id"] = number = self._next_id = self._next_id + 1
+        heard = self._exchange(self.pack(message, bounded=True).decode("ascii"))
+        answer = self.unpack(self._wait_for(heard))
+        while answer["id"] != number:
+            self._answers[answer["id"]] = answer
+            answer = self._answers.pop(number, None) or self.receive()
+        return answer
+
+    def _wait_for(self, heard: str) -> bytes:
+        while not heard:
             interruption.check()
+            heard = self._hear()
         return heard.encode()
 
-    def spin(self) -> None:
-        """Do nothing: the host waits."""
+    def _hear(self) -> str:
+        return wit_world.hear()
+
+    def _exchange(self, text: str) -> str:
+        return wit_world.ask(text)
 
 
 class _Nobody(HostChannel):
     def write(self, data: bytes) -> None: ...
 
-    def receive(self) -> Message:
-        return {"id": self._next_id, "value": "answer"}
+    def _hear(self) -> str:
+        return f'{{"id":{self._next_id},"value":"answer"}}'
+
+    def _exchange(self, text: str) -> str:
+        return self._hear()
 
 
 def open_output(fd: int) -> io.TextIOWrapper:

@@ -16,6 +16,7 @@ from wasmtime.component import Component, Linker
 
 from ot_kernel import child
 from ot_kernel.wire import Channel, Message, frame
+from ot_wasm.text_functions import add_text_function
 
 if TYPE_CHECKING:
     import signal
@@ -60,7 +61,9 @@ class WasmKernels:
         linker = Linker(engine)
         linker.add_wasip2()
         with linker.root() as root:
-            for function in (self.tell, self.hear, self.pending, self.pause, self.at_line, self.exit):
+            for exchange in (self.tell, self.hear, self.ask):
+                add_text_function(root, exchange.__name__, exchange, _end)
+            for function in (self.pending, self.pause, self.at_line, self.exit):
                 root.add_func(function.__name__.replace("_", "-"), function)
         self._store = Store(engine)
         self._store.set_limits(memory_size=memory)
@@ -97,8 +100,7 @@ class WasmKernels:
             os._exit(error.code)
         except Exception as error:  # noqa: BLE001 - a trap, or what our functions raised at what code gave them
             if "call stack exhausted" not in str(error):
-                os.write(child.DUMP_FD, str(error).encode()[-3000:])
-                os.abort()
+                _end(error)
             self._channel.send(_TOO_DEEP)
             while True:
                 signal.pause()
@@ -118,15 +120,19 @@ class WasmKernels:
 
     # -- the functions of `kernel.wit`
 
-    def tell(self, _: object, message: str) -> None:
-        self._channel.write(frame(message.encode()))
+    def tell(self, message: bytes) -> None:
+        self._channel.write(frame(message))
 
-    def hear(self, _: object) -> str:
+    def hear(self) -> bytes:
         if not self._channel.has_frame():
             self._channel.spin()
             if any(fd == self._woken for fd, _ in self._poll.poll()):
-                return ""
-        return self._channel.receive_frame().decode()
+                return b""
+        return self._channel.receive_frame()
+
+    def ask(self, message: bytes) -> bytes:
+        self._channel.write(frame(message))
+        return self.hear()
 
     def pending(self, _: object) -> int:
         try:
@@ -146,6 +152,12 @@ class WasmKernels:
 
     def exit(self, _: object, status: int) -> NoReturn:
         os._exit(status & 0xFF)
+
+
+def _end(error: Exception) -> NoReturn:
+    """End the process for a trap, or for what our functions raised; the server is told why."""
+    os.write(child.DUMP_FD, str(error).encode()[-3000:])
+    os.abort()
 
 
 def _do_nothing(_signum: int, _frame: FrameType | None) -> None: ...

@@ -35,24 +35,29 @@ class Interruption:
     """Looks from time to time whether the time is over, since nothing can interrupt an instance from outside."""
 
     def __init__(self) -> None:
-        self._left = _CHECKS
         self._over = False
 
     def watch(self) -> None:
         """Look while code runs: at every so many jumps and calls."""
         sys.monitoring.use_tool_id(_TOOL, "onetool")
+        left = _CHECKS
+
+        def count(_code: object, _offset: int, _destination: int = 0) -> None:
+            nonlocal left  # cheaper than an attribute, and this is called more often than anything else
+            left -= 1
+            if not left:
+                left = _CHECKS
+                self._look()
+
         for event in (sys.monitoring.events.JUMP, sys.monitoring.events.PY_START):
-            sys.monitoring.register_callback(_TOOL, event, self._count)
+            sys.monitoring.register_callback(_TOOL, event, count)
         sys.monitoring.register_callback(_TOOL, _NEXT, self._end)
         sys.monitoring.set_events(_TOOL, _EVENTS)
 
-    def _count(self, _code: object, _offset: int, _destination: int = 0) -> None:
-        self._left -= 1
-        if self._left == 0:
-            self._left = _CHECKS
-            if self._is_over():
-                # What is raised here, at a jump, would pass every `finally` of the function.
-                sys.monitoring.set_events(_TOOL, _EVENTS | _NEXT)
+    def _look(self) -> None:
+        if self._is_over():
+            # What is raised here, at a jump, would pass every `finally` of the function.
+            sys.monitoring.set_events(_TOOL, _EVENTS | _NEXT)
 
     def _end(self, _code: object, _offset: int) -> NoReturn:
         sys.monitoring.set_events(_TOOL, _EVENTS)
