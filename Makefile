@@ -115,6 +115,8 @@ check: setup  ## check formatting, lint, types and layers
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
+	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin src
+	$(BIN)/python -m scripts.types_elsewhere win32 366
 	$(BIN)/lint-imports
 	$(BIN)/python -m scripts.build_wasm_kernel --check
 
