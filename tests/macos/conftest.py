@@ -14,4 +14,6 @@ def mac(tmp_path_factory: pytest.TempPathFactory) -> Mac:
     if not own_mounts_are_allowed():
         report_missing("mount namespaces, in which macOS is played", remedy="Allow user namespaces, or run as root.")
     require_component()
-    return Mac(make_tree(tmp_path_factory.mktemp("mac") / "python"))
+    mac = Mac(make_tree(tmp_path_factory.mktemp("mac") / "python"))
+    mac.give_component()
+    return mac

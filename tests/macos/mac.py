@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from mcp import Client, StdioServerParameters
 
 from ot.kernel.zygote_process import COMPILED
+from ot_wasm.component import find_or_compile
 from tests.measured import MEASURED
 from tests.read_packs import give_definitions
 
@@ -23,6 +24,16 @@ class Mac:
 
     def __init__(self, python: Path) -> None:
         self.python = python
+        self._compiled = python.parent.parent / "compiled"
+
+    def give_component(self) -> None:
+        """Give it what is compiled for Linux under the name that it looks for, since the processor is the same."""
+        found = Path(find_or_compile(os.environ[COMPILED], lambda: None))
+        self._compiled.mkdir(0o700)
+        look = "from ot_wasm import component; print(component._name_processor(), end='')"
+        here = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True).stdout
+        there = self.run("python", "-c", look, home=self._compiled.parent).stdout
+        shutil.copy(found, self._compiled / found.name.replace(here, there, 1))
 
     def command(self, *arguments: str) -> list[str]:
         """`onetool ...`, or the interpreter if the first argument is "python"."""
@@ -35,20 +46,18 @@ class Mac:
         temporary = home / "var/folders/zz/zyxvpxvq6csfxvn_n0000000000000/T"
         temporary.mkdir(parents=True, exist_ok=True)
         path = f"{self.python.parent}:{os.environ['PATH']}"
-        compiled = os.environ[COMPILED]
-        return {"HOME": str(home), "PATH": path, "TMPDIR": f"{temporary}/", COMPILED: compiled, **MEASURED}
+        given = {COMPILED: str(self._compiled), **MEASURED}
+        return {"HOME": str(home), "PATH": path, "TMPDIR": f"{temporary}/", **given}
 
-    def run(
-        self, *arguments: str, home: Path, stdin: str = "", env: Mapping[str, str] | None = None
-    ) -> subprocess.CompletedProcess[str]:
-        """Run a program to its end, in the person's home."""
+    def run(self, *arguments: str, home: Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """Run a program to its end, in the person's home unless another folder is named."""
         return subprocess.run(
             self.command(*arguments),
-            input=stdin,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            cwd=home,
-            env={**self.surroundings(home), **(env or {})},
+            cwd=cwd or home,
+            env=self.surroundings(home),
             check=False,
             timeout=_WAIT,
         )

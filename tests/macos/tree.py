@@ -29,18 +29,22 @@ _TAG = sys.implementation.cache_tag
 _ALSO_GONE = {"_socket": {"MSG_NOSIGNAL"}}  # which later versions of macOS have
 
 
-def make_tree(folder: Path) -> Path:
-    """Make the tree, with the packages of this environment, and return its interpreter; `onetool` is beside it."""
+def make_tree(folder: Path, *, without: tuple[str, ...] = ()) -> Path:
+    """Make the tree, with the packages of this environment but some, and return its interpreter.
+
+    The program `onetool` is beside it.
+    """
     library = Path(sysconfig.get_path("stdlib"))
     inner = folder / "lib" / library.name
     _link_all(library, inner, without=("encodings", "site-packages", "dist-packages"))
     _link_all(library / "encodings", inner / "encodings", without=("__init__.py",))
     (inner / "encodings/__init__.py").write_text(_prelude() + (library / "encodings/__init__.py").read_text())
     for data in library.glob("_sysconfigdata*.py"):
-        _link(data, inner / data.name.replace("linux", "darwin", 1))
+        text = f"{data.read_text()}\nbuild_time_vars['MACOSX_DEPLOYMENT_TARGET'] = '14.0'\n"
+        (inner / data.name.replace("linux", "darwin", 1)).write_text(text)
     for file in library.parent.glob("libpython*"):
         _link(file, folder / "lib" / file.name)
-    _link_packages(Path(sysconfig.get_path("purelib")), inner / "site-packages")
+    _link_packages(Path(sysconfig.get_path("purelib")), inner / "site-packages", without)
     return _make_programs(folder / "bin")
 
 
@@ -77,10 +81,11 @@ def _prelude() -> str:
     return text.replace("_GONE: dict = {}", f"_GONE = {gone!r}")
 
 
-def _link_packages(packages: Path, folder: Path) -> None:
+def _link_packages(packages: Path, folder: Path, without: tuple[str, ...]) -> None:
     """Link every package; `wasmtime` finds the library of Linux where it looks for that of macOS."""
-    _link_all(packages, folder, without=("wasmtime",))
-    if (packages / "wasmtime").is_dir():
+    left_out = (entry.name for entry in packages.iterdir() if entry.name.partition("-")[0] in without)
+    _link_all(packages, folder, without=("wasmtime", *left_out))
+    if (packages / "wasmtime").is_dir() and "wasmtime" not in without:
         theirs, ours = packages / "wasmtime", folder / "wasmtime"
         _link_all(theirs, ours)
         machine = platform.machine()
