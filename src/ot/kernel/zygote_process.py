@@ -165,6 +165,8 @@ def launch_zygote(
 
 def _choose_engine(settings: KernelSettings, system: str) -> str:
     """Return the engine of the settings; `auto` is a process wherever one can be confined, or need not be."""
+    if system == "win32":
+        raise KernelStartError("runs need Linux or macOS; on Windows, use OneTool in WSL2")
     if settings.engine == "wasm":
         return "wasm"
     try:

@@ -167,6 +167,11 @@ def test_a_system_that_cannot_confine_processes_refuses_them_in_a_sentence(
         launch_zygote(ExecutionSettings(sandbox=sandbox, engine="process"), system="plan9")
 
 
+def test_a_system_that_cannot_fork_refuses_runs_in_a_sentence() -> None:
+    with pytest.raises(KernelStartError, match=r"runs need Linux or macOS; on Windows, use OneTool in WSL2"):
+        launch_zygote(ExecutionSettings(), system="win32")
+
+
 @pytest.mark.parametrize("sandbox", ["strict", "standard"])
 async def test_a_system_that_cannot_confine_processes_runs_code_as_a_component(
     sandbox: Literal["strict", "standard"],
