@@ -254,9 +254,10 @@ def memory_file(name: str) -> int:
 def open_step(name: str, folder: int) -> tuple[int, os.stat_result]:
     """Open a folder, which must be readable; of anything else hold only its folder: the name may change hands."""
     status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     if status.st_mode & 0o170000 != 0o040000:
-        return os.dup(folder), status
-    descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        return os.open(".", flags, dir_fd=folder), status  # opened again: a copy would keep a lock on the folder
+    descriptor = os.open(name, flags, dir_fd=folder)
     return descriptor, os.fstat(descriptor)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import threading
@@ -54,6 +55,19 @@ def test_a_pipe_with_a_name_holds_up_no_step(system: ModuleType, tmp_path: Path)
     assert stat.S_ISFIFO(found.st_mode)
     os.close(step)
     os.close(here)
+
+
+def test_a_step_keeps_no_lock_on_its_folder(system: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    here, again = os.open(tmp_path, os.O_RDONLY), os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(here, fcntl.LOCK_EX)
+
+    step, _ = system.open_step("file", here)
+    os.close(here)
+
+    fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(step)
+    os.close(again)
 
 
 def test_a_path_leads_to_an_open_folder(system: ModuleType, tmp_path: Path) -> None:
