@@ -37,6 +37,7 @@ COMMANDS = {
     "runs": "list this project's runs in the journal, or show one",
     "replay": "run the code of a run again, with every call answered from the journal",
     "audit": "show the calls that had side effects, or verify the audit log",
+    "policy": "try other rules on the calls of the journal",
     "stubs": "write type stubs of every pack, for editors and type checkers",
     "doctor": "check everything that OneTool depends on, and suggest fixes",
     "check": "start every server and extension, and report mistakes",

@@ -25,7 +25,7 @@ from ot.execution.consent import NOBODY_THERE, Consent, Subject
 from ot.execution.invocation import call_error_from
 from ot.execution.rules import Guard, first_rule
 from ot.limits import PersonLimits
-from ot.store.quotas import Quotas
+from ot.store.quotas import CallCounts
 from ot.text.redaction import Redactor
 from ot.values import Arguments
 
@@ -109,7 +109,7 @@ class Policy:
         folder: Path | None = None,
         *,
         project: Path | None = None,
-        quotas: Quotas | None = None,
+        quotas: CallCounts | None = None,
     ) -> None:
         self._consent = Consent(redactor, folder, project=project)
         self._quotas = quotas
@@ -118,8 +118,20 @@ class Policy:
         """Let a call begin whose arguments are known to be good, and return what has allowed it.
 
         A file that the arguments name must not change while a person is asked, unless the call only `reads`.
-        Raises FlowDeniedError or ConsentError.
+        Raises ToolDeniedError, FlowDeniedError or ConsentError.
         """
+        allowed_by = ""
+        if reasons := await self.judge(guard, arguments, caller):
+            reason = "; ".join(reasons)
+            subject = Subject(guard.names[0], reason, arguments, files=() if reads else None)
+            given = await self._consent.obtain(subject, caller)
+            allowed_by = f"{given} ({reason})"
+        if guard.guarded:
+            caller.memory.note(guard.names)
+        return allowed_by
+
+    async def judge(self, guard: Guard, arguments: Arguments, caller: Caller) -> list[str]:
+        """Return the reasons for which a person must be asked; raises ToolDeniedError or FlowDeniedError."""
         denied = await self._first_acting(guard.denied_if, arguments, caller)
         if denied is not None:
             raise ToolDeniedError(guard.names[0], str(denied))
@@ -133,15 +145,7 @@ class Policy:
             if flow.action == "deny":
                 raise FlowDeniedError(guard.names[0], read)
             reasons.append(f"{read} was called before, and policy.flows guards its results")
-        allowed_by = ""
-        if reasons:
-            reason = "; ".join(reasons)
-            subject = Subject(guard.names[0], reason, arguments, files=() if reads else None)
-            given = await self._consent.obtain(subject, caller)
-            allowed_by = f"{given} ({reason})"
-        if guard.guarded:
-            caller.memory.note(guard.names)
-        return allowed_by
+        return reasons
 
     async def _first_acting(self, rules: Sequence[CallRule], arguments: Arguments, caller: Caller) -> CallRule | None:
         """Return the first rule that acts on a call; each of them counts it."""
