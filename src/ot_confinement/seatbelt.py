@@ -35,8 +35,9 @@ SYSTEM_FILES = (
     "/Applications/Xcode.app/Contents/Developer",
     *(f"{prefix}/{folder}" for prefix in _PREFIXES for folder in _INSTALLED),
     "/private/etc/group", "/private/etc/hosts", "/private/etc/localtime", "/private/etc/passwd",
-    "/private/etc/protocols", "/private/etc/services", "/private/etc/ssl", "/private/var/db/dyld",
-    "/private/var/db/timezone", "/private/var/db/xcode_select_link", "/private/var/select",
+    "/private/etc/protocols", "/private/etc/services", "/private/etc/ssl",
+    "/private/var/db/dyld", "/private/var/db/oah", "/private/var/db/timezone",
+    "/private/var/db/xcode_select_link", "/private/var/select",
     "/dev/null", "/dev/zero", "/dev/random", "/dev/urandom",
 )  # fmt: skip
 """System files that any program needs. Not all of /System: what people own is below /System/Volumes/Data as well."""
@@ -137,7 +138,7 @@ def _as_stored(path: str) -> str:
 
 def _unled(paths: Iterable[str]) -> tuple[str, ...]:
     """Return the single files that are still where they were: one that leads through a link by now is not opened."""
-    return tuple(path for path in paths if os.path.realpath(path) == path)
+    return tuple(_as_stored(path) for path in paths if os.path.realpath(path) == path)
 
 
 def _above(path: str) -> Iterable[str]:

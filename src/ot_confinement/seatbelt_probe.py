@@ -1,6 +1,6 @@
 """The probe of Seatbelt: a process inside a profile tries what it must not be able to do, before a program is started.
 
-`sandbox-exec -p PROFILE python seatbelt_probe.py FILE PROCESS PORT` is that process.
+`sandbox-exec -p PROFILE python seatbelt_probe.py OUTSIDE CLOSED PROCESS PORT` is that process.
 """
 
 from __future__ import annotations
@@ -47,33 +47,35 @@ def require_seatbelt(program: str, *, stamps: str | None = None) -> None:
     if answer.stdout != "held\n":
         could = answer.stdout.strip()
         said = (answer.stderr.strip().splitlines() or [f"it ended with status {answer.returncode}"])[-1]
-        raise RefusedError(
-            f"Seatbelt does not hold here: a process inside it could {could}"
-            if could
-            else f"sandbox-exec fails: {said}"
-        )
+        broken = f"Seatbelt does not hold here: a process inside it could {could}"
+        raise RefusedError(broken if could else f"sandbox-exec fails: {said.removeprefix('sandbox-exec: ')}")
     known.leave()
 
 
 def _probe(program: str) -> subprocess.CompletedProcess[str]:
-    place = os.path.realpath(tempfile.mkdtemp(prefix="onetool-", dir="/tmp"))  # the path of a socket must be short
-    own, outside = f"{place}/own", f"{place}/outside/file"
-    python = os.path.realpath(sys.executable)
-    packages = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    try:
+        place = os.path.realpath(tempfile.mkdtemp(prefix="onetool-", dir="/tmp"))  # the path of a socket must be short
+    except OSError as error:
+        raise RefusedError(f"the probe of Seatbelt fails: {error}") from error
+    own, outside, opened = f"{place}/own", f"{place}/outside", f"{place}/open"
+    closed = f"{opened}/held/closed"
+    python, ours = os.path.realpath(sys.executable), os.path.abspath(__file__)
     # A framework's interpreter starts a second one, which lies there.
     programs = (python, f"{sys.base_prefix}/Resources")
-    confine = Confine((sys.prefix, sys.base_prefix, packages), programs=programs)
+    readable = (sys.prefix, sys.base_prefix, os.path.dirname(os.path.dirname(ours)))
+    confine = Confine(readable, (opened,), programs=programs, closed=(closed,))
     try:
         os.mkdir(own)
-        os.mkdir(os.path.dirname(outside))
-        with open(outside, "xb"):
-            pass
+        for folder in (outside, closed):
+            os.makedirs(folder)
+            with open(f"{folder}/file", "xb"):
+                pass
         with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket(socket.AF_UNIX) as beside:
-            beside.bind(f"{place}/outside/socket")
+            beside.bind(f"{outside}/socket")
             beside.listen()
-            words = [sys.executable, "-I", "-S", os.path.abspath(__file__), outside, str(os.getpid())]
+            words = [f"{outside}/file", f"{closed}/file", str(os.getpid()), str(listener.getsockname()[1])]
             return subprocess.run(
-                [program, "-p", write_profile(confine, own), "--", *words, str(listener.getsockname()[1])],
+                [program, "-p", write_profile(confine, own), "--", sys.executable, "-I", "-S", ours, *words],
                 stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=_LIMIT, check=False,
                 env={"TMPDIR": own}, cwd="/",
             )  # fmt: skip
@@ -100,12 +102,14 @@ class _Stamp:
         status = os.stat(program)
         facts = (*os.uname()[2:], status.st_ino, status.st_size, status.st_mtime_ns, sys.executable, BASE)
         self._text = "\n".join(map(str, facts)).encode(errors="replace")
-        self._file = f"{folder}/{_STAMP}" if folder is not None and _is_ours(os.lstat(folder)) else None
+        self._file = f"{folder}/{_STAMP}" if folder is not None else None
 
     def is_there(self) -> bool:
         if self._file is None:
             return False
         try:
+            if not _is_ours(os.stat(os.path.dirname(self._file))):
+                return False
             opened = os.open(self._file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:
             return False
@@ -131,34 +135,43 @@ def _is_ours(status: os.stat_result) -> bool:
 # -- inside
 
 
-def find_broken_bounds(outside: str, other: int, port: int) -> list[str]:
+def find_broken_bounds(outside: str, closed: str, other: int, port: int) -> list[str]:
     """Name everything that worked of what no program without hosts may do.
 
-    `outside` is a file in a folder that it may not touch, beside a socket; somebody listens at a port of this machine.
+    `outside` is a file in a folder that it may not touch, beside a socket; `closed` is one in a folder that is closed,
+    in one that is in a folder which is open. `other` is a process, and somebody listens at a port of this machine.
     """
     worked = []
-    for what, attempt in _attempts(outside, port):
+    held = os.path.dirname(os.path.dirname(closed))
+    moved = ("move a folder that holds a closed one", lambda: _rename_twice(held, f"{held}-moved"))
+    for what, attempt in (*_attempts(outside, port), *_attempts_on_files(closed), moved):
         try:
             attempt()
         except OSError:
             continue
         worked.append(what)
-    worked += (what for what in find_broken_promises(outside, other) if what not in _FREE)
+    for file in (outside, closed):
+        worked += (what for what in find_broken_promises(file, other) if what not in _FREE)
     return list(dict.fromkeys(worked))
 
 
 def _attempts(outside: str, port: int) -> Iterator[tuple[str, Callable[[], object]]]:
     folder = os.path.dirname(outside)
-    yield "change the mode of a file", lambda: os.chmod(outside, 0o600)
-    yield "link a file", lambda: os.link(outside, os.path.join(os.environ["TMPDIR"], "linked"))
-    yield "rename a file", lambda: _rename_twice(outside, f"{folder}/renamed")
-    yield "create a file", lambda: os.mkdir(f"{folder}/created")
+    yield from _attempts_on_files(outside)
     yield "list a folder", lambda: os.listdir(folder)
     yield "connect", lambda: _connect(socket.SOCK_STREAM, ("127.0.0.1", port))
     yield "connect", lambda: _connect(socket.SOCK_DGRAM, ("127.0.0.1", port))
     yield "connect", lambda: _connect(socket.SOCK_STREAM, f"{folder}/socket")
     yield "listen", _listen
     yield "execute a program", lambda: os.waitpid(os.posix_spawn("/bin/sh", ["sh", "-c", ":"], {}), 0)
+
+
+def _attempts_on_files(file: str) -> Iterator[tuple[str, Callable[[], object]]]:
+    folder = os.path.dirname(file)
+    yield "change the mode of a file", lambda: os.chmod(file, 0o600)
+    yield "link a file", lambda: os.link(file, os.path.join(os.environ["TMPDIR"], "linked"))
+    yield "rename a file", lambda: _rename_twice(file, f"{folder}/renamed")
+    yield "create a file", lambda: os.mkdir(f"{folder}/created")
 
 
 def _rename_twice(path: str, other: str) -> None:
@@ -178,5 +191,5 @@ def _listen() -> None:
 
 
 if __name__ == "__main__":
-    worked = find_broken_bounds(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    worked = find_broken_bounds(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
     sys.stdout.write(f"{', '.join(worked) or 'held'}\n")

@@ -100,7 +100,7 @@ _NOT = "not confined"
 def describe_confinement(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:
     """One line for runs, each server that is a process, each extension, and tools of a pack that are isolated alike."""
     sandbox = loaded.config.execution.sandbox
-    if sandbox == "off" or sys.platform != "linux":
+    if sandbox == "off":
         yield f"runs: {_NOT}"
     else:
         kept = "on a file system of their own size (tmpfs)" if allows_own_mounts() else "in a folder that is watched"
