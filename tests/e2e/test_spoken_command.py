@@ -20,6 +20,7 @@ from tests.zwave_house import ZwaveHouse
 PROGRAM = Path(sys.executable).with_name("zwave-mcp")
 LIGHT, SWITCH = 2, 0x25
 CONFIG = """\
+voice: {{recognition_timeout: 90}}
 ai: {{provider: ollama, retries: 0, ollama: {{host: "{model}"}}}}
 servers:
   zwave: {{command: "{program}", env: {{ZWAVE_URL: "{zwave}"}}}}
