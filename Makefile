@@ -81,6 +81,7 @@ test-quick: compiled  ## run the quick tests of single parts, between two edits 
 
 test-long: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE)  ## run the tests that are too long for `make test`
 	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup --repeat-failed -m long
+	@$(KEEP_BYTECODE) EXAMPLES=500 $(BIN)/pytest -n $(WORKERS) --dist loadgroup --repeat-failed -m 'hypothesis and not long and not ray'
 
 # Those whose tests run code, by the server of each test or by one of their own; what is skipped is listed with its reason.
 WASM := tests/unit/kernel tests/unit/run tests/unit/ot_kernel tests/unit/results tests/unit/skills tests/spec tests/abuse tests/cpython

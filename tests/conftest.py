@@ -54,12 +54,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect no garbage while tests are collected, and never look at them again: they stay to the end."""
+    """Collect no garbage while tests are collected, and never look at them again: they stay to the end.
+
+    What tests leave behind is looked at a tenth as often as usual, which took a tenth of a worker's time.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(2_000, 20, 20)
         gc.enable()
         atexit.register(gc.unfreeze)  # libraries in C look at the end for what was never freed
 

@@ -67,7 +67,7 @@ def connection(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
         server.end()
 
 
-@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=150)
+@settings(suppress_health_check=list(HealthCheck))
 @example(rb'{"jsonrpc":"2.0","id":"\ud800","method":"ping"}')
 @example(rb'{"jsonrpc":"2.0","id":1.5,"method":"ping"}')
 @example(rb'{"jsonrpc":"2.0","id":"x","method":"\ud800"}')

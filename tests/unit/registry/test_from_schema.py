@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ot.errors import PackLoadError, ToolArgumentError
@@ -338,7 +338,6 @@ schemas = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(schemas, st.text(max_size=10), json_values, schemas)
 def test_anything_at_all_gives_a_tool_that_can_be_registered(
     schema: Any, name: str, description: Any, output: Any

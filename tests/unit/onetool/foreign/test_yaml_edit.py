@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onetool.foreign.table_edit import add_entries, write_entries
@@ -106,7 +106,6 @@ names = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), m
 values = st.dictionaries(names, st.text(max_size=8) | st.lists(st.text(max_size=5), max_size=2), max_size=3)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.dictionaries(names, values, max_size=3),
     st.dictionaries(names, values, min_size=1, max_size=2),
