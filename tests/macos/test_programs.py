@@ -64,6 +64,6 @@ def test_packs_work_within_their_profiles_and_not_where_none_holds(tmp_path: Pat
     assert made["sheets"][0]["rows"] == 1, made
     assert "milk" in str(read), read
     assert [change["path"] for change in status["changes"]] == ["shop.xlsx"], status
-    assert "Seatbelt does not hold here: a process inside it could " in refused
+    assert refused.startswith("excel.create: its process cannot be confined: Seatbelt does not hold here: a process")
     assert "To use it unconfined, set `packs.excel.confine: off` in your own configuration" in refused
     assert not (project / "other.xlsx").exists()

@@ -26,6 +26,7 @@ from ot.isolate.helper import Helper, HelperEndedError
 from ot.logs import write_log
 from ot.registry.definitions import Libraries, Touches
 from ot_confinement.confine import Confine
+from ot_guardian.bounds import REFUSED
 
 __all__ = ["FindPython", "HelperCall", "HelperEndedError", "crashed", "prepare_call"]
 
@@ -170,11 +171,13 @@ def _context_for_child(touches: Touches | None, outputs: Outputs) -> ChildContex
     }
 
 
-async def crashed(helper: Helper, error: HelperEndedError, memory: int) -> ToolFailedError:
+async def crashed(helper: Helper, error: HelperEndedError, memory: int) -> ToolFailedError | ToolError:
     """Return the error for a call whose helper has ended; `memory` is what it was allowed to hold."""
     incident = os.urandom(4).hex()
     await helper.kill()
     status, tail = helper.status, helper.process.tail
+    if status == REFUSED << 8 and helper.explanation:
+        return ToolError(f"its process {helper.explanation}")
     write_log(logging.ERROR, "isolate.crash", incident=incident, status=status, reason=str(error), detail=tail)
     # Libraries in C++ and Rust end by these signals when they get no more memory.
     out_of_memory = status is not None and status & 0x7F in (signal.SIGABRT, signal.SIGTRAP, signal.SIGILL)
