@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -27,6 +28,7 @@ from ot.registry.names import shown_name
 from ot.registry.tool_threads import ToolThreads
 from ot.trust.project_trust import Comparison, trust_command
 from ot.workers.pool import WorkerPool
+from ot_system import usage_of
 
 if TYPE_CHECKING:
     from ot.proxy import ServerStatus
@@ -118,7 +120,7 @@ class Health:
             "layers": list(self._supply.layers),
             "missing": list(self._supply.missing),
             "scratch": "tmpfs" if self._supply.scratch_sized else "watched",
-            "memory": "control group" if self._supply.grouped else "watched",
+            "memory": "control group" if self._supply.grouped else "watched" if usage_of(os.getpid()) else "limited",
         }
 
 
