@@ -43,10 +43,21 @@ _PROTOCOL = {
 
 def run_command(url: str, headers: Mapping[str, str], command: str) -> None:
     """Have a command run by one request without a session."""
-    params = {"name": "run", "arguments": {"command": command}, "_meta": _META}
-    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    answer = httpx2.post(url, json=message, headers={**headers, **_PROTOCOL}, timeout=WAIT)
+    answer = httpx2.post(url, json=_call_of_run(command), headers={**headers, **_PROTOCOL}, timeout=WAIT)
     assert answer.status_code == 200, answer.text
+
+
+def begin_command(url: str, headers: Mapping[str, str], command: str) -> http.client.HTTPConnection:
+    """The same, without waiting for the answer; the run goes on while this connection is open."""
+    connection = http.client.HTTPConnection(httpx2.URL(url).netloc.decode(), timeout=WAIT)
+    usual = {"Content-Type": "application/json", **_PROTOCOL}
+    connection.request("POST", "/mcp", json.dumps(_call_of_run(command)), {**headers, **usual})
+    return connection
+
+
+def _call_of_run(command: str) -> dict[str, object]:
+    params = {"name": "run", "arguments": {"command": command}, "_meta": _META}
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
 
 
 class HttpServer:

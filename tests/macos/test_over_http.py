@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import httpx2
@@ -14,7 +16,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent
 
-from tests.e2e.http_server import ADDRESS, run_command
+from tests.e2e.http_server import ADDRESS, begin_command, run_command
 from tests.e2e.processes import find_descendants, wait_until_gone
 from tests.e2e.raw_server import WAIT, RawServer
 from tests.engine import write_extension
@@ -75,11 +77,22 @@ def test_the_dashboard_is_opened_by_a_link(serving: Serving) -> None:
 def test_a_server_that_is_killed_leaves_no_process(mac: Mac, tmp_path: Path) -> None:
     serving = Serving(mac, tmp_path)
     run_command(serving.url, serving.headers, "own.add(a=1)")
-    run_command(serving.url, serving.headers, "[name for name in dir(plain)]")
-    below = find_descendants(serving.raw.process.pid)
-    assert len(below) >= 4  # a zygote with a kernel, guardians with a worker and a server
+    endless = "file.write(path='begun', content='')\nplain.echo(text='x')\nwhile True:\n    pass"
+    with closing(begin_command(serving.url, serving.headers, endless)):
+        wait_for(lambda: (tmp_path / "begun").exists())
+        below = find_descendants(serving.raw.process.pid)
+        assert len(below) >= 4  # a zygote with a kernel, and a guardian with a worker
 
-    os.kill(serving.raw.process.pid, signal.SIGKILL)
-    serving.raw.wait_for_exit()
+        os.kill(serving.raw.process.pid, signal.SIGKILL)
+        serving.raw.wait_for_exit()
 
     wait_until_gone(below, seconds=WAIT)
+    temporary = Path(mac.surroundings(tmp_path)["TMPDIR"])
+    wait_for(lambda: not list(temporary.glob("onetool-*")))
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + WAIT
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
