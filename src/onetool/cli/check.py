@@ -24,6 +24,7 @@ from onetool.doctor.configuration import advise_on_roles, find_connection_mistak
 from onetool.doctor.confinement import describe_confinement, find_confinement_mistakes
 from onetool.doctor.packs import Trial, find_changed_servers, find_missing_libraries, find_startable_servers
 from ot.config.loader import LoadedConfig
+from ot.config.models import strangers_of
 from ot.config.paths import FOLDER
 from ot.config.project_trust import project_trust
 from ot.errors import ConfigError, ToolError
@@ -154,6 +155,9 @@ def _find_notes(loaded: LoadedConfig, registry: ToolRegistry, locked: Sequence[s
         yield f"{FOLDER}/{name} {state}; see {trust_command(loaded.project)}"
     yield from (f"{FOLDER}/{line}" for line in (*compared.refused, *loaded.untrusted.broken))
     yield from (f"{each.key} of the project is left out: {each.reason}" for each in loaded.refused)
+    strangers = strangers_of(loaded.config)
+    if any(set(strangers) <= set(flow.origins) for flow in loaded.config.policy.flows):
+        yield f"strangers in policy.flows are {', '.join(strangers)}; `own: true` excepts a server"
     yield from advise_on_roles(loaded, registry)
     if missing := find_missing_libraries(loaded, registry):
         yield f"libraries not installed yet: {', '.join(missing)}; onetool fetch installs them now"

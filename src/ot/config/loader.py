@@ -13,7 +13,7 @@ from ot.clients.person import LOCAL
 from ot.config.documents import Documents, RememberedFiles
 from ot.config.layers import CONFIG_VARIABLE, TOKEN_VARIABLE, LayerReader, NearLayer, merge, read_environment
 from ot.config.mistakes import UNFINISHED, Layer, Mistake, Mistakes, explain
-from ot.config.models import Config
+from ot.config.models import Config, with_strangers
 from ot.config.paths import CONFIG_FILE, PROMPTS_FILE, SECRETS_FILE, absolute, find_file, find_places, state_folder
 from ot.config.reading import SettingsError
 from ot.config.secrets import Secrets, Variables, read_secrets
@@ -191,7 +191,7 @@ def _build(merged: Mapping[object, object], layers: Sequence[Layer], mistakes: M
             _check_aliases(config, layers, mistakes)
         mistakes.settle()
         if config is not None and len(mistakes.found) == known:
-            return config
+            return with_strangers(config)
 
 
 def _validate(

@@ -154,7 +154,11 @@ class JournalSettings(Section):
     max_size: Bytes = setting(200 * 1024**2, "size of the journal; the oldest runs are deleted first")
 
 
-@with_key("from", tuple[Pattern, ...], "patterns of `pack.tool` whose results are guarded")
+@with_key(
+    "from",
+    tuple[Pattern, ...],
+    "patterns of `pack.tool` whose results are guarded; `strangers` are the tools that bring other people's words",
+)
 class FlowSettings(Section):
     """A guarded flow: what the tools of `from` return may not go to those of `to` unasked."""
 
@@ -170,6 +174,10 @@ class FlowSettings(Section):
         """The value of `from`, which is a keyword in Python."""
         origins: tuple[str, ...] = self.__dict__["from"]
         return origins
+
+
+STRANGERS = "strangers"
+_BRINGING = ("brave.*", "context7.*", "firecrawl.*", "ground.*", "llm.*", "web.*")  # built-in packs
 
 
 class PolicySettings(Section):
@@ -372,3 +380,20 @@ class Config(Section):
     ai: AiSettings = subsection(AiSettings, when=NEXT_START)
     voice: VoiceSettings = subsection(VoiceSettings, when=NEXT_START)
     docs_url: Url = setting(DOCS_URL, "where the tools are documented", when=AT_ONCE)
+
+
+def strangers_of(config: Config) -> tuple[str, ...]:
+    """Return the patterns of tools that may bring words that other people wrote."""
+    return (*_BRINGING, *(f"{name}.*" for name, server in config.servers.items() if not server.own))
+
+
+def with_strangers(config: Config) -> Config:
+    """Return the configuration with the patterns of tools that `strangers` stands for in rules on flows."""
+    if not any(STRANGERS in flow.origins for flow in config.policy.flows):
+        return config
+    strangers, flows = strangers_of(config), []
+    for flow in config.policy.flows:
+        origins = [each for each in flow.origins if each != STRANGERS]
+        named = {"from": (*origins, *strangers)} if len(origins) < len(flow.origins) else {}
+        flows.append(flow.model_copy(update=named))
+    return config.model_copy(update={"policy": config.policy.model_copy(update={"flows": tuple(flows)})})

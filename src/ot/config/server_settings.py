@@ -94,6 +94,9 @@ class ServerSettings(Section):
     )
     tools: ToolFilter = subsection(ToolFilter)
     json_text: bool = setting(False, "`true` turns JSON text in its answers into values")
+    own: bool = setting(
+        False, "`true` says that it brings nothing that strangers wrote ([Flows](policy.md#flows))", layers=PERSON
+    )
     hints: bool = setting(
         False,
         "`true` believes its hints about which of its tools only read ([Looking](policy.md#looking))",

@@ -23,6 +23,7 @@ from ot.config.values import parse_size, read_word
 Values = Mapping[object, object]
 _REACHED_BY = ("command", "args", "env", "cwd", "url", "headers", "oauth", "confine")
 """The keys of a server that say what is started or reached, and what is handed to it."""
+_BELIEVED = ("hints", "own")  # keys that say how far the person believes a server
 _OWN_FILE = f"your own file, ~/{FOLDER}/{CONFIG_FILE},"
 _GUARDS: frozenset[Rule | None] = frozenset({"union", "smaller", "stricter", "stays on"})
 _WILDCARDS = frozenset("*?[")
@@ -102,7 +103,7 @@ class Tightening:
         changed = [key for key in given if given[key] != below.get(key)]
         others = {key: item for key, item in value.items() if key not in _REACHED_BY}
         if changed and ("command" in given or "url" in given):
-            below = {key: item for key, item in below.items() if key not in _REACHED_BY}
+            below = {key: item for key, item in below.items() if key not in (*_REACHED_BY, *_BELIEVED)}
             return merge(self.apply(below, others, path), given)
         for key in changed:
             reason = "this server is yours; a project that defines its own must give its command or url"

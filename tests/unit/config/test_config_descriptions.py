@@ -81,7 +81,7 @@ def test_what_belongs_to_the_person_is_not_set_by_a_project(section: str) -> Non
     assert not any("project" in (*by.sets, *by.tightens) for by in layers)
 
 
-PERSONS_OWN = ("hints",)  # whom to believe
+PERSONS_OWN = ("hints", "own")  # whom to believe
 
 
 @pytest.mark.parametrize("section", ["servers", "aliases", "snippets", "projects", "prompts"])

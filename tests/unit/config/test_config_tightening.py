@@ -45,6 +45,33 @@ def test_a_project_adds_flows_and_frees_nothing(workspace: Workspace) -> None:
     assert refused(loaded) == ["policy.allow"]
 
 
+def test_a_project_that_takes_a_servers_name_does_not_inherit_what_the_person_believes_of_it(
+    workspace: Workspace,
+) -> None:
+    workspace.write_home("servers: {mail: {command: my-mail, hints: true, own: true}}")
+    workspace.write("servers: {mail: {command: theirs}, news: {command: news, hints: true, own: true}}")
+
+    loaded = workspace.load()
+
+    servers = loaded.config.servers
+    assert [(servers[name].hints, servers[name].own) for name in ("mail", "news")] == [(False, False)] * 2
+    assert refused(loaded) == ["servers.news.hints", "servers.news.own"]
+
+
+def test_strangers_are_the_tools_that_bring_other_peoples_words(workspace: Workspace) -> None:
+    workspace.write_home(
+        "servers: {mail: {command: my-mail}, ours: {command: ours, own: true}}\n"
+        "policy: {flows: [{from: [strangers, a.*], to: [b.*]}, {from: [c.*], to: [d.*]}]}"
+    )
+
+    first, second = workspace.load().config.policy.flows
+
+    assert first.origins[0] == "a.*"
+    assert {"web.*", "llm.*", "mail.*"} <= set(first.origins)
+    assert not {"strangers", "ours.*"} & set(first.origins)
+    assert second.origins == ("c.*",)
+
+
 def test_a_project_adds_rules(workspace: Workspace) -> None:
     workspace.write_home("policy: {deny: [a.*]}")
     workspace.write("policy: {deny: [b.*, a.*], ask: [c.*]}")
