@@ -87,6 +87,7 @@ class WasmKernels:
         self._channel = child.become_kernel(start, probe=probe)
         self._wake_at_signals()
         wasi = WasiConfig()
+        wasi.argv = ("-c",)  # as code of a process finds it
         wasi.inherit_stdout()
         wasi.inherit_stderr()
         for folder, mutable in {**self._folders, start.scratch.path: True}.items():

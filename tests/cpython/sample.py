@@ -105,6 +105,34 @@ USUAL = {
 }
 """Those of the language itself, which every change is tested with; `make test-long` runs the others."""
 
+ON_WASM = {
+    "augassign",
+    "base64",
+    "baseexception",
+    "binop",
+    "bisect",
+    "bool",
+    "compare",
+    "dynamic",
+    "enumerate",
+    "except_star",
+    "global",
+    "heapq",
+    "index",
+    "keywordonlyarg",
+    "named_expressions",
+    "operator",
+    "raise",
+    "richcmp",
+    "scope",
+    "sort",
+    "super",
+    "typechecks",
+    "with",
+    "yield_from",
+}
+"""Those that fit the CPython of the engine wasm, which is another than the one whose tests are here."""
+
 # File: test: why its outcome in a kernel is another than in a plain interpreter. Some tests came after Python 3.11.
 DIFFERENCES: dict[str, dict[str, str]] = {
     "asyncgen": {

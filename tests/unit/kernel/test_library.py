@@ -19,8 +19,9 @@ from tests.unit.kernel.kernels import run
             "import json, traceback\ntry:\n    json.loads('{')\nexcept ValueError:\n    text = traceback.format_exc()\n"
             "'self.scan_once(s, idx)' in text"
         ),
+        "import argparse\nargparse.ArgumentParser().format_usage().startswith('usage: -c')",
     ],
-    ids=["not imported ahead", "imported anew", "reloaded", "shown", "in a traceback"],
+    ids=["not imported ahead", "imported anew", "reloaded", "shown", "in a traceback", "names its program"],
 )
 async def test_the_library_is_all_there(supply: KernelSupply, code: str) -> None:
     assert (await run(supply, code)).value is True
