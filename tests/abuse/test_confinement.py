@@ -10,7 +10,7 @@ import pytest
 from tests.abuse.conftest import SECRET, Abused
 from tests.abuse.routes import ROUTES, is_known, is_native, write_attempt
 
-only_native = pytest.mark.only_as_process("there is no native code there to make a system call with")
+only_native = pytest.mark.only_as_process("no native code can be called there, so none can make a system call")
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ async def test_others_are_answered_beside_hostile_runs(hasty_server: Abused, nam
     assert await hasty_server.is_well()
 
 
-@pytest.mark.only_as_process("a run there has one thread, and cannot write and read at once")
+@pytest.mark.only_as_process("a run has one thread there, so it cannot write and read at once")
 async def test_calls_that_wait_in_their_kernel_are_answered_all_the_same(server: Abused) -> None:
     code = """
 payload = json.dumps({'op': 'call', 'id': 1, 'tool': 'demo.upper', 'args': [], 'kwargs': {'text': 'x' * 900_000}}).encode()

@@ -8,10 +8,10 @@ import pytest
 from tests.abuse.conftest import TIME_LIMIT, Abused, Told
 from tests.engines import FORGE, on_wasm
 
-only_native = pytest.mark.only_as_process("no native code can be called there, and so none can crash or map memory")
-only_with_signals = pytest.mark.only_as_process("code there cannot send signals, not even to itself")
-only_with_socket = pytest.mark.only_as_process("code there hands over whole messages, and has no socket to write to")
-only_with_threads = pytest.mark.only_as_process("a run there has one thread")
+only_native = pytest.mark.only_as_process("no native code can be called there, so none can crash or map memory")
+only_with_signals = pytest.mark.only_as_process("there are no signals there")
+only_with_socket = pytest.mark.only_as_process("code has no socket to the server there; it hands over whole messages")
+only_with_threads = pytest.mark.only_as_process("a run has one thread there")
 
 ENDLESS = {
     "an endless loop": "x = 1\nwhile True: pass",

@@ -23,9 +23,7 @@ from tests.real_server import connect_server
 
 pytestmark = pytest.mark.xdist_group("cpython")
 
-OTHER_VERSION = pytest.mark.only_as_process(
-    "code runs on CPython 3.14 there, and this file of the tests of another version does not fit it"
-)
+OTHER_VERSION = pytest.mark.only_as_process("code runs on CPython 3.14 there, and this file tests another version")
 
 COLLECT_OUTCOMES = Path(__file__).with_name("collect_outcomes.py")
 CONFIG = """

@@ -17,7 +17,7 @@ from ot_kernel.wire import MAX_FRAME, MAX_MESSAGE, Message
 from tests.engines import FORGE
 from tests.unit.kernel.kernels import LIMIT, run, run_in, scratch_of, until
 
-only_as_frames = pytest.mark.only_as_process("code there hands over whole messages, and has no socket to write to")
+only_as_frames = pytest.mark.only_as_process("code has no socket to the server there; it hands over whole messages")
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from tests.availability import report_missing
 from tests.engines import on_wasm
 from tests.unit.kernel.kernels import Ended, kernels, run, run_in, until
 
-only_native = pytest.mark.only_as_process("no native code can be called there, which could map memory or more")
-only_in_python = pytest.mark.only_as_process("what a function written in C does there ends without a line")
+only_native = pytest.mark.only_as_process("no native code can be called there, so none can map memory")
+only_in_python = pytest.mark.only_as_process("code that is stopped inside a C function is not told its line there")
 
 
 async def interrupt(kernel: Kernel, code: str) -> Ended:
@@ -161,7 +161,7 @@ TOO_MUCH = {
     "deep folders": pytest.param(
         "scratch",
         "for _ in range(300):\n    os.mkdir('a' * 50)\n    os.chdir('a' * 50)",
-        marks=pytest.mark.only_as_process("folders there are only as deep as a path can say"),
+        marks=pytest.mark.only_as_process("a folder can be nested only as deeply as one path can name it there"),
     ),
     "many files": pytest.param("scratch", "for n in range(20_001):\n    open(str(n), 'w').close()"),
     "a folder that cannot be read": pytest.param(
@@ -172,7 +172,7 @@ TOO_MUCH = {
     "files that never had one": pytest.param(
         "scratch",
         "for n in range(5):\n    fd = os.open('.', os.O_TMPFILE | os.O_RDWR)\n    os.posix_fallocate(fd, 0, 60 * 1024**2)",
-        marks=pytest.mark.only_as_process("every file there has a name when it is made"),
+        marks=pytest.mark.only_as_process("there is no O_TMPFILE there: every file has a name when it is made"),
     ),
     "files that are only mapped": pytest.param(
         "scratch",
@@ -185,7 +185,7 @@ TOO_MUCH = {
             "fds = []\nfor n in range(5):\n    fds.append(fill('x'))\n    os.unlink('x')\n"
             "while True:\n    new = [os.dup(fd) for fd in fds]\n    for fd in fds: os.close(fd)\n    fds = new"
         ),
-        marks=pytest.mark.only_as_process("a file there has one number, which is not given to another"),
+        marks=pytest.mark.only_as_process("there is no os.dup there: an open file has one descriptor"),
     ),
     "a folder that is moved about": pytest.param(
         "scratch",
@@ -200,7 +200,7 @@ TOO_MUCH = {
             "threading.stack_size(2**18)\n"
             "try:\n    while True: threading.Thread(target=time.sleep, args=(999,)).start()\nexcept RuntimeError: pass"
         ),
-        marks=pytest.mark.only_as_process("a run there has one thread"),
+        marks=pytest.mark.only_as_process("a run has one thread there"),
     ),
     "a process whose first thread has ended": pytest.param(
         "memory",
@@ -340,7 +340,7 @@ async def test_open_files_run_out_for_the_run_alone(supply: KernelSupply) -> Non
     assert (await run(supply, "1 + 1")).value == 2
 
 
-@pytest.mark.only_as_process("code there knows nothing of the limits of its process")
+@pytest.mark.only_as_process("there is no module `resource` there: code cannot ask for the limits of its process")
 async def test_no_limit_can_be_raised_again(supply: KernelSupply) -> None:
     code = """
 import resource

@@ -34,7 +34,7 @@ def can_pin() -> bool:
     return os.geteuid() == 0 or limit == resource.RLIM_INFINITY or limit >= ENOUGH
 
 
-@pytest.mark.only_as_process("an instance is given the pages of its memory when it writes to them")
+@pytest.mark.only_as_process("no pages are pinned there: an instance gets pages of its memory as it writes to them")
 @pytest.mark.parametrize("sandbox", ["standard", "off"])
 async def test_kernels_after_the_first_run_copy_no_pages_of_their_own(sandbox: str) -> None:
     if not can_pin():
@@ -49,7 +49,7 @@ async def test_kernels_after_the_first_run_copy_no_pages_of_their_own(sandbox: s
     assert min(faults) < FEW < faults[0]
 
 
-@pytest.mark.only_as_process("there is no native code there to make a system call with")
+@pytest.mark.only_as_process("no native code can be called there, so none can make a system call")
 async def test_a_kernel_can_neither_reach_nor_pin_pages_of_the_zygote(supply: KernelSupply) -> None:
     code = """
 import ctypes, os

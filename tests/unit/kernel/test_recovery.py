@@ -27,7 +27,7 @@ from ot_system.sockets import message_pair
 from tests.engines import on_wasm
 from tests.unit.kernel.kernels import kernels, run, run_in, until
 
-only_native = pytest.mark.only_as_process("no native code can be called there, and so none can crash")
+only_native = pytest.mark.only_as_process("no native code can be called there, so none can crash")
 ALLOWANCE = Allowance(readable=(), writable=(), memory=2**30, file_size=2**20, open_files=64)
 
 
@@ -165,7 +165,7 @@ async def test_all_waiting_kernels_killed_at_once_are_replaced(supply: KernelSup
         pytest.param(
             "import os; os.kill(os.getpid(), 9)",
             signal.SIGKILL,
-            marks=pytest.mark.only_as_process("code there cannot send signals, not even to itself"),
+            marks=pytest.mark.only_as_process("there are no signals there"),
         ),
         ("import os; os.abort()", signal.SIGABRT),
         pytest.param("import ctypes; ctypes.string_at(0)", signal.SIGSEGV, marks=only_native),

@@ -28,7 +28,7 @@ from tests.unit.kernel.kernels import kernels, run, run_in, until
 OTHER_ZYGOTE = Path(__file__).parents[2] / "programs" / "other_zygote.py"
 
 
-only_native = pytest.mark.only_as_process("modules that need native code are missing there, and this is one of them")
+only_native = pytest.mark.only_as_process("the module needs native code, which the component does not have")
 
 
 @asynccontextmanager
@@ -98,7 +98,7 @@ received == b"".join(bytes([number]) * 50_000 for number in range(100))
 """
 
 
-only_with_sockets = pytest.mark.only_as_process("there are no sockets there, not even between two parts of one run")
+only_with_sockets = pytest.mark.only_as_process("there are no sockets there, not even within one run")
 
 
 @only_with_sockets
@@ -125,7 +125,7 @@ async def test_descriptors_cannot_be_sent_as_a_message(supply: KernelSupply) -> 
     assert (await run(supply, code)).error.startswith("PermissionError")
 
 
-only_unconfined = pytest.mark.only_as_process("what an instance reaches is the same without `sandbox`: nothing more")
+only_unconfined = pytest.mark.only_as_process("an instance reaches nothing more with `sandbox: off`")
 
 
 @only_unconfined
@@ -381,7 +381,7 @@ def outcome(name, mode):
     assert (tmp_path / "box" / "file").read_text() == "new"
 
 
-@pytest.mark.only_as_process("only whole folders can be opened there")
+@pytest.mark.only_as_process("only whole folders can be opened for code there; a single file is refused at the start")
 async def test_one_file_can_be_opened_without_its_neighbours(tmp_path: Path) -> None:
     (tmp_path / "one").write_text("mine")
     (tmp_path / "two").write_text("yours")
@@ -391,7 +391,7 @@ async def test_one_file_can_be_opened_without_its_neighbours(tmp_path: Path) -> 
         assert (await run(supply, f"open('{tmp_path}/two').read()")).error.startswith("PermissionError")
 
 
-@pytest.mark.only_as_process("a folder that is open to code there has a number, by which it is reached")
+@pytest.mark.only_as_process("each folder opened for code is an open descriptor there")
 async def test_many_readable_folders_leave_a_kernel_no_descriptor_of_theirs(tmp_path: Path) -> None:
     folders = [tmp_path / str(number) for number in range(100)]
     for folder in folders:

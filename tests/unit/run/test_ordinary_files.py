@@ -28,7 +28,9 @@ async def app(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) -> A
         yield opened
 
 
-@pytest.mark.only_as_process("a run there has one thread; a ThreadPoolExecutor works one after the other")
+@pytest.mark.only_as_process(
+    "a run has one thread there; only ThreadPoolExecutor has a stand-in, which works one after the other"
+)
 async def test_a_pool_of_threads_works_as_anywhere(app: App) -> None:
     code = "from multiprocessing.pool import ThreadPool\nwith ThreadPool(4) as pool:\n    found = pool.map(lambda n: n * n, range(5))\nfound"
 
@@ -94,7 +96,7 @@ IN_SCRATCH = {
 }
 
 
-only_with_modes = pytest.mark.only_as_process("files there have no modes that could be read")
+only_with_modes = pytest.mark.only_as_process("files have no modes there")
 
 
 @pytest.mark.parametrize(
@@ -117,7 +119,7 @@ FORGED_PATHS = {
 }
 
 
-@pytest.mark.only_as_process("code there cannot make links that lead out of its folder, nor read an answer by itself")
+@pytest.mark.only_as_process("code can neither make links out of its folder there nor read the server's answers itself")
 @pytest.mark.parametrize("name", FORGED_PATHS)
 async def test_no_other_file_is_changed_whatever_a_kernel_asks(app: App, tmp_path: Path, name: str) -> None:
     victim = tmp_path / "victim"

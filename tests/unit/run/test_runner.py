@@ -353,7 +353,7 @@ async def test_code_that_does_not_stop_is_ended_and_says_where_it_was(app: App) 
         pytest.param(
             "import os\nos.kill(os.getpid(), 9)",
             "ended without a result",
-            marks=pytest.mark.only_as_process("code there cannot send signals, not even to itself"),
+            marks=pytest.mark.only_as_process("there are no signals there"),
         ),
     ],
 )
