@@ -9,16 +9,12 @@ from typing import Any, Never
 
 from onetool.cli.printing import complain
 from ot.config.loader import LoadedConfig
-from ot.config.paths import state_folder
-from ot.isolate import IsolateHost
 from ot.parts import known_tools
 from ot.proxy import Servers, open_servers
-from ot.registry.definition_cache import DEFINITIONS_FILE, DefinitionCache
 from ot.registry.definitions import PROXY
 from ot.registry.names import absent_name
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolFunction, ToolRegistry
-from ot.registry.tool_threads import ToolThreads
 from ot.skills.skill_loader import SkillLoader
 from ot.workers.extension import Extension
 
@@ -56,9 +52,7 @@ def _read_own(loaded: LoadedConfig) -> tuple[ToolRegistry, PackPlaces, dict[str,
 
         return call
 
-    cache = DefinitionCache(state_folder(loaded.home) / DEFINITIONS_FILE)
-    registry = known_tools.load_registry(known_tools.find_built_in_packs(), IsolateHost(), ToolThreads(), cache)
-    cache.save()
+    registry = known_tools.load_built_in(loaded)
     registry.trust_reads(known_tools.reads_of(loaded.config))
     places = PackPlaces(registry, loaded.config.packs)
     known_tools.load_extensions(registry, places, loaded, function_of)

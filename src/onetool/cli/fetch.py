@@ -17,10 +17,8 @@ from onetool.cli.definitions import read_definitions
 from onetool.cli.printing import add_json_argument, complain, fail, say, say_json
 from onetool.cli.start import load
 from ot.config.loader import LoadedConfig
-from ot.isolate import IsolateHost
-from ot.parts.known_tools import find_built_in_packs, load_registry, worker_host
+from ot.parts.known_tools import load_built_in, worker_host
 from ot.registry.definitions import Libraries
-from ot.registry.tool_threads import ToolThreads
 from ot.workers.extension import Extension, WorkerHost
 from ot.workers.installing import Installer
 from ot.workers.pack_environments import (
@@ -63,7 +61,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def main(options: Namespace) -> int:
-    host = worker_host(load(options, tolerant=True), os.environ)
+    loaded = load(options, tolerant=True)
+    host = worker_host(loaded, os.environ)
     packs = [pack for pack in dict.fromkeys(options.packs) if pack != ENGINE]
     if ENGINE in options.packs:
         try:
@@ -74,7 +73,7 @@ def main(options: Namespace) -> int:
         say(f"{ENGINE}: ready")
         if not packs:
             return OK
-    registry = load_registry(find_built_in_packs(), IsolateHost(), ToolThreads())  # those that are switched off, too
+    registry = load_built_in(loaded)
     known = {pack.libraries.pack: pack.libraries for pack in registry.packs() if pack.libraries is not None}
     unknown = [pack for pack in packs if pack not in known]
     if unknown:

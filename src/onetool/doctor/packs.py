@@ -23,13 +23,11 @@ from ot.config.paths import state_folder
 from ot.errors import ServerUnavailableError, WorkerStartError
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import last_lines, word_error
-from ot.isolate import IsolateHost
 from ot.parts import known_tools
 from ot.proxy import Acceptance, Servers, find_mistake, open_servers
 from ot.proxy.definitions.acceptance import Difference
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolFunction, ToolRegistry
-from ot.registry.tool_threads import ToolThreads
 from ot.stats.savings import definition_tokens
 from ot.workers.extension import Extension
 from ot.workers.pack_environments import LibraryState, state_of
@@ -79,7 +77,7 @@ async def try_starts(
 ) -> list[Trial]:
     """Start these servers, and all extensions if wanted; all of them have ended when this returns."""
     config, environ, project, redactor = loaded.config, os.environ, loaded.project, loaded.redactor
-    registry = known_tools.load_registry(known_tools.find_built_in_packs(), IsolateHost(), ToolThreads())
+    registry = known_tools.load_built_in(loaded)
     places, host = PackPlaces(registry, config.packs), known_tools.proxy_host(loaded, environ)
     executor = ToolExecutor(registry, config=config, secrets=loaded.secrets, project=project, redactor=redactor)
     found: dict[str, Extension] = {}

@@ -23,7 +23,7 @@ from ot.execution.wording import word_error
 from ot.isolate import IsolateHost
 from ot.parts.person_overlay import personal_store_of
 from ot.proxy import ProxyHost, Servers
-from ot.registry.definition_cache import DefinitionCache
+from ot.registry.definition_cache import DEFINITIONS_FILE, DefinitionCache
 from ot.registry.from_source import read_pack
 from ot.registry.names import identifier, modest_name
 from ot.registry.places import PackPlaces
@@ -53,6 +53,14 @@ def load_registry(
     loader = ToolLoader(registry, isolate=isolates, threads=threads, read=read)
     for folder in folders:
         loader.load_folder(folder)
+    return registry
+
+
+def load_built_in(loaded: LoadedConfig) -> ToolRegistry:
+    """Every built-in tool, those that are switched off too, for a command that calls none of them."""
+    cache = DefinitionCache(state_folder(loaded.home) / DEFINITIONS_FILE)
+    registry = load_registry(find_built_in_packs(), IsolateHost(), ToolThreads(), cache)
+    cache.save()
     return registry
 
 
