@@ -95,7 +95,7 @@ test-ray: compiled  ## run the tests of workers on Ray, on a cluster of two node
 test-team: compiled system  ## kill replicas 200 times, load them with 200 clients, and the other long tests of a team
 	@$(KEEP_BYTECODE) $(BIN)/pytest -m long tests/team tests/store
 
-test-vm: setup wasm  ## boot Debian's kernels in an emulator, as root, and try there what must be refused (hours); VM names machines
+test-vm: setup wasm  ## boot Debian's kernels in an emulator, as root, and try there what must be refused (an hour, more on a busy machine); VM names some of them
 	@scripts/install-vm-packages
 	@$(BIN)/python -m tests.vm $(VM)
 
@@ -149,5 +149,5 @@ lock: setup  ## update the pinned dependencies
 	scripts/lock
 
 clean:  ## remove everything that make set up
-	rm -rf .venv tests/ray/.cache tests/conformance/node_modules tests/zwave/node_modules tests/models/node_modules tests/models/.venv tests/reference_servers/node_modules \
+	rm -rf .venv .cache/vm tests/ray/.cache tests/conformance/node_modules tests/zwave/node_modules tests/models/node_modules tests/models/.venv tests/reference_servers/node_modules \
 		tests/reference_servers/.venv bench/tasks/servers/node_modules bench/tasks/servers/.venv tests/services/node_modules tests/services/.venv bench/peers/.venv bench/results .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage .coverage.* site

@@ -29,7 +29,7 @@ NOT_STARTED = {"tried": {}, "outcomes": {"reads": "milk"}, "status": 126, "expla
 def judge(*lines: dict[str, Any], case: Case = Case("as it is")) -> Verdict:  # noqa: B008 - it does not change
     verdict = Verdict(case, "root")
     for line in lines:
-        verdict.hear({"seconds": 1.0, **line})
+        verdict.hear({"at": 1.0, **line})
     return verdict
 
 
