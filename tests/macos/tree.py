@@ -41,7 +41,9 @@ def make_tree(folder: Path, *, without: tuple[str, ...] = ()) -> Path:
     (inner / "encodings/__init__.py").write_text(_prelude() + (library / "encodings/__init__.py").read_text())
     for data in library.glob("_sysconfigdata*.py"):
         text = f"{data.read_text()}\nbuild_time_vars['MACOSX_DEPLOYMENT_TARGET'] = '14.0'\n"
-        (inner / data.name.replace("linux", "darwin", 1)).write_text(text)
+        (inner / data.name).unlink()
+        for name in {data.name, data.name.replace("linux", "darwin", 1)}:  # Debian's name tells no platform
+            (inner / name).write_text(text)
     for file in library.parent.glob("libpython*"):
         _link(file, folder / "lib" / file.name)
     _link_packages(Path(sysconfig.get_path("purelib")), inner / "site-packages", without)
