@@ -25,7 +25,7 @@ from ot_kernel import child
 from ot_kernel.pinned_pages import PinnedPages, copy_tables, open_pages
 from ot_kernel.scratch_folders import ScratchFolder, ScratchFolders
 from ot_kernel.values import accept_rows
-from ot_system import ChildWatch
+from ot_system import ChildWatch, kill
 from ot_system.sockets import MessageSocket
 
 if TYPE_CHECKING:
@@ -136,6 +136,7 @@ class Zygote:
         if pid == 0:
             try:
                 if not self._confined:
+                    os.setpgid(0, 0)
                     _adopt_orphans()
                 live(start)
             except BaseException:  # noqa: BLE001 - the edge: what it prints is the only clue to a kernel that cannot start
@@ -149,7 +150,7 @@ class Zygote:
         """Kill every kernel and wait until it is gone, so that none writes any more; free what they wrote."""
         for _, pid, _, _ in self._kernels.values():
             os.kill(pid, signal.SIGKILL)  # a child cannot lose its number before it is reaped
-            os.waitpid(pid, 0)
+            self._wait_for(pid)
         self._kernels.clear()
         self._end_orphans()
         for name in os.listdir(self._scratch_root):
@@ -159,11 +160,17 @@ class Zygote:
         number, pid, probe, folder = self._kernels.pop(handle)
         self._poll.unregister(handle)
         os.close(handle)
-        status = os.waitpid(pid, 0)[1]
+        status = self._wait_for(pid)
         self._end_orphans()
         unused = self._folders.leave(folder)
         self._tell({"ended": number, "status": status, "probe": probe, "folder": folder.name, "unused": unused})
         self._used = True
+
+    def _wait_for(self, pid: int) -> int:
+        """Return the status of a dead kernel; its group dies with it, for systems on which nobody adopts orphans."""
+        if not self._confined:
+            kill(-pid)  # before it is reaped: until then no other group can have its number
+        return os.waitpid(pid, 0)[1]
 
     def _pin(self, pages: PinnedPages) -> None:
         """Let forks copy at once what kernels write to, as one shows that lives a whole life for us alone."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.processes import wait_until_gone
 from tests.macos.mac import Mac, configure
 from tests.macos.tree import make_tree
 from tests.models.terminal import in_terminal
@@ -50,6 +51,16 @@ def test_an_engine_that_is_missing_is_told_in_a_sentence(tmp_path: Path, engine:
     assert done.returncode == 1
     assert words in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_what_unconfined_code_has_started_ends_with_its_run(mac: Mac, tmp_path: Path) -> None:
+    home = configure(tmp_path, "execution: {engine: process, sandbox: off}\n")
+    orphan = "subprocess.run(['/bin/sh', '-c', '/bin/sleep 600 >/dev/null 2>&1 & echo $!'], capture_output=True).stdout"
+
+    done = mac.run("run", f"import subprocess\nint({orphan})", home=home)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    wait_until_gone({int(done.stdout)})
 
 
 def test_a_pack_whose_helper_cannot_be_confined_says_what_to_set(mac: Mac, home: Path) -> None:
