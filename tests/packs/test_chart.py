@@ -176,6 +176,6 @@ async def test_an_endless_chart_ends_with_its_time(studio: Studio) -> None:
     arguments: Any = {"spec": {"mark": "bar", "data": data, "encoding": {"x": {"field": "data"}}}}
 
     with pytest.raises(ToolTimeoutError):
-        await studio.app.executor.call("chart.draw", arguments, caller=Caller(timeout=3))
+        await studio.app.executor.call("chart.draw", arguments, caller=Caller(timeout=1))
 
     await studio.draw('chart.bar(rows=[{"a": "x", "n": 1}], x="a", y="n")')
