@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import stat
@@ -11,8 +12,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ot.kernel import limits
+from ot_guardian import clear_folder
 from ot_system import PLACE, change_target
 
+CLEAR_DELAY = 0.1  # removing one that is mounted waits for all processors, up to a millisecond each
 _DEEPEST = 100  # folders in folders
 _LITTLE = 1024 * 1024  # bytes that are freed in no time
 
@@ -133,3 +136,42 @@ def measure_scratch(folder: Path, limit: int) -> Counted:
         except OSError:  # a folder without rights, or nested so deeply that no path leads to what may lie below
             return Counted(limit + 1, complete=True)
     return Counted(total, complete)
+
+
+class ScratchClearing:
+    """Removes scratch folders, with the file systems that are mounted on them; in a moment, several at once."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._folders: list[str] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    def add(self, scratch: Scratch) -> None:
+        """Have the folder of a kernel that has ended removed."""
+        self._folders.append(scratch.path)
+        if scratch.takes_long_to_clear():
+            self._clear()
+        elif self._timer is None and not self._closed:
+            self._timer = self._loop.call_later(CLEAR_DELAY, self._clear)
+
+    def _clear(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        folders, self._folders = self._folders, []
+        self._loop.run_in_executor(None, _clear_folders, folders)
+
+    def close(self) -> None:
+        """Leave what is not removed yet to whoever removes the folder of all of them."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+def _clear_folders(folders: list[str]) -> None:
+    for folder in folders:
+        try:
+            os.rmdir(folder)
+        except OSError:  # there is something in it
+            clear_folder(folder)

@@ -25,7 +25,7 @@ from ot.kernel.groups import KernelGroups, open_groups
 from ot.kernel.kernel import Kernel, ignore
 from ot.kernel.kernel_quota import KernelQuota
 from ot.kernel.pauses import Pauses
-from ot.kernel.scratch import Scratch
+from ot.kernel.scratch import Scratch, ScratchClearing
 from ot.kernel.watch import KernelWatch
 from ot.kernel.zygote_process import (
     ZygoteProcess,
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 MAX_KERNELS = 64
 START_LIMIT = 20.0  # seconds until a kernel that was asked for must be there
 REFILL_DELAY = 0.003  # the answer leaves first: the end of a kernel and a fork beside it would delay it
-CLEAR_DELAY = 0.1  # removing one that is mounted waits for all processors, up to a millisecond each
 MAX_SAID = 4096
 _MAX_REPORT = 4096  # bytes
 _HANDED = 5  # descriptors of a kernel, as it announces itself
@@ -84,8 +83,7 @@ class KernelSupply:
         self._slots = anyio.Semaphore(MAX_KERNELS, fast_acquire=True)
         self.shares = KernelQuota(MAX_KERNELS // 4)
         self._refill_timer: asyncio.TimerHandle | None = None
-        self._unclear: list[str] = []  # scratch folders of kernels that have ended
-        self._clear_timer: asyncio.TimerHandle | None = None
+        self._clearing = ScratchClearing()
         self._watch = KernelWatch(self._in_use, memory=self._settings.memory)
         self._choice = EngineChoice(
             self._settings, zygote.engine, self._watch, ask_probe=lambda: request_probe(self._zygote)
@@ -428,22 +426,7 @@ class KernelSupply:
             kernel.scratch.close()  # a run that goes on without its kernel must not write to that of another one
             self._unused.append(message["folder"])
         else:
-            self._clear(kernel.scratch)
-
-    def _clear(self, scratch: Scratch) -> None:
-        """Have a scratch folder removed, with the file system that is mounted on it wherever that is."""
-        self._unclear.append(scratch.path)
-        if scratch.takes_long_to_clear():
-            self._clear_all()
-        elif self._clear_timer is None and not self._closing:
-            self._clear_timer = self._loop.call_later(CLEAR_DELAY, self._clear_all)
-
-    def _clear_all(self) -> None:
-        if self._clear_timer is not None:
-            self._clear_timer.cancel()
-            self._clear_timer = None
-        folders, self._unclear = self._unclear, []
-        self._loop.run_in_executor(None, _clear_folders, folders)
+            self._clearing.add(kernel.scratch)
 
     def _discard(self, kernel: Kernel) -> None:
         """Replace a kernel that ended before it ran anything; its last output is the only clue to why."""
@@ -531,9 +514,9 @@ class KernelSupply:
         self._watch.close()
         self._choice.probe.close()
         self._pauses.lift()
-        for timer in (self._refill_timer, self._clear_timer):
-            if timer is not None:
-                timer.cancel()
+        self._clearing.close()
+        if self._refill_timer is not None:
+            self._refill_timer.cancel()
         for kernel in (*self._alive.values(), *self._used):
             kernel.close()
         if self._zygote.control.fileno() != -1:
@@ -566,14 +549,6 @@ class _Lease:
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         assert self.kernel is not None
         self.supply.take_back(self.kernel, at_once=kind is not None)
-
-
-def _clear_folders(folders: list[str]) -> None:
-    for folder in folders:
-        try:
-            os.rmdir(folder)
-        except OSError:  # there is something in it
-            clear_folder(folder)
 
 
 def _note_end_in_group(kernel: Kernel, status: int, left: asyncio.Future[bool]) -> None:
