@@ -21,6 +21,7 @@ _COMPARED: dict[str, Callable[[float, float], bool]] = {
     "!=": operator.ne,
 }
 _QUOTED = re.compile(r'"[^"@]*"')  # a person's name beside their address
+_ODD_STEPS = re.compile(r"(?:^|[/\\])\.{1,2}(?:[/\\]|$)|^//|(?<!:)//")  # the path may lead elsewhere than it says
 _BETWEEN = re.compile(r"[,;\n\r]")
 _ADDRESS = re.compile(r"[^\s<>()\[\]]*@[^\s<>()\[\]]*")
 
@@ -66,7 +67,7 @@ def _texts(value: object, *, by_address: bool) -> Iterator[str | None]:
     if not isinstance(value, str | int | float):
         yield None
     elif not by_address:
-        yield str(value)
+        yield None if _ODD_STEPS.search(str(value)) else str(value)
     else:
         for part in _BETWEEN.split(_QUOTED.sub("", str(value))):
             addresses = _ADDRESS.findall(part)
