@@ -146,7 +146,7 @@ def become_kernel(start: KernelStart, *, probe: bool = False) -> Channel:
     except BaseException:
         os.dup2(words, ERROR_FD)  # nobody reads the output of a kernel that was never announced
         raise
-    close_from(SERVER_FD + 1, OPEN_FILES_LIMIT)
+    close_from(SERVER_FD + 1, OPEN_FILES_LIMIT, handed, answer=None if probe else SERVER_FD)
     confinement.seal()
     if confinement.failed:
         channel.send({"op": "unconfined", "failed": confinement.failed})

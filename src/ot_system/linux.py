@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # typing itself takes longer to import than all of a guar
 if TYPE_CHECKING:
     import signal
     import subprocess
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Self
 else:
     import _signal as signal  # its enumerations take as long to build as an interpreter to start
@@ -43,8 +43,11 @@ def own_handle() -> int:
     return os.pidfd_open(os.getpid())
 
 
-def close_from(first: int, limit: int) -> None:
-    """Close all descriptors from a number on, but what keeps the handles on this process alive."""
+def close_from(first: int, limit: int, handed: Sequence[int] = (), *, answer: int | None = None) -> None:
+    """Close all descriptors from a number on, but what keeps the handles on this process alive.
+
+    `handed` are on their way to another process, which will say something on the descriptor `answer`.
+    """
     os.closerange(first, limit)
 
 

@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # typing itself takes longer to import than all of a guar
 if TYPE_CHECKING:
     import signal
     import subprocess
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Self
 else:
     import _signal as signal  # its enumerations take as long to build as an interpreter to start
@@ -57,8 +57,14 @@ def _let_go() -> None:
     _ended_here.clear()
 
 
-def close_from(first: int, limit: int) -> None:
-    for kept in sorted(_ended_here):
+def close_from(first: int, limit: int, handed: Sequence[int] = (), *, answer: int | None = None) -> None:
+    """Keep what was handed on until there is an answer: macOS loses descriptors that are closed on their way."""
+    if handed and answer is not None:
+        poll = select.poll()
+        poll.register(answer, select.POLLIN)
+        poll.poll()
+        handed = ()
+    for kept in sorted((*_ended_here, *handed)):
         os.closerange(first, kept)
         first = max(first, kept + 1)
     os.closerange(first, limit)

@@ -102,6 +102,30 @@ os.write(go[1], b'.')
     assert told == "True True 9\n"
 
 
+def test_what_was_handed_on_is_closed_once_it_has_arrived_and_elsewhere_not_before(system: ModuleType) -> None:
+    told = run(
+        system,
+        """
+read, write = os.pipe()
+question, answer = os.pipe()
+child = os.fork()
+if child == 0:
+    os.dup2(write, 100)
+    os.close(write)
+    os.dup2(question, 50)
+    system.close_from(60, 200, [100], answer=50)
+    signal.pause()
+os.close(write)
+early = select.select([read], [], [], 0.05)[0] == [read]
+os.write(answer, b'.')
+print(early and system.GLANCE is not None, select.select([read], [], [], 60)[0] == [read])
+os.kill(child, signal.SIGKILL)
+""",
+    )
+
+    assert told == "False True\n"
+
+
 def test_a_fork_that_fails_leaves_no_descriptor(system: ModuleType) -> None:
     before = system.count_descriptors()
     with pytest.raises(OSError, match="no more"), system.ChildWatch():
