@@ -117,7 +117,7 @@ check: setup  ## check formatting, lint, types and layers
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin src
-	$(BIN)/python -m scripts.types_elsewhere win32 366
+	$(BIN)/python -m scripts.types_elsewhere win32 370
 	$(BIN)/lint-imports
 	$(BIN)/python -m scripts.build_wasm_kernel --check
 
