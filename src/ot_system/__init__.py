@@ -1,4 +1,4 @@
-"""What systems do differently, in one room: processes, descriptors, sockets, threads. Standard library only.
+"""One room for the differences between systems: processes, descriptors, sockets, threads. Standard library only.
 
 `linux` makes the system calls that only Linux has, `portable` does with what every POSIX system has and what macOS adds
 to it. Both offer the same names, of which those of this system are chosen here; nobody else asks which system it is.

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import field
 from typing import NamedTuple
 
-from mcp_core.quick_dataclass import dataclass
-from ot.clients.caller import Caller, ClientMemory
+from mcp_core.quick_dataclass import dataclass, replace
+from ot.clients.caller import NOBODY, ClientMemory
 from ot.config.models import PolicySettings
 from ot.errors import FlowDeniedError, NotGrantedError, ToolDeniedError
 from ot.execution.policy import Policy, refuse_denied
@@ -79,7 +79,7 @@ class _Judge:
             guard = self._guards[call.tool] = build_guard(self._names_of(call.tool), self._settings)
         self._hours.now = call.time
         client = self._memories.setdefault(run.client, ClientMemory())
-        caller = Caller(memory=client, run_memory=memory, principal=run.principal)
+        caller = replace(NOBODY, memory=client, run_memory=memory, principal=run.principal)
         try:
             refuse_denied(guard)
             reasons = await self._policy.judge(guard, arguments, caller)
