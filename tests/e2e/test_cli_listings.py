@@ -32,6 +32,7 @@ LISTINGS = {
     "stats": ("stats",),
     "runs": ("runs",),
     "audit": ("audit",),
+    "policy": ("policy", "try"),
     "keys": ("keys",),
     "trust": ("trust", "--list"),
     "lock": ("lock",),
