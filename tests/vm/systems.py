@@ -129,7 +129,8 @@ def _build_root(system: System) -> None:
         shutil.copy(FILES / name, root / "usr/sbin")
     shutil.copy(FILES / "attempts.service", root / "etc/systemd/system")
     shutil.copy(f"/usr/bin/{_EMULATOR}", root / "usr/bin")
-    _run("chroot", root, f"/usr/bin/{_EMULATOR}", "/sbin/ldconfig")
+    for program in ("/sbin/ldconfig", "/usr/bin/systemd-sysusers"):
+        _run("chroot", root, f"/usr/bin/{_EMULATOR}", program)
     (root / "usr/bin" / _EMULATOR).unlink()
     _compile_python(system, root / f"usr/lib/python{system.python}", system.packages)
     [modules] = (root / "usr/lib/modules").iterdir()
