@@ -36,7 +36,8 @@ alone: Counter[str] = Counter()  # of a file, the tests so far that share nothin
 
 os.environ.setdefault(COMPILED, str(Path(__file__).parents[1] / ".cache/wasm"))
 # uv asks the first Python on the path, and remembers what it learns of a real one; a shim, as of pyenv, it asks each time.
-os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).resolve().parent), os.environ["PATH"]])
+if (interpreters := str(Path(sys.executable).resolve().parent)) not in os.environ["PATH"].split(os.pathsep):
+    os.environ["PATH"] = os.pathsep.join([interpreters, os.environ["PATH"]])
 settings.register_profile("unhurried", unhurried)
 settings.load_profile("unhurried")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts what runs in the background like that, and
