@@ -72,7 +72,7 @@ def make_attempts(case: dict[str, Any]) -> None:
     tell("system", release=os.uname().release, uid=os.getuid())
     with tempfile.TemporaryDirectory(dir=Path.home()) as folder:
         home = Path(folder)
-        _try_runs(home, case["level"], tell)
+        _try_runs(home, case["level"], tell, delegated=case["delegated"])
         tell("home", diary=(home / "diary.txt").read_text(), planted=(home / "planted").exists())
     for trial in (try_files, try_network, try_others, try_hosts):
         with tempfile.TemporaryDirectory(dir="/tmp") as folder:
@@ -86,13 +86,13 @@ def make_attempts(case: dict[str, Any]) -> None:
     tell("end")
 
 
-def _try_runs(home: Path, level: str, tell: Any) -> None:
+def _try_runs(home: Path, level: str, tell: Any, *, delegated: bool) -> None:
     (home / "secrets.yaml").write_text(f"TOKEN: {SECRET}\n")
     (home / "secrets.yaml").chmod(0o600)
     (home / "diary.txt").write_text("private\n")
     (home / "onetool.yaml").write_text(CONFIG.replace("LEVEL", level))
     _give_component(home)
-    with Server(home) as server:
+    with Server(home, delegated=delegated) as server:
         for _ in range(TRIES):
             text, failed = server.run("6 * 7")
             tell("works", text=text, failed=failed)
@@ -122,11 +122,28 @@ def _give_component(home: Path) -> None:
         own.chmod(0o600)
 
 
+def _share_group() -> Path:
+    """Move this process out of its control group; return the file that takes a server, which must be alone in its own.
+
+    A service that is nothing but a server has its group to itself.
+    """
+    group = Path("/sys/fs/cgroup", Path("/proc/self/cgroup").read_text().strip().partition("::/")[2])
+    for part in ("client", "server"):
+        (group / part).mkdir()
+    if os.getuid() == 0:  # the mark of what systemd delegates, without which root's server leaves a group alone
+        os.setxattr(group / "server", "user.delegate", b"1")
+    (group / "client" / "cgroup.procs").write_text(str(os.getpid()))
+    (group / "cgroup.subtree_control").write_text("+memory +pids")
+    return group / "server" / "cgroup.procs"
+
+
 class Server:
     """A server on stdin and stdout, and requests to it, one after the other."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, delegated: bool) -> None:
         command = [sys.executable, "-m", "onetool", "serve", "--config", str(home / "onetool.yaml")]
+        if delegated:
+            command = ["sh", "-c", 'echo $$ > "$0" && exec "$@"', str(_share_group()), *command]
         environ = {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=home, env=environ, text=True
