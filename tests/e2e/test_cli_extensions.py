@@ -113,6 +113,7 @@ def test_sdk_path_holds_the_kit_and_nothing_else(onetool: OneTool) -> None:
         "ot_guardian",
         "ot_kernel",
         "ot_sdk",
+        "ot_system",
     }
 
 
