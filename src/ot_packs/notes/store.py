@@ -36,9 +36,12 @@ _SCHEMA = (
     ),
 )
 _SHOWN = "notes.id, project, notes.title, notes.tags, created, changed, length(notes.content), read_before"
-_CHOSEN = "(?1 = '' OR project = ?1) AND (?2 = '' OR EXISTS (SELECT 1 FROM json_each(notes.tags) WHERE value = ?2))"
+_CHOSEN = (
+    "(:project = '' OR project = :project)"
+    " AND (:tag = '' OR EXISTS (SELECT 1 FROM json_each(notes.tags) WHERE value = :tag))"
+)
 
-
+_Values = tuple[str | int | None, ...] | dict[str, str | int]  # of a statement, by place or by name
 _MARK = "$note"
 _KINDS: Mapping[str, Callable[[str], object]] = {
     "datetime": datetime.fromisoformat,
@@ -172,26 +175,24 @@ class NoteStore:
 
     def list_page(self, choice: NoteFilter) -> tuple[list[Summary], int]:
         """Return one page of the notes, those changed last first, and how many there are."""
-        names = (choice.project, choice.tag)
-        page = f"WHERE {_CHOSEN} ORDER BY changed DESC, notes.id DESC LIMIT ?3 OFFSET ?4"
-        total = self._count(f"SELECT COUNT(*) FROM notes WHERE {_CHOSEN}", names)
-        return self._select(page, (*names, choice.limit, choice.offset)), total
+        values = _named(choice)
+        page = f"WHERE {_CHOSEN} ORDER BY changed DESC, notes.id DESC LIMIT :limit OFFSET :offset"
+        total = self._count(f"SELECT COUNT(*) FROM notes WHERE {_CHOSEN}", values)
+        return self._select(page, values), total
 
     def search_page(self, terms: Sequence[Term], choice: NoteFilter) -> tuple[list[Summary], int]:
         """Return one page of the notes with all words, or else any of them, the best first, and how many there are."""
-        names = (choice.project, choice.tag)
+        values = _named(choice)
         joined = "FROM words JOIN notes ON notes.id = words.rowid"
-        found = f"WHERE words MATCH ?3 AND {_CHOSEN}"
+        found = f"WHERE words MATCH :words AND {_CHOSEN}"
         for operator in (" AND ", " OR "):
-            expression = operator.join(map(expression_of, terms))
-            total = self._count(f"SELECT COUNT(*) {joined} {found}", (*names, expression))
+            values["words"] = operator.join(map(expression_of, terms))
+            total = self._count(f"SELECT COUNT(*) {joined} {found}", values)
             if total:
                 break
-        page = f"{found} ORDER BY bm25(words, 4.0, 4.0, 1.0), notes.id LIMIT ?4 OFFSET ?5"
+        page = f"{found} ORDER BY bm25(words, 4.0, 4.0, 1.0), notes.id LIMIT :limit OFFSET :offset"
         excerpt = "snippet(words, 2, '', '', '…', 24)"
-        rows = self._connection.execute(
-            f"SELECT {_SHOWN}, {excerpt} {joined} {page}", (*names, expression, choice.limit, choice.offset)
-        )
+        rows = self._connection.execute(f"SELECT {_SHOWN}, {excerpt} {joined} {page}", values)
         return [_summary(row) for row in rows], total
 
     def delete(self, note: Summary) -> None:
@@ -210,11 +211,15 @@ class NoteStore:
     def _by_title(self, title: str, project: str) -> list[Summary]:
         return self._select("WHERE project = ? AND title = ?", (project, title))
 
-    def _select(self, condition: str, values: tuple[object, ...]) -> list[Summary]:
+    def _select(self, condition: str, values: _Values) -> list[Summary]:
         return [_summary(row) for row in self._connection.execute(f"SELECT {_SHOWN} FROM notes {condition}", values)]
 
-    def _count(self, statement: str, values: tuple[object, ...] = ()) -> int:
+    def _count(self, statement: str, values: _Values = ()) -> int:
         return int(self._connection.execute(statement, values).fetchone()[0])
+
+
+def _named(choice: NoteFilter) -> dict[str, str | int]:
+    return {"project": choice.project, "tag": choice.tag, "limit": choice.limit, "offset": choice.offset}
 
 
 def refuse_another(title: str) -> ToolError:
