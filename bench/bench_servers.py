@@ -17,14 +17,17 @@ import yaml
 from mcp import Client, StdioServerParameters
 
 from bench.bench_calls import marginal_call
+from bench.listing_server import RESOURCES
 from bench.report import Line
 from bench.servers import RUN, Servers, run, warm_up
+from bench.stdio_client import StdioClient
 from ot.registry.names import identifier, is_of_python
 from tests.reference_servers.servers import NAMES, ServerCommand, reference_server
 from tests.tokens import count_tokens
 
 REPEATS = 9
 DIRECT_CALLS = 300
+LISTINGS = 50
 
 
 def measure(_: Servers) -> Iterator[Line]:
@@ -42,6 +45,7 @@ def measure(_: Servers) -> Iterator[Line]:
         yield from _measure_start(with_servers, without)
         yield _measure_call(with_servers, commands["everything"], folder)
         yield _measure_tokens(with_servers, commands, folder)
+    yield _measure_listing()
 
 
 def _configure(home: Path, config: dict[str, Any]) -> Servers:
@@ -66,6 +70,29 @@ def _measure_start(with_servers: Servers, without: Servers) -> Iterator[Line]:
     for index, what in ((0, "start to initialize, 10 servers / none"), (1, "start to first run, 10 servers / none")):
         ours, bare = (median(pair[side][index] for pair in pairs) * 1e3 for side in (0, 1))
         yield Line(what, ours, bare, "ms", 1.2)
+
+
+def _measure_listing() -> Line:
+    """A list of many resources of one server, by ours from memory and by the server itself."""
+    with tempfile.TemporaryDirectory() as place:
+        listing = str(Path(__file__).with_name("listing_server.py"))
+        settings = {"command": sys.executable, "args": [listing]}
+        servers = _configure(Path(place), {"servers": {"listing": settings}})
+        with servers.start_ours() as ours, servers.start(listing) as theirs:
+            for server in (ours, theirs):
+                server.initialize()
+            ours.call(*run("listing.echo(text='a')"))
+            while len(ours.request("resources/list", {})["resources"]) < RESOURCES:
+                time.sleep(0.05)
+            pairs = [(_time_listing(ours), _time_listing(theirs)) for _ in range(LISTINGS)]
+    taken, bare = (median(pair[side] for pair in pairs[LISTINGS // 10 :]) * 1e3 for side in (0, 1))
+    return Line(f"list of {RESOURCES:,} resources / by the SDK's own server", taken, bare, "ms", 2)
+
+
+def _time_listing(server: StdioClient) -> float:
+    begin = time.perf_counter()
+    server.request("resources/list", {})
+    return time.perf_counter() - begin
 
 
 def _start(servers: Servers) -> tuple[float, float]:

@@ -1,0 +1,62 @@
+"""What flows by value cost: arguments that are compared with what came, and a text that comes in."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from statistics import median
+
+from bench.report import Line
+from bench.servers import Servers
+from ot.clients.caller import Caller, ClientMemory
+from ot.execution.value_flows import ValueFlows
+from ot.flows.seen_values import Source
+from ot.flows.traces import Traces
+from ot.values import Arguments
+
+_REPEATS = 200
+_LARGE = 100_000  # characters
+_WORDS = (
+    "the meeting that we had planned for this week is moved to another day because several people are away and the "
+    "report is not finished yet please tell everybody who wanted to come and answer before the end of the month"
+)
+_ARGUMENTS: Arguments = {
+    "to": "bob@ours.example",
+    "subject": "Meeting on Friday",
+    "body": "Hello Bob, the meeting that we had planned for Friday is moved to Monday at ten, in the large room. "
+    "Please tell Alice. Thanks",
+}
+
+
+def measure(_: Servers) -> Iterator[Line]:
+    flows, caller = ValueFlows(), Caller(memory=ClientMemory())
+    seen, text = flows.of(caller.memory), _invent_mail()
+
+    def bring() -> None:
+        traces = Traces(came=True)
+        traces.add(text)
+        seen.bring(Source(("mail.read",), time.time()), seen.prepare(traces), traces.size)
+
+    yield Line("by value: 100 kB that comes in", _take(bring, 1) * 1e3, None, "ms", 20)
+    compare = _take(lambda: list(flows.compare(_ARGUMENTS, caller, seen)), 20)
+    yield Line("by value: a call with 200 bytes of arguments", compare * 1e6, None, "µs", 30)
+
+
+def _take(work: Callable[[], object], times: int) -> float:
+    """Return the seconds of processor that something usually takes."""
+    taken = []
+    for _ in range(_REPEATS // times):
+        began = time.thread_time()
+        for _ in range(times):
+            work()
+        taken.append((time.thread_time() - began) / times)
+    return median(taken)
+
+
+def _invent_mail() -> str:
+    chosen, lines, ordinary = random.Random(1), list[str](), _WORDS.split()
+    while sum(map(len, lines)) < _LARGE:
+        words = " ".join(chosen.choice(ordinary) for _ in range(24))
+        lines.append(f"{words} user{chosen.randrange(9999)}@host{chosen.randrange(99)}.example {chosen.random():.4}")
+    return "\n".join(lines)
