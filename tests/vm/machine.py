@@ -66,7 +66,7 @@ def _follow(process: subprocess.Popen[bytes], told: Path) -> Iterator[dict[str, 
 def _command(machine: Machine, share: Path) -> list[str]:
     folder = machine.system.folder
     return [
-        *("nice", "-n", "10", "qemu-system-x86_64", "-accel", "tcg,thread=single,tb-size=1024", "-cpu", CPU),
+        *("qemu-system-x86_64", "-accel", "tcg,thread=single,tb-size=1024", "-cpu", CPU),
         *("-smp", "1", "-m", "2560", "-nographic", "-no-reboot", "-nic", "none", *_CLOCK),
         *("-kernel", str(folder / "vmlinuz"), "-initrd", str(folder / "initrd")),
         *("-append", f"{_WORDS} {machine.words}"),
