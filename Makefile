@@ -1,6 +1,6 @@
 # Everything lives in .venv. Each target sets up what it needs; `make setup` does only that.
 .DEFAULT_GOAL := help
-.PHONY: help setup compiled system wasm run test test-quick test-long test-wasm test-ray test-team test-vm test-as-user coverage mutants check bench bench-scale bench-tasks bench-voice profile format docs lock clean
+.PHONY: help setup compiled system wasm run test test-quick test-long test-wasm test-ray test-team test-vm test-as-user coverage mutants check bench bench-scale bench-tasks bench-flows bench-voice profile format docs lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -11,6 +11,7 @@ MODELS := tests/models/.venv/.ready
 SERVICES := tests/services/.venv/.ready
 ZWAVE := tests/zwave/node_modules/.ready
 TASKS := bench/tasks/servers/.venv/.ready
+DOJO := bench/flows/programs/.venv/.ready
 OPENID := tests/team/oidc/node_modules/.ready
 # Two more than the two cores that this should run on: tests spend time waiting for servers and kernels.
 WORKERS ?= 4
@@ -67,6 +68,9 @@ $(OPENID): tests/team/oidc/package.json tests/team/oidc/package-lock.json $(CONF
 $(TASKS): bench/tasks/servers/package-lock.json bench/tasks/servers/requirements.txt $(REFERENCE) | system
 	@scripts/install-task-servers && touch $@ || true
 
+$(DOJO): bench/flows/programs/requirements.txt | setup
+	@scripts/install-agentdojo && touch $@
+
 run: setup  ## show a short session with the real server
 	@$(BIN)/onetool demo
 
@@ -84,7 +88,8 @@ test-long: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(Z
 	@$(KEEP_BYTECODE) EXAMPLES=500 $(BIN)/pytest -n $(WORKERS) --dist loadgroup --repeat-failed -m 'hypothesis and not long and not ray'
 
 # Those whose tests run code, by the server of each test or by one of their own; what is skipped is listed with its reason.
-WASM := tests/unit/kernel tests/unit/run tests/unit/ot_kernel tests/unit/results tests/unit/skills tests/spec tests/abuse tests/cpython
+WASM := tests/unit/kernel tests/unit/run tests/unit/journal tests/unit/ot_kernel tests/unit/results tests/unit/skills tests/packs/undo tests/spec \
+	tests/abuse tests/cpython
 
 test-wasm: compiled wasm  ## run the tests of code in a run on the engine `wasm`, and list those that only hold for processes
 	@$(KEEP_BYTECODE) $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup -rs --engine wasm $(or $(TESTS),$(WASM))
@@ -133,6 +138,9 @@ profile: setup  ## show where processor time goes; PROFILE=processes for one pro
 
 bench-tasks: compiled $(REFERENCE) $(TASKS)  ## count the tokens of twelve whole tasks, directly and through `run` (two minutes)
 	@$(BIN)/python -m bench.side_by_side bench.tasks.parts
+
+bench-flows: compiled $(DOJO)  ## count attacks stopped and questions asked by rules on flows, on AgentDojo's programs (15 minutes); FLOWS="by value" for a part
+	@$(BIN)/python -m bench.flows $(if $(FLOWS),"$(FLOWS)")
 
 bench-voice: setup  ## measure spoken commands: voices, rates, rooms (an hour); SLICE=1/10 for a part
 	@$(BIN)/python -m bench.voice_rooms $(SLICE)

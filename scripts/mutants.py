@@ -78,6 +78,7 @@ TESTED_BY = {
     "src/ot/execution/policy.py": [*_STEPS, *_POLICY],
     "src/ot/execution/rules.py": [*_STEPS, *_POLICY],
     "src/ot/execution/consent.py": [*_STEPS, *_POLICY],
+    "src/ot/execution/question_text.py": [*_POLICY, "tests/unit/execution/test_shown_questions.py"],
     "src/ot/execution/validation.py": _ARGUMENTS,
     "src/ot/execution/problems.py": _ARGUMENTS,
     "src/ot/execution/checkable.py": _ARGUMENTS,
@@ -101,6 +102,7 @@ TESTED_BY = {
             "kernel_session",
             "live_run",
             "namespace",
+            "patience",
             "runner",
             "runs",
             "waiting_runs",
@@ -306,7 +308,7 @@ def _warm_up(tests: list[str]) -> None:
     """Load what the tests need, and forget what is ours: that is where a mutant is."""
     with _in_silence():
         pytest.main([*OPTIONS, "--collect-only", *tests])
-    ours = {"tests", *(folder.name for folder in (ROOT / "src").iterdir())}
+    ours = {"scripts", "tests", *(folder.name for folder in (ROOT / "src").iterdir())}
     for name in [name for name in sys.modules if name.partition(".")[0] in ours]:
         del sys.modules[name]
 

@@ -5,18 +5,25 @@ from __future__ import annotations
 import sys
 import tomllib
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 from ot.registry.from_source import read_pack
 
 ROOT = Path(__file__).parent.parent
 PACKS = ROOT / "src" / "ot_tools"
+read_once = cache(read_pack)
+"""For the built-in packs, which nobody changes meanwhile."""
 
 
 def packs_with_needs() -> list[str]:
     """Return the built-in packs that declare `needs`."""
-    files = (file for file in sorted(PACKS.glob("*.py")) if not file.name.startswith("_"))
-    return [file.stem for file in files if read_pack(file).needs]
+    return [file.stem for file in list_files(PACKS) if read_once(file).needs]
+
+
+def list_files(folder: Path) -> list[Path]:
+    """Return the files of the packs in a folder."""
+    return [file for file in sorted(folder.glob("*.py")) if not file.name.startswith("_")]
 
 
 def requirements_of(extra: str) -> list[str]:

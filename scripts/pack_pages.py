@@ -8,8 +8,7 @@ from pathlib import Path
 
 from ot.effects import Effect
 from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition
-from ot.registry.from_source import read_pack
-from scripts.pack_extras import PACKS, ROOT
+from scripts.pack_extras import PACKS, ROOT, list_files, read_once
 
 FOLDER = ROOT / "docs" / "packs"
 INDEX = FOLDER / "README.md"
@@ -22,8 +21,7 @@ _EFFECTS = {Effect.READS: "reads", Effect.IDEMPOTENT: "changes; can be repeated"
 
 def read_packs() -> list[PackDefinition]:
     """Return the packs that people have, by name."""
-    files = (file for file in sorted(PACKS.glob("*.py")) if not file.name.startswith("_"))
-    return [pack for pack in map(read_pack, files) if pack.name not in _HIDDEN]
+    return [pack for pack in map(read_once, list_files(PACKS)) if pack.name not in _HIDDEN]
 
 
 def render_pack_pages() -> dict[Path, str]:

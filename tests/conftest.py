@@ -102,6 +102,23 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
             item._id = type(item._id).parse(grouped)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    if config.getoption("dist") != "loadgroup":
+        return None
+    from tests.groups import Groups  # only the process that hands out tests needs it
+
+    return Groups(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Leave out of a report what nobody reads and every worker would send, three times for each test."""
+    report = yield
+    report.keywords = {}
+    return report
+
+
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"

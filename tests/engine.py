@@ -13,6 +13,7 @@ from ot.config.loader import load_config
 from tests.demo_pack import with_demo
 from tests.read_packs import give_definitions
 from tests.trusting import trust_project
+from tests.zygotes import launch_forked
 
 
 @asynccontextmanager
@@ -47,7 +48,7 @@ async def open_engine(
         trust_project(folder, home)
     give_definitions(home or folder)
     loaded = load_config(environ={}, cwd=folder, home=home or folder, tolerant=tolerant)
-    async with open_app(loaded, packs=[pack_folder]) as app:
+    async with open_app(loaded, launched=launch_forked(loaded), packs=[pack_folder]) as app:
         yield app
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -24,10 +23,9 @@ from ot.registry.from_source import read_pack
 from ot.registry.registry import ToolRegistry
 from ot.registry.tool_loader import ToolLoader
 from ot.registry.tool_threads import ToolThreads
+from scripts.pack_extras import read_once
 
 BUILT_IN = Path(ot_tools.__file__).parent
-_read_once = cache(read_pack)
-"""Of the built-in packs, which no test changes: reading them is most of opening an executor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ async def open_executor(
     registry = ToolRegistry()
     threads = ToolThreads(grace=grace)
     async with IsolateHost() as isolate, Standby() as standby:
-        read = _read_once if folder == BUILT_IN else read_pack
+        read = read_once if folder == BUILT_IN else read_pack  # reading them is most of opening an executor
         ToolLoader(registry, isolate=isolate, threads=threads, read=read).load_folder(folder)
         executor = ToolExecutor(
             registry,

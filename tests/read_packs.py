@@ -10,7 +10,14 @@ from pathlib import Path
 from ot.config.paths import state_folder
 from ot.parts.known_tools import find_built_in_packs
 from ot.registry.definition_cache import DEFINITIONS_FILE, DefinitionCache
+from ot.registry.definitions import ToolDefinition
 from ot.registry.tool_loader import ToolLoader
+from scripts.pack_extras import list_files, read_once
+
+
+def list_tools(folder: Path) -> list[ToolDefinition]:
+    """All tools of the built-in packs in a folder."""
+    return [tool for file in list_files(folder) for tool in read_once(file).tools.values()]
 
 
 def give_definitions(home: Path) -> None:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from mcp import Client, StdioServerParameters
-from mcp.client.session import ElicitationFnT
+from mcp.client.session import ElicitationFnT, MessageHandlerFnT
 
 from ot.kernel.zygote_process import COMPILED
 from tests.demo_pack import with_demo
@@ -16,12 +16,18 @@ from tests.read_packs import give_definitions
 
 
 def connect_server(
-    folder: Path, *, config: str = "", mode: str = "auto", path: str = "", person: ElicitationFnT | None = None
+    folder: Path,
+    *,
+    config: str = "",
+    mode: str = "auto",
+    path: str = "",
+    person: ElicitationFnT | None = None,
+    hear: MessageHandlerFnT | None = None,
 ) -> Client:
     """A client of a server whose home and project are one folder; use it with `async with`.
 
     `mode` is the client's way to agree on a protocol: "legacy" for the handshake. `path` is where the server finds
-    programs, and `person` answers its questions.
+    programs, `person` answers its questions, and `hear` is given its notifications.
     """
     file = folder / "onetool.yaml"
     file.write_text(with_demo(config))
@@ -36,4 +42,5 @@ def connect_server(
         ),
         mode=mode,
         elicitation_callback=person,
+        message_handler=hear,
     )

@@ -15,7 +15,8 @@ from ot.clients.caller import NOBODY, Caller, Progress
 from ot.clients.front import ELICIT, Abilities, Front
 from ot.run.answer import Answer
 from ot.run.client_requests import Questions
-from ot.run.live_run import LiveRun, Patience
+from ot.run.live_run import LiveRun
+from ot.run.patience import Patience
 from ot.run.waiting_runs import RunState, Waiting, WaitingRuns
 
 Work = Callable[[Caller], Awaitable[Answer]]

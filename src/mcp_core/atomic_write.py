@@ -18,7 +18,7 @@ from ot_system import copy_attributes
 
 _BESIDE = re.compile(r"\.[0-9a-f]{16}\.tmp")
 _KEPT_ATTRIBUTES = frozenset({"system.posix_acl_access", "security.selinux"})
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOTHING = nullcontext()
 _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
@@ -125,6 +125,11 @@ def _set_mode(descriptor: int, mode: int) -> None:
         os.fchmod(descriptor, mode)
 
 
+def is_kept_attribute(name: str) -> bool:
+    """True for an extended attribute that goes with a file's name: a person's own, and who else has access."""
+    return name.startswith("user.") or name in _KEPT_ATTRIBUTES
+
+
 def _keep_attributes(descriptor: int, folder: int, name: str) -> None:
     """Copy the extended attributes of the old file as far as permitted: a person's notes, and who else has access."""
     # Those that express trust in the content, such as a program's capabilities, are not copied.
@@ -133,7 +138,7 @@ def _keep_attributes(descriptor: int, folder: int, name: str) -> None:
     except OSError:
         return
     with os.fdopen(before):
-        copy_attributes(before, descriptor, lambda each: each.startswith("user.") or each in _KEPT_ATTRIBUTES)
+        copy_attributes(before, descriptor, is_kept_attribute)
 
 
 def _name_once(folder: int, beside: str, name: str) -> None:

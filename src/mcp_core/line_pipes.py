@@ -73,6 +73,7 @@ class LinePipes:
         self, source: int, sink: int, take: Callable[[bytes | LineTooLongError], None], ended: Callable[[], None]
     ) -> None:
         self.broken = False
+        self.divert: Callable[[bytes], bool] | None = None  # is given each line first; True if it is not to be written
         self._source = source
         self._sink = sink
         self._take = take
@@ -103,7 +104,7 @@ class LinePipes:
 
     def write(self, line: bytes) -> None:
         """Write a line; whoever does not read it is not read either."""
-        if self.broken or self._closed:
+        if self.broken or self._closed or (self.divert is not None and self.divert(line)):
             return
         if self._unsent:
             self._unsent += line

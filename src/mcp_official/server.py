@@ -12,6 +12,7 @@ from typing import Literal, TypeVar
 import anyio
 from mcp.server.connection import Connection
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
+from mcp.server.extension import Extension
 from mcp.server.mcpserver import MCPServer
 from mcp.server.request_state import RequestStateSecurity
 from mcp.server.runner import serve_one
@@ -31,6 +32,7 @@ from mcp_official.stdio import MessageReader, MessageWriter
 
 State = TypeVar("State")
 _OPTIONAL = frozenset({"prompts", "resources"})  # MCPServer offers these of its own accord
+_LISTED = _OPTIONAL | {"tools"}
 
 
 class DeclaredToolsServer(MCPServer[State]):
@@ -39,7 +41,8 @@ class DeclaredToolsServer(MCPServer[State]):
     `open_state` gives what the tools find as their lifespan context. `offers` names what there is beside tools, and
     `without` tools that are left out. `prefix` comes before the tools' names, by default what MCP_TOOL_PREFIX holds;
     `instructions` write a tool in backticks, without it. `states` seals what clients send back; without it, only this
-    process can read that. `argument_models` has what each tool takes, by its final name.
+    process can read that. `extensions` are for clients without a session. `argument_models` has what each tool takes,
+    by its final name.
     """
 
     def __init__(  # noqa: PLR0913 - each of our servers does without some of it
@@ -55,6 +58,7 @@ class DeclaredToolsServer(MCPServer[State]):
         prefix: str | None = None,
         without: Collection[str] = (),
         states: RequestStateSecurity | None = None,
+        extensions: Sequence[Extension] = (),
     ) -> None:
         @asynccontextmanager
         async def lifespan(_: MCPServer[State]) -> AsyncIterator[State]:
@@ -68,7 +72,8 @@ class DeclaredToolsServer(MCPServer[State]):
             lifespan=lifespan,
             subscriptions=subscriptions,
             request_state_security=states,
-            middleware=[_correct(_OPTIONAL.difference(offers), changing=subscriptions is not False), *middleware],
+            extensions=extensions,
+            middleware=[_correct(offers, changing=subscriptions is not False), *middleware],
         )
         tools = ExtMcpToolDecorator(self, prefix, library=OfficialLibrary())
         for module in modules:
@@ -130,19 +135,26 @@ async def wait_for_signal() -> int:
         return await anext(aiter(signals))
 
 
-def _correct(features: Collection[str], *, changing: bool) -> ServerMiddleware[object]:
+def _correct(offers: Collection[str], *, changing: bool) -> ServerMiddleware[object]:
     """Build the middleware that takes back what MCPServer offers and the server does not have."""
+    features = _OPTIONAL.difference(offers)
 
-    # It claims that the list of tools changes where it is `changing`: MCPServer has no way to say so in a handshake.
+    # It claims that lists change where they are `changing`: MCPServer has no way to say so in a handshake.
     async def correct(ctx: ServerRequestContext[object], call_next: CallNext) -> HandlerResult:
         if ctx.method.partition("/")[0] in features:
             raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
         result = await call_next(ctx)
         if ctx.method in ("initialize", "server/discover") and isinstance(result, dict):
-            for feature in features:
-                result["capabilities"].pop(feature, None)
-            if changing and "tools" in result["capabilities"]:
-                result["capabilities"]["tools"]["listChanged"] = True
+            capabilities = {name: each for name, each in result["capabilities"].items() if name not in features}
+            if changing:
+                capabilities |= {
+                    name: {**capabilities[name], "listChanged": True} for name in _LISTED & {*capabilities}
+                }
+                if "resources" in capabilities:
+                    capabilities["resources"]["subscribe"] = "subscriptions" in offers
+            if ctx.method == "initialize":  # extensions are of the era without sessions
+                capabilities.pop("extensions", None)
+            result["capabilities"] = capabilities
         return result
 
     return correct

@@ -33,6 +33,7 @@ from ot.run.namespace import Namespace
 from ot.run.outcome import Keeping
 from ot.run.runner import Runner
 from ot.run.runs import Runs
+from ot.run.task_names import TaskNames
 from ot.shapes.shapes import SHAPES_FOLDER, Shapes
 from ot.stats.recorder import open_recorder
 from ot.store.parts import Store
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["App", "launch", "open_app", "open_assistant"]
 
 QUESTIONS_FOLDER = "questions"
+FLOWS_FOLDER = "flows"
 AFTER_START = 0.2  # seconds
 
 
@@ -120,6 +122,7 @@ async def _open_parts(
     shapes = await stack.enter_async_context(Shapes(own.store.shelf.below(SHAPES_FOLDER)))
     results, journal = build_results(loaded, store), open_journal(loaded, store)
     for_many, config = loaded.administrator is not None, loaded.config
+    questions = state_folder(loaded.home) / QUESTIONS_FOLDER
     executor = ToolExecutor(
         tools.registry,
         config=config,
@@ -128,13 +131,14 @@ async def _open_parts(
         redactor=loaded.redactor,
         recorder=recorder,
         results=results,
-        questions=state_folder(loaded.home) / QUESTIONS_FOLDER,
+        questions=questions,
         audit=audit,
         shapes=shapes,
         journal=journal,
         limits=PersonLimits(loaded.principal, config.limits, shared.quotas) if for_many else None,
         quotas=shared.quotas,
         telemetry=telemetry,
+        flow_memories=own.store.shelf.below(FLOWS_FOLDER),
     )
     reader = build_result_reader(loaded, results, tools.isolates)
     modest = loaded.untrusted.aliases  # which give way to packs
@@ -147,6 +151,8 @@ async def _open_parts(
     parts = tools.registry, executor, shared.supply, namespace, Keeping(results)
     runner = Runner(*parts, tools.catch_up if own.alone else catch_up, run_settings(loaded))
     answers = KeptAnswers(results, reader, store.kept_answers, project=loaded.project)
+    names = TaskNames(journal.store.load_key, config.results.keep_for)
+    runs = Runs(runner, answers, elsewhere=shared.elsewhere, beside=questions, task_names=names)
     return App(
         started=loaded,
         loaded=loaded,
@@ -155,7 +161,7 @@ async def _open_parts(
         supply=shared.supply,
         namespace=namespace,
         runner=runner,
-        runs=await stack.enter_async_context(Runs(runner, answers, elsewhere=shared.elsewhere)),
+        runs=await stack.enter_async_context(runs),
         finder=Finder(tools.registry, state_folder(loaded.home)),
         shapes=shapes,
         journal=journal,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import anyio
 
+from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import dataclass
 from ot.clients.caller import NOBODY, Caller, Milestone
 from ot.effects import Effect
@@ -22,6 +23,7 @@ from ot.tasks.owned_tasks import ReusableScope
 from ot.values import Arguments, ToolValue
 
 if TYPE_CHECKING:
+    from ot.clients.changes import Changes
     from ot.config.models import Config
     from ot.registry.registry import ToolRegistry
     from ot_confinement.confine import Confine
@@ -37,6 +39,15 @@ class OwnQuestion(NamedTuple):
     files: tuple[Path, ...]
     places: tuple[Path, ...]
     room: int
+
+
+class TaskRecord(Protocol):
+    """The place where a call notes that another server has made a task of it, for a run that goes on from this one."""
+
+    @property
+    def task(self) -> JsonObject | None: ...  # that an equal call of an earlier run has become
+    async def note_task(self, task: JsonObject) -> None: ...
+    def forget_task(self) -> None: ...
 
 
 class CallServices(Protocol):
@@ -72,8 +83,11 @@ class CallContext:
     depth: int = 0  # the number of calls around this one
     effect: Effect = Effect.UNKNOWN  # what the call does outside
     entry: int = 0  # the number of its line in the audit log; 0 if it has none
+    changes: Changes | None = None  # where it notes what it changes, so that it can be undone; see `ot.files.changes`
+    task_record: TaskRecord | None = None  # of a call that is in a journal itself
     startup: float = 0.0  # seconds for which it waited while a worker or a server was started
     reports: int = 0  # of its progress
+    inside: set[tuple[str, ...]] | None = None  # names of guarded tools that were called for it
     _latest: tuple[float, float | None, str] = (0.0, None, "")  # of its reports
     _scope: ReusableScope | None = None  # ends the call at its deadline, once it waits for something
     _holds: int = 0

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from ot_sdk import best_first, idempotent, reads
+from ot_sdk import best_first, idempotent, reads, undone_by
 
-__all__ = ["Effect", "best_first", "idempotent", "reads"]
+__all__ = ["Effect", "best_first", "idempotent", "reads", "undone_by"]
 
 
 class Effect(StrEnum):

@@ -241,9 +241,10 @@ class NotOnlyReadingError(ToolCallError, caught_as="PermissionError"):
 
 
 class FlowDeniedError(ToolCallError, names=("read",), caught_as="PermissionError"):
-    """`policy.flows` keeps what another tool gave from this one."""
+    """`policy.flows` keeps what another tool gave from this one; `argument` is the one that carries it, if known."""
 
     read: str
+    argument: str = ""
 
 
 class ConsentError(ToolCallError, caught_as="PermissionError"):
@@ -488,6 +489,13 @@ class ChangedFileError(PathError):
     """A file that somebody else has changed since it was read."""
 
 
+class NotListedError(CallError, names=("kind",), caught_as="LookupError"):
+    """A prompt or a resource that no server has listed; `kind` is which of the two."""
+
+    kind: str
+    wanted: str
+
+
 class UnknownResultError(CallError, caught_as="LookupError"):
     """No stored result ever had this handle, or it is long gone."""
 
@@ -520,8 +528,63 @@ class RunNotResumableError(CallError):
     reason: str
 
 
+class RunNotUndoableError(CallError):
+    """A run of which nothing can be taken back."""
+
+    run: str
+    reason: str
+
+
 class LateResumeError(ToolCallError):
     """A run goes on from another only as the first thing it does: what it did before would be done again."""
+
+
+class RunEndingError(CallError):
+    """A call that is not only refused: its run ends there, whatever the code would catch."""
+
+
+class LatePreviewError(RunEndingError):
+    """A run that lists what it would do has to say so first: what it did before is done."""
+
+    tool: str
+
+
+class NoPreviewError(RunEndingError):
+    """A run that lists what it would do is refused."""
+
+    reason: str
+
+
+class PreviewNotAppliedError(CallError):
+    """The list of a preview is not carried out."""
+
+    preview: str
+    reason: str
+
+
+class ApplyNotAloneError(ToolCallError):
+    """A preview is applied by a command that says nothing else."""
+
+
+class NotPlannedError(RunEndingError, names=("tool",)):
+    """A call that may have an effect differs from what the preview listed; `listed` is what comes nearest there."""
+
+    tool: str
+    preview: str
+    call: str
+    listed: str
+
+
+class FileChangedSinceError(RunEndingError, names=("tool",)):
+    """A file is not as the preview showed it."""
+
+    tool: str
+    preview: str
+    path: str
+
+
+class NotMadeError(ToolCallError, caught_as="PermissionError"):
+    """A call that a preview does not make, and that cannot be listed alone: it is part of another one."""
 
 
 class CallNotRepeatedError(ToolCallError):

@@ -54,6 +54,10 @@ class PersonLimits:
             with anyio.CancelScope(shield=True), suppress(OSError):
                 await self._quotas.end_run(self._principal, run)  # or its room is free when nobody renews it
 
+    @property
+    def calls_per_minute(self) -> int | None:
+        return self._settings.calls_per_minute
+
     async def call(self, tool: str) -> None:
         """Count a call of a tool that is about to be made; raises CallLimitError."""
         most = self._settings.calls_per_minute

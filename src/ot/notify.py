@@ -13,9 +13,11 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from mcp_core.atomic_write import open_folder
 from mcp_core.file_lock import lock
 from ot.config.models import TopicSettings
 from ot.errors import ToolError
+from ot.files.changes import alone, note_change, note_result
 
 MAX_MESSAGE = 1_000_000  # characters
 PATIENCE = 5.0  # seconds to wait for the lock
@@ -32,19 +34,27 @@ def append_message(file: Path, topic: str, message: str, *, now: datetime | None
     document = write_document(topic, message, now or datetime.now(UTC))
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        # Not blocking, so that a named pipe is refused below and not waited for.
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
-        descriptor = os.open(file, flags, 0o600)
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise ToolError(f"{file} is not a file; the topics of the configuration name files")
-            if not lock(descriptor, patience=PATIENCE):
-                raise ToolError(f"another program holds {file}; try again")
-            _append(descriptor, document)
-        finally:
-            os.close(descriptor)  # which lets the lock go
+        with open_folder(file.parent) as folder, alone():
+            number = note_change(folder, file.name, file)
+            _write(file, document)
+            note_result(number, folder, file.name)
     except OSError as error:
         raise ToolError(f"cannot write to {file}: {error.strerror or error}") from error
+
+
+def _write(file: Path, document: bytes) -> None:
+    """Append a document under the lock of its file; raises ToolError or OSError."""
+    # Not blocking, so that a named pipe is refused below and not waited for.
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(file, flags, 0o600)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ToolError(f"{file} is not a file; the topics of the configuration name files")
+        if not lock(descriptor, patience=PATIENCE):
+            raise ToolError(f"another program holds {file}; try again")
+        _append(descriptor, document)
+    finally:
+        os.close(descriptor)  # which lets the lock go
 
 
 def write_document(topic: str, message: str, now: datetime) -> bytes:

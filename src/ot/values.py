@@ -23,6 +23,7 @@ __all__ = [
     "Resource",
     "Rows",
     "ToolValue",
+    "Unmade",
     "by_column",
     "expanded",
     "pack_column",
@@ -39,6 +40,19 @@ class OpaqueValue:
     """A value that nobody reads on its way to code: one in a file, one of the journal, the code of a skill."""
 
     __slots__ = ()
+
+
+class Unmade(OpaqueValue):
+    """The result of a call that a preview has not made: its number in the preview's list, and its tool."""
+
+    __slots__ = ("number", "tool")
+
+    def __init__(self, number: int, tool: str) -> None:
+        self.number = number
+        self.tool = tool
+
+    def __repr__(self) -> str:
+        return f"what call {self.number} gives"
 
 
 ToolValue: TypeAlias = (

@@ -5,7 +5,8 @@ their own: orphans below it become its children. It ends everything
 - when the child ends;
 - at once on SIGTERM, which is how the server kills what it has started;
 - when nobody can write to its stdin any more, which is how the end of the server looks, SIGKILL included.
-  The child sees the same, and has some seconds to end by itself.
+  The child sees the same, and has some seconds to end by itself. After them its group gets SIGTERM, and has as many
+  seconds again. Nobody waits for that: a guardian outlives its server.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ def main(words: list[str]) -> None:
 def divide(ledger: Ledger, *, grace: float = GRACE, confine: str = "", command: list[str] | None = None) -> int:
     """Fork: this process becomes the guardian and never returns, its child goes on in a session of its own.
 
-    The child gets a descriptor that ends as soon as it is guarded, and `grace` seconds when the server is gone.
+    The child gets a descriptor that ends as soon as it is guarded, and when the server is gone `grace` seconds to end
+    by itself, and as many after SIGTERM.
     `confine` is a Confine as text, within which the child goes on. `command` is what it is about to become; where the
     system confines only what it starts, it gets the words before it that do so. Without one, the child begins again.
     """
@@ -171,10 +173,13 @@ class _Guard:
         poll.register(signals, select.POLLIN)
         poll.register(0, select.POLLHUP)  # reports only that the other end is gone
         deadline: float | None = None
+        asked = self._grace == 0
         while True:
             events = poll.poll(self._patience(deadline))
             if deadline is not None and time.monotonic() >= deadline:
-                return
+                if asked or not _ask_to_end(self._child):
+                    return
+                asked, deadline = True, time.monotonic() + self._grace
             if self._bounds is not None and (excess := self._bounds.excess()):
                 self._ledger.explain(excess)
                 return
@@ -212,6 +217,14 @@ class _Guard:
                 options = os.WNOHANG
         except ChildProcessError:
             return False
+
+
+def _ask_to_end(group: int) -> bool:
+    try:
+        os.killpg(group, signal.SIGTERM)
+    except OSError:
+        return False
+    return True
 
 
 def _signals_as_descriptor() -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Coroutine
-from types import CodeType, FrameType
+from types import CodeType, FrameType, GeneratorType
 from typing import Any
 
 from ot_kernel.compiler import AWAIT, ENTRY, IMPORT_STAR, Program
@@ -67,8 +67,11 @@ def execute(program: Program, scope: Scope, source: str) -> object:
 
 async def _await_value(value: Any) -> object:
     """Await anything: a plain value comes back as it is."""
-    is_awaitable_generator = getattr(getattr(value, "gi_code", None), "co_flags", 0) & 0x100  # CO_ITERABLE_COROUTINE
-    return await value if hasattr(type(value), "__await__") or is_awaitable_generator else value
+    if hasattr(type(value), "__await__"):
+        return await value
+    # CO_ITERABLE_COROUTINE
+    is_awaitable = type(value) is GeneratorType and value.gi_code.co_flags & 0x100
+    return await value if is_awaitable else value
 
 
 async def _run_each(codes: list[CodeType], scope: Scope) -> object:
@@ -120,7 +123,7 @@ def _accept_plain_values() -> None:
         return value
 
     def wrap(value: object) -> object:
-        return value if asyncio.isfuture(value) or hasattr(type(value), "__await__") else ready(value)
+        return value if hasattr(type(value), "__await__") else ready(value)
 
     def accepting(function: Callable[..., object], *, several: bool) -> Callable[..., object]:
         def call(*args: object, **kwargs: object) -> object:

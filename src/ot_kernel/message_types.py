@@ -63,6 +63,7 @@ class Message(TypedDict, total=False):
     value: Value
     error: ErrorFacts
     skill: SkillSource
+    stand_in: int  # the call whose result is not there
     # questions
     tool: str
     args: list[Any]
@@ -76,6 +77,8 @@ class Message(TypedDict, total=False):
     path: list[str]
     mode: int
     times: list[int]
+    number: int  # of a stand-in that code needs the content of
+    line: int | None
     # outcomes
     head: Value
     total: int
@@ -114,7 +117,7 @@ class ZygoteReport(TypedDict, total=False):
     missing: Sequence[str]
     compiling: bool
     refused: str  # why there will be no kernel
-    extra: bool  # the extra `wasm` would mend that
+    install: str  # the requirement that would mend that; an extra of ours is written as `[wasm]`
 
 
 class ZygoteSettings(TypedDict):

@@ -141,9 +141,12 @@ RunSkill = Callable[["SkillSource", tuple[object, ...], dict[str, object]], obje
 class Tools:
     """Asks the server everything about tools."""
 
-    def __init__(self, channel: Channel, run_skill: RunSkill | None = None) -> None:
+    def __init__(
+        self, channel: Channel, run_skill: RunSkill | None = None, stand_in: Callable[[int], object] | None = None
+    ) -> None:
         self._channel = channel
         self._run_skill = run_skill
+        self._stand_in = stand_in  # makes what stands for a result in a preview
         self.parts = Parts()
 
     def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
@@ -166,19 +169,24 @@ class Tools:
         answer = self._ask(message)
         if "skill" in answer and self._run_skill is not None:
             return self._run_skill(answer["skill"], args, kwargs)
+        if "stand_in" in answer and self._stand_in is not None:
+            return self._stand_in(answer["stand_in"])
         given = self._read(answer)
         if found := find_parts(given):
             self.parts.add(name, kwargs, found, given)
         return given
 
-    def _keep(self, message: Message, value: object) -> Value:
+    def _keep(self, message: Message, value: object) -> object:
         try:
             file = put_aside(message, value, self._channel.write_file)
         except OSError as error:
             reason = f"the value was not kept: it cannot be written ({error.strerror}); a run's file holds up to 64 MB"
             raise build_error("ValueError", reason) from None
         try:
-            return self._value(message)
+            answer = self._ask(message)
+            if "stand_in" in answer and self._stand_in is not None:
+                return self._stand_in(answer["stand_in"])
+            return self._read(answer)
         finally:
             if file is not None:
                 self._channel.remove_file(file)

@@ -40,7 +40,7 @@ class ProgramRun:
         self._channel = channel
         self._request = request
         self._source = request["code"]
-        self._tools = Tools(channel, self._run_skill)
+        self._tools = Tools(channel, self._run_skill, self._stand_in)
         self._packs: dict[str, PackProxy] = {}
         self._skill_files: set[str] = set()
 
@@ -76,6 +76,12 @@ class ProgramRun:
 
         self._skill_files.add(skill["file"])
         return run_skill(skill, args, kwargs, self._channel, self._packs, self._request["aliases"])
+
+    def _stand_in(self, number: int) -> object:
+        """Make what stands for a result in a preview; code that needs the result itself waits for ever."""
+        from ot_kernel.stand_in import StandIn  # noqa: PLC0415 - only in a preview
+
+        return StandIn(number, lambda number, line: self._channel.ask({"op": "needed", "number": number, "line": line}))
 
     def _reply_to(self, value: object) -> Message:
         unseen = self._tools.parts.unseen()

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ot_kernel.rows import Column, Rows
 
 MAX_DEPTH = 100
+STAND_IN = "stand_in"  # only a preview has such values; nobody else decodes them
 MANY = 5_000  # values, from which on rows travel by column
 MAX_DRAINED = 10_000
 MAX_NUMBER = 2**15  # hexadecimal or decimal digits: what is done with more takes time by the square of that
@@ -340,6 +341,8 @@ _ENCODERS: dict[tuple[str, str], Callable[[Any], _Tagged]] = {
     ("ot_kernel.parts", "WatchedName"): lambda v: ("str", str(v)),
     ("ot_kernel.rows", "Rows"): _rows,
     ("ot_kernel.project_path", "ProjectPath"): lambda v: ("project_path", [v.project, str(v), v.attrs]),
+    ("ot_kernel.stand_in", "StandIn"): lambda v: (STAND_IN, object.__getattribute__(v, "_number")),
+    ("ot.values", "Unmade"): lambda v: (STAND_IN, v.number),
 }
 
 _NAMES: set[type] = {str}  # types of plain keys

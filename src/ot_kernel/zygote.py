@@ -203,8 +203,8 @@ class Zygote:
         self._control.send_message(json.dumps(message).encode())
 
 
-def main(control_fd: int, settings: ZygoteSettings, load: Callable[[], Lives] = Lives) -> None:
-    """Run as the whole program of the zygote's process; `load` loads what another engine needs."""
+def main(control_fd: int, settings: ZygoteSettings, load: Callable[[MessageSocket], Lives] | None = None) -> None:
+    """Run as the whole program of the zygote's process; `load` loads what another engine needs, or refuses runs."""
     control = MessageSocket(fileno=fcntl.fcntl(control_fd, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE_FD))
     _reserve_kernel_descriptors(control_fd)
     sys.path[:] = [*sys.path, *settings["path"]]
@@ -221,7 +221,7 @@ def main(control_fd: int, settings: ZygoteSettings, load: Callable[[], Lives] = 
         scratch_files=settings["scratch_files"],
     )
     confined = settings["sandbox"] != "off"
-    alone = load is Lives  # nothing else holds the code
+    alone = load is None  # nothing else holds the code
     confinement = build_confinement(allowance, off=not confined, needed=alone, system=settings["system"])
     pages = open_pages() if settings["pin_pages"] else None
     copy_tables()
@@ -229,7 +229,7 @@ def main(control_fd: int, settings: ZygoteSettings, load: Callable[[], Lives] = 
     if not confined:
         _adopt_orphans()
     child.prepare_process(guarded=confinement.guards_calls)
-    lives = load()
+    lives = Lives() if load is None else load(control)
     gc.collect()
     gc.freeze()
     gc.disable()

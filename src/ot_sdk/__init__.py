@@ -15,6 +15,7 @@ import importlib
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from logging import Logger
     from typing import TypeVar
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Audio", "CallCancelled", "Image", "Resource", "ToolError", "best_first", "call", "config", "idempotent", "log",
-    "progress", "reads", "secret", "serve",
+    "progress", "reads", "secret", "serve", "undone_by",
 ]  # fmt: skip
 
 _HOMES = {
@@ -62,6 +63,15 @@ def idempotent(function: Function) -> Function:
 def best_first(function: Function) -> Function:
     """Declare that a tool gives what fits best first, so that code which takes the first few misses nothing."""
     return function
+
+
+def undone_by(tool: str, /, **arguments: str) -> Callable[[Function], Function]:
+    """Declare the tool that undoes a call, such as `@undone_by("delete_event", id="result.id")`.
+
+    Its arguments name a part of what the call returned (`result.id`) or was given (`arguments.calendar`). OneTool reads
+    this from the source; at run time it does nothing.
+    """
+    return lambda function: function
 
 
 def __getattr__(name: str) -> object:

@@ -13,91 +13,21 @@ it can list, so a process in a session of its own whose parent has ended escapes
 parent looks for it twice a second; what a process uses may be unknown, and then only the limits of the system hold it.
 """
 
+# ruff: noqa: F405 - both systems have the names of `__all__`
 from __future__ import annotations
 
 import sys
 
 if sys.platform == "linux":
-    from ot_system.linux import (
-        CAN_FORK_LOADED,
-        GLANCE,
-        MEMORY_FOLDER,
-        PLACE,
-        Bell,
-        ChangeNotes,
-        ChildWatch,
-        adopt_orphans,
-        attribute_of,
-        change_target,
-        children_of,
-        close_from,
-        copy_attributes,
-        count_descriptors,
-        count_threads,
-        end_with_parent,
-        enlarge_pipe,
-        has_children,
-        is_visible,
-        kill,
-        kill_below,
-        leads_to,
-        may_not_execute,
-        measure_nameless,
-        memory_file,
-        open_step,
-        own_handle,
-        private_memory_of,
-        read_link,
-        resident_memory,
-        send_elsewhere,
-        signal_process,
-        usage_of,
-        wait_for_end,
-        watch_process,
-    )
+    from ot_system.linux import *  # noqa: F403 - what `__all__` lists
 else:
-    from ot_system.portable import (
-        CAN_FORK_LOADED,
-        GLANCE,
-        MEMORY_FOLDER,
-        PLACE,
-        Bell,
-        ChangeNotes,
-        ChildWatch,
-        adopt_orphans,
-        attribute_of,
-        change_target,
-        children_of,
-        close_from,
-        copy_attributes,
-        count_descriptors,
-        count_threads,
-        end_with_parent,
-        enlarge_pipe,
-        has_children,
-        is_visible,
-        kill,
-        kill_below,
-        leads_to,
-        may_not_execute,
-        measure_nameless,
-        memory_file,
-        open_step,
-        own_handle,
-        private_memory_of,
-        read_link,
-        resident_memory,
-        send_elsewhere,
-        signal_process,
-        usage_of,
-        wait_for_end,
-        watch_process,
-    )
+    from ot_system.portable import *  # noqa: F403 - as above
 
 __all__ = [
     "CAN_FORK_LOADED", "GLANCE", "MEMORY_FOLDER", "PLACE", "Bell", "ChangeNotes", "ChildWatch", "adopt_orphans",
     "attribute_of", "change_target", "children_of", "close_from", "copy_attributes", "count_descriptors",
     "count_threads", "end_with_parent", "enlarge_pipe", "has_children", "is_visible", "kill", "kill_below", "leads_to",
-    "may_not_execute", "measure_nameless", "memory_file", "open_step", "own_handle", "private_memory_of", "read_link",
-    "resident_memory", "send_elsewhere", "signal_process", "usage_of", "wait_for_end", "watch_process",
+    "may_not_execute", "measure_nameless", "memory_file", "open_step", "own_handle", "private_memory_of",
+    "read_attributes", "read_link", "resident_memory", "send_elsewhere", "signal_process", "usage_of", "wait_for_end",
+    "watch_process", "write_attributes",
 ]  # fmt: skip

@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # typing itself takes longer to import than all of a guar
 if TYPE_CHECKING:
     import signal
     import subprocess
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Self
 else:
     import _signal as signal  # its enumerations take as long to build as an interpreter to start
@@ -250,6 +250,23 @@ def change_target(descriptor: int) -> str | int:
 def attribute_of(path: str | os.PathLike[str], name: str) -> bytes:
     """Return an extended attribute of a file; raises OSError where it has none of this name."""
     return os.getxattr(path, name)
+
+
+def read_attributes(descriptor: int, wanted: Callable[[str], bool]) -> dict[str, bytes]:
+    """Return the extended attributes of an open file that are wanted, as far as permitted."""
+    try:
+        return {name: os.getxattr(descriptor, name) for name in filter(wanted, os.listxattr(descriptor))}
+    except OSError:  # a file system may have none
+        return {}
+
+
+def write_attributes(descriptor: int, attributes: Mapping[str, bytes]) -> None:
+    """Give an open file extended attributes, as far as permitted."""
+    from contextlib import suppress  # noqa: PLC0415 - guardians and kernels have no need of it
+
+    for name, value in attributes.items():
+        with suppress(OSError):  # it is not for us
+            os.setxattr(descriptor, name, value)
 
 
 def copy_attributes(before: int, after: int, wanted: Callable[[str], bool]) -> None:

@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # typing itself takes longer to import than all of a guar
 if TYPE_CHECKING:
     import signal
     import subprocess
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Self
 else:
     import _signal as signal  # its enumerations take as long to build as an interpreter to start
@@ -288,6 +288,15 @@ def change_target(descriptor: int) -> str | int:
 def attribute_of(path: str | os.PathLike[str], name: str) -> bytes:
     """Raise OSError: Python reads extended attributes on Linux only."""
     raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP), os.fspath(path))
+
+
+def read_attributes(descriptor: int, wanted: Callable[[str], bool]) -> dict[str, bytes]:
+    """Return nothing: Python reads extended attributes on Linux only."""
+    return {}
+
+
+def write_attributes(descriptor: int, attributes: Mapping[str, bytes]) -> None:
+    """Do nothing, as above."""
 
 
 def copy_attributes(before: int, after: int, wanted: Callable[[str], bool]) -> None:

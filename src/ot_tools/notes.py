@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import Any, TypedDict
 
 from anyio import to_thread
 
 from ot.context import current
 from ot.effects import best_first, idempotent, reads
 from ot.errors import ToolError
+from ot.files.changes import alone
 from ot.parts.person_overlay import PersonOverlay
 from ot.results.reader import ResultReader
-from ot.store.owner import Owner, StoreUnavailableError, shared_project
+from ot.store.owner import Owner, shared_project
 from ot_packs.full_text import read_query
 from ot_packs.limits import checked_page
-from ot_packs.notes.store import LONGEST_CONTENT, Draft, NoteFilter, Notes, Summary, open_notes, write_content
-
-if TYPE_CHECKING:
-    from ot.store.postgres.link import PostgresLink
+from ot_packs.notes.opening import with_notes
+from ot_packs.notes.store import LONGEST_CONTENT, Draft, NoteFilter, Notes, Summary, write_content
+from ot_packs.notes.undoing import note_deleted, note_written
 
 pack = "notes"
 
 _LONGEST_TITLE = 200  # characters
 _LONGEST_TAG = 60
 _MOST_TAGS = 20
-
-Made = TypeVar("Made")
 
 
 class NoteHead(TypedDict):
@@ -107,7 +105,13 @@ async def write(
         raise ToolError(f"a note has at most {_MOST_TAGS} tags of 1 to {_LONGEST_TAG} characters")
     plain, read_before = isinstance(content, str), frozenset(current().caller.memory.read)
     draft = Draft(_project(), title.strip(), text, plain=plain, tags=labels, read_before=read_before)
-    note, replaced = await _with_store(lambda store: store.write(draft, replace=replace))
+
+    def keep(store: Notes) -> tuple[Summary, bool]:
+        with alone():
+            note_written(store, draft)
+            return store.write(draft, replace=replace)
+
+    note, replaced = await with_notes(keep)
     return WrittenNote(id=note.number, title=note.title, project=note.project, replaced=replaced)
 
 
@@ -133,7 +137,7 @@ async def search(*, query: str, tag: str = "", here: bool = False, limit: int | 
     if not terms:
         raise ToolError("query has no words; notes.list lists all notes")
     choice = _choice(tag=tag, here=here, limit=limit, offset=offset)
-    return _page(choice, *await _with_store(lambda store: store.search_page(terms, choice)))
+    return _page(choice, *await with_notes(lambda store: store.search_page(terms, choice)))
 
 
 @reads
@@ -153,7 +157,7 @@ async def list(*, tag: str = "", here: bool = False, limit: int | None = 50, off
         notes.list(tag="release", here=True)
     """
     choice = _choice(tag=tag, here=here, limit=limit, offset=offset)
-    return _page(choice, *await _with_store(lambda store: store.list_page(choice)))
+    return _page(choice, *await with_notes(lambda store: store.list_page(choice)))
 
 
 @reads
@@ -176,7 +180,7 @@ async def read(*, title: str = "", id: int = 0) -> Note:
         note = _only(store.find(number=id, title=title, project=project), title, id)
         return note, store.content_of(note)
 
-    note, content = await _with_store(find)
+    note, content = await with_notes(find)
     _mark([note])
     return {**_head(note), "content": content}
 
@@ -200,10 +204,12 @@ async def delete(*, title: str = "", id: int = 0) -> DeletedNote:
         note = _only(store.find(number=id, title=title, project=project), title, id)
         if not id and note.project != project:
             raise ToolError(f"the note {title!r} belongs to {note.project}; notes.delete(id={note.number}) deletes it")
-        store.delete(note)
+        with alone():
+            note_deleted(store, note.project, note.title)
+            store.delete(note)
         return note
 
-    note = await _with_store(forget)
+    note = await with_notes(forget)
     return DeletedNote(id=note.number, title=note.title, project=note.project)
 
 
@@ -212,26 +218,6 @@ def _project() -> str:
     own = current().part(PersonOverlay)
     owner = Owner(own.principal, current().project)
     return own.backend.pick(lambda: str(owner.project), lambda _: shared_project(owner))
-
-
-async def _with_store(use: Callable[[Notes], Made]) -> Made:
-    """Use the notes on a thread, without interruption: nothing is left half done."""
-    context = current()
-    own = context.part(PersonOverlay)
-
-    def use_file() -> Made:
-        with open_notes(context.state) as store:
-            return use(store)
-
-    def use_database(link: PostgresLink) -> Made:
-        from ot_packs.notes.postgres_store import PostgresNotes  # noqa: PLC0415 - with its library
-
-        return use(PostgresNotes(link, own.principal))
-
-    try:
-        return await to_thread.run_sync(own.backend.pick, use_file, use_database)
-    except StoreUnavailableError as error:
-        raise ToolError(f"notes cannot be used now: {error.strerror}") from error
 
 
 async def _load(handle: str) -> object:

@@ -7,13 +7,14 @@ from typing import Any, Literal
 
 import anyio.to_thread
 
+import ot_packs.undo
 from mcp_core.distribution import VERSION
 from ot import introspect  # each of its rooms is loaded by the first tool that needs it
 from ot.context import current
 from ot.effects import idempotent, reads
-from ot.errors import ArgumentValueError, ConfigError, ToolError
+from ot.errors import ApplyNotAloneError, ArgumentValueError, ConfigError, ToolError
 from ot.execution.wording import word_error
-from ot.journal.journal import Journal
+from ot.journal.journal import APPLY, Journal
 from ot.journal.recorded import describe_run
 from ot.journal.reuse import Unknown
 from ot.notify import append_message, find_topic
@@ -23,7 +24,7 @@ from ot.results.kept_values import KeptValues
 from ot.results.page import Query
 from ot.results.reader import ResultReader
 from ot.run.answer import RunAnswer
-from ot.run.live_run import LONGEST_WAIT
+from ot.run.patience import LONGEST_WAIT
 from ot.run.runs import Runs
 from ot.run.snippets import expand_with
 from ot.shapes.shapes import Shapes
@@ -146,7 +147,9 @@ async def help(*, query: str | list[str] = "", info: Literal["list", "min", "ful
     catalogue = await context.part(introspect.Finder).catalogue(settings)
     mark = introspect.marking(settings.policy, context.caller)
     answers = introspect.Help(registry, settings, catalogue, expand_with(snippets), _signatures(), mark)
-    return await answers.answer(queries, info)
+    text, servers = await answers.answer(queries, info), context.part(Servers)
+    contents = introspect.name_contents(await servers.listed(), queries) if servers.choose() else ""
+    return f"{text}\n\n{contents}" if contents else text
 
 
 def _signatures() -> introspect.SignatureOf:
@@ -424,6 +427,59 @@ async def resume(*, run: str, unknown: Literal["tell", "repeat", "skip"] = "tell
         ot.resume(run="r7k2m9xqd")
     """
     return await current().part(Journal).resume(current().caller, run, Unknown(unknown))
+
+
+async def undo(*, run: str) -> Any:
+    """Take back what a run has changed: files, folders, notes, git. The person is asked first, and shown what.
+
+    What has changed since is left as it is. An undo is a run too, and can be undone.
+
+    Args:
+        run: The id of the run, from its answer or from ot.runs.
+
+    Returns:
+        run, cannot_be_taken_back (calls), undone (changes), left (changes with the reason), and a note.
+
+    Example:
+        ot.undo(run="r7k2m9xqd")
+    """
+    return await ot_packs.undo.undo_run(current(), run)
+
+
+@reads
+async def preview() -> None:
+    """Show what the code of this run would do, without doing it. Use it as the first statement.
+
+    Calls that only read are made. Any other is listed with its arguments, with what would become of it (asked about,
+    denied) and, for files, with what it would change; it gives a stand-in, and where the code needs the result itself,
+    the preview ends. Its answer has the id for ot.apply.
+
+    Returns:
+        Nothing: the list of calls is the answer of the run.
+
+    Example:
+        ot.preview()
+        file.write(path="notes.txt", content="Done")
+    """
+    await current().part(Runs).preview(current().caller)
+
+
+async def apply(*, preview: str) -> Any:
+    """Run the code of a preview; it may do what the preview listed, and nothing else. Alone in its command, and once.
+
+    A call that may change something and is not on the list, or a file that is not as the preview showed it, ends the
+    run before that happens.
+
+    Args:
+        preview: The id from the answer of the preview.
+
+    Returns:
+        What the code returns.
+
+    Example:
+        ot.apply(preview="r7k2m9xqd")
+    """
+    raise ApplyNotAloneError(APPLY)
 
 
 @reads

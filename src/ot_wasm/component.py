@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 COMPONENT = ROOT / "ot_wasm/kernel.wasm"
 MADE_FROM = ROOT / "ot_wasm/kernel.wasm.sources"
+_BROKEN = 3  # the status of a process that cannot load wasmtime
 _SOURCES = (
     "ot_kernel/*.py",
     "ot_confinement/__init__.py",
@@ -32,9 +33,18 @@ _SOURCES = (
 class NoComponentError(Exception):
     """There is no component to run, for a reason that the text gives."""
 
+    def __init__(self, reason: str, *, install: str = "") -> None:
+        """`install` is the requirement that must be installed, or installed again; an extra of ours is `[wasm]`."""
+        super().__init__(reason)
+        self.install = install
 
-class NoWasmtimeError(NoComponentError):
-    """The extra that brings what runs a component is not installed."""
+
+class BrokenWasmtimeError(NoComponentError):
+    """Wasmtime is installed, but cannot be loaded."""
+
+    def __init__(self, reason: str) -> None:
+        version = importlib.metadata.version("wasmtime")
+        super().__init__(f"wasmtime cannot be loaded: {reason}", install=f"wasmtime=={version}")
 
 
 def list_sources() -> list[Path]:
@@ -68,7 +78,7 @@ def find_or_compile(folder: str, compiling: Callable[[], None]) -> str:
     try:
         version = importlib.metadata.version("wasmtime")
     except importlib.metadata.PackageNotFoundError:
-        raise NoWasmtimeError("wasmtime is not installed") from None
+        raise NoComponentError("wasmtime is not installed", install="[wasm]") from None
     try:
         facts = COMPONENT.stat()
     except FileNotFoundError:
@@ -86,6 +96,8 @@ def find_or_compile(folder: str, compiling: Callable[[], None]) -> str:
         done = subprocess.run(
             [sys.executable, "-I", "-S", "-c", f"{start}({folder!r}, {key!r})"], check=False, capture_output=True
         )
+        if done.returncode == _BROKEN:
+            raise BrokenWasmtimeError(done.stderr.decode(errors="replace")[-1000:])
         if done.returncode:
             raise NoComponentError(f"the kernel cannot be compiled: {done.stderr.decode(errors='replace')[-1000:]}")
         found = _find_compiled(folder, key)
@@ -116,10 +128,13 @@ def _find_compiled(folder: str, key: str) -> str | None:
 
 def write_compiled(folder: str, key: str) -> None:
     """Compile the component, and remove what was compiled of others."""
-    from wasmtime.component import Component  # noqa: PLC0415 - where nothing is compiled, nothing of it is needed
+    try:
+        from wasmtime.component import Component  # noqa: PLC0415 - where nothing is compiled, nothing of it is needed
 
-    from ot_wasm.host import open_engine  # noqa: PLC0415 - as above
-
+        from ot_wasm.host import open_engine  # noqa: PLC0415 - as above
+    except Exception as error:  # noqa: BLE001 - a broken package may raise anything
+        sys.stderr.write(str(error))
+        sys.exit(_BROKEN)
     compiled = bytes(Component(open_engine(), COMPONENT.read_bytes()).serialize())
     with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
         file.write(compiled)

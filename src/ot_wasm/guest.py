@@ -21,7 +21,13 @@ load_library()
 complete_system(interruption)
 
 from ot_confinement.probe import find_broken_promises  # noqa: E402
-from ot_kernel import large_results, project_path, rows, skills  # noqa: E402, F401 - all of it, once and for all runs
+from ot_kernel import (  # noqa: E402 - all of it, once and for all runs
+    large_results,  # noqa: F401
+    project_path,  # noqa: F401
+    rows,  # noqa: F401
+    skills,  # noqa: F401
+    stand_in,  # noqa: F401
+)
 from ot_kernel.program_run import ProgramRun  # noqa: E402
 from ot_kernel.refusals import OwnFiles, explain_refusals  # noqa: E402
 from ot_kernel.values import accept_rows  # noqa: E402

@@ -8,11 +8,11 @@ import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from ot_kernel import zygote
 from ot_system.sockets import MessageSocket
-from ot_wasm.component import NoComponentError, NoWasmtimeError, find_or_compile
+from ot_wasm.component import BrokenWasmtimeError, NoComponentError, find_or_compile
 
 if TYPE_CHECKING:
     from ot_kernel.message_types import ZygoteReport, ZygoteSettings
@@ -28,10 +28,7 @@ def main(control_fd: int, settings: ZygoteSettings) -> None:
             _refuse_files(settings["opened"])
             file = find_or_compile(settings["compiled"], partial(_tell, control, {"compiling": True}))
         except NoComponentError as error:
-            _tell(control, {"refused": str(error), "extra": isinstance(error, NoWasmtimeError)})
-            while control.receive_message(zygote.MAX_REQUEST)[0]:
-                pass  # until the server lets go
-            return
+            _refuse(control, error)
     memory = settings["memory"] + ROOM
     zygote.main(control_fd, {**settings, "path": [], "memory": memory}, partial(_load, file, settings))
 
@@ -48,9 +45,20 @@ def _tell(control: MessageSocket, message: ZygoteReport) -> None:
     control.send_message(json.dumps(message).encode())
 
 
-def _load(file: str, settings: ZygoteSettings) -> zygote.Lives:
+def _refuse(control: MessageSocket, error: NoComponentError) -> NoReturn:
+    """Say why there will be no kernel, and end when the server lets go."""
+    _tell(control, {"refused": str(error), "install": error.install})
+    while control.receive_message(zygote.MAX_REQUEST)[0]:
+        pass
+    sys.exit()
+
+
+def _load(file: str, settings: ZygoteSettings, control: MessageSocket) -> zygote.Lives:
     """Load the component; late, since its handlers of signals must be the last ones."""
-    from ot_wasm.host import WasmKernels  # noqa: PLC0415 - wasmtime may be missing, as was said above
+    try:
+        from ot_wasm.host import WasmKernels  # noqa: PLC0415 - wasmtime may be missing, as was said above
+    except Exception as error:  # noqa: BLE001 - a broken package may raise anything
+        _refuse(control, BrokenWasmtimeError(str(error)))
 
     folders = {folder: writing for folder, writing in settings["opened"].items() if Path(folder).is_dir()}
     kernels = WasmKernels(file, settings["memory"], folders, settings["path"])

@@ -18,12 +18,11 @@ def _failing(reason: str, *checks: str) -> ExpectedFailure:
 
 
 _FIXTURE_TOOL = "calls a tool that only the suite's own fixture server has; our one tool is run"
-_NO_COMPLETION = "completions are offered for prompts and resource templates, and we have neither"
-_NO_LISTS = "we have no prompts and no resources, and do not claim the capabilities: their lists are unknown methods"
-_NO_PROMPTS = "asks for a prompt of the suite's fixture server; we have no prompts"
-_NO_RESOURCES = "asks for a resource of the suite's fixture server; we have no resources"
-_NO_SUBSCRIPTIONS = "resource subscriptions are optional, and we have no resources"
-_NO_TASKS = "the tasks extension is optional and not offered"
+_NO_COMPLETION = "completes an argument of a prompt of the suite's fixture server; ours has none"
+_NO_PROMPTS = "asks for a prompt of the suite's fixture server; no server is behind ours"
+_NO_RESOURCES = "asks for a resource of the suite's fixture server; no server is behind ours"
+_NO_SUBSCRIPTIONS = "subscribes to a resource of the suite's fixture server; no server is behind ours"
+_NO_TASKS = "makes tasks of tools that only the suite's own fixture server has; our one tool is run"
 _NO_HEADER_PARAMETERS = "run has no parameter that is mirrored in an HTTP header"
 
 _BOTH_REVISIONS = {
@@ -33,8 +32,6 @@ _BOTH_REVISIONS = {
     "prompts-get-simple": _failing(_NO_PROMPTS, "prompts-get-simple"),
     "prompts-get-with-args": _failing(_NO_PROMPTS, "prompts-get-with-args"),
     "prompts-get-with-image": _failing(_NO_PROMPTS, "prompts-get-with-image"),
-    "prompts-list": _failing(_NO_LISTS, "prompts-list"),
-    "resources-list": _failing(_NO_LISTS, "resources-list"),
     "resources-read-binary": _failing(_NO_RESOURCES, "resources-read-binary"),
     "resources-read-text": _failing(_NO_RESOURCES, "resources-read-text"),
     "resources-templates-read": _failing(_NO_RESOURCES, "resources-templates-read"),
@@ -60,12 +57,6 @@ EXPECTED_FAILURES: dict[str, dict[str, ExpectedFailure]] = {
     },
     "2026-07-28": {
         **_BOTH_REVISIONS,
-        "caching": _failing(
-            _NO_LISTS,
-            "sep-2549-prompts-list-caching-hints",
-            "sep-2549-resources-list-caching-hints",
-            "sep-2549-resources-templates-list-caching-hints",
-        ),
         "http-custom-header-server-validation": _failing(
             _NO_HEADER_PARAMETERS,
             "sep-2243-server-decode-base64",
@@ -94,15 +85,12 @@ EXPECTED_FAILURES: dict[str, dict[str, ExpectedFailure]] = {
         "tasks-capability-negotiation": _failing(
             _NO_TASKS,
             "sep-2663-server-rejects-undeclared-client",
-            "sep-2663-tasks-methods-non-declaring",
-            "tasks-extension-advertised",
             "tasks-per-request-meta-opt-in",
         ),
         "tasks-dispatch-and-envelope": _failing(
             _NO_TASKS,
             "sep-2663-durable-create-strong-consistency",
             "sep-2663-legacy-task-param-ignored",
-            "sep-2663-tasks-get-invalid-task-id-32602",
             "tasks-immediate-result-shortcut",
             "tasks-result-type-complete-on-non-task-responses",
             "tasks-server-directed-creation-no-hint",
@@ -148,6 +136,8 @@ PASSING: dict[str, frozenset[str]] = {
             "dns-rebinding-protection",
             "logging-set-level",
             "ping",
+            "prompts-list",
+            "resources-list",
             "server-initialize",
             "server-session-lifecycle",
             "server-sse-multiple-streams",
@@ -157,12 +147,15 @@ PASSING: dict[str, frozenset[str]] = {
     ),
     "2026-07-28": frozenset(
         {
+            "caching",
             "dns-rebinding-protection",
             "http-header-validation",
             "input-required-result-ignore-extra-params",
             "input-required-result-missing-input-response",
             "input-required-result-unsupported-methods",
             "input-required-result-validate-input",
+            "prompts-list",
+            "resources-list",
             "sep-2164-resource-not-found",
             "server-sse-multiple-streams",
             "tasks-status-notifications",

@@ -68,7 +68,7 @@ def _read_default(written: str, key: Key) -> object:
     if written in ("required", "none"):
         return None if written == "none" else key.default
     value = yaml.safe_load(written.strip("`"))
-    is_size = key.path[-1] == "max_size" or (key.path[-1] == "memory" and len(key.path) == 2)
+    is_size = key.path[-1] in ("max_size", "undo_size") or (key.path[-1] == "memory" and len(key.path) == 2)
     return parse_size(value) if is_size else value
 
 

@@ -41,10 +41,11 @@ _PROTOCOL = {
 }
 
 
-def run_command(url: str, headers: Mapping[str, str], command: str) -> None:
-    """Have a command run by one request without a session."""
+def run_command(url: str, headers: Mapping[str, str], command: str) -> str:
+    """Have a command run by one request without a session; gives the text of the response."""
     answer = httpx2.post(url, json=_call_of_run(command), headers={**headers, **_PROTOCOL}, timeout=WAIT)
     assert answer.status_code == 200, answer.text
+    return answer.text
 
 
 def begin_command(url: str, headers: Mapping[str, str], command: str) -> http.client.HTTPConnection:

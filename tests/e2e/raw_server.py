@@ -164,13 +164,16 @@ class RawServer:
 
 
 @contextmanager
-def start_raw_server(folder: Path, *arguments: str, config: str = "", preloaded: bool = True) -> Iterator[RawServer]:
+def start_raw_server(
+    folder: Path, *arguments: str, config: str = "", preloaded: bool = True, introduced: bool = True
+) -> Iterator[RawServer]:
     """A server on this configuration, after the handshake; its process is the server's own if it is not preloaded."""
     file = folder / "onetool.yaml"
     file.write_text(with_demo(config))
     server = RawServer(folder, "--config", str(file), *arguments, preloaded=preloaded)
     try:
-        server.initialize()
+        if introduced:
+            server.initialize()
         yield server
     finally:
         server.end()

@@ -75,6 +75,15 @@ def test_run_prints_the_answer(started_onetool: OneTool) -> None:
     assert (finished.returncode, finished.stdout, finished.stderr) == (0, "first\n[A, B]\n", "")
 
 
+def test_a_preview_prints_what_the_code_would_do(started_onetool: OneTool) -> None:
+    finished = started_onetool("run", "--preview", "file.write(path='never.txt', content='x')")
+    left = started_onetool("run", "'never.txt' in str(file.list())")
+
+    assert finished.returncode == 0
+    assert "nothing was changed. 1 call would be made." in finished.stdout
+    assert left.stdout == "False\n"
+
+
 def test_run_reads_code_from_stdin(started_onetool: OneTool) -> None:
     finished = started_onetool("run", "-", stdin="```python\n6 * 7\n```\n")
 

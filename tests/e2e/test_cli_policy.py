@@ -13,7 +13,10 @@ from tests.demo_pack import give_demo
 from tests.e2e.raw_server import environment_of
 from tests.preloaded import run_preloaded
 
-COMMANDS = ("[demo.upper(text=text) for text in ('a', 'b', 'c')]", "demo.foo()\ndemo.upper(text='ours')")
+COMMANDS = (
+    "[demo.upper(text=text) for text in ('a', 'b', 'c')]",
+    "demo.foo()\ntry:\n    web.fetch(url='http://127.0.0.1:9/')\nexcept Exception:\n    pass\ndemo.upper(text='ours')",
+)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +45,7 @@ def changes(found: dict[str, Any]) -> list[tuple[int, str, str, str]]:
 def test_a_rule_is_tried_on_what_was_called(person: Path) -> None:
     found = tried(person, "--ask", "demo.upper", "--since", "2d")
 
-    assert (found["calls"], found["runs"]) == (5, 2)
+    assert (found["calls"], found["runs"]) == (6, 2)
     assert (found["today"], found["then"]) == ({"denied": 0, "asked": 0}, {"denied": 0, "asked": 4})
     assert changes(found) == [(4, "demo.upper", "asked", "policy.ask names demo.upper")]
 
@@ -64,6 +67,10 @@ def test_a_rule_is_tried_on_what_was_called(person: Path) -> None:
             ["--flow", "demo.foo>demo.upper"],
             [(1, "demo.upper", "asked", "demo.foo was called before, and policy.flows guards its results")],
         ),
+        (
+            ["--flow", "strangers>demo.upper"],
+            [(1, "demo.upper", "asked", "web.fetch was called before, and policy.flows guards its results")],
+        ),
         (["--since", "2100-01-01"], []),
     ],
 )
@@ -80,6 +87,20 @@ def test_the_rules_of_a_changed_file_are_tried_against_todays(person: Path, tmp_
     assert found["then"] == {"denied": 5, "asked": 0}
     assert "denied  today 0, then 5" in shown
     assert "passes  denied: policy.deny names demo.*" in shown
+
+
+def test_a_run_that_cannot_be_read_is_counted_and_passed_over(tmp_path: Path) -> None:
+    home = give_demo(tmp_path)
+    for command in (COMMANDS[0], "demo.upper(text='lost')"):
+        assert onetool(home, "run", command).returncode == 0
+    [file] = (each for each in (home / ".onetool/state/journal").glob("*.jsonl") if b"lost" in each.read_bytes())
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(lines[0] + b"".join(line.replace(b'"tool"', b'"fool"') for line in lines[1:]))
+
+    found = tried(home, "--ask", "demo.upper")
+
+    assert (found["runs"], found["unreadable"]) == (1, 1)
+    assert "1 run could not be read" in onetool(home, "policy", "try", "--ask", "demo.upper").stdout
 
 
 def test_trying_calls_nothing_and_leaves_the_journal_as_it_is(person: Path) -> None:

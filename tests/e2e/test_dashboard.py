@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page
 
 from tests.e2e.http_server import HttpServer, run_command
-from tests.e2e.raw_server import WAIT, environment_of
+from tests.e2e.raw_server import WAIT, RawServer, environment_of
 from tests.http_programs import serve_http
 from tests.ports import find_free_port
 from tests.preloaded import run_preloaded
@@ -22,9 +22,10 @@ from tests.proxied import PROGRAMS
 pytestmark = pytest.mark.xdist_group("browser")
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'</script><script>alert(2)</script>"
-PAGES = ("/", "/servers", "/extensions", "/results", "/statistics", "/errors", "/audit")
+PAGES = ("/", "/servers", "/extensions", "/results", "/statistics", "/errors", "/audit", "/rules")
 WEB = find_free_port()  # where a server listens later
 CONFIG = f"""
+policy: {{ask: [demo.foo]}}
 servers:
   away: {{url: "http://127.0.0.1:9/mcp"}}
   {json.dumps(HOSTILE)}: {{command: "false", enabled: false}}
@@ -219,6 +220,36 @@ def test_a_script_that_got_in_would_not_run(dashboard: Dashboard) -> None:
     dashboard.complaints.clear()
 
 
+def test_the_code_of_a_run_is_previewed(dashboard: Dashboard) -> None:
+    file = dashboard.server.folder / "previewed.txt"
+    dashboard.onetool("run", "file.write(path='previewed.txt', content='x')")
+    file.unlink()
+    find = "[each['run'] for each in ot.runs() if each['command'].startswith('file.write')][-1]"
+    page = dashboard.open(f"/runs/{dashboard.onetool('run', find).strip()}")
+    page.get_by_role("button", name="Preview this code").click()
+
+    page.get_by_text("nothing was changed. 1 call would be made").wait_for()
+    assert not file.exists()
+
+
+def test_a_run_is_undone_on_its_page(dashboard: Dashboard) -> None:
+    made, other = dashboard.server.folder / "made.txt", dashboard.server.folder / "other.txt"
+    dashboard.onetool("run", "file.write(path='made.txt', content='x'); file.write(path='other.txt', content='y')")
+    listed = json.loads(dashboard.onetool("undo", "--list", "--json"))
+    page = dashboard.open(f"/runs/{listed[-1]['run']}")
+    page.get_by_role("link", name="Undo this run").click()
+    page.get_by_text("remove made.txt").wait_for()
+    other.write_text("by hand")  # which the person has not seen
+    page.get_by_role("button", name="Undo this run").click()
+
+    page.get_by_text("Something has changed since the page was shown").wait_for()
+    assert made.exists()
+    page.get_by_role("button", name="Undo the rest").click()
+    page.get_by_text("This run has undone the other one").wait_for()
+    assert not made.exists()
+    assert other.read_text() == "by hand"
+
+
 def test_whoever_logs_out_is_out(dashboard: Dashboard) -> None:
     page = dashboard.open("/")
     before = dashboard.cookie
@@ -229,3 +260,134 @@ def test_whoever_logs_out_is_out(dashboard: Dashboard) -> None:
     assert dashboard.ask("GET", "/", before)[0] == 401
     page.goto(dashboard.link())
     assert page.get_by_role("heading", name="Live").is_visible()
+
+
+def begin_asking(dashboard: Dashboard, command: str) -> str:
+    """Begin a run of a client without forms that asks, and return its id."""
+    told = run_command(dashboard.server.url, dashboard.server.headers, command)
+    found = re.search(r"Run (r\w+) is still running", told)
+    assert found is not None, told
+    assert f"on the dashboard at {dashboard.base}" in told
+    return found[1]
+
+
+def wait_for_run(dashboard: Dashboard, name: str) -> str:
+    return run_command(dashboard.server.url, dashboard.server.headers, f"ot.wait(run={name!r}, seconds=45)")
+
+
+def test_a_question_is_answered_on_the_dashboard(dashboard: Dashboard) -> None:
+    name = begin_asking(dashboard, f"demo.foo(text={HOSTILE!r}), demo.foo(text='b')")
+    dashboard.complaints.clear()
+    for width, scheme in ((1280, "light"), (400, "dark")):
+        dashboard.page.set_viewport_size({"width": width, "height": 900})
+        dashboard.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        for path in ("/", f"/runs/{name}"):
+            page = dashboard.open(path)
+            assert page.get_by_role("heading", name="Waiting for you").is_visible()
+            assert "demo.foo" in page.get_by_label("Question").inner_text()
+            assert page.evaluate("document.documentElement.scrollWidth") == width
+    page.get_by_role("button", name="every further call of the same tools in this run").click()
+
+    assert page.get_by_text("The run goes on with your answer.").is_visible()
+    answer = wait_for_run(dashboard, name)
+    assert "onerror" in answer
+    assert "not called" not in answer
+    assert dashboard.open("/").get_by_role("heading", name="Waiting for you").count() == 0
+    assert dashboard.complaints == []
+
+
+def test_a_person_ticks_the_calls_that_they_agree_to(dashboard: Dashboard) -> None:
+    code = "def attempt(text):\n    try: return demo.foo(text=text)\n    except PermissionError: return 'no'\n"
+    name = begin_asking(dashboard, f"{code}'-'.join([attempt('a'), attempt('b')])")
+    for width in (1280, 400):
+        dashboard.page.set_viewport_size({"width": width, "height": 900})
+        page = dashboard.open("/")
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+    page.get_by_role("checkbox", name=re.compile("2\\..*demo.foo")).check()
+    page.get_by_role("button", name="Only to those that are ticked").click()
+
+    assert page.get_by_text("The run goes on with your answer.").is_visible()
+    assert "no-b" in wait_for_run(dashboard, name)
+
+
+def test_a_long_question_is_shown_whole(dashboard: Dashboard) -> None:
+    name = begin_asking(dashboard, "demo.foo(text='a' * 6000 + 'MIDDLE' + 'b' * 6000)[:1]")
+    page = dashboard.open(f"/runs/{name}")
+    page.get_by_text("All of it", exact=True).click()
+    whole = page.locator("details pre").inner_text()
+    page.get_by_role("button", name="Yes, this once").click()
+
+    assert "MIDDLE" in whole
+    assert '"a"' in wait_for_run(dashboard, name)
+
+
+def test_a_no_on_the_dashboard_is_told_to_whoever_comes_later(dashboard: Dashboard) -> None:
+    name = begin_asking(dashboard, "demo.foo(text='a')")
+    page = dashboard.open("/")
+    page.get_by_role("button", name="Pause updates").click()
+    with dashboard.page.context.new_page() as other:
+        other.goto(dashboard.base + "/")
+        other.get_by_role("button", name="No", exact=True).click()
+        assert other.get_by_text("The call was refused").is_visible()
+    page.get_by_role("button", name="Yes, this once").click()
+
+    assert "Too late" in page.locator("h1").inner_text()
+    assert "the answer was no, given on the dashboard" in wait_for_run(dashboard, name)
+
+
+def test_questions_of_other_servers_of_the_person_are_shown_too(dashboard: Dashboard) -> None:
+    server = RawServer(dashboard.server.folder, preloaded=True)
+    try:
+        server.initialize()
+        found = re.search(r"Run (r\w+) is still running", json.dumps(server.run("demo.foo(text='from stdio')")))
+        assert found is not None
+        page = dashboard.open("/")
+        assert "from stdio" in page.get_by_label("Question").inner_text()
+        page.get_by_role("button", name="Yes, this once").click()
+        assert "from stdio" in json.dumps(server.run(f"ot.wait(run={found[1]!r}, seconds=45)"))
+    finally:
+        server.end()
+
+
+def test_rules_are_tried_on_the_calls_of_the_journal(dashboard: Dashboard) -> None:
+    page = dashboard.open("/rules")
+    page.get_by_label("Ask about").fill("demo.upper\n\n{tool: file.*, more_than: 2}")
+    page.get_by_label("Guard flows").fill("web.*>demo.*")
+    page.get_by_label("Calls of the last").select_option("1d")
+    page.get_by_role("button", name="Try", exact=True).click()
+
+    row = page.get_by_role("row").filter(has_text="demo.upper")
+    assert "asked: policy.ask names demo.upper" in row.inner_text()
+    assert page.get_by_label("Ask about").input_value() == "demo.upper\n\n{tool: file.*, more_than: 2}"
+    for width in (1280, 400):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert page.evaluate(HIDDEN_CELLS) == []
+
+
+def test_rules_of_a_changed_file_are_tried_instead(dashboard: Dashboard) -> None:
+    page = dashboard.open("/rules")
+    page.get_by_text("Other rules instead of today's").click()
+    page.get_by_label("Content of a configuration file").fill("policy: {deny: [demo.*]}")
+    page.get_by_role("button", name="Try", exact=True).click()
+
+    assert "denied: policy.deny names demo.*" in page.get_by_role("row").filter(has_text="demo.upper").inner_text()
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "problem"),
+    [
+        ("Ask about", "{tool: a.b, wher: {}}", "wher"),
+        ("Deny", "{tool: [", "rule"),
+        ("Guard flows", "web.*", "does not have the form FROM>TO"),
+    ],
+)
+def test_a_rule_that_cannot_be_read_is_shown_with_its_mistake(
+    dashboard: Dashboard, field: str, text: str, problem: str
+) -> None:
+    page = dashboard.open("/rules")
+    page.get_by_label(field).fill(text)
+    page.get_by_role("button", name="Try", exact=True).click()
+
+    assert problem in page.get_by_role("alert").inner_text()
+    assert page.get_by_label(field).input_value() == text

@@ -131,7 +131,7 @@ async def test_files_that_come_change_and_go_are_seen_without_a_restart(tmp_path
 
 
 async def test_a_run_adds_no_extension_where_nobody_can_be_asked(tmp_path: Path) -> None:
-    async with connect_server(tmp_path) as client:
+    async with connect_server(tmp_path, config="policy: {ask_timeout: off}") as client:
         refused = await fail(client, "scaffold.extension(name='weather')")
 
     assert "nobody can be asked" in refused

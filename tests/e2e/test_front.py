@@ -222,12 +222,15 @@ def test_only_need_loads_the_sdk(home: Path) -> None:
         server.request("tools/list")
         runs = [server.run(f"{number} + 1")["content"][0]["text"] for number in range(5)]
         before = loaded(server)
-        server.request("resources/list")
+        lists = [server.request(f"{name}/list")["result"] for name in ("prompts", "resources", "resources/templates")]
+        before |= loaded(server)
+        server.request("nothing/here")
         server._wait(lambda: "mcp" in loaded(server) or None, "the SDK")
     finally:
         server.end()
 
     assert runs == [str(number + 1) for number in range(5)]
+    assert [*lists[0], *lists[1], *lists[2]] == ["prompts", "resources", "resourceTemplates"]
     assert "ot.run.runner" in before
     assert not {"mcp", "mcp_types", "onetool.front.server"} & before
 
@@ -239,7 +242,7 @@ def loaded(server: RawServer) -> set[str]:
 
 def test_what_the_sdk_answers_comes_while_runs_go_on(home: Path) -> None:
     with server_in(home) as server:
-        server.send_bytes(lines(initialize(), call("demo.upper(text='a')"), {"method": "resources/list"}, call("2")))
+        server.send_bytes(lines(initialize(), call("demo.upper(text='a')"), {"method": "nothing/here"}, call("2")))
 
         assert server.wait_for_answer(2)["result"]["content"][0]["text"] == "A"
         assert server.wait_for_answer(3)["error"]["code"] == -32601
@@ -264,7 +267,7 @@ def test_a_run_that_is_cancelled_before_the_engine_is_there_is_not_answered(home
         server.send_bytes(lines(initialize(), call("demo.sleep(seconds=600)")) + lines(cancel))
         server.send({"id": 3, **call("1")})
         server.wait_for_answer(3)
-        server.send({"id": 4, "method": "resources/list"})
+        server.send({"id": 4, "method": "nothing/here"})
         server.wait_for_answer(4)
         server.close_stdin()
 

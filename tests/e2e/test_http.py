@@ -124,7 +124,7 @@ def test_a_port_that_is_taken_is_one_line_and_status_2(tmp_path: Path) -> None:
 
 
 def test_no_token_lets_local_programs_in_and_still_checks_the_host(tmp_path: Path) -> None:
-    server = HttpServer(tmp_path, "--no-token")
+    server = HttpServer(tmp_path, "--no-token", preloaded=True)
 
     assert server.post({}).status == 200
     assert server.post({"Host": "evil.example"}).status == 421

@@ -40,15 +40,15 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return give_demo(tmp_path_factory.mktemp("unix"))
 
 
-def serve(home: Path, path: Path) -> RawServer:
-    server = RawServer(home, "--unix", str(path))
+def serve(home: Path, path: Path, *, preloaded: bool = True) -> RawServer:
+    server = RawServer(home, "--unix", str(path), preloaded=preloaded)
     server.wait_for_log(f"serving MCP at unix:{path}")
     return server
 
 
 @pytest.fixture(scope="module")
 def path(home: Path, folder: Path) -> Iterator[Path]:
-    server = serve(home, folder / "shared")
+    server = serve(home, folder / "shared", preloaded=False)
     yield folder / "shared"
     server.end()
 

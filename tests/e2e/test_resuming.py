@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.raw_server import WAIT, start_raw_server
+from tests.proxied import program
 
 CONFIG = 'topics: [{pattern: "*", file: notes.yaml}]'
 CODE = 'for n in range(3):\n    ot.notify(topic="done", message=f"note {n}")\n'
@@ -37,3 +41,28 @@ def test_a_run_whose_server_was_killed_is_resumed_by_the_next(tmp_path: Path) ->
     assert answer["content"][0]["text"].endswith(f"Calls: 3 were answered from run {run}, 1 was made.")
     notes = [text for file in tmp_path.rglob("notes.yaml") for text in re.findall(r"note \d", file.read_text())]
     assert notes == ["note 0", "note 1", "note 2"]
+
+
+@pytest.mark.parametrize(("form", "tool"), [("2025", "wait"), ("extension", "look")])
+def test_a_run_goes_on_with_the_task_that_another_server_has_made_of_its_call(
+    tmp_path: Path, form: str, tool: str
+) -> None:
+    (shop := tmp_path / "shop").mkdir()
+    config = json.dumps({"servers": {"shop": program("with_tasks", shop, form)}})
+    call, journal, runs = f'shop.{tool}(text="a")', "", [""]
+    for _ in range(2):
+        with start_raw_server(tmp_path, config=config, preloaded=False) as server:
+            server.start_run(f'ot.resume(run="{runs[-1]}")\n{call}' if runs[-1] else call)
+            journal = wait_for(tmp_path, '"event":"task"' if not runs[-1] else '"event":"reused"')
+            server.process.kill()
+            server.wait_for_exit()
+        runs += [run for run in re.findall(r'"run":"(r\w+)"', journal) if run not in runs]
+    (shop / "go").touch()
+
+    with start_raw_server(tmp_path, config=config) as server:
+        answer = server.run(f'ot.resume(run="{runs[-1]}")\n{call}')
+
+    assert answer["content"][0]["text"].startswith(f"{tool} done")
+    requests = [json.loads(line) for line in (shop / "log").read_text().splitlines()]
+    assert [each["method"] for each in requests].count("tools/call") == 1
+    assert {each["task"] for each in requests if each["method"] == "tasks/get"} == {f"{tool}-1"}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.availability import require_component
 from tests.e2e.processes import wait_until_gone
 from tests.macos.mac import Mac, configure
 from tests.macos.tree import make_tree
@@ -51,6 +53,28 @@ def test_an_engine_that_is_missing_is_told_in_a_sentence(tmp_path: Path, engine:
     assert done.returncode == 1
     assert words in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["before it is compiled", "after it was compiled"])
+def test_a_broken_wasmtime_is_told_in_a_sentence_with_the_command_that_helps(tmp_path: Path, *, compiled: bool) -> None:
+    require_component()
+    broken = Mac(make_tree(tmp_path / "python"))
+    if compiled:
+        broken.give_component()
+    [library] = (tmp_path / "python").rglob("_libwasmtime.dylib")
+    library.unlink()
+    library.write_text("not a library")
+    home = configure(tmp_path, "execution: {timeout: 60}\n")
+
+    ran, fetched = (broken.run(*words, home=home) for words in (("run", "1"), ("fetch", "wasm")))
+
+    said = ran.stdout + ran.stderr
+    assert (ran.returncode, "Traceback" in said) == (1, False)
+    assert "the engine wasm cannot be used: wasmtime cannot be loaded: " in said
+    assert re.search(r"; `.*install .*--force-reinstall --no-deps wasmtime==[0-9.]+` installs it", said)
+    if not compiled:
+        assert (fetched.returncode, "Traceback" in fetched.stderr) == (1, False)
+        assert "--force-reinstall" in fetched.stderr
 
 
 def test_what_unconfined_code_has_started_ends_with_its_run(mac: Mac, tmp_path: Path) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 import yaml
 from mcp import Client
@@ -150,7 +152,7 @@ async def test_files_and_notes_are_kept(person: Person) -> None:
 
 
 async def test_packs_with_helpers_work_where_a_person_switched_their_confinement_off(person: Person) -> None:
-    with sqlite3.connect(person.home / "shop.db") as database:
+    with closing(sqlite3.connect(person.home / "shop.db")) as database, database:
         database.execute("CREATE TABLE sold (name, eur)")
         database.execute("INSERT INTO sold VALUES ('tea', 3)")
     database.close()
@@ -173,3 +175,15 @@ async def test_servers_from_npm_answer(person: Person) -> None:
 async def test_an_extension_has_its_dependency(person: Person) -> None:
     assert await person.value_of("things.version()") == ["1.0", "darwin"]
     assert re.search("things", await person.run("ot.health()['workers']"))
+
+
+async def test_a_server_is_reached_whose_state_folder_has_a_long_path(mac: Mac, tmp_path: Path) -> None:
+    home = configure(tmp_path / ("a" * 60) / ("b" * 60), "execution: {timeout: 60}\n")
+
+    async with mac.connect(home):
+        reloaded = await anyio.to_thread.run_sync(lambda: mac.run("reload", home=home))
+
+    assert (reloaded.returncode, reloaded.stderr) == (0, "")
+    assert "reloaded" in reloaded.stdout
+    assert not list((home / ".onetool/state/running").iterdir())
+    assert not [link for link in Path("/tmp").glob("onetool-*/to") if link.readlink().is_relative_to(home)]

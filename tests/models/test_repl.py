@@ -87,6 +87,7 @@ def test_code_is_run_piece_by_piece_and_the_last_value_stays(tmp_path: Path) -> 
         assert person.run("1 / 0") == "ZeroDivisionError: division by zero\n  line 1: 1 / 0"
         assert person.run("_ + 1") == "100001"
         assert "NameError: name 'x' is not defined" in person.run("x")
+        assert "1. ot.keep" in person.run(":preview ot.keep(name='x', value=1)")
         assert person.run("for n in range(2):\rdemo.upper(text='ab' * n)\r") == "Done: no value returned."
         assert person.run("chr(27) + '[2J'") == "⟨U+001B⟩[2J"
         person.terminal.type("exit()\r")

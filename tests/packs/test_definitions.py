@@ -10,15 +10,10 @@ from typing import Any, get_type_hints
 import pytest
 
 from ot.registry.definitions import Cancellation, ToolDefinition
-from ot.registry.from_source import read_pack
 from tests.opened_executor import BUILT_IN
+from tests.read_packs import list_tools
 
-DEFINITIONS = [
-    tool
-    for file in sorted(BUILT_IN.glob("*.py"))
-    if not file.name.startswith("_")
-    for tool in read_pack(file).tools.values()
-]
+DEFINITIONS = list_tools(BUILT_IN)
 
 
 def function_of(tool: ToolDefinition) -> Any:

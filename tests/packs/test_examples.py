@@ -17,22 +17,17 @@ import yaml
 from ot.app import App
 from ot.clients.caller import Caller
 from ot.registry.definitions import ToolDefinition
-from ot.registry.from_source import read_pack
 from tests.engine import answer_of, open_engine
 from tests.opened_executor import BUILT_IN
 from tests.packs.convert.pdfs import make_pdf, table
 from tests.packs.web.site import Site
 from tests.proxied import program
 from tests.raw_http import serving
+from tests.read_packs import list_tools
 from tests.services.configured import configure
 from tests.services.everything import Played, play_all
 
-EXAMPLES = [
-    tool
-    for file in sorted(BUILT_IN.glob("*.py"))
-    if not file.name.startswith("_")
-    for tool in read_pack(file).tools.values()
-]
+EXAMPLES = list_tools(BUILT_IN)
 MEANT_TO_FAIL = {"demo.fail"}
 
 Prepare = Callable[[Path], None]
@@ -183,8 +178,11 @@ async def test_the_example_runs(app: App, project: Path, site: Site, tool: ToolD
     example = re.sub(r"https://\w+\.example\.com", site.address(""), tool.docs.example)
     if "k7w2m9x4qd" in example:
         example = example.replace("k7w2m9x4qd", await _store(app))
-    if tool.name == "ot.resume":
-        await app.runner.run("proj.list()", caller=Caller(run_id="r7k2m9xqd"))
+    if tool.name in ("ot.resume", "ot.apply", "ot.undo"):
+        name = f"r7k2m9xq{tool.tool}"
+        example = example.replace("r7k2m9xqd", name)
+        done = 'file.write(path="undone.txt", content="x")' if tool.name == "ot.undo" else "proj.list()"
+        await app.runner.run(done, caller=Caller(run_id=name), preview=tool.name == "ot.apply")
     elif "r7k2m9xqd" in example:
         example = example.replace("r7k2m9xqd", await _outlast_patience(app, 60 if tool.name == "ot.stop" else 1))
 

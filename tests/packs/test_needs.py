@@ -9,22 +9,21 @@ from pathlib import Path
 import pytest
 
 from ot.registry.definitions import Libraries
-from ot.registry.from_source import read_pack
 from ot.workers.pack_environments import is_installed
-from scripts.pack_extras import PACKS, packs_with_needs, requirements_of
+from scripts.pack_extras import PACKS, packs_with_needs, read_once, requirements_of
 
 ROOT = Path(__file__).parent.parent.parent
 WITH_NEEDS = packs_with_needs()
 
 
 def libraries_of(pack: str) -> Libraries:
-    found = read_pack(PACKS / f"{pack}.py").libraries
+    found = read_once(PACKS / f"{pack}.py").libraries
     assert found is not None
     return found
 
 
 def needs_of(pack: str) -> dict[str, str]:
-    return read_pack(PACKS / f"{pack}.py").needs
+    return read_once(PACKS / f"{pack}.py").needs
 
 
 @pytest.mark.parametrize("pack", WITH_NEEDS)

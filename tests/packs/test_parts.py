@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 import ot_tools
 from ot.app import App
 from ot.registry.definitions import ToolDefinition
-from ot.registry.from_source import read_pack
 from ot_kernel.parts import Parts, find_parts
 from tests.engine import answer_of, open_engine
 from tests.properties import unhurried
+from tests.read_packs import list_tools
 
 WITHOUT_MORE = {
     "brave.news", "brave.images", "brave.videos", "brave.batch",  # searches that give the best first
@@ -38,9 +38,7 @@ few = settings(unhurried, max_examples=15)  # of each of some fifty tools
 
 def limited_tools() -> list[ToolDefinition]:
     """The built-in tools that have a default limit."""
-    packs = [read_pack(file) for file in sorted(FOLDER.glob("*.py")) if file.name != "__init__.py"]
-    tools = [tool for pack in packs for tool in pack.tools.values()]
-    return [tool for tool in tools if {"limit", "count"} & {*_defaults(tool)}]
+    return [tool for tool in list_tools(FOLDER) if {"limit", "count"} & {*_defaults(tool)}]
 
 
 def _defaults(tool: ToolDefinition) -> set[str]:

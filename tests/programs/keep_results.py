@@ -13,7 +13,9 @@ from ot.store.opening import Retention, build_backend
 
 async def main() -> None:
     backend = build_backend(sys.argv[2] if len(sys.argv) > 2 else "files")
-    files = backend.build_store(Path(sys.argv[1]) / "state", principal="local", journal=Retention(3600, 10**8)).results
+    files = backend.build_store(
+        Path(sys.argv[1]) / "state", principal="local", journal=Retention(3600, 10**8, 10**8)
+    ).results
     store = ResultStore(files, ResultSettings(), redactor=Redactor())
     while True:
         stored = await store.keep_value(["x" * 1000] * 500)

@@ -17,7 +17,7 @@ def main(control: socket.socket, scratch: str, system: str) -> None:
     kernels: list[int] = []
     try:
         if system == "bare":
-            tell(control, {"refused": "wasmtime is not installed", "extra": True}, [])
+            tell(control, {"refused": "wasmtime is not installed", "install": "[wasm]"}, [])
             control.recv(1)
             return
         if system == "compiling":

@@ -24,10 +24,15 @@ async def run_node_client(script: str, *words: str, package: str) -> Json:
 
 async def run_python_client(script: str, *words: str) -> Json:
     """Run a script of this folder in the environment of the clients; returns what it prints, which is JSON."""
+    return await _run([str(python_of_clients()), "-P", "-W", "ignore", str(_HERE / script), *words])
+
+
+def python_of_clients() -> Path:
+    """Return the Python of the environment of the clients, which is as new as its list."""
     python = _HERE / ".venv" / "bin" / "python"
-    if not python.exists():
+    if not python.exists() or not any(_HERE.glob(".venv/lib/*/site-packages/fastmcp_tasks")):
         report_missing("the environment of the vendors' clients", remedy=_REMEDY)
-    return await _run([str(python), "-P", "-W", "ignore", str(_HERE / script), *words])
+    return python
 
 
 async def _run(command: Sequence[str]) -> Json:

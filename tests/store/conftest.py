@@ -15,7 +15,7 @@ from ot.store.opening import Backend, Retention, Store, build_backend
 if TYPE_CHECKING:
     from ot.store.postgres.link import PostgresLink
 
-KEPT = Retention(keep_for=3600, max_size=100 * 1024**2)
+KEPT = Retention(keep_for=3600, max_size=100 * 1024**2, undo_size=1024**2)
 EMBEDDED, POSTGRES = "embedded", "postgres"
 BOTH = [EMBEDDED, pytest.param(POSTGRES, marks=pytest.mark.xdist_group("databases"))]
 

@@ -6,17 +6,20 @@ import json
 import os
 import re
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
 import pytest
 
 from ot.app import App
-from ot.clients.caller import Caller
+from ot.clients.caller import Caller, Choice
 from ot.effects import Effect
+from ot.store.sealing import new_key
 from tests.engine import open_engine
 from tests.opened_executor import define
 from tests.packs.db.servers import RunningServer
@@ -61,6 +64,64 @@ async def test_a_run_is_resumed_at_another_replica(replicas: list[App]) -> None:
     assert "no run" in for_bob.text
     assert not for_ada.is_error, for_ada.text
     assert world.done == ["a", "b", "c"]
+
+
+async def test_a_run_is_undone_at_another_replica_where_both_have_the_keys(
+    database: str, replicas: list[App], tmp_path: Path
+) -> None:
+    async def agree(_question: str, _choices: Sequence[Choice]) -> Choice:
+        return Choice.ONCE
+
+    config = f"store: {database!r}\nseal: {{keys: [{new_key()}]}}\n"
+    write = 'notes.write(title="shared", content="the secret")\n'
+    without = await replicas[0].runner.run(f'{write}notes.delete(title="shared")', caller=ADA)
+    assert "The change of the note 'shared' cannot be undone:" in without.text, without.text
+
+    async with (
+        open_engine(tmp_path / "a", config=config) as first,
+        open_engine(tmp_path / "b", config=config) as second,
+    ):
+        await first.runner.run(write, caller=replace(ADA, run_id="rwritten"))
+        rows = await _fetch(first, "SELECT data FROM undo_frames WHERE run = 'rwritten'")
+        for_bob = await second.runner.run('ot.undo(run="rwritten")', caller=replace(BOB, ask=agree))
+        for_ada = await second.runner.run('ot.undo(run="rwritten")', caller=replace(ADA, ask=agree))
+        left = await first.runner.run("notes.list()['total']", caller=ADA)
+
+    assert rows
+    assert all(row["data"].startswith(b"sealed1.") for row in rows)
+    assert "no run" in for_bob.text
+    assert "remove the note 'shared'" in for_ada.text
+    assert left.text == "0"
+
+
+async def _fetch(app: App, statement: str) -> list[Any]:
+    link = app.own.backend.pick(lambda: None, lambda link: link)
+    assert link is not None
+    return await link.fetch(statement)
+
+
+async def test_a_preview_is_applied_once_at_whichever_replica(replicas: list[App]) -> None:
+    world = World()
+    for app in replicas:
+        world.add_to(app)
+    first, second = replicas
+    listed = await first.runner.run("ot.preview()\nworld.do(what='a')", caller=ADA)
+    apply = re.search(r"ot\.apply\(.*\)", listed.text)
+    assert apply is not None, listed.text
+    for_bob = await second.runner.run(apply[0], caller=BOB)
+    assert world.done == []
+    answers = []
+
+    async def use(app: App) -> None:
+        answers.append(await app.runner.run(apply[0], caller=ADA))
+
+    async with anyio.create_task_group() as tasks:
+        for app in replicas:
+            tasks.start_soon(use, app)
+
+    assert for_bob.is_error
+    assert sorted(answer.is_error for answer in answers) == [False, True]
+    assert world.done == ["a"]
 
 
 async def test_a_kept_value_and_a_long_answer_are_read_at_another_replica(replicas: list[App]) -> None:

@@ -98,6 +98,16 @@ async def test_a_run_that_lost_a_line_says_so(store: Store, owner: Owner) -> Non
     assert found.lines == [start(owner, "r1").replace(WHOLE, SPOILT)]
 
 
+async def test_a_run_is_claimed_once(open_store: OpenStore, owner: Owner) -> None:
+    first, second = open_store().journal, open_store().journal
+    for run in ("r1", "r2"):
+        first.begin(start(owner, run))
+    await first.settle()
+
+    assert [journal.claim(owner, "r1") for journal in (second, first, second)] == [True, False, False]
+    assert first.claim(owner, "r2")
+
+
 async def test_a_value_beside_the_lines_is_fetched_by_its_place(open_store: OpenStore, owner: Owner) -> None:
     journal, data = open_store().journal, secrets.token_bytes(300_000)
     journal.begin(start(owner, "r1"))
@@ -196,7 +206,7 @@ from tests.store.test_journal import start, word
 
 async def write(address, state):
     owner = Owner("local", Path(state))
-    journal = build_backend(address).build_store(Path(state), principal="local", journal=Retention(3600, 10**8)).journal
+    journal = build_backend(address).build_store(Path(state), principal="local", journal=Retention(3600, 10**8, 10**8)).journal
     journal.begin(start(owner, "r1"))
     for number in range(2, 10**9):
         journal.append(word(owner, "r1", number, "read"))

@@ -24,7 +24,7 @@ def team_dashboard(openid_provider: OpenIdProvider, tmp_path_factory: pytest.Tem
     """A server whose dashboard people log in to."""
     auth = {"issuer": openid_provider.issuer, "client_id": DASHBOARD_CLIENT, "client_secret": DASHBOARD_SECRET}
     away = {"url": "http://127.0.0.1:9/mcp", "headers": {"X-Key": "${AWAY_KEY}"}}
-    config = {"seal": {"keys": [KEY]}, "servers": {"away": away}}
+    config = {"seal": {"keys": [KEY]}, "servers": {"away": away}, "policy": {"ask": ["demo.bar"]}}
     with serve_team(tmp_path_factory.mktemp("team"), auth={**auth, "admins": ["ops"]}, config=config) as started:
         yield started
 

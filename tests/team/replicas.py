@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 import anyio.to_thread
 import httpx2
 from mcp import Client
+from mcp.client.extension import ClientExtension
 from mcp.client.session import ElicitationFnT
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, InputRequiredResult
@@ -74,7 +75,12 @@ class Team:
 
     @asynccontextmanager
     async def connect(
-        self, person: str = "ada", *, mode: str = SESSIONLESS, answer: ElicitationFnT | None = None
+        self,
+        person: str = "ada",
+        *,
+        mode: str = SESSIONLESS,
+        answer: ElicitationFnT | None = None,
+        extensions: Sequence[ClientExtension] = (),
     ) -> AsyncIterator[Client]:
         """A client of a person, which speaks to the balancer."""
         headers = {"Authorization": f"Bearer {await self.token_of(person)}"}
@@ -84,6 +90,7 @@ class Team:
                 streamable_http_client(self.balancer.url, http_client=http_client),
                 mode=mode,
                 elicitation_callback=answer,
+                extensions=extensions,
             ) as client,
         ):
             yield client

@@ -18,7 +18,7 @@ from tests.apart import run_apart
 from tests.e2e.http_server import run_command
 from tests.e2e.raw_server import WAIT, environment_of
 from tests.preloaded import run_preloaded
-from tests.team.browsers import KEY, Browsers
+from tests.team.browsers import KEY, Browsers, form_token
 from tests.team.oidc.openid_provider import OpenIdProvider
 from tests.team.team_server import TeamServer
 
@@ -38,9 +38,34 @@ def test_a_person_who_logs_in_sees_their_own_runs_only(
         assert browsers.open().get(path).status_code == 401
 
 
-def run(server: TeamServer, provider: OpenIdProvider, name: str, command: str) -> None:
+def test_a_person_answers_their_own_questions_only(
+    team_dashboard: TeamServer, openid_provider: OpenIdProvider, browsers: Browsers
+) -> None:
+    ann, bob = (browsers.log_in(name) for name in ("ann", "bob"))
+    told = run(team_dashboard, openid_provider, "ann", "demo.bar(text='only for ann')")
+    found = re.search(r"Run (r\w+) is still running", told)
+    assert found is not None, told
+    fields = {"question": "1", "answer": "once"}
+    before = ann.get("/").text
+    refused = bob.post(f"/runs/{found[1]}/answer", data={**fields, "form_token": form_token(bob)})
+    forged = ann.post(f"/runs/{found[1]}/answer", data={**fields, "form_token": "wrong"})
+    still = ann.get(f"/runs/{found[1]}").text
+    given = ann.post(f"/runs/{found[1]}/answer", data={**fields, "form_token": form_token(ann)})
+
+    assert f"on the dashboard at {team_dashboard.public_url}" in told
+    assert "approve" not in told
+    assert "Waiting for you" in before
+    assert "Waiting for you" not in bob.get("/").text
+    assert (refused.status_code, forged.status_code) == (409, 403)
+    assert "Waiting for you" in still
+    assert given.headers["location"] == "/?done=answered"
+    waited = run(team_dashboard, openid_provider, "ann", f"ot.wait(run={found[1]!r}, seconds=45)")
+    assert "only for ann" in waited
+
+
+def run(server: TeamServer, provider: OpenIdProvider, name: str, command: str) -> str:
     """Have a person's client run something."""
-    run_command(server.url, {"Authorization": f"Bearer {provider.token(name, resource=server.url)}"}, command)
+    return run_command(server.url, {"Authorization": f"Bearer {provider.token(name, resource=server.url)}"}, command)
 
 
 def test_an_answer_is_worth_something_only_in_the_browser_that_began(

@@ -21,7 +21,8 @@ pytestmark = [pytest.mark.xdist_group("team"), pytest.mark.anyio]
 @pytest.fixture(scope="module")
 def server(openid_provider: OpenIdProvider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TeamServer]:
     auth = {"issuer": openid_provider.issuer, "admins": ["ops"]}
-    with serve_team(tmp_path_factory.mktemp("team"), auth=auth) as found:
+    config = {"policy": {"ask": ["demo.bar"]}}
+    with serve_team(tmp_path_factory.mktemp("team"), auth=auth, config=config) as found:
         yield found
 
 
@@ -124,6 +125,17 @@ def test_the_host_and_origin_are_those_of_the_public_address(
     token = openid_provider.token("ann", resource=server.url)
 
     assert post(server, {**bearer(token), **headers}).status_code == status
+
+
+async def test_whoever_cannot_log_in_to_the_dashboard_is_asked_nowhere(
+    server: TeamServer, openid_provider: OpenIdProvider
+) -> None:
+    for token in (openid_provider.token("ann", resource=server.url), server.keys("new", "--for", "robot")):
+        async with server.connect(token) as client:
+            answer = await client.call_tool("run", {"command": "demo.bar()"})
+        assert answer.is_error
+        assert "nobody can be asked here" in str(answer.content)
+    server.keys("revoke", "robot")
 
 
 async def test_a_machine_is_served_by_its_api_key_until_that_is_revoked(server: TeamServer) -> None:

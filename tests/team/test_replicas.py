@@ -15,17 +15,19 @@ import pytest
 from mcp import Client
 from mcp.client.session import ClientRequestContext
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, InputRequiredResult
+from mcp_types import INVALID_PARAMS, CallToolResult, ElicitRequestParams, ElicitResult, InputRequiredResult
 
 from ot.clients.person import KEYS_ISSUER, Person
 from ot.journal.equality import Equality
 from ot.journal.recorded import read_run
 from ot.store.owner import Owner
 from ot.store.postgres.journal import PostgresJournal
+from tests import task_client as tasks
 from tests.e2e.raw_server import WAIT
 from tests.packs.db.servers import RunningServer
 from tests.postgres import fresh_database
 from tests.store.cable import lay_cable
+from tests.task_client import TakesTasks
 from tests.team.as_one import compare
 from tests.team.kills import kill_often
 from tests.team.oidc.openid_provider import DASHBOARD_CLIENT, DASHBOARD_SECRET, OpenIdProvider
@@ -40,7 +42,10 @@ CONFIG = {
     "results": {"inline_limit": 100_000},
     "policy": {
         "ask": ["demo.foo"],
-        "flows": [{"from": ["demo.bar"], "to": ["demo.echo"], "action": "deny"}],
+        "flows": [
+            {"from": ["demo.bar"], "to": ["demo.echo"], "action": "deny"},
+            {"from": ["demo.numbers"], "to": ["demo.sleep"], "action": "deny", "by": "value"},
+        ],
     },
 }
 YES = ElicitResult(action="accept", content={"answer": "once"})
@@ -65,11 +70,13 @@ async def say_yes(context: ClientRequestContext, params: ElicitRequestParams) ->
     return YES
 
 
-async def answer(client: Client, command: str, question: InputRequiredResult) -> CallToolResult | InputRequiredResult:
+async def answer(
+    client: Client, command: str, question: InputRequiredResult, word: ElicitResult = YES
+) -> CallToolResult | InputRequiredResult:
     return await client.session.call_tool(
         "run",
         {"command": command},
-        input_responses=dict.fromkeys(question.input_requests or {}, YES),
+        input_responses=dict.fromkeys(question.input_requests or {}, word),
         request_state=question.request_state,
         allow_input_required=True,
     )
@@ -109,6 +116,43 @@ async def test_several_questions_are_answered_wherever_they_come(team: Team) -> 
     assert text_of(result) == "['0', '1', '2', '3']"
 
 
+async def test_one_question_for_a_run_is_answered_call_by_call_at_the_other_replica(team: Team) -> None:
+    command = """
+def attempt(text):
+    try:
+        return demo.foo(text=text)
+    except PermissionError:
+        return "no"
+[attempt(text) for text in ("a", "b", "c")]
+"""
+    chosen = ElicitResult(action="accept", content={"answer": "some", "call_1": True, "call_3": True})
+    async with team.connect(answer=say_yes) as client:
+        async with team.only(FIRST):
+            question = await begin(client, command)
+        async with team.only(SECOND):
+            result = await answer(client, command, question, chosen)
+
+    assert isinstance(result, CallToolResult)
+    assert text_of(result) == "[a, 'no', c]"
+
+
+async def test_a_preview_of_one_replica_is_applied_once_at_the_other(team: Team) -> None:
+    shown = await team.text("ot.preview()\not.keep(name='applied', value=demo.upper(text='a'))", at=FIRST)
+    found = re.search(r"ot\.apply\(.*\)", shown)
+    assert found is not None, shown
+    by_bob = await team.run(found[0], at=SECOND, person="bob")
+    before = await team.run("ot.kept(name='applied')", at=SECOND)
+    applied = await team.run(found[0], at=SECOND)
+    again = await team.run(found[0], at=FIRST)
+    kept = await team.text("ot.kept(name='applied')", at=FIRST)
+
+    assert "has no run" in text_of(by_bob)
+    assert before.is_error
+    assert not applied.is_error
+    assert "it was applied before" in text_of(again)
+    assert kept == "A"
+
+
 async def test_the_state_of_another_person_opens_nothing_at_any_replica(team: Team) -> None:
     command = "demo.foo(text='mine')"
     async with team.connect("ada", answer=say_yes) as ada, team.connect("bob", answer=say_yes) as bob:
@@ -142,6 +186,40 @@ async def test_a_run_is_waited_for_and_stopped_at_the_other_replica(team: Team, 
     assert "There is no detached run" in text_of(others)
 
 
+async def test_a_task_is_looked_at_and_answered_at_the_other_replica(team: Team, tmp_path: Path) -> None:
+    async with team.connect(answer=say_yes, extensions=[TakesTasks()]) as client:
+        async with team.only(FIRST):
+            task = (await tasks.begin(client, f"{wait_for(tmp_path / 'go on')}\ndemo.foo()\n'whole'")).task_id
+        async with team.only(SECOND):
+            working = await tasks.ask(client, "tasks/get", task)
+            (tmp_path / "go on").touch()
+            asked = await tasks.until(client, task, "input_required")
+            answers = dict.fromkeys(asked["inputRequests"], YES.model_dump(by_alias=True, exclude_none=True))
+            await tasks.ask(client, "tasks/update", task, inputResponses=answers)
+            done = await tasks.until(client, task, "completed")
+    async with team.connect("bob", extensions=[TakesTasks()]) as client:
+        with pytest.raises(MCPError) as caught:
+            await tasks.ask(client, "tasks/get", task)
+
+    assert working["status"] == "working"
+    assert done["result"]["content"][0]["text"].startswith("whole"), done
+    assert caught.value.code == INVALID_PARAMS
+
+
+async def test_the_task_of_a_replica_that_was_killed_says_so_at_the_other(team: Team, tmp_path: Path) -> None:
+    async with team.connect(extensions=[TakesTasks()]) as client:
+        async with team.only(FIRST):
+            task = (await tasks.begin(client, wait_for(tmp_path / "never"))).task_id
+        await anyio.to_thread.run_sync(team.kill, FIRST)
+        del team.balancer.replicas[team.names[FIRST]]
+        async with team.only(SECOND):
+            done = await tasks.until(client, task, "completed")
+    await _start_again(team, FIRST)
+
+    assert done["result"]["isError"] is True
+    assert f'ot.resume(run="{task.partition(".")[0]}")' in done["result"]["content"][0]["text"]
+
+
 async def test_what_was_read_at_one_replica_decides_what_may_be_sent_at_the_other(team: Team) -> None:
     before = await team.run("demo.echo(value=1)", at=SECOND, person="eve")
     await team.run("demo.bar()", at=FIRST, person="eve")
@@ -150,6 +228,17 @@ async def test_what_was_read_at_one_replica_decides_what_may_be_sent_at_the_othe
     assert not before.is_error
     assert after.is_error
     assert "demo.bar" in text_of(after)
+
+
+async def test_what_a_client_got_at_one_replica_is_recognised_at_the_other(team: Team) -> None:
+    await team.run("demo.numbers(count=3)", at=FIRST, person="nia")
+    other = await team.run("demo.sleep(seconds=0.01)", at=SECOND, person="nia")
+    carried = await team.run("demo.sleep(seconds=0)", at=SECOND, person="nia")
+    stopped = await team.run("demo.sleep(seconds=0.01)", at=FIRST, person="nia")
+
+    assert not other.is_error
+    assert "seconds carries what demo.numbers brought" in text_of(carried)
+    assert "demo.numbers was called before" in text_of(stopped)
 
 
 async def test_a_yes_for_the_client_counts_at_the_other_replica(team: Team) -> None:
@@ -319,3 +408,28 @@ async def test_a_browser_is_logged_in_at_every_replica_and_logged_out_at_every_o
 
     await anyio.to_thread.run_sync(visit)
     assert set(team.balancer.asked[asked:]) == set(team.names)
+
+
+async def test_a_question_without_forms_is_answered_on_the_dashboard_of_any_replica(
+    team: Team, openid_provider: OpenIdProvider
+) -> None:
+    url = team.balancer.url.removesuffix("/mcp")
+    team.tokens["ann"] = openid_provider.token("ann", resource=team.balancer.url)
+
+    def visit(run: str) -> httpx2.Response:
+        with httpx2.Client(base_url=url, headers={"Origin": url}, timeout=WAIT) as browser:
+            browser.get(openid_provider.login(browser.get("/login").headers["location"], "ann"))
+            page = browser.get("/").text
+            assert "Waiting for you" in page
+            [token, *_] = re.findall(r'name="form_token" value="([^"]+)"', page)
+            fields = {"form_token": token, "question": "1", "answer": "once"}
+            return browser.post(f"/runs/{run}/answer", data=fields)
+
+    found = RUNNING.search(await team.text("demo.foo(text='far')", at=FIRST, person="ann"))
+    assert found is not None
+    async with team.only(SECOND):
+        answered = await anyio.to_thread.run_sync(visit, found[1])
+    text = await team.text(f"ot.wait(run={found[1]!r}, seconds=45)", at=SECOND, person="ann")
+
+    assert answered.headers["location"] == "/?done=answered"
+    assert text == "far"

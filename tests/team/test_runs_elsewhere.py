@@ -13,9 +13,9 @@ import anyio
 import pytest
 
 from onetool.replicas.channels import open_talks
-from onetool.replicas.detached_runs import STOP, WAIT, DetachedElsewhere, DetachedHere
+from onetool.replicas.detached_runs import QUESTIONS, SETTLE, STOP, WAIT, DetachedElsewhere, DetachedHere
 from ot.app import App
-from ot.clients.caller import Caller, Choice, ClientMemory, caller_of
+from ot.clients.caller import Caller, Choice, ClientMemory, Said, caller_of
 from ot.clients.front import Abilities, Front
 from ot.errors import NoDetachedRunError, ToolError
 from ot.run.runs import Runs
@@ -68,9 +68,16 @@ async def open_replica(app: App, database: str, port: int) -> AsyncIterator[Repl
 
         here = DetachedHere(runs_of)
         async with (
-            open_talks(replicas, {WAIT: here.wait, STOP: here.stop}, looking=0.1) as talks,
-            Runs(app.runner, answers_of(app), elsewhere=DetachedElsewhere(replicas, talks)) as runs,
+            open_talks(
+                replicas,
+                {WAIT: here.wait, STOP: here.stop, QUESTIONS: here.questions, SETTLE: here.settle},
+                looking=0.1,
+            ) as talks,
+            Runs(
+                app.runner, answers_of(app), elsewhere=DetachedElsewhere(replicas, talks), beside=app.runs.beside
+            ) as runs,
         ):
+            runs.answered = lambda run: "on the dashboard"
             yield Replica(runs, replicas)
         await replicas.leave()
 
@@ -217,3 +224,25 @@ async def test_whoever_waits_elsewhere_hears_that_the_run_ended_with_its_server(
     assert answer.is_error
     assert answer.text.startswith("The run ended with its server.")
     assert f'ot.resume(run="{run}")' in answer.text
+
+
+async def test_a_question_without_forms_is_answered_at_another_replica_once(first: Replica, second: Replica) -> None:
+    ada, bob = (Caller(principal=name, front=Front(object())) for name in ("ada", "bob"))
+    run = await first.detach("demo.foo(text='hello' * 2000)[:5]", ada)
+    [question] = await second.runs.questions(ada)
+    for_others = await second.runs.questions(bob)
+    by_others = await second.runs.settle(run, question.name, Said(Choice.ONCE), caller=bob)
+    settled = await second.runs.settle(run, question.name, Said(Choice.ONCE, "given on the dashboard"), caller=ada)
+    late = await first.runs.settle(run, question.name, Said(None), caller=ada)
+    answer = await second.runs.wait(run, seconds=PATIENCE, caller=ada)
+
+    assert question.run == run
+    assert len(question.text) < 10_000
+    assert "hello" * 2000 in question.beside[0]
+    assert question.choices == tuple(Choice)
+    assert (for_others, by_others) == ([], None)
+    assert settled is not None
+    assert settled.counts
+    assert late is None or not late.counts
+    assert answer.text == "hello"
+    assert await second.runs.questions(ada) == []

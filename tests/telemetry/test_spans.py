@@ -110,6 +110,38 @@ def test_a_proxied_server_is_called_in_the_same_trace(server: RawServer, collect
     assert told == f"00-{trace}-{call.id}-01"
 
 
+@pytest.mark.parametrize(
+    ("command", "tool", "request_name"),
+    [
+        ("ot.read(uri='trace://now')", "ot.read", "MCP send resources/read"),
+        ("ot.prompts(name='now')[0]['content']", "ot.prompts", "MCP send prompts/get now"),
+    ],
+    ids=["resource", "prompt"],
+)
+def test_reads_and_prompts_are_asked_for_in_the_same_trace(
+    server: RawServer, collector: Receiver, command: str, tool: str, request_name: str
+) -> None:
+    trace = new_trace()
+
+    told = run_in_trace(server, command, trace)
+
+    request = collector.wait_for_span(request_name, trace=trace)
+    call = collector.wait_for_span(f"execute_tool {tool}", trace=trace)
+    assert told == f"00-{trace}-{request.id}-01"
+    assert request.parent == call.id
+
+
+def test_servers_hear_of_the_clients_trace_where_no_spans_are_made(tmp_path: Path) -> None:
+    (tmp_path / "onetool.yaml").write_text(f"servers: {json.dumps({'far': program('tells_trace')})}\n")
+    server = RawServer(tmp_path, "--config", str(tmp_path / "onetool.yaml"), preloaded=True)
+    try:
+        server.initialize()
+        for command in ("far.echo(text='')", "ot.read(uri='trace://now')", "ot.prompts(name='now')[0]['content']"):
+            assert run_in_trace(server, command, TRACE) == PARENT
+    finally:
+        server.end()
+
+
 def test_log_lines_are_json_objects_that_name_their_trace(server: RawServer, collector: Receiver) -> None:
     trace = new_trace()
 

@@ -65,10 +65,12 @@ def _split(text: str) -> tuple[str, str]:
     return key, value
 
 
-async def run_once(command: str, loaded: LoadedConfig, launched: ZygoteProcess) -> tuple[Answer, Notes]:
+async def run_once(
+    command: str, loaded: LoadedConfig, launched: ZygoteProcess, *, preview: bool = False
+) -> tuple[Answer, Notes]:
     notes = Notes(apart=True)
     async with open_app(loaded, launched=launched, connect_ahead=False) as app:
         caller = make_caller(ask=ask_at_terminal(), progress=progress_for_person(), notes=notes)
-        answer = await app.runner.run(command, caller=caller)
+        answer = await app.runner.run(command, caller=caller, preview=preview)
         app.supply.retire()  # the kernels' process ends while the rest is closed
         return answer, notes

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 import anyio
 import anyio.to_thread
 
-from mcp_core.distribution import install_command, with_extra
 from mcp_core.nearest_names import nearest
 from onetool.cli import OK, USAGE
 from onetool.cli.definitions import read_definitions
 from onetool.cli.printing import add_json_argument, complain, fail, say, say_json
 from onetool.cli.start import load
 from ot.config.loader import LoadedConfig
+from ot.kernel.engine_choice import install_remedy
 from ot.parts.known_tools import load_built_in, worker_host
 from ot.registry.definitions import Libraries
 from ot.workers.extension import Extension, WorkerHost
@@ -30,7 +30,7 @@ from ot.workers.pack_environments import (
     state_of,
 )
 from ot.workers.uv_program import PreparationError
-from ot_wasm.component import NoComponentError, NoWasmtimeError, find_or_compile
+from ot_wasm.component import NoComponentError, find_or_compile
 
 ENGINE = "wasm"
 EPILOG = (
@@ -68,7 +68,7 @@ def main(options: Namespace) -> int:
         try:
             find_or_compile(str(host.state / ENGINE), lambda: complain(f"{ENGINE}: compiling it for this machine ..."))
         except NoComponentError as error:
-            remedy = f": {install_command(with_extra(ENGINE))}" if isinstance(error, NoWasmtimeError) else ""
+            remedy = f": {install_remedy(error.install)}" if error.install else ""
             return fail(f"onetool: {ENGINE}: {error}{remedy}")
         say(f"{ENGINE}: ready")
         if not packs:

@@ -23,6 +23,7 @@ from onetool.people.people import build_people
 from onetool.replicas.draining import Draining
 from onetool.telemetry_setup import build_telemetry, sending_telemetry
 from ot.clients.front import KnownClients
+from ot.clients.person import Person
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.config.personal_secrets import load_sealer
@@ -33,6 +34,7 @@ from ot.telemetry.telemetry import Telemetry
 
 if TYPE_CHECKING:
     from onetool.replicas.replicas import Replicas
+    from ot.app import App
     from ot.apps import Apps
     from ot.store.postgres.link import PostgresLink
 
@@ -63,7 +65,7 @@ def serve_listener(
         async with AsyncExitStack() as stack:
             store = await stack.enter_async_context(open_backend(loaded.config.store))
             dashboard = None if over == "unix" else LateDashboard(loaded, address, hosts, store)
-            reached = Endpoint(over, None if dashboard is None else dashboard.make_link)
+            reached = Endpoint(over) if dashboard is None else Endpoint(over, dashboard.make_link, dashboard.url)
             # One of several replicas, if there is a database that they can share.
             among: AbstractAsyncContextManager[Replicas | None] = store.pick(nullcontext, open_on)
             replicas = await stack.enter_async_context(among)
@@ -108,6 +110,12 @@ async def _open_apps(
     from onetool.control.answering import control_all, open_control
     from ot.apps import FILES_OF_APP, MOST, Apps
 
+    def note_opened(person: Person, app: App) -> None:
+        auth = team.config.auth
+        if reached.dashboard and auth.client_id and person.issuer == auth.issuer:  # others cannot log in there
+            app.runs.answered = lambda run: f"on the dashboard at {reached.dashboard}"
+        late.opened(person, app)
+
     gc.freeze()
     with sending_telemetry(telemetry, team, os.environ):
         async with (
@@ -117,7 +125,7 @@ async def _open_apps(
                 backing=backing,
                 own_definition=partial(own_definition, look=team.config.offer.look),
                 clients_of=late.clients_of,
-                opened=lambda person, app: late.opened(person, app),
+                opened=note_opened,
                 telemetry=telemetry,
                 most=min(MOST, count_open_files_allowed() // FILES_OF_APP),
             ).serve() as apps,

@@ -31,10 +31,16 @@ if TYPE_CHECKING:
 
 
 class Endpoint(NamedTuple):
-    """How a server is reached: by its clients, and at its dashboard, if it has one, by a link."""
+    """How a server is reached: by its clients, and at its dashboard, if it has one, by its address or a link."""
 
     over: str
     make_link: Callable[[], Awaitable[str]] | None = None
+    dashboard: str = ""
+
+    def word_answering(self, run: str) -> str:
+        """Say how the person of this machine answers a question away from their client."""
+        place = f"at {self.dashboard}" if self.dashboard else "(`onetool dashboard`)"
+        return f"with `onetool approve {run}` in a terminal, or on the dashboard {place}"
 
 
 def enter_folder(options: Namespace) -> None:
@@ -82,6 +88,7 @@ async def open_engine(
             ) as app,
             open_control(control_one(app), loaded, over=reached.over, make_link=reached.make_link),
         ):
+            app.runs.answered = reached.word_answering
             yield app
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 
 import anyio
 
 from onetool.console.clean_text import clean, write_encodable
-from ot.clients.caller import CHOICE_WORDS, Ask, Caller, Choice, ClientMemory, Notes, Progress
+from ot.clients.caller import CHOICE_WORDS, Ask, Caller, Choice, ClientMemory, Notes, Progress, Some, Word, calls_of
 from ot.clients.person import LOCAL
 
 
@@ -26,6 +27,7 @@ def make_caller(
     return Caller(client=client, principal=principal, ask=ask, progress=progress, notes=notes, memory=memory)
 
 
+_NUMBERS, _NUMBER = re.compile(r"\d{1,3}(?:[\s,]+\d{1,3})*"), re.compile(r"\d+")
 _KEYS = {"y": Choice.ONCE, "r": Choice.RUN, "c": Choice.CLIENT}
 
 
@@ -33,12 +35,16 @@ def word_choices(question: str, choices: Sequence[Choice]) -> tuple[str, str]:
     """Return a question with its choices, and the prompt below it."""
     keys = {key: choice for key, choice in _KEYS.items() if choice in choices}
     explained = [f"  {key}  {CHOICE_WORDS[choice]}" for key, choice in keys.items()] if len(keys) > 1 else []
+    if calls_of(choices):
+        explained.append("  1 3  Yes, once, to the calls with these numbers")
     return "\n".join([clean(question), *explained]), f"Allow it? [{'/'.join(keys)}/N] "
 
 
-def read_choice(answer: str, choices: Sequence[Choice]) -> Choice | None:
+def read_choice(answer: str, choices: Sequence[Choice]) -> Choice | Some | None:
     """Return what an answer chooses; None is a no."""
     word = answer.strip().lower()
+    if _NUMBERS.fullmatch(word) and (calls := calls_of(choices)):
+        return Some(frozenset({int(number) - 1 for number in _NUMBER.findall(word)} & {*range(len(calls))}))
     choice = _KEYS.get("y" if word == "yes" else word)
     return choice if choice in choices else None
 
@@ -49,7 +55,7 @@ def ask_at_terminal() -> Ask | None:
         return None
     turn = anyio.Lock()
 
-    async def ask(question: str, choices: Sequence[Choice]) -> Choice | None:
+    async def ask(question: str, choices: Sequence[Choice]) -> Word:
         async with turn:
             import termios  # noqa: PLC0415 - not on Windows, where this module is loaded to say that runs need Linux
 

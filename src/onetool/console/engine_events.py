@@ -15,7 +15,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from anyio.from_thread import BlockingPortal
 
-from ot.clients.caller import Choice
+from ot.clients.caller import Choice, Word
 
 MOMENT = 0.1  # seconds
 
@@ -32,7 +32,7 @@ class Question(NamedTuple):
 
     text: str
     choices: Sequence[Choice]
-    answer: Callable[[Choice | None], None]
+    answer: Callable[[Word], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +77,16 @@ class EngineEvents(Generic[E]):
             raise
         future.result()
 
-    async def ask(self, text: str, choices: Sequence[Choice]) -> Choice | None:
+    async def ask(self, text: str, choices: Sequence[Choice]) -> Word:
         async with self._one_at_a_time:
             loop = asyncio.get_running_loop()
-            future: asyncio.Future[Choice | None] = loop.create_future()
+            future: asyncio.Future[Word] = loop.create_future()
 
-            def settle(choice: Choice | None) -> None:
+            def settle(choice: Word) -> None:
                 if not future.done():
                     future.set_result(choice)
 
-            def answer(choice: Choice | None) -> None:
+            def answer(choice: Word) -> None:
                 loop.call_soon_threadsafe(settle, choice)
 
             self._happenings.put(Question(text, choices, answer))

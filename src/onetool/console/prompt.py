@@ -25,7 +25,7 @@ from prompt_toolkit.shortcuts import CompleteStyle
 from mcp_core.private_files import make_private
 from onetool.console.caller import read_choice, word_choices
 from onetool.console.engine_events import ExitRequested
-from ot.clients.caller import Choice
+from ot.clients.caller import Choice, Word
 
 HISTORY = "chat_history"
 MOST_KEPT = 1000  # lines
@@ -95,7 +95,7 @@ class Prompt:
                 return text
             interrupted = 0
 
-    def choose(self, question: str, choices: Sequence[Choice]) -> Choice | None:
+    def choose(self, question: str, choices: Sequence[Choice]) -> Word:
         """Ask a question with choices; anything but the key of one means no."""
         worded, prompt = word_choices(question, choices)
         self._say(worded)

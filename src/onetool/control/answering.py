@@ -1,7 +1,7 @@
 """The server's side: a socket in the person's state folder that answers this user's commands.
 
-It offers only what a run can do too (`ot.reload`, `ot.health`), and a link to the dashboard: anyone who can connect as
-this user could read and change the same files.
+It offers only what a run can do too (`ot.reload`, `ot.health`), a link to the dashboard, and the questions of runs with
+a way to answer them: anyone who can connect as this user could read and change the same files, the policy among them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -23,9 +22,11 @@ import anyio
 from mcp_core.atomic_write import open_folder
 from mcp_core.json_types import Json, JsonObject
 from mcp_core.private_files import make_private
-from onetool.control import ENDING, LONGEST_REQUEST, running_folder
+from onetool.console.caller import make_caller
+from onetool.control import ANSWERED_IN, ENDING, LONGEST_REQUEST, QUESTIONS, SETTLE, running_folder
 from onetool.http.listening import listen_privately
 from ot.app import App
+from ot.clients.caller import Said
 from ot.config.loader import LoadedConfig
 from ot.errors import ConfigError
 from ot.execution.invocation import call_error_from
@@ -33,8 +34,10 @@ from ot.execution.wording import word_error, word_mistakes
 from ot.introspect.reload import RELOADED
 from ot.logs import write_log
 from ot.proxy import ServerStatus
+from ot.run.client_requests import decode_choice
+from ot.run.runs import Runs
 from ot.workers.extension_workers import WorkerStatus
-from ot_system import leads_to
+from ot_system.socket_folders import socket_folder
 from ot_system.sockets import user_of_peer
 
 if TYPE_CHECKING:
@@ -42,7 +45,8 @@ if TYPE_CHECKING:
 
 _PATIENCE = 5.0  # seconds in which a request must have come
 
-Answers = dict[str, Callable[[], Awaitable[Json]]]
+Answers = dict[str, Callable[[str], Awaitable[Json]]]
+"""By its word, what answers a request; it is given what comes behind the word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +55,11 @@ class ControlTarget:
 
     engines: Callable[[], Sequence[tuple[str, App]]]
     reload: Callable[[], Awaitable[str]]  # raises ConfigError
+    runs: Runs | None = None  # whose questions this machine's person answers; None where they are other people's
 
 
 def control_one(app: App) -> ControlTarget:
-    return ControlTarget(lambda: [("", app)], app.reload.reload)
+    return ControlTarget(lambda: [("", app)], app.reload.reload, app.runs)
 
 
 def control_all(apps: Apps) -> ControlTarget:
@@ -77,9 +82,9 @@ async def open_control(
         try:
             make_private(folder := running_folder(loaded.home))
             opened = stack.enter_context(open_folder(folder))
-            # By its descriptor: the address of a socket has room for 107 bytes, and the path of a home may be longer.
+            near = stack.enter_context(socket_folder(opened, folder))
             name = f"{os.getpid()}-{os.urandom(3).hex()}{ENDING}"  # machines with the same process ids may share a home
-            listener = stack.enter_context(listen_privately(Path(leads_to(opened, str(folder)), name)))
+            listener = stack.enter_context(listen_privately(near / name))
             listener.setblocking(False)
         except (OSError, ValueError) as error:
             write_log(logging.WARNING, "control.listen", error=str(error))
@@ -93,23 +98,35 @@ async def open_control(
 
 
 def _answers_of(target: ControlTarget, loaded: LoadedConfig, make_link: Callable[[], Awaitable[str]] | None) -> Answers:
-    async def reload() -> Json:
+    async def reload(_: str) -> Json:
         try:
             text, reloaded = await target.reload(), True
         except ConfigError as error:
             text, reloaded = f"The configuration was not reloaded: {word_error(error)}", False
         return {"reloaded": reloaded, "text": loaded.redactor.text(text)}
 
-    async def servers() -> Json:
+    async def servers(_: str) -> Json:
         return _of_each(target, lambda app: app.servers.status(changing=app.config.offer.look))
 
-    async def workers() -> Json:
+    async def workers(_: str) -> Json:
         return _of_each(target, lambda app: app.workers.status())
 
-    async def dashboard() -> Json:
+    async def dashboard(_: str) -> Json:
         return None if make_link is None else await make_link()
 
-    return {"reload": reload, "servers": servers, "workers": workers, "dashboard": dashboard}
+    async def questions(_: str) -> Json:
+        return [] if target.runs is None else [each.encoded() for each in await target.runs.questions(make_caller())]
+
+    async def settle(answer: str) -> Json:
+        match json.loads(answer):
+            case {"run": str(run), "name": str(name), "choice": choice, "in": str(place)} if target.runs is not None:
+                said = Said(decode_choice(choice), ANSWERED_IN[place])
+                settled = await target.runs.settle(run, name, said, caller=make_caller())
+                return None if settled is None else [settled.counts, settled.text]
+        return None
+
+    known = {"reload": reload, "servers": servers, "workers": workers, "dashboard": dashboard}
+    return {**known, QUESTIONS: questions, SETTLE: settle}
 
 
 def _of_each(target: ControlTarget, look: Callable[[App], Sequence[ServerStatus] | Sequence[WorkerStatus]]) -> Json:
@@ -134,16 +151,19 @@ async def _accept(listener: socket.socket, facts: JsonObject, answers: Answers) 
 
 
 async def _answer(connection: socket.socket, facts: JsonObject, answers: Answers) -> None:
-    """Answer one connection: it sends a word, and gets a line."""
+    """Answer one connection: it sends a word and perhaps more, and gets a line."""
     loop = asyncio.get_running_loop()
     with connection, suppress(OSError, TimeoutError):  # the client has gone, or sends nothing
         connection.setblocking(False)
         if user_of_peer(connection) not in (None, 0, os.geteuid()):
             return
         with anyio.fail_after(_PATIENCE):
-            asked = (await loop.sock_recv(connection, LONGEST_REQUEST)).decode(errors="replace").strip()
+            request = (await loop.sock_recv(connection, LONGEST_REQUEST)).decode(errors="replace").strip()
+        asked, _, more = request.partition(" ")
         try:
-            known = {"answer": await answers[asked]()} if asked in answers else {"error": f"does not know {asked!r}"}
+            known = (
+                {"answer": await answers[asked](more)} if asked in answers else {"error": f"does not know {asked!r}"}
+            )
         except Exception as error:  # noqa: BLE001 - a failed command must not end the server
             known = {"error": word_error(call_error_from(error, f"onetool {asked}"))}
         line = json.dumps({**facts, **known}).encode()

@@ -105,11 +105,16 @@ class DashboardApp:
             facts = await self._logins.come_back(request)
             if facts is None:
                 return self._ask_who("This login took too long, or was started in another browser.", status=401)
-            person = await self._openid.finish(facts, dict(request.query_params))
+            person, id_token = await self._openid.finish(facts, dict(request.query_params))
         except LoginError as error:
             write_log(logging.WARNING, "dashboard.login", error=str(error))
             return self._ask_who(str(error), status=401)
         write_log(logging.INFO, "dashboard.login", principal=person.principal)
+        async with self._apps.use(person) as app:
+            try:
+                await app.servers.keep_identity(id_token)
+            except OSError as error:  # servers that need it say that they do
+                write_log(logging.WARNING, "dashboard.login", not_kept=error.strerror or type(error).__name__)
         return await self._logins.open(person, facts["path"], before=await self._logins.find(request))
 
     def _ask_who(self, said: str, *, status: int) -> Response:

@@ -35,6 +35,10 @@ class LateDashboard:
         self._door: DashboardApp | None = None
         self._turn = anyio.Lock()
 
+    @property
+    def url(self) -> str:
+        return self._address.url
+
     async def make_link(self) -> str:
         """Return an address that opens the dashboard; on a personal server it logs in whoever opens it first, once."""
         if self._auth.in_force:

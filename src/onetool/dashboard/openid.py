@@ -8,6 +8,7 @@ import hmac
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 import anyio
@@ -40,6 +41,13 @@ def look_up(issuer: str) -> JsonObject:
 
 def _open_client() -> httpx2.Client:
     return httpx2.Client(verify=trusted_roots(), timeout=_TIMEOUT)
+
+
+class LoggedIn(NamedTuple):
+    """A person whom the issuer has confirmed, and its ID token about them."""
+
+    person: Person
+    id_token: str
 
 
 class OpenIdLogin:
@@ -86,7 +94,7 @@ class OpenIdLogin:
         where = _endpoint(metadata, "authorization_endpoint")
         return f"{where}{'&' if '?' in where else '?'}{urlencode(asked)}", {**facts, "path": path}
 
-    async def finish(self, facts: Mapping[str, str], query: Mapping[str, str]) -> Person:
+    async def finish(self, facts: Mapping[str, str], query: Mapping[str, str]) -> LoggedIn:
         """Return who has come back; raises LoginError."""
         if not hmac.compare_digest(query.get("state", "").encode(), facts["state"].encode()):
             raise LoginError("This login was started in another browser.")
@@ -102,7 +110,8 @@ class OpenIdLogin:
             if self._auth.groups_claim not in claims and "userinfo_endpoint" in metadata:
                 asked = metadata, tokens, str(claims["sub"])
                 claims = {**await anyio.to_thread.run_sync(self._ask, *asked, limiter=self._threads), **claims}
-            return read_person(claims, issuer=self.issuer, groups_claim=self._auth.groups_claim)
+            person = read_person(claims, issuer=self.issuer, groups_claim=self._auth.groups_claim)
+            return LoggedIn(person, str(tokens["id_token"]))
         except (httpx2.HTTPError, ValueError, RefusedError) as error:
             raise LoginError(f"{self.issuer} did not confirm the login: {error}") from error
 

@@ -32,18 +32,23 @@ SECTIONS = (
     ("/statistics", "Statistics"),
     ("/errors", "Errors"),
     ("/audit", "Audit"),
+    ("/rules", "Rules"),
 )
 FOR_MANY = (("/settings", "Settings"),)
 FOR_ADMINS = (("/people", "People"),)
 
 DONE = {
+    "answered": "The run goes on with your answer.",
+    "refused": "The call was refused, and the run goes on without it.",
     "accepted": "What the server offers now is accepted.",
     "connected": "The server is connected.",
     "kept": "The secret is saved. Your next run can use it.",
     "removed": "The secret is removed.",
     "returned": "You are logged in to the server. You can close this page.",
     "saved": "Your settings are saved. They apply to your next run.",
+    "replanned": "Something has changed since the page was shown. This is what would be taken back now.",
     "stopped": "The run has been told to stop.",
+    "undone": "This run has undone the other one, and can be undone itself.",
 }
 """Messages after a form; the address of a page can select one of these, and nothing else."""
 

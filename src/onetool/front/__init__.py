@@ -1,12 +1,12 @@
 """The front: commands of MCP clients reach the engine here.
 
 At stdin and stdout `PipeFront` (`pipes`) reads each line once (`messages`). It answers the plain messages itself:
-`initialize`, `server/discover`, `ping`, `tools/list`, `tools/call` of `run`, `logging/setLevel`, cancellation. It also
-sends progress, log lines and requests to the client. Everything else goes to the SDK (`sdk_session`, `server`,
-`tool_run`), which is loaded by the first such line and told how the client introduced itself; a client that begins
-with the SDK stays with it. The same readers serve requests without a session over HTTP
-(`onetool.http.sessionless`). Where spans are sent to a collector, the SDK answers everything, since it makes the
-spans of requests.
+`initialize`, `server/discover`, `ping`, `tools/list`, `tools/call` of `run`, `logging/setLevel`, cancellation, and
+lists, from memory, of what servers have beside tools. It also sends progress, log lines and requests to the client.
+Everything else goes to the SDK (`sdk_session`, `server`, `tool_run`, `contents`, `watching`), which is loaded by the
+first such line and told how the client introduced itself; a client that begins with the SDK stays with it. The same
+readers serve requests without a session over HTTP (`onetool.http.sessionless`). Where spans are sent to a collector,
+the SDK answers everything, since it makes the spans of requests.
 
 A plain answer equals the SDK's; tests compare both over recorded conversations (docs/decisions/0003).
 

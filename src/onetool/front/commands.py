@@ -6,9 +6,11 @@ import asyncio
 import itertools
 import time
 import weakref
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from contextvars import Context as Variables
 from contextvars import copy_context
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from mcp.server.mcpserver import Context
@@ -17,14 +19,18 @@ from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import dataclass
 from mcp_official import is_sessionless
 from onetool.front.late_app import ServedApps
+from onetool.front.messages import SESSIONLESS_REVISIONS
+from onetool.front.rendering import ProgressReport
+from onetool.front.tasks import CANCEL, UPDATE, render_state
 from onetool.people.person_of import person_of
 from onetool.replicas.draining import NO_NEW_RUNS, Draining, word_stopped
-from ot.clients.caller import IDLE, ClientMemory, Progress, caller_of
+from ot.clients.caller import IDLE, STOPPED, Caller, ClientMemory, caller_of
 from ot.clients.front import Front
 from ot.clients.person import Person
 from ot.errors import StoreGoneError
 from ot.run.answer import Answer
 from ot.run.live_run import new_run_id
+from ot.run.task_names import UnknownTaskError
 from ot.run.waiting_runs import RunState, Waiting, WaitingRuns
 from ot.store.owner import StoreUnavailableError
 from ot.store.replicas import RememberedClient
@@ -32,7 +38,10 @@ from ot.telemetry.telemetry import is_traced
 
 if TYPE_CHECKING:
     from onetool.replicas.replicas import AnswersElsewhere
+    from ot.app import App
     from ot.run.client_requests import Questions
+    from ot.run.live_run import LiveRun
+    from ot.run.uses import Use
 
 State = TypeVar("State")
 
@@ -48,7 +57,7 @@ class RememberedClients(Protocol):
     """The common knowledge of replicas about people's clients without a session."""
 
     async def recall(self, principal: str) -> RememberedClient: ...
-    async def remember(self, principal: str, client: RememberedClient) -> None: ...
+    async def remember(self, principal: str, client: RememberedClient, forget: Collection[str] = ()) -> None: ...
 
 
 @dataclass(slots=True)
@@ -93,16 +102,20 @@ class Clients:
         client = self._sessionless.get(principal)
         if self.known is not None and client is not None:
             known = client.saved = await self.known.recall(principal)
-            client.memory.note(known.read)
+            stopped = {name for name in known.read if name[0] == STOPPED}
+            client.memory.note(known.read - stopped)
+            client.memory.stopped = {name[1:] for name in stopped}
             client.memory.agreed |= known.agreed
 
     async def save(self, principal: str) -> None:
         """Let other replicas know what is new of a person's client, before it has the answer; raises OSError."""
         client = self._sessionless.get(principal)
         if self.known is not None and client is not None:
-            now = RememberedClient(frozenset(client.memory.read), frozenset(client.memory.agreed))
-            if now.read - client.saved.read or now.agreed - client.saved.agreed:
-                await self.known.remember(principal, now)
+            memory = client.memory
+            stopped = frozenset(f"{STOPPED}{rule}" for rule in memory.stopped)
+            now = RememberedClient(stopped.union(memory.read), frozenset(memory.agreed))
+            if now.read != client.saved.read or now.agreed - client.saved.agreed:
+                await self.known.remember(principal, now, forget=client.saved.read - now.read)
                 client.saved = now
 
     def _take_first(self) -> ClientMemory | None:
@@ -124,9 +137,10 @@ class Client:
     name: str
     memory: ClientMemory
     front: Front
-    progress: Progress
+    progress: ProgressReport
     questions: Questions | None = None  # of a client that answers them with its next request
     looks: bool = False  # the command may only read
+    takes_tasks: bool = False  # where its patience ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +155,29 @@ class Commands:
 
     async def run(self, command: str, client: Client) -> Answer | Waiting:
         """Run a command: its answer, or its questions; raises what went wrong."""
+        came = asyncio.get_running_loop().time()
+
+        def begin(app: App, caller: Caller, context: Variables | None) -> LiveRun:
+            asked, takes = client.questions, client.takes_tasks
+            return app.runs.begin(command, caller, since=came, questions=asked, context=context, takes_task=takes)
+
+        return await self._begin(begin, client)
+
+    async def use(self, use: Use, client: Client) -> Answer | Waiting:
+        """Use what a server has beside tools; the result is in the text of the answer (`ot.run.uses`)."""
+
+        def begin(app: App, caller: Caller, context: Variables | None) -> LiveRun:
+            work = partial(use.make, app.executor, app.servers)
+            return app.runs.begin_use(work, caller, questions=client.questions, context=context)
+
+        return await self._begin(begin, client)
+
+    async def _begin(
+        self, begin: Callable[[App, Caller, Variables | None], LiveRun], client: Client
+    ) -> Answer | Waiting:
         if self.draining.begun and not client.front.sessionless:  # those are answered before, at the gate
             return Answer(NO_NEW_RUNS, is_error=True)
-        came, name = asyncio.get_running_loop().time(), new_run_id()
+        name = new_run_id()
 
         async def run() -> Answer | Waiting:
             async with self.apps.use(client.person) as app:
@@ -162,23 +196,41 @@ class Commands:
                     principal=client.person.principal,
                 )
                 context = copy_context() if is_traced() else None
-                begun = app.runs.begin(command, caller, since=came, questions=client.questions, context=context)
-                return await self.waiting.follow(begun)
+                return await self.waiting.follow(begin(app, caller, context))
 
-        return await self._carry_out(run, name, client.person.principal)
+        outcome = await self._carry_out(run, name, client.person.principal)
+        return client.progress.kept_in(outcome)
 
     async def resume(
-        self, state: str, answers: Mapping[str, JsonObject], person: Person, progress: Progress
+        self, state: str, answers: Mapping[str, JsonObject], person: Person, progress: ProgressReport
     ) -> Answer | Waiting:
         """Go on with the run that asked; one that is gone is not started again. Raises UnknownStateError."""
-        found, principal = RunState.read(state), person.principal
+        found, principal = RunState.read(progress.take_from(state)), person.principal
 
         async def resume() -> Answer | Waiting:
             if self.elsewhere is not None and found.replica != self.waiting.replica:
                 return await self.elsewhere.resume(found, answers, principal=principal, progress=progress)
             return await self.waiting.resume(found, answers, principal=principal, progress=progress)
 
-        return await self._carry_out(resume, found.run, principal)
+        return progress.kept_in(await self._carry_out(resume, found.run, principal))
+
+    async def task(self, method: str, task: str, answers: Mapping[str, JsonObject], person: Person) -> JsonObject:
+        """Answer a request about a task; raises UnknownTaskError, and OSError."""
+        from ot.run.run_tasks import RunTasks  # noqa: PLC0415 - most clients take no tasks
+
+        memory = self.clients.shared(person.principal)
+        caller = caller_of(Front(None, sessionless=True), memory=memory, principal=person.principal)
+        async with self.apps.use(person) as app:
+            names = app.runs.task_names
+            if names is None:
+                raise UnknownTaskError
+            tasks = RunTasks(app.runs, names, app.journal, lambda: app.runner.settings.timeout)
+            if method == CANCEL:
+                await tasks.cancel(task, caller)
+                return {"resultType": "complete"}
+            state = await tasks.get(task, caller, answers if method == UPDATE else {})
+        await self.clients.save(person.principal)
+        return {"resultType": "complete"} if method == UPDATE else render_state(state, SESSIONLESS_REVISIONS[-1])
 
     async def _carry_out(
         self, work: Callable[[], Awaitable[Answer | Waiting]], name: str, principal: str

@@ -23,7 +23,21 @@ HINTS: dict[str, JsonObject] = {
 }
 INSTRUCTIONS = "One tool, `run`, reaches every tool of this person from Python. Start with `ot.help()`."
 LOOK_INSTRUCTIONS = "`look` is the same tool for reading only."
-CAPABILITIES: JsonObject = {"logging": {}, "tools": {"listChanged": True}}
+CAPABILITIES: JsonObject = {
+    "completions": {},
+    "logging": {},
+    "prompts": {"listChanged": True},
+    "resources": {"listChanged": True, "subscribe": True},
+    "tools": {"listChanged": True},
+}
+RESULT_TEMPLATE: JsonObject = {
+    "uriTemplate": "onetool://results/{handle}",
+    "name": "results",
+    "title": "Stored results and kept values",
+    "description": "A result that was too long for an answer, by its handle, or a kept value, by its name",
+}
+TASKS = "io.modelcontextprotocol/tasks"
+EXTENSIONS: JsonObject = {TASKS: {}}  # for clients without a session
 _PARAMETER = "\n\n- `command` (string, required): Python code"
 _SCHEMA: JsonObject = {
     "type": "object",

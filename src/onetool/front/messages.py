@@ -7,18 +7,26 @@ every other one, which is the SDK's to answer.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Container, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from mcp_core.json_types import Json, JsonObject
 
 HANDSHAKE_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 SESSIONLESS_REVISIONS = ("2026-07-28",)
+BATCHING_REVISION = "2025-03-26"
+"""The only one in which messages may come as an array."""
 
 INITIALIZE, DISCOVER, PING, LIST, CALL = "initialize", "server/discover", "ping", "tools/list", "tools/call"
 SET_LEVEL = "logging/setLevel"
+LISTS = {"prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates"}
+"""Requests for lists of what servers have beside tools, and the member of their results that has the items."""
 INITIALIZED, CANCELLED = "notifications/initialized", "notifications/cancelled"
 CONNECTION_CLOSED = -32000
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
@@ -32,6 +40,7 @@ _MEMBERS = frozenset({"jsonrpc", "id", "method", "params"})
 _INTRODUCTION = frozenset({"protocolVersion", "capabilities", "clientInfo", "_meta"})
 _CALLED = frozenset({"name", "arguments", "_meta"})
 _CLIENT_SAYS = frozenset({"name", "version", "title", "description", "websiteUrl"})
+_CURSOR = re.compile(r"[0-9]{1,9}\.[0-9a-f]{0,16}")
 _LONGEST_ID = 200
 _LARGEST_ID = 2**53
 
@@ -75,19 +84,25 @@ class Request(NamedTuple):
         return found if isinstance(found, dict) else {}
 
 
+def read_json(text: bytes) -> Json:
+    """Read what is JSON and nothing else, without `NaN`; raises ValueError or RecursionError."""
+    found: Json = _DECODER.decode(text.decode())
+    return found
+
+
 def read_request(text: bytes) -> Request | None:
     """Read a plain request or notification; None for anything else."""
     try:
-        message = _DECODER.decode(text.decode())
+        message = read_json(text)
     except (ValueError, RecursionError):
         return None
     if not isinstance(message, dict) or not _MEMBERS.issuperset(message) or message.get("jsonrpc") != "2.0":
         return None
-    method, params, identifier = message.get("method"), message.get("params", {}), message.get("id")
+    method, params, given = message.get("method"), message.get("params", {}), message.get("id")
     if not isinstance(method, str) or not isinstance(params, dict):
         return None
-    meta = params.get("_meta", {})
-    if not isinstance(meta, dict) or not (_is_plain_id(identifier) if "id" in message else True):
+    meta, identifier = params.get("_meta", {}), given if _is_plain_id(given) else None
+    if not isinstance(meta, dict) or ("id" in message and identifier is None):
         return None
     request = Request(method, params, identifier, meta)
     return request if _is_plain(request) else None
@@ -118,7 +133,7 @@ def _has_plain_params(method: str, params: Mapping[str, Json]) -> bool:
             and isinstance(arguments := params.get("arguments"), dict)
             and list(arguments) == ["command"]
             and isinstance(command := arguments["command"], str)
-            and _is_encodable(command)
+            and is_encodable(command)
         )
     if method == INITIALIZE:
         return (
@@ -126,6 +141,10 @@ def _has_plain_params(method: str, params: Mapping[str, Json]) -> bool:
             and isinstance(params.get("protocolVersion"), str)
             and _are_capabilities(params.get("capabilities"))
             and _is_client(params.get("clientInfo"))
+        )
+    if method in LISTS:
+        return (
+            not params.keys() - {"cursor", "_meta"} and _CURSOR.fullmatch(str(params.get("cursor", "0."))) is not None
         )
     if method == SET_LEVEL:
         return not params.keys() - {"level", "_meta"} and params.get("level") in LEVELS
@@ -156,17 +175,18 @@ def _is_client(said: object) -> bool:
         isinstance(said, dict)
         and _CLIENT_SAYS.issuperset(said)
         and {"name", "version"}.issubset(said)
-        and all(isinstance(value, str) and _is_encodable(value) for value in said.values())
+        and all(isinstance(value, str) and is_encodable(value) for value in said.values())
     )
 
 
-def _is_plain_id(identifier: object) -> bool:
+def _is_plain_id(identifier: object) -> TypeGuard[RequestId]:
     if isinstance(identifier, str):
         return len(identifier) <= _LONGEST_ID and identifier.isprintable()
     return type(identifier) is int and abs(identifier) < _LARGEST_ID
 
 
-def _is_encodable(text: str) -> bool:
+def is_encodable(text: str) -> bool:
+    """True unless the text has half a surrogate pair."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -194,7 +214,7 @@ def read_command(request: Request, tools: Container[str]) -> str | None:
 def read_answer(text: bytes) -> tuple[str, JsonObject | str] | None:
     """Read the answer to a request of ours: its id, and its result or the words of its error; None if it is none."""
     try:
-        message = _DECODER.decode(text.decode())
+        message = read_json(text)
     except (ValueError, RecursionError):
         return None
     match message:
@@ -203,6 +223,20 @@ def read_answer(text: bytes) -> tuple[str, JsonObject | str] | None:
         case {"jsonrpc": "2.0", "id": str(identifier), "error": {"message": str(reason)}}:
             return identifier, reason
     return None
+
+
+def read_revision(text: bytes) -> str:
+    """Return the revision that a handshake asks for, plain or not; empty for anything else."""
+    if f'"{INITIALIZE}"'.encode() not in text:
+        return ""
+    try:
+        message = read_json(text)
+    except (ValueError, RecursionError):
+        return ""
+    match message:
+        case {"method": str(method), "params": {"protocolVersion": str(revision)}} if method == INITIALIZE:
+            return revision
+    return ""
 
 
 def envelope_of(revision: str) -> JsonObject:
@@ -214,7 +248,7 @@ def write_result(identifier: RequestId, result: JsonObject) -> bytes:
     return write_message({"id": identifier, "result": result})
 
 
-def write_error(identifier: RequestId, code: int, message: str) -> bytes:
+def write_error(identifier: RequestId | None, code: int, message: str) -> bytes:
     return write_message({"id": identifier, "error": {"code": code, "message": message}})
 
 

@@ -55,4 +55,5 @@ async def serve_pipes(app: LateApp, telemetry: Telemetry, source: int, sink: int
         if sdk.loaded and not signalled:
             await sdk.ended.wait()
         tasks.cancel_scope.cancel()
+    front.write_rest()
     await pipes.close()

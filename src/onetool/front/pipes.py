@@ -24,8 +24,9 @@ from onetool.front import messages
 from onetool.front.definition import LOOK, define_tools, final_names
 from onetool.front.late_app import LateApp
 from onetool.front.messages import Request, RequestId
-from onetool.front.offer import Offer
-from onetool.front.rendering import PlainResults, ProgressReport, render_answer
+from onetool.front.offer import Offer, StaleCursorError
+from onetool.front.rendering import FRESH, STALE_CURSOR, PlainResults, ProgressReport, render_answer
+from onetool.front.tasks import render_begun, takes_tasks
 from ot.clients.caller import Caller, ClientMemory, caller_of
 from ot.clients.front import Abilities, Front, FrontError
 from ot.clients.person import LOCAL_PERSON
@@ -35,6 +36,7 @@ from ot.tasks.owned_tasks import OwnedTasks
 from ot.telemetry.telemetry import Telemetry
 
 if TYPE_CHECKING:
+    from onetool.front.batches import OpenBatches
     from onetool.front.sdk_session import SdkSession
     from ot.app import App
     from ot.run.live_run import Deliver, Delivered, LiveRun
@@ -49,8 +51,6 @@ _OPENING = messages.write_message(
 )
 """Tells the SDK the era of a client without a session, who has made its first request to the front."""
 
-_LIST_CHANGED = messages.write_notification("notifications/tools/list_changed")
-
 
 class _Going:
     """A request without an answer; one that was cancelled before its run could begin never begins."""
@@ -60,9 +60,9 @@ class _Going:
         self.run: LiveRun | None = None
         self.cancelled = False
 
-    def begin(self, command: str, caller: Caller, deliver: Deliver, came: float, app: App) -> None:
+    def begin(self, command: str, caller: Caller, deliver: Deliver, came: float, app: App, *, takes_task: bool) -> None:
         if not self.cancelled:
-            self.run = app.runs.begin(command, caller, deliver, since=came)
+            self.run = app.runs.begin(command, caller, deliver, since=came, takes_task=takes_task)
 
     def cancel(self) -> None:
         self.cancelled = True
@@ -87,6 +87,8 @@ class PipeFront:
         self._tools = final_names(look=app.look)
         self._sessionless: bool | None = None
         self._introduced: Request | None = None
+        self._revision = ""  # that the client asked for in its handshake
+        self._batches: OpenBatches | None = None  # once there was one
         self._level = len(messages.LEVELS)  # from which on the client wants to hear the log: none
         self._going: dict[str, _Going] = {}  # by id, as the SDK tells ids apart: "1" and 1 are one
         self._asked: dict[str, asyncio.Future[JsonObject]] = {}  # requests to the client
@@ -100,8 +102,33 @@ class PipeFront:
         self._sdk = sdk
 
     def take(self, line: bytes | LineTooLongError) -> None:
-        if isinstance(line, LineTooLongError) or self._telemetry.tracer is not None or not self._take(line):
+        if isinstance(line, LineTooLongError):
             self._sdk.give(line)
+            return
+        if line[:1] in b"[ \t" and self._revision == messages.BATCHING_REVISION and line.lstrip()[:1] == b"[":
+            self._take_batch(line)
+            return
+        if self._batches is not None:
+            self._batches.hear(line)
+        if self._telemetry.tracer is not None or not self._take(line):
+            if not (self._revision or self._sessionless):
+                self._revision = messages.read_revision(line)
+            self._sdk.give(line)
+
+    def _take_batch(self, line: bytes) -> None:
+        from onetool.front.batches import BatchError, OpenBatches, read_batch  # noqa: PLC0415 - few clients send any
+
+        if self._batches is None:
+            self._batches = OpenBatches(self._pipes.write)
+            self._pipes.divert = self._batches.take
+        try:
+            batch = read_batch(line)
+        except BatchError as error:
+            self._pipes.write(error.answer)
+            return
+        self._batches.begin(batch)
+        for member in batch.members:
+            self.take(member.line)
 
     def end(self) -> None:
         self._sdk.end()
@@ -119,6 +146,11 @@ class PipeFront:
             await self._tasks.end()
         for each in going:
             self._pipes.write(messages.write_error(each.id, messages.CONNECTION_CLOSED, "Connection closed"))
+
+    def write_rest(self) -> None:
+        """Write the answers to batches that are not whole: nobody is left who could give the others."""
+        if self._batches is not None:
+            self._batches.end()
 
     # -- lines
 
@@ -157,6 +189,7 @@ class PipeFront:
         if self._introduced is not None or request.sessionless or request.id is None or self._sdk.loaded:
             return False  # whoever has begun with the SDK goes on with it
         self._introduced = request
+        self._revision = request.revision
         self.introduction.append(line)
         self._greet(request)
         self._send_result(request, time.perf_counter(), self._results.initialize(request.revision))
@@ -168,7 +201,7 @@ class PipeFront:
 
     def _answer_plainly(self, request: Request, identifier: RequestId) -> bool:
         began = time.perf_counter()
-        if request.method == messages.LIST:
+        if request.method == messages.LIST or request.method in messages.LISTS:
             self._going[str(identifier)] = _Going(identifier)
             self._tasks.start(partial(self._list, began), request)
         elif request.method == messages.DISCOVER and request.sessionless:
@@ -184,16 +217,26 @@ class PipeFront:
         return True
 
     async def _list(self, began: float, request: Request) -> None:
-        async def tell_changed() -> None:
-            self._pipes.write(_LIST_CHANGED)
+        async def tell_changed(name: str) -> None:
+            self._pipes.write(messages.write_notification(f"notifications/{name}/list_changed"))
 
-        offer = await self._offer.describe(LOCAL_PERSON)
+        if request.method == messages.LIST:
+            listed: JsonObject = {"tools": define_tools(self._tools, await self._offer.describe(LOCAL_PERSON))}
+            fresh = FRESH
+        else:
+            try:
+                cursor = str(request.params.get("cursor", ""))
+                listed, fresh = await self._offer.list(LOCAL_PERSON, request.method, cursor)
+            except StaleCursorError:
+                if self._going.pop(str(request.id), None) is not None and request.id is not None:
+                    self._pipes.write(messages.write_error(request.id, messages.INVALID_PARAMS, STALE_CURSOR))
+                return
         if not request.sessionless:
             self._offer.watch(LOCAL_PERSON, tell_changed, key=self)
         if self._going.pop(str(request.id), None) is not None:
-            listed: JsonObject = {"tools": define_tools(self._tools, offer)}
-            result = self._results.complete(listed, sessionless=request.sessionless, cached=True)
-            self._send_result(request, began, result)
+            self._send_result(
+                request, began, self._results.complete(listed, sessionless=request.sessionless, fresh=fresh)
+            )
 
     # -- runs
 
@@ -213,7 +256,8 @@ class PipeFront:
             looks=self._tools[str(request.params["name"])] == LOOK,
         )
         deliver = partial(self._answer, request, time.perf_counter())
-        begin = partial(going.begin, command, caller, deliver, self._loop.time())
+        task = request.sessionless and takes_tasks(request.capabilities)
+        begin = partial(going.begin, command, caller, deliver, self._loop.time(), takes_task=task)
         if self._app.at_hand is not None:
             begin(self._app.at_hand)
         else:
@@ -227,7 +271,9 @@ class PipeFront:
         if self._going.pop(str(request.id), None) is None or request.id is None:
             return  # it was cancelled
         if isinstance(outcome, Answer):
-            if request.sessionless:
+            if outcome.task is not None:
+                result = self._results.complete(render_begun(outcome.task), sessionless=True)
+            elif request.sessionless:
                 result = self._results.complete(render_answer(outcome, request.revision), sessionless=True)
             else:
                 result = render_answer(outcome, self._results.revision)

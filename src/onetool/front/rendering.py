@@ -5,16 +5,20 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 from mcp_core.distribution import VERSION
 from mcp_core.json_types import Json, JsonObject
-from mcp_core.quick_dataclass import dataclass
-from onetool.front.definition import CAPABILITIES, NAME
+from mcp_core.quick_dataclass import dataclass, replace
+from onetool.front.definition import CAPABILITIES, EXTENSIONS, NAME
 from onetool.front.messages import HANDSHAKE_REVISIONS, SERVER_INFO, SESSIONLESS_REVISIONS
 from ot.clients.caller import Milestone
 from ot.run.answer import Answer
 from ot.text.output import Attached, escape_surrogates
 from ot_kernel.values import Audio, Image, Resource
+
+if TYPE_CHECKING:
+    from ot.run.waiting_runs import Waiting
 
 _SINCE = {"audio": "2025-03-26", "resource_link": "2025-06-18"}
 """The revisions that have brought a kind of content; an older client is told in words that it was there."""
@@ -62,7 +66,8 @@ def _base64(data: bytes) -> str:
 
 
 _COMPLETE: JsonObject = {"resultType": "complete"}
-_CACHED: JsonObject = {"cacheScope": "private", "ttlMs": 0}
+FRESH = 60_000  # milliseconds for which a list may be kept; those who listen hear of changes at once
+STALE_CURSOR = "Invalid cursor: the list has changed since. List it again from its beginning."
 
 
 class PlainResults:
@@ -87,19 +92,22 @@ class PlainResults:
         """Tell a client without a session about this server."""
         result: JsonObject = {
             "supportedVersions": list(SESSIONLESS_REVISIONS),
-            "capabilities": CAPABILITIES,
+            "capabilities": {**CAPABILITIES, "extensions": EXTENSIONS},
             "instructions": self._instructions,
         }
-        return self.complete(result, sessionless=True, cached=True)
+        return self.complete(result, sessionless=True, fresh=FRESH)
 
-    def complete(self, result: JsonObject, *, sessionless: bool, cached: bool = False) -> JsonObject:
+    def complete(self, result: JsonObject, *, sessionless: bool, fresh: int | None = None) -> JsonObject:
         """Add what results for clients without a session have beside their content."""
         if not sessionless:
             return result
-        return {**result, **_COMPLETE, **(_CACHED if cached else {}), "_meta": {SERVER_INFO: self._info}}
+        cached: JsonObject = {} if fresh is None else {"cacheScope": "private", "ttlMs": fresh}
+        return {**_COMPLETE, **result, **cached, "_meta": {SERVER_INFO: self._info}}
 
 
 PROGRESS_INTERVAL = 0.1  # seconds between two notifications
+_COUNT = "~"  # before the number of notifications in a state
+_MOST_DIGITS = 9
 
 
 @dataclass(slots=True)
@@ -108,7 +116,8 @@ class ProgressReport:
 
     The protocol wants a number that only grows, and each call counts for itself, so every notification is one
     step and the call's own numbers stand in its message. Notifications in quick succession are left out, but for the
-    first and the last of a call.
+    first and the last of a call. A run that asks in between goes on in another request, which counts on from the number
+    that its state ends with: that request may be served by another process.
     """
 
     send: Callable[[float, float | None, str | None], Awaitable[None]]
@@ -117,6 +126,19 @@ class ProgressReport:
     _steps: int = 0
     _last: float = float("-inf")
     _told: str = ""
+
+    def kept_in(self, outcome: Answer | Waiting) -> Answer | Waiting:
+        """Return an outcome in which the state of a run that waits ends with the number of notifications so far."""
+        if isinstance(outcome, Answer):
+            return outcome
+        return replace(outcome, state=f"{outcome.state}{_COUNT}{self._steps}")
+
+    def take_from(self, state: str) -> str:
+        """Count on from the number that a state ends with; returns the state without it."""
+        found, _, steps = state.rpartition(_COUNT)
+        if steps.isascii() and steps.isdigit() and len(steps) <= _MOST_DIGITS:
+            self._steps = int(steps)
+        return found
 
     async def __call__(self, done: float, total: float | None, message: str) -> None:
         now, always = self.clock(), isinstance(message, Milestone)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar
 
 import mcp_types
+from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import Context
-from mcp.server.subscriptions import ServerEvent, ToolsListChanged
+from mcp.server.session import ServerSession
+from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, ServerEvent, ToolsListChanged
 from mcp.shared.exceptions import MCPError
 from opentelemetry.context import attach, detach
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
@@ -21,10 +23,15 @@ from mcp_core.json_types import JsonObject
 from mcp_official import DeclaredToolsServer
 from onetool.front import tool_run
 from onetool.front.commands import Clients, Commands
+from onetool.front.contents import ContentRequests
 from onetool.front.definition import HINTS, LOOK, NAME, TITLES, final_names, instruct, with_offer
 from onetool.front.late_app import ServedApps
+from onetool.front.messages import LISTS
 from onetool.front.offer import Offer
+from onetool.front.rendering import FRESH
+from onetool.front.task_extension import Tasks
 from onetool.front.tool_run import LogLevels, ServerState
+from onetool.front.watching import Listener, Watching
 from onetool.people.person_of import person_of
 from onetool.replicas.draining import Draining
 from ot.clients.caller import ClientMemory
@@ -87,9 +94,18 @@ def timed_operation(telemetry: Telemetry, method: str) -> Iterator[Operation]:
 
 State = TypeVar("State")
 
-_CONCERNED = frozenset({"tools/list", "subscriptions/listen"})
+_CONCERNED = frozenset({"tools/list", *LISTS, "subscriptions/listen"})
+_TELLING: dict[str, ServerEvent] = {
+    "tools": ToolsListChanged(),
+    "prompts": PromptsListChanged(),
+    "resources": ResourcesListChanged(),
+}
 _ASKING: ContextVar[Person] = ContextVar("onetool_asking", default=LOCAL_PERSON)
 """Who lists tools, or listens for changes: the SDK tells neither of them whose request it is."""
+
+
+_HEARING: ContextVar[list[Listener]] = ContextVar("onetool_hearing")
+"""Those who hear of updates of resources by the request that listens for them."""
 
 
 class OneToolServer(DeclaredToolsServer[ServerState]):
@@ -125,6 +141,8 @@ class OneToolServer(DeclaredToolsServer[ServerState]):
         if replicas is not None:
             replicas.serve(self.commands.waiting, self.commands.clients.save, runs_with)
 
+        self._watching = Watching(self, offer, self.commands)
+
         @asynccontextmanager
         async def open_state() -> AsyncIterator[ServerState]:
             yield ServerState(self.commands, log_levels)  # apps are opened and closed by whoever serves them
@@ -135,12 +153,17 @@ class OneToolServer(DeclaredToolsServer[ServerState]):
             open_state=open_state,
             modules=[tool_run],
             without=() if apps.look else (LOOK,),
-            middleware=[_noting_clients(apps), _noting_listeners(offer)],
+            offers=("prompts", "resources", "subscriptions"),
+            middleware=[_noting_clients(apps), _noting_listeners(offer, self._watching)],
             subscriptions=_Subscriptions(offer),
             states=None if replicas is None else replicas.states,
+            extensions=[Tasks(self.commands)],
         )
         self._offer = offer
+        ContentRequests(self, offer, self.commands).register()
+        self._watching.register()
         self._tools = final_names(look=apps.look)
+        self._lowlevel_server.cache_hints = dict.fromkeys(("tools/list", "server/discover"), CacheHint(FRESH))
         self._lowlevel_server.middleware.insert(0, watching_operations(telemetry or Telemetry()))
         self._lowlevel_server.add_request_handler(
             "logging/setLevel", mcp_types.SetLevelRequestParams, log_levels.set_level
@@ -174,13 +197,14 @@ class _Subscriptions:
         self._offer = offer
 
     def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
-        async def tell() -> None:
-            listener(ToolsListChanged())
+        async def tell(name: str) -> None:
+            listener(_TELLING[name])
 
+        _HEARING.get().append(listener)
         return self._offer.watch(_ASKING.get(), tell)
 
     async def publish(self, event: ServerEvent) -> None:
-        """Do nothing: the offer itself tells of the only kind of change that there is."""
+        """Do nothing: the offer itself tells of changes."""
 
 
 def _noting_clients(apps: ServedApps) -> ServerMiddleware[State]:
@@ -199,22 +223,34 @@ def _noting_clients(apps: ServedApps) -> ServerMiddleware[State]:
     return note
 
 
-def _noting_listeners(offer: Offer) -> ServerMiddleware[State]:
-    """Build the middleware that remembers who asks, and who has listed tools."""
+def _noting_listeners(offer: Offer, watching: Watching) -> ServerMiddleware[ServerState]:
+    """Build the middleware that remembers who asks, who has listed something, and what they want to hear of."""
 
-    async def note(ctx: ServerRequestContext[State], call_next: CallNext) -> HandlerResult:
+    async def note(ctx: ServerRequestContext[ServerState], call_next: CallNext) -> HandlerResult:
         if ctx.method not in _CONCERNED:
             return await call_next(ctx)
         person = person_of(ctx)
-        if ctx.method == "tools/list" and (client := ctx.session.client_params) is not None:
-            offer.watch(person, ctx.session.send_tool_list_changed, key=_Identity(client))
+        if ctx.method != "subscriptions/listen" and (client := ctx.session.client_params) is not None:
+            offer.watch(person, _telling(ctx.session), key=_Identity(client))
         token = _ASKING.set(person)
         try:
-            return await call_next(ctx)
+            if ctx.method != "subscriptions/listen":
+                return await call_next(ctx)
+            async with watching.listening(ctx) as listeners:
+                _HEARING.set(listeners)
+                return await call_next(ctx)
         finally:
             _ASKING.reset(token)
 
     return note
+
+
+def _telling(session: ServerSession) -> Callable[[str], Awaitable[None]]:
+    async def tell(name: str) -> None:
+        told = {"tools": session.send_tool_list_changed, "prompts": session.send_prompt_list_changed}
+        await told.get(name, session.send_resource_list_changed)()
+
+    return tell
 
 
 class _Identity:

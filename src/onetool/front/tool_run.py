@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
@@ -22,6 +22,8 @@ from mcp_official import is_sessionless
 from onetool.front.commands import Client, Commands
 from onetool.front.messages import LEVELS
 from onetool.front.rendering import ProgressReport, render_answer
+from onetool.front.task_extension import note_begun
+from onetool.front.tasks import takes_tasks
 from onetool.people.person_of import person_of
 from ot.clients.caller import ClientMemory
 from ot.clients.front import Abilities, Front, FrontError
@@ -100,19 +102,35 @@ async def look(args: LookArguments, ctx: Context[ServerState]) -> Rendered:
 
 
 async def _carry_out(command: str, ctx: Context[ServerState], *, looks: bool) -> Rendered:
+    commands = ctx.request_context.lifespan_context.commands
+
+    async def begin(client: Client) -> Answer | Waiting:
+        return await commands.run(command, replace(client, looks=looks, takes_tasks=_takes_tasks(ctx)))
+
+    outcome = await follow(ctx, begin)
+    if isinstance(outcome, Answer) and outcome.task is not None and _takes_tasks(ctx):
+        note_begun(outcome.task)  # the call is answered with the task that its run goes on as
+    return render(outcome, ctx.protocol_version)
+
+
+def _takes_tasks(ctx: Context[ServerState]) -> bool:
+    claimed = ctx.client_capabilities
+    return is_sessionless(ctx) and takes_tasks(None if claimed is None else _plain(claimed))
+
+
+async def follow(ctx: Context[ServerState], begin: Callable[[Client], Awaitable[Answer | Waiting]]) -> Answer | Waiting:
+    """Begin what a request asks for, or go on with what waits for the answers that it brings."""
     state = ctx.request_context.lifespan_context
     if not is_sessionless(ctx) or (ctx.request_state is None and ctx.input_responses is None):
-        client = replace(_client_of(ctx, state), looks=looks)
-        return render(await state.commands.run(command, client), ctx.protocol_version)
+        return await begin(_client_of(ctx, state))
     answers = {key: _plain(answer) for key, answer in (ctx.input_responses or {}).items()}
     try:
         progress = ProgressReport(ctx.report_progress)
-        outcome = await state.commands.resume(ctx.request_state or "", answers, person_of(ctx), progress)
+        return await state.commands.resume(ctx.request_state or "", answers, person_of(ctx), progress)
     except LostRunError as error:
         raise MCPError(mcp_types.INVALID_PARAMS, RUN_LOST.format(error.run)) from None
     except UnknownStateError:
         raise MCPError(mcp_types.INVALID_PARAMS, NO_SUCH_RUN) from None
-    return render(outcome, ctx.protocol_version)
 
 
 def _client_of(ctx: Context[ServerState], state: ServerState) -> Client:
@@ -173,5 +191,10 @@ def render(outcome: Answer | Waiting, revision: str | None = None) -> Rendered:
     """Put what has come of a run into the SDK's types."""
     if isinstance(outcome, Answer):
         return mcp_types.CallToolResult.model_validate(render_answer(outcome, revision or ""))
+    return input_required(outcome)
+
+
+def input_required(outcome: Waiting) -> mcp_types.InputRequiredResult:
+    """Return the questions of something that waits, as the answer to its request."""
     requests = {key: _REQUESTS.validate_python(question) for key, question in outcome.questions.items()}
     return mcp_types.InputRequiredResult(input_requests=requests, request_state=outcome.state)

@@ -29,10 +29,12 @@ from onetool.front.offer import Offer, open_offer
 from onetool.front.rendering import PlainResults
 from onetool.front.server import OneToolServer
 from onetool.http import connections
+from onetool.http.batches import BatchedRequests
 from onetool.http.connections import LOGGER
 from onetool.http.gates import Check, DrainGate, LimitedSessions, SessionNames, watch_routes
 from onetool.http.listening import accepts
 from onetool.http.sessionless import PlainRequests, SessionlessRequests
+from onetool.people.client_document import client_document_routes
 from onetool.people.people import PATH, People, PeopleGate, ShareGate, metadata_routes
 from onetool.people.person_of import RefusedError
 from onetool.replicas.draining import GRACE, Draining
@@ -215,7 +217,7 @@ def build_routes(site: Site) -> list[BaseRoute]:
 
     routes: list[BaseRoute] = [*watch_routes(checks, site.telemetry.meters or Meters(), is_administrator)]
     if site.people is not None:
-        routes += metadata_routes(site.people)
+        routes += [*metadata_routes(site.people), *client_document_routes(site.people)]
     if site.dashboard is not None:
         routes.append(Mount("/", site.dashboard))  # last: it takes what is left
     return routes
@@ -253,7 +255,9 @@ def _build_web_app(site: Site, offer: Offer, hosts: set[str], token: str | None,
     )
     if site.replicas is not None:
         web_app = SessionNames(web_app, site.replicas.store.this.name)
-    web_app = SessionlessRequests(LimitedSessions(web_app), server, plain, path=PATH, hosts=hosts, origins=origins)
+    web_app = SessionlessRequests(
+        LimitedSessions(BatchedRequests(web_app)), server, plain, path=PATH, hosts=hosts, origins=origins
+    )
     gate: ASGIApp = connections.PlaceGate(DrainGate(web_app, site.draining))
     if site.people is not None:
         gate = PeopleGate(ShareGate(gate, requests=max(1, bounds.connections // 2)), site.people)

@@ -18,7 +18,7 @@ from mcp.server.runner import modern_error_data
 from mcp.server.streamable_http import check_accept_headers
 from mcp.shared import inbound
 from mcp.shared.dispatcher import CallOptions
-from mcp.shared.exceptions import NoBackChannelError
+from mcp.shared.exceptions import MCPError, NoBackChannelError
 from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 from mcp.shared.message import ServerMessageMetadata
 from mcp.shared.transport_context import TransportContext
@@ -33,10 +33,22 @@ from mcp_core.json_types import JsonObject
 from mcp_core.line_pipes import MAX_LINE
 from onetool.front.commands import Client, Commands
 from onetool.front.definition import LOOK, define_tools, final_names
-from onetool.front.messages import CALL, DISCOVER, LIST, Request, RequestId, progress_params, read_command, read_request
-from onetool.front.offer import Offer
-from onetool.front.rendering import PlainResults, ProgressReport, render_answer
+from onetool.front.messages import (
+    CALL,
+    DISCOVER,
+    INVALID_PARAMS,
+    LIST,
+    LISTS,
+    Request,
+    RequestId,
+    progress_params,
+    read_command,
+    read_request,
+)
+from onetool.front.offer import Offer, StaleCursorError
+from onetool.front.rendering import FRESH, STALE_CURSOR, PlainResults, ProgressReport, render_answer
 from onetool.front.server import TRACE, OneToolServer, timed_operation
+from onetool.front.tasks import render_begun, takes_tasks
 from onetool.http.connections import connection_of
 from onetool.http.gates import join_body, read_messages, receive_again
 from onetool.people.person_of import person_in
@@ -72,7 +84,7 @@ class PlainRequests:
         if self._telemetry.tracer is not None or TRACE in headers:
             return None
         request = read_request(body)
-        if request is None or not request.sessionless or request.method not in (CALL, DISCOVER, LIST):
+        if request is None or not request.sessionless or request.method not in (CALL, DISCOVER, LIST, *LISTS):
             return None
         if (headers.get("mcp-method"), headers.get("mcp-protocol-version")) != (request.method, request.revision):
             return None
@@ -90,15 +102,27 @@ class PlainRequests:
                 return self._results.discover()
             if request.method == LIST:
                 listed: JsonObject = {"tools": define_tools(self._tools, await self._offer.describe(person))}
-                return self._results.complete(listed, sessionless=True, cached=True)
+                return self._results.complete(listed, sessionless=True, fresh=FRESH)
+            if request.method in LISTS:
+                return await self._list(request, person)
             answer = await self._run(request, person, report)
+            if answer.task is not None:
+                return self._results.complete(render_begun(answer.task), sessionless=True)
             operation.failed = answer.is_error
             return self._results.complete(render_answer(answer, request.revision), sessionless=True)
+
+    async def _list(self, request: Request, person: Person) -> JsonObject:
+        try:
+            listed, fresh = await self._offer.list(person, request.method, str(request.params.get("cursor", "")))
+        except StaleCursorError:
+            raise MCPError(INVALID_PARAMS, STALE_CURSOR) from None
+        return self._results.complete(listed, sessionless=True, fresh=fresh)
 
     async def _run(self, request: Request, person: Person, report: Report) -> Answer:
         memory = self._commands.clients.shared(person.principal)
         front, looks = Front(object(), sessionless=True), self._tools[str(request.params["name"])] == LOOK
-        client = Client(person, request.client, memory, front, ProgressReport(report), looks=looks)
+        takes = takes_tasks(request.capabilities)
+        client = Client(person, request.client, memory, front, ProgressReport(report), looks=looks, takes_tasks=takes)
         outcome = await self._commands.run(read_command(request, self._tools) or "", client)
         assert isinstance(outcome, Answer), "a client that cannot be asked is asked nothing"
         return outcome

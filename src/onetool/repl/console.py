@@ -133,7 +133,7 @@ def converse(session: Session, state: Path, say: Callable[[str], None]) -> None:
     prompt = Prompt(state, say=say, history=HISTORY, keys=keys, completer=completer, lexer=lexer, interrupts=0)
     display = ReplDisplay(Console())
     say(f"{session.count_packs()} packs. Tab completes, Ctrl-C stops code, Ctrl-D exits.")
-    say("Each input is its own run: variables are not kept; _ is the last value.")
+    say("Each input is its own run: variables are not kept; _ is the last value. :preview CODE shows what it would do.")
     while True:
         try:
             code = prompt.ask()

@@ -22,6 +22,7 @@ from ot.run.answer import Answer
 from ot.run.kernel_session import RunView
 from ot.run.outcome import Value
 
+PREVIEW = ":preview"  # before code that is to be shown, and not done
 CLIENT = "onetool repl"
 
 Happening = Answer | str
@@ -58,6 +59,8 @@ class Session:
                 tell(message)
 
         caller, view = replace(self._caller, progress=progress), RunView()
+        preview = code.startswith(PREVIEW)
+        code = code.removeprefix(PREVIEW).lstrip(" ") if preview else code
         try:
             if self._last is not None and uses_last(code):  # kernels share nothing: it comes from the result store
                 if self._last.stored is not None:
@@ -70,8 +73,8 @@ class Session:
         except CallError as error:
             tell(Answer(word_error(error), is_error=True))
             return
-        answer = await self._app.runner.run(code, caller=caller, view=view)
-        if isinstance(view.outcome, Value) and view.outcome.value is not None:
+        answer = await self._app.runner.run(code, caller=caller, view=view, preview=preview)
+        if not preview and isinstance(view.outcome, Value) and view.outcome.value is not None:
             self._last = view.outcome
         tell(answer)
 

@@ -13,16 +13,18 @@ import anyio
 
 from mcp_core.json_types import Json, JsonObject
 from onetool.replicas.channels import ReplicaChannel, ReplicaChannels, ReplicaGoneError, pass_on, progress_to
-from ot.clients.caller import Caller, ClientMemory, caller_of
+from ot.clients.caller import Caller, ClientMemory, Said, caller_of
 from ot.clients.front import Abilities, Front, FrontError
 from ot.errors import NoDetachedRunError, ToolError
 from ot.execution.consent import held
-from ot.run.answer import Answer, RunAnswer
+from ot.run.answer import Answer, RunAnswer, TaskLook
+from ot.run.client_requests import OpenQuestion, Settled, decode_choice, encode_choice
 from ot.run.runs import Runs
 from ot.store.replicas import DetachedRun
 from ot.tasks.owned_tasks import open_background_tasks
 
-WAIT, STOP = "wait", "stop"
+WAIT, STOP, QUESTIONS, SETTLE, LOOK = "wait", "stop", "questions", "settle", "look"
+_PATIENCE = 5.0  # seconds for a replica that is asked for its questions
 _ABILITIES = ("can_elicit", "can_open_urls", "can_sample", "can_list_roots")
 
 
@@ -69,6 +71,46 @@ class DetachedElsewhere:
                 caller.memory.note(map(str, read))
                 return told
         return None
+
+    async def questions(self, principal: str) -> list[OpenQuestion]:
+        found: list[OpenQuestion] = []
+        runs = [each for each in await self._known.runs_of(principal) if each.alive]
+        for replica in {each.replica for each in runs} - {self._known.replica}:
+            asked: JsonObject = {"principal": principal, "runs": [each.run for each in runs if each.replica == replica]}
+            with anyio.move_on_after(_PATIENCE):
+                match await self._ask_replica(replica, QUESTIONS, asked):
+                    case list(told):
+                        found += map(OpenQuestion.decoded, told)
+        return found
+
+    async def settle(self, run: str, name: str, said: Said, principal: str) -> Settled | None:
+        found = next((each for each in await self._known.runs_of(principal) if each.run == run), None)
+        if found is None or not found.alive or found.replica == self._known.replica:
+            return None
+        choice = encode_choice(said.choice)
+        asked: JsonObject = {"principal": principal, "run": run, "name": name, "choice": choice, "how": said.how}
+        match await self._ask_replica(found.replica, SETTLE, asked):
+            case {"counts": bool(counts), "text": str(text)}:
+                return Settled(counts, text)
+        return None
+
+    async def look(self, run: str, principal: str, answers: Mapping[str, JsonObject]) -> TaskLook | None:
+        found = next((each for each in await self._known.runs_of(principal) if each.run == run), None)
+        if found is None or not found.alive or found.replica == self._known.replica:
+            return None
+        asked: JsonObject = {"principal": principal, "run": run, "answers": dict(answers)}
+        match await self._ask_replica(found.replica, LOOK, asked):
+            case {"message": str(message), "questions": dict(questions)}:
+                return TaskLook(message, {key: each for key, each in questions.items() if isinstance(each, dict)})
+        return None
+
+    async def _ask_replica(self, replica: str, subject: str, asked: JsonObject) -> Json:
+        """Have a replica do something that is over at once; None if it has gone."""
+        try:
+            async with self._talks.open(replica, subject, asked) as talk:
+                return await talk.receive()
+        except ReplicaGoneError:
+            return None
 
     async def _talk(self, subject: str, run: str, caller: Caller, seconds: float) -> Json:
         """Have the replica of a run do something; None if there is none, or it has gone. Raises ToolError."""
@@ -174,6 +216,35 @@ class DetachedHere:
 
         waiter = _Waiter.read(asked)
         return await self._serve(talk, waiter, stop)
+
+    async def questions(self, talk: ReplicaChannel, asked: JsonObject) -> Json:
+        match asked:
+            case {"principal": str(principal), "runs": list(names)}:
+                told: list[Json] = []
+                for name in map(str, names):
+                    runs = self._runs_of(principal, name)
+                    found = [] if runs is None else await runs.questions_of([name], principal)
+                    told += [each.encoded() for each in found]
+                return told
+        return None
+
+    async def look(self, talk: ReplicaChannel, asked: JsonObject) -> Json:
+        match asked:
+            case {"principal": str(principal), "run": str(run), "answers": dict(answers)}:
+                runs = self._runs_of(principal, run)
+                given = {key: each for key, each in answers.items() if isinstance(each, dict)}
+                found = None if runs is None else await runs.look_here(run, principal, given)
+                return None if found is None else {"message": found.message, "questions": dict(found.questions)}
+        return None
+
+    async def settle(self, talk: ReplicaChannel, asked: JsonObject) -> Json:
+        match asked:
+            case {"principal": str(principal), "run": str(run), "name": str(name), "choice": choice, "how": str(how)}:
+                runs = self._runs_of(principal, run)
+                said = Said(decode_choice(choice), how)
+                settled = None if runs is None else runs.settle_here(run, name, said, principal)
+                return None if settled is None else {"counts": settled.counts, "text": settled.text}
+        return None
 
     async def _serve(
         self, talk: ReplicaChannel, waiter: _Waiter, work: Callable[[Runs, Caller], Awaitable[JsonObject]]

@@ -15,7 +15,7 @@ from mcp_core.distribution import VERSION
 from mcp_core.json_types import Json, JsonObject
 from onetool.people.person_of import person_of
 from onetool.replicas import channels
-from onetool.replicas.detached_runs import STOP, WAIT, DetachedElsewhere, DetachedHere, RunsOf
+from onetool.replicas.detached_runs import LOOK, QUESTIONS, SETTLE, STOP, WAIT, DetachedElsewhere, DetachedHere, RunsOf
 from onetool.replicas.draining import Draining
 from ot.clients.caller import Progress
 from ot.run.answer import Answer
@@ -139,6 +139,7 @@ class Replicas:
         """Take answers to questions of runs that wait here, and let those that go on here be waited for and stopped."""
         here = DetachedHere(runs_of)
         self._served.update({SUBJECT: AnswersHere(runs, save).serve, WAIT: here.wait, STOP: here.stop})
+        self._served.update({QUESTIONS: here.questions, SETTLE: here.settle, LOOK: here.look})
 
 
 @asynccontextmanager

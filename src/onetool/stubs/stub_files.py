@@ -20,6 +20,7 @@ from ot.registry.definitions import PackDefinition
 from ot.registry.registry import ToolRegistry
 from ot.run.namespace import PROJECTS, Namespace
 from ot.shapes.shapes import Shapes
+from ot_system.opening import READ_FILE
 
 PACKAGE = "onetool_packs"
 MARK = "# Written by `onetool stubs`, and written again the next time: changes are lost.\n"
@@ -139,7 +140,7 @@ def write_stubs(folder: Path, files: Mapping[str, str]) -> Changes:
 def _read(path: Path) -> str | None:
     """Return the text of a plain file, None if there is none; anything else is somebody's, and no text of ours."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, READ_FILE)
     except FileNotFoundError:
         return None
     except OSError:

@@ -34,7 +34,7 @@ from ot.config.section import (
     with_key,
 )
 from ot.config.server_settings import ServerSettings
-from ot.config.values import REQUIRED, check_server_name, check_target, read_word
+from ot.config.values import REQUIRED, check_server_name, check_target, check_undo, read_word
 
 DOCS_URL = "https://onetool.beycom.online/reference/tools/"
 OFF_UNLESS_ASKED = frozenset({"demo", "shell"})  # built-in packs that are there only for those who switch them on
@@ -152,6 +152,11 @@ class JournalSettings(Section):
     )
     keep_for: Seconds = setting(86400, "seconds that a run is kept")
     max_size: Bytes = setting(200 * 1024**2, "size of the journal; the oldest runs are deleted first")
+    undo_size: Bytes = setting(
+        200 * 1024**2,
+        "size of what runs have changed, kept as it was before for `ot.undo` ([Undoing a run](undo.md)); one run may "
+        "have half of it, and the oldest are deleted first",
+    )
 
 
 @with_key(
@@ -168,6 +173,11 @@ class FlowSettings(Section):
     action: Annotated[Literal["ask", "deny"], Before(read_word)] = setting(
         "ask", "whether a person is asked before such a call, or it is denied"
     )
+    by: Annotated[Literal["call", "value"], Before(read_word)] = setting(
+        "call",
+        "`call`: every such call counts; `value`: only one with an argument that carries something that those tools "
+        "brought ([Flows by value](policy.md#flows-by-value))",
+    )
 
     @property
     def origins(self) -> tuple[str, ...]:
@@ -175,8 +185,14 @@ class FlowSettings(Section):
         origins: tuple[str, ...] = self.__dict__["from"]
         return origins
 
+    @property
+    def label(self) -> str:
+        """The rule in a few words, which no other rule has."""
+        return f"{', '.join(self.origins)} > {', '.join(map(str, self.to))}"
+
 
 STRANGERS = "strangers"
+BY_VALUE = "value"
 _BRINGING = ("brave.*", "context7.*", "firecrawl.*", "ground.*", "llm.*", "web.*")  # built-in packs
 
 
@@ -192,10 +208,33 @@ class PolicySettings(Section):
     allow: tuple[Pattern, ...] = setting(
         (), "patterns of `pack.tool` that are called without asking, even if the tool itself would ask", layers=PERSON
     )
+    known: tuple[Pattern, ...] = setting(
+        (),
+        "patterns of your own values, such as `*@example.com`, which flows `by: value` let pass",
+        layers=PERSON,
+    )
     flows: tuple[FlowSettings, ...] = setting(
         (),
         "limits on where a client may send what it has read",
         example=({"from": ["mail.*"], "to": ["web.*"], "action": "ask"},),
+    )
+    ask_timeout: SecondsOrOff = setting(
+        600,
+        "seconds that a question waits for you where its client has no forms "
+        "([Asking elsewhere](policy.md#asking-elsewhere)), and then is a no; `off`: it is a no at once",
+        layers=PERSON,
+    )
+    ask_command: tuple[str, ...] = setting(
+        (),
+        "a program and its arguments that is given such a question on stdin, for example to show a notification",
+        layers=PERSON,
+        example=("sh", "-c", 'notify-send OneTool "$(cat)"'),
+    )
+    preview: bool = setting(
+        True,
+        "whether a person is asked once for all that a run would do, as far as that can be foreseen "
+        "([Questions](policy.md#questions))",
+        layers=PERSON,
     )
 
 
@@ -252,6 +291,12 @@ class PackSettings(Section):
     timeout: Seconds | None = setting(None, "seconds that a call to the pack may take", layers="smaller")
     reads: tuple[Pattern, ...] = setting(
         (), "patterns of its tools that change nothing: a lost call may be repeated, and none is in the audit log"
+    )
+    undo: dict[Name, Annotated[dict[str, str], After(check_undo)]] = setting(
+        {},
+        "tools that undo calls of its tools, with their arguments out of `result` and `arguments` "
+        "([Undoing a run](undo.md#calls-that-another-tool-undoes))",
+        example={"create_event": {"tool": "delete_event", "id": "result.id"}},
     )
     confine: bool = setting(
         True,

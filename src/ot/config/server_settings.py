@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, Literal
 
 from ot.config.reading import Bounds
 from ot.config.section import (
@@ -21,6 +21,7 @@ from ot.config.section import (
     setting,
     subsection,
 )
+from ot.config.team import is_safe
 from ot.config.values import INCOMPLETE, mistake, word_size
 from ot_confinement.confine import Confine
 
@@ -61,9 +62,20 @@ class ToolFilter(Section):
     )
 
 
+Grant = Literal["login", "client_credentials", "enterprise"]
+
+
 class OAuthSettings(Section):
     """The login at a `url`; without a client of its own, OneTool registers itself."""
 
+    grant: Grant = setting(
+        "login",
+        "how OneTool gets a token: `login` by a person in a browser; `client_credentials` with a client of its own; "
+        "`enterprise` for each person of a team, from the issuer of their login",
+    )
+    issuer: Url | None = setting(
+        None, "the authorization server to which `client_id` belongs, for the grants other than `login`"
+    )
     client_id: Name | None = setting(None, "the client that OneTool logs in as; if not set, OneTool registers itself")
     client_secret: str | None = setting(None, "the password of that client", hidden=True)
     client_metadata_url: Url | None = setting(
@@ -73,6 +85,15 @@ class OAuthSettings(Section):
     port: Annotated[Count, Bounds(ge=1, le=65535)] | None = setting(
         None, "the local port that a login returns to; if not set, a free one is chosen"
     )
+
+    def model_check(self) -> None:
+        if self.grant == "login":
+            return
+        for key in ("issuer", "client_id", "client_secret"):
+            if not getattr(self, key):
+                raise mistake(f"{key} is missing", f"add it, or leave out grant: {self.grant}", kind=INCOMPLETE)
+        if not is_safe(self.issuer or ""):
+            raise mistake("without TLS, the issuer could be replaced on the way", 'write issuer: "https://..."')
 
 
 class ServerSettings(Section):
@@ -93,6 +114,9 @@ class ServerSettings(Section):
         10, "seconds that a listing waits for it, as long as nothing is known of its tools", layers="smaller"
     )
     tools: ToolFilter = subsection(ToolFilter)
+    offer: tuple[Literal["tools", "prompts", "resources"], ...] = setting(
+        ("tools", "prompts", "resources"), "the parts of it that are offered", layers="intersection"
+    )
     json_text: bool = setting(False, "`true` turns JSON text in its answers into values")
     own: bool = setting(
         False, "`true` says that it brings nothing that strangers wrote ([Flows](policy.md#flows))", layers=PERSON

@@ -122,6 +122,13 @@ def check_target(value: str) -> str:
     return value
 
 
+def check_undo(value: dict[str, str]) -> dict[str, str]:
+    """A tool that undoes another, with its arguments."""
+    if not value.get("tool"):
+        raise mistake("must name the tool that undoes it", 'write for example {tool: delete_event, id: "result.id"}')
+    return value
+
+
 def check_pattern(value: str) -> str:
     """A shell pattern; one with blanks around or inside would silently match nothing."""
     if not value or any(char.isspace() for char in value):

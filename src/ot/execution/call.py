@@ -12,13 +12,17 @@ from ot.config.models import Config
 from ot.context import CallContext
 from ot.effects import Effect
 from ot.execution.rules import Guard, build_guard
-from ot.journal.run_journal import OpenCall, RunJournal
+from ot.journal.open_call import OpenCall
+from ot.journal.run_journal import RunJournal
 from ot.registry.definitions import PROXY, Cancellation, ToolDefinition
 from ot.registry.registry import RegisteredTool, ToolFunction
 from ot.tasks.owned_tasks import ReusableScope
 from ot.values import Arguments, ToolValue
 
 if TYPE_CHECKING:
+    from ot.flows.seen_values import Carried
+    from ot.journal.planned import PlannedCall
+    from ot.journal.recorded import RecordedCall
     from ot.telemetry.telemetry import Traced
 
 DEFAULT_LIMIT = 30.0  # seconds
@@ -87,12 +91,16 @@ class Call:
     started: float = 0.0  # by the clock that measures
 
     bound: dict[str, ToolValue] = field(default_factory=dict)  # the arguments by name, once they are checked
+    carried: Sequence[Carried] | None = None  # by its arguments, once that was looked at
     allowed_by: str = ""  # what let it pass, where somebody was asked
     audited: int = 0  # the number of its line in the audit log; 0 if it has none
     traced: Traced | None = None
     journal: RunJournal | None = None  # of its run
     entry: OpenCall | None = None  # in there
+    continued: RecordedCall | None = None  # an equal call of an earlier run, which goes on as a task of another server
     reused: bool = False  # it was answered from an earlier run
+    planned: PlannedCall | None = None  # on the list that its run goes by
+    before: RecordedCall | bytes | None = None  # an equal call, or its value, which this one gets
     context: CallContext | None = None  # once the function is called
     value: ToolValue = None  # once there is one
     packed: bytes = b""  # the same as the caller gets it

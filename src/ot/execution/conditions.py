@@ -33,13 +33,13 @@ def fits(rule: CallRule, arguments: Arguments) -> bool:
 
 def _holds(condition: Condition, arguments: Arguments) -> bool:
     wanted = condition.argument
-    value = next((value for name, value in arguments.items() if wanted in (name, identifier(name, fallback=""))), None)
+    meant = [value for name, value in arguments.items() if wanted in (name, identifier(name, fallback=""))] or [None]
     if condition.sign in _COMPARED:
-        return any(_compare(item, condition) for item in _items(value))
+        return any(_compare(item, condition) for item in _items(meant))
     pattern, wanted_fit = condition.operand.casefold(), condition.sign != NOT
     return any(
         text is None or fnmatchcase(text.casefold(), pattern) is wanted_fit
-        for item in _items(value)
+        for item in _items(meant)
         for text in _texts(item, by_address="@" in pattern)
     )
 

@@ -5,55 +5,32 @@ Calls of a run that wait at the same time are one question that lists them, and 
 
 from __future__ import annotations
 
-import errno
-import secrets
-from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager, nullcontext, suppress
-from functools import partial
-from hashlib import sha256
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, cast
 from weakref import WeakKeyDictionary
 
 import anyio
 import anyio.to_thread
 
-from mcp_core.atomic_write import write_file
-from mcp_core.shown_arguments import MOST_SHOWN, WHOLE, ShownRows, show_arguments, with_visible_texts
+import ot.execution
 from mcp_core.visible_text import visible
-from ot.clients.caller import YES_OR_NO, Caller, Choice, ClientMemory
+from ot.clients.caller import YES_OR_NO, Caller, Choice, Choices, ClientMemory, Said, Some
 from ot.errors import ConsentError
+from ot.execution.subject import MOST_TICKED, Subject
 from ot.files.marked_files import MarkedFiles, named_files
-from ot.tasks.large_values import FileValue
 from ot.text.redaction import Redactor
-from ot.values import MANY, Arguments, OpaqueValue, Resource, Rows, by_column
-from ot_kernel import values
 
-_MOST_BYTES = 100  # that are shown as they are
+if TYPE_CHECKING:
+    from ot.execution.plans import Preview
+    from ot.execution.question_text import FilesBeside
+
 GATHERING = 0.05  # seconds in which calls that begin together come together into one question
-_ROOM = 4 * WHOLE  # characters of a question that lists several calls
 
 NOBODY_THERE = "nobody can be asked here"
-_NO = "the answer was no"
-
-
-class Subject(NamedTuple):
-    """A call to ask about; one that asks by itself has a `question`, and is never remembered as agreed to."""
-
-    tool: str
-    reason: str
-    arguments: Arguments
-    question: str = ""
-    files: tuple[Path, ...] | None = ()  # that must not change while the person is asked; None: those in the arguments
-    places: tuple[Path, ...] = ()  # of files with a life of their own, which must not be replaced meanwhile
-    room: int = 0  # characters of its arguments that are shown at least
-
-    @property
-    def agreement(self) -> tuple[str, str]:
-        """The key to remember if a person agrees to more than this call."""
-        return self.tool, self.reason
+NO = "the answer was no"
 
 
 class _Question:
@@ -63,8 +40,15 @@ class _Question:
         self.subjects: list[Subject] = []
         self.settled = anyio.Event()
         self.choice: Choice | None = None
+        self.how = ""  # the answer came, if it did not come through the client
+        self.some: list[Subject] | None = None  # that a person has agreed to, if not to all
         self.failure: ConsentError | None = None
         self.abandoned = False  # by the call that asked for all of them: another one must ask
+
+    def word_on(self, subject: Subject) -> Choice | None:
+        if self.some is not None:
+            return Choice.ONCE if any(each is subject for each in self.some) else None
+        return self.choice
 
 
 class _Desk:
@@ -89,13 +73,13 @@ class Consent:
 
     async def obtain(self, subject: Subject, caller: Caller) -> str:
         """Return how a person agreed to a call, now or before; raises ConsentError."""
-        given = await self.decide(subject, caller)
-        if given is None:
-            raise ConsentError(subject.tool, _NO, subject.reason)
-        return f"consent: {given.value}"
+        said = await self.decide(subject, caller)
+        if said.choice is None:
+            raise ConsentError(subject.tool, word_said(said), subject.reason)
+        return word_said(said)
 
-    async def decide(self, subject: Subject, caller: Caller) -> Choice | None:
-        """Return how a person agreed to a call, now or before, None for a no; raises ConsentError."""
+    async def decide(self, subject: Subject, caller: Caller) -> Said:
+        """Return how a person agreed to a call, now or before, or said no; raises ConsentError."""
         desk = self._desks.setdefault(caller.run_memory or caller.memory, _Desk())
         with held(caller):
             while (given := _agreed(subject, caller)) is None:
@@ -104,8 +88,8 @@ class Consent:
                     continue
                 if question.failure is not None:
                     raise ConsentError(subject.tool, question.failure.reason, subject.reason)
-                return question.choice or _agreed(subject, caller)
-            return given
+                return Said(question.word_on(subject) or _agreed(subject, caller), question.how)
+            return Said(given)
 
     async def _put(self, subject: Subject, desk: _Desk, caller: Caller) -> _Question:
         """Add a call to the question that is being gathered; the first call of a question asks it for all."""
@@ -144,79 +128,74 @@ class Consent:
             return
         if caller.ask is None:
             raise ConsentError(open_ones[0].tool, NOBODY_THERE, open_ones[0].reason)
-        choices = tuple(Choice) if caller.run_memory is not None else (Choice.ONCE, Choice.CLIENT)
-        with _FilesBeside(self._folder) as beside:
+        foreseen, later, more = (None, [], 0) if open_ones[0].question else await self._look_ahead(open_ones, caller)
+        shown = [*open_ones, *later]
+        with ot.execution.FilesBeside(self._folder) as beside:
             try:
-                marked, text = await anyio.to_thread.run_sync(self._prepare, open_ones, beside)
+                marked, text, calls = await anyio.to_thread.run_sync(self._prepare, shown, more, beside)
             except OSError as error:  # no one can agree to half of it
                 reason = f"its arguments cannot be shown: {error.strerror}"
                 raise ConsentError(open_ones[0].tool, reason, open_ones[0].reason) from error
-            question.choice = await caller.ask(text, YES_OR_NO if open_ones[0].question else choices)
-        changed = await anyio.to_thread.run_sync(marked.find_changed) if question.choice is not None else None
+            said = await caller.ask(text, _choices(shown, calls, caller))
+        word, question.how = said if isinstance(said, Said) else (said, "")
+        changed = await anyio.to_thread.run_sync(marked.find_changed) if word is not None else None
         if changed is not None:
             reason = f"{visible(str(changed))} was changed while the person was asked"
             raise ConsentError(open_ones[0].tool, reason, open_ones[0].reason)
-        agreed = {each.agreement for each in open_ones}
-        if question.choice is Choice.CLIENT:
-            caller.memory.agreed |= agreed
-        elif question.choice is Choice.RUN and caller.run_memory is not None:
-            caller.run_memory.agreed |= agreed
+        agreed = [shown[place] for place in word.places] if isinstance(word, Some) else shown if word else []
+        question.choice, question.some = (None, agreed) if isinstance(word, Some) else (word, None)
+        keys = {key for each in shown for key in each.agreements}
+        if word is Choice.CLIENT:
+            caller.memory.agreed |= keys
+        elif word is Choice.RUN and caller.run_memory is not None:
+            caller.run_memory.agreed |= keys
+        if foreseen is not None and caller.run_memory is not None:
+            given = ot.execution.AnswerToList(later, agreed, marked, self._project, strays=_others_begun(open_ones))
+            await anyio.to_thread.run_sync(foreseen.agree, caller.run_memory, given)
 
-    def _prepare(self, subjects: Sequence[Subject], beside: _FilesBeside) -> tuple[MarkedFiles, str]:
-        """Look at the files that a question names, and word it; blocking. Raises OSError."""
+    async def _look_ahead(
+        self, open_ones: Sequence[Subject], caller: Caller
+    ) -> tuple[Preview | None, list[Subject], int]:
+        """Find out what the run is going to do; return what to ask about it now, and the number of calls for later."""
+        memory = caller.run_memory
+        if memory is None or memory.ahead is None:
+            return None, [], 0
+        foreseen = cast("Preview | None", await memory.ahead())
+        if foreseen is None:
+            memory.ahead = None  # nor would it be found out the next time
+            return None, [], 0
+        await anyio.to_thread.run_sync(foreseen.meet, open_ones)
+        later = [each for each in foreseen.to_ask() if _agreed(each, caller) is None]
+        room = MOST_TICKED - len(open_ones)
+        return foreseen, later[:room], max(0, len(later) - room)
+
+    def _prepare(
+        self, subjects: Sequence[Subject], more: int, beside: FilesBeside
+    ) -> tuple[MarkedFiles, str, tuple[str, ...]]:
+        """Look at the files that a question names, and word it, whole and call by call; blocking. Raises OSError."""
         files = (named_files(each.arguments, self._project) if each.files is None else each.files for each in subjects)
         marked = MarkedFiles(chain.from_iterable(files), (place for each in subjects for place in each.places))
-        if len(subjects) == 1:
-            own, *lines = self._word(subjects[0], beside, WHOLE)
-            return marked, "\n".join([own if subjects[0].question else f"Allow this call?\n\n{own}", *lines])
-        shown = subjects[:MOST_SHOWN]
-        parts = ["\n".join(self._word(each, beside, _ROOM // len(shown))) for each in shown]
-        if len(subjects) > len(shown):
-            rest = "\n\n".join("\n".join(self._word(each, beside, _ROOM)) for each in subjects[len(shown) :])
-            place = beside.keep(rest.encode("utf-8", "surrogatepass"))
-            parts.append(f"and {len(subjects) - len(shown)} more (all of them: {place})")
-        return marked, "\n\n".join([f"Allow these {len(subjects)} calls?", *parts])
-
-    def _word(self, subject: Subject, beside: _FilesBeside, room: int) -> list[str]:
-        """Word one call as lines, of which the first is the tool, or the question of a tool that asks by itself."""
-        arguments = {name: as_shown(value) for name, value in self._redactor.value(subject.arguments).items()}
-        shown = show_arguments(arguments, partial(describe, beside.keep), room=max(room, subject.room))
-        head = subject.question or subject.tool
-        lines = [visible(head)[:WHOLE], *(f"  {line}" for line in shown.text.split("\n") if line)]
-        if shown.whole:
-            whole = self._redactor.text(shown.whole).encode("utf-8", "surrogatepass")
-            lines.append(f"  (all of it: {beside.keep(whole)})")
-        if not subject.question:
-            lines.append(f"  (asked because {visible(subject.reason)[:WHOLE]})")
-        return [self._redactor.text(line) for line in lines]
+        worded, one_by_one = ot.execution.QuestionText(self._redactor), 1 < len(subjects) <= MOST_TICKED
+        return marked, worded.word(subjects, more, beside), worded.word_in_short(subjects) if one_by_one else ()
 
 
-class _FilesBeside:
-    """Files that hold what is too long for a question, while it is open."""
+def _choices(shown: Sequence[Subject], calls: tuple[str, ...], caller: Caller) -> Sequence[Choice]:
+    if shown[0].question:
+        return YES_OR_NO
+    choices = tuple(Choice) if caller.run_memory is not None else (Choice.ONCE, Choice.CLIENT)
+    return Choices(choices, calls) if calls else choices
 
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
-        self.files: dict[bytes, Path] = {}  # by the digests of their contents
 
-    def keep(self, content: bytes) -> str:
-        """Put something into a file, and return its place; blocking. Raises OSError."""
-        digest = sha256(content).digest()
-        if digest not in self.files:
-            if self._folder is None:
-                raise FileNotFoundError(errno.ENOENT, "there is no folder for them")
-            file = self._folder / f"{secrets.token_hex(8)}.txt"
-            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_file(file, content, mode=0o600)
-            self.files[digest] = file
-        return str(self.files[digest])
+def _others_begun(waiting: Sequence[Subject]) -> bool:
+    """True if calls of the run that nobody was asked about are in progress, and may change something."""
+    journals = (each.call.journal for each in waiting if each.call is not None)
+    return any(journal is not None and journal.state is None for journal in journals)
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        for file in self.files.values():
-            with suppress(OSError):
-                file.unlink()
+def word_said(said: Said) -> str:
+    """Word an answer for the audit log, and for whoever is refused."""
+    given = said.choice.value if isinstance(said.choice, Choice) else "some"
+    return ", ".join(filter(None, (NO if said.choice is None else f"consent: {given}", said.how)))
 
 
 def held(caller: Caller) -> AbstractContextManager[None]:
@@ -224,56 +203,8 @@ def held(caller: Caller) -> AbstractContextManager[None]:
 
 
 def _agreed(subject: Subject, caller: Caller) -> Choice | None:
-    if subject.agreement in caller.memory.agreed:
+    if subject.agreements <= caller.memory.agreed:
         return Choice.CLIENT
-    if caller.run_memory is not None and subject.agreement in caller.run_memory.agreed:
+    if caller.run_memory is not None and subject.agreements <= caller.memory.agreed | caller.run_memory.agreed:
         return Choice.RUN
     return None
-
-
-Keep = Callable[[bytes], str]
-"""Puts bytes into a file while the question is open, and returns its place."""
-
-
-def as_shown(value: object) -> object:
-    """Return many rows as they are shown by column, few of them as a list, and any other argument as it is."""
-    rows = by_column(value.to_list() if isinstance(value, Rows) and len(value) < MANY else value)
-    return ShownRows(rows.names, rows.unpacked()) if isinstance(rows, Rows) else rows
-
-
-def describe(keep: Keep, value: object) -> object:
-    """Write what JSON has no form for."""
-    match value:
-        case Rows():
-            return with_visible_texts(value.to_list())
-        case AbstractSet():
-            return {"⟨set⟩": with_visible_texts(list(value))}
-        case bytes() | bytearray() | memoryview():
-            return _show_bytes(bytes(value), keep)
-        case values.Attachment():
-            return {f"⟨{type(value).__name__}⟩": visible(value.mime_type), "data": _show_bytes(value.data, keep)}
-        case Resource():
-            content = value.data if value.text is None else value.text.encode("utf-8", "surrogatepass")
-            found = {"⟨Resource⟩": value.uri, "name": value.name, "type": value.mime_type}
-            named = {name: visible(text) for name, text in found.items() if text is not None}
-            return named if content is None else {**named, "content": _show_bytes(content, keep)}
-        case FileValue():
-            return {"⟨stored value⟩": with_visible_texts(value.read())}
-        case OpaqueValue():
-            return f"⟨{type(value).__name__}: {visible(repr(value))}⟩"
-        case dict() | list() | tuple() | int():  # with keys or numbers that JSON does not have
-            return f"⟨value {_encode(value)}⟩"
-    return f"⟨{visible(repr(value))}⟩"
-
-
-def _encode(value: object) -> str:
-    try:
-        return values.dumps(value)
-    except (TypeError, ValueError, RecursionError):
-        return f"of the type {type(value).__name__}, which cannot be shown"
-
-
-def _show_bytes(data: bytes, keep: Keep) -> str:
-    if len(data) <= _MOST_BYTES:
-        return f"⟨{len(data)} bytes: {data!r}⟩"
-    return f"⟨{len(data):,} bytes, sha256 {sha256(data).hexdigest()}, held in {visible(keep(data))}⟩"

@@ -55,6 +55,8 @@ class CallStep(Step):
                 depth=call.depth,
                 effect=call.tool.effect,
                 entry=call.audited,
+                changes=call.entry or call.caller.changes,
+                task_record=call.entry,
             )
             token = set_current(context)
             try:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from mcp_core.quick_dataclass import dataclass, field, replace
 from ot.audit.log import AuditLog
-from ot.clients.caller import Milestone
+from ot.clients.caller import Milestone, previews
 from ot.config.models import Config
 from ot.config.paths import FOLDER, PackFolders
 from ot.config.secrets import Secrets
 from ot.context import CallContext, OwnQuestion, Part
-from ot.errors import CallError, ConsentError, MissingSecretError, ToolError
+from ot.errors import CallError, ConsentError, MissingSecretError, NotMadeError, ToolError
 from ot.execution.auditing import audit_answer, audit_refusal
-from ot.execution.consent import held
+from ot.execution.consent import held, word_said
 from ot.execution.policy import Policy, refuse_denied
 from ot.execution.rules import build_guard
 from ot.registry.definitions import Cancellation
@@ -82,7 +82,15 @@ class PackDoor:
 
     async def call_within(self, context: CallContext, name: str, arguments: Arguments) -> ToolValue:
         """Make a call for a tool: through the same door, within what is left of its own time."""
-        caller = replace(context.caller, remaining=context.remaining, timeout=None, hold=context.held)
+        context.inside = context.inside or set()
+        caller = replace(
+            context.caller,
+            remaining=context.remaining,
+            timeout=None,
+            hold=context.held,
+            changes=context.changes,
+            inside=context.inside,
+        )
         return await self._call(name, arguments, caller=caller, depth=context.depth + 1)
 
     async def progress_within(self, context: CallContext, done: float, total: float | None, message: str) -> None:
@@ -92,28 +100,34 @@ class PackDoor:
             await context.caller.progress(done, total, Milestone(text) if isinstance(message, Milestone) else text)
 
     async def ask_within(self, context: CallContext, asked: OwnQuestion) -> bool:
-        """Ask the person behind the caller, without secrets."""
+        """Ask the person behind the caller, without secrets; raises NotMadeError in a preview."""
+        if previews(context.caller):
+            raise NotMadeError(context.tool)
         guard = build_guard(self.registry.get(context.tool).all_names, self.settings.policy)
         with self.hold_within(context):
             try:
-                agreed = await self._policy.ask(asked, guard, context.caller)
+                said = await self._policy.ask(asked, guard, context.caller)
             except ConsentError as error:
                 audit_answer(self._audit, context, error.reason)
                 raise
         if guard.allowed_by is not None:
             audit_answer(self._audit, context, f"policy.allow names {guard.allowed_by}")
         else:
-            audit_answer(self._audit, context, "consent: once" if agreed else "the answer was no")
-        return agreed
+            audit_answer(self._audit, context, word_said(said))
+        return said.choice is not None
 
     async def admit_within(self, context: CallContext, names: tuple[str, ...], arguments: Arguments) -> None:
         """Apply the policy to something that is not a tool, but that a tool is asked to get."""
         guard = build_guard(names, self.settings.policy)
         try:
             refuse_denied(guard)
+            if previews(context.caller) and await self._policy.judge(guard, arguments, context.caller):
+                raise NotMadeError(context.tool)
             if not guard.simple:
                 with self.hold_within(context):
                     await self._policy.admit(guard, arguments, context.caller)
+                if guard.brings:
+                    context.inside = {*(context.inside or ()), guard.names}
         except CallError as error:
             await audit_refusal(self._audit, names[0], arguments, context.caller, context.depth + 1, error)
             raise

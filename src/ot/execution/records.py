@@ -22,7 +22,7 @@ from ot.stats.recorder import UNKNOWN_TOOL, Recorder
 from ot.tasks.large_values import FileValue, aside_if_large, is_large
 from ot.text.log_text import Outline
 from ot.text.redaction import Redactor
-from ot.values import ToolValue, expanded
+from ot.values import ToolValue, Unmade, expanded
 
 if TYPE_CHECKING:
     from ot.telemetry.telemetry import Telemetry
@@ -100,6 +100,16 @@ class RecordStep(Step):
 
     def fail(self, call: Call, error: BaseException) -> None:
         self.end(call, error)
+
+
+class MadeRecordStep(RecordStep):
+    """Records the calls of a preview that were made."""
+
+    __slots__ = ()
+
+    def end(self, call: Call, error: BaseException | None = None) -> None:
+        if type(call.value) is not Unmade:
+            super().end(call, error)
 
 
 def record_unknown(name: str, error: CallError, caller: Caller, sent: bytes, recorder: Recorder | None) -> None:

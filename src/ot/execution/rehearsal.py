@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from typing import NamedTuple
 
 from mcp_core.quick_dataclass import dataclass, replace
-from ot.clients.caller import NOBODY, ClientMemory
-from ot.config.models import PolicySettings
+from ot.clients.caller import NOBODY, Caller, ClientMemory
+from ot.config.models import BY_VALUE, PolicySettings
 from ot.errors import FlowDeniedError, NotGrantedError, ToolDeniedError
 from ot.execution.policy import Policy, refuse_denied
 from ot.execution.rules import Guard, build_guard
+from ot.execution.value_flows import ValueFlows
+from ot.flows.seen_values import Carried
 from ot.journal.recorded import RecordedCall, RecordedRun
 from ot.store.quotas import HOUR
 from ot.text.redaction import Redactor
 from ot.values import Arguments
+from ot_kernel.values import decode
 
 DENIED, ASKED = "denied", "asked"
 
@@ -43,6 +46,7 @@ class Rehearsed:
 
     calls: int = 0
     runs: int = 0
+    unreadable: int = 0  # runs of which the journal has not everything
     since: float = 0.0  # when the first of the runs began
     before: Counter[str] = field(default_factory=Counter)  # by action
     after: Counter[str] = field(default_factory=Counter)
@@ -56,9 +60,9 @@ class _Hours:
         self.now = 0.0
         self._counts: Counter[tuple[int, str, str]] = Counter()
 
-    async def count_call(self, principal: str, rule: str) -> int:
+    async def count_call(self, principal: str, rule: str, calls: int = 1) -> int:
         key = (int(self.now // HOUR), principal, rule)
-        self._counts[key] += 1
+        self._counts[key] += calls
         return self._counts[key]
 
 
@@ -72,26 +76,52 @@ class _Judge:
         self._policy = Policy(Redactor(), quotas=self._hours)
         self._guards: dict[str, Guard] = {}
         self._memories: dict[str, ClientMemory] = {}
+        if any(flow.by == BY_VALUE for flow in settings.flows):
+            self._policy.by_value = ValueFlows()
+            self._policy.by_value.apply(settings)
+
+    async def hear(self, run: RecordedRun, memory: ClientMemory) -> None:
+        """Note what a run's command says."""
+        if self._policy.by_value is not None:
+            await self._policy.by_value.say(run.command, self._caller(run, memory))
+
+    def _caller(self, run: RecordedRun, memory: ClientMemory) -> Caller:
+        client = self._memories.setdefault(run.client, ClientMemory())
+        return replace(NOBODY, memory=client, run_memory=memory, principal=run.principal)
 
     async def judge(self, run: RecordedRun, call: RecordedCall, arguments: Arguments, memory: ClientMemory) -> Verdict:
         guard = self._guards.get(call.tool)
         if guard is None:
             guard = self._guards[call.tool] = build_guard(self._names_of(call.tool), self._settings)
         self._hours.now = call.time
-        client = self._memories.setdefault(run.client, ClientMemory())
-        caller = replace(NOBODY, memory=client, run_memory=memory, principal=run.principal)
+        caller = self._caller(run, memory)
+        carried = await self._policy.find_carried(arguments, caller)
         try:
             refuse_denied(guard)
-            reasons = await self._policy.judge(guard, arguments, caller)
+            reasons = await self._policy.judge(guard, arguments, caller, carried)
         except NotGrantedError:
             return Verdict(DENIED, "grants")
         except ToolDeniedError as error:
             return Verdict(DENIED, f"policy.deny names {error.rule}")
         except FlowDeniedError as error:
             return Verdict(DENIED, f"policy.flows, after {error.read}")
+        caller.memory.stopped.clear()  # the person is taken to have agreed
         if guard.guarded:
-            client.note(guard.names)
+            caller.memory.note(guard.names, by_value=guard.brings)
+        await self._note_value(call, guard, carried, caller)
         return Verdict(ASKED, "; ".join(reasons)) if reasons else Verdict()
+
+    async def _note_value(self, call: RecordedCall, guard: Guard, carried: Sequence[Carried], caller: Caller) -> None:
+        flows = self._policy.by_value
+        if flows is None:
+            return
+        try:
+            value = decode(call.value)
+        except ValueError:
+            value = None
+        if guard.brings and (call.value_at is not None or not call.has_value):
+            caller.memory.lose(guard.names)
+        await flows.note_value(value, [guard.names] if guard.brings else [], carried, caller)
 
 
 async def rehearse(
@@ -111,6 +141,8 @@ async def rehearse(
         found.runs += 1
         found.since = found.since or run.time
         memories = (ClientMemory(), ClientMemory())
+        for judge, memory in zip(judges, memories, strict=True):
+            await judge.hear(run, memory)
         for call in run.calls:
             if call.reused:
                 continue

@@ -18,7 +18,8 @@ from ot.effects import Effect
 from ot.execution.call import Call, PreparedTool, Step
 from ot.execution.wording import builtin_kind, word_error
 from ot.journal.equality import canonical_of
-from ot.journal.journal import RESUME, Journal, word_arguments, word_call
+from ot.journal.journal import APPLY, PREVIEW, RESUME, Journal, word_arguments, word_call
+from ot.journal.open_call import CallJournal
 from ot.journal.recorded import CallOutcome, RecordedCall
 from ot.journal.reuse import JournalledValue, Replay, Reuse, Unknown
 from ot.journal.run_journal import INLINE, RunJournal
@@ -27,7 +28,7 @@ from ot.text.redaction import Redactor
 from ot.values import Arguments, ToolValue
 from ot_kernel.values import Encoded, UnsupportedValueError, encode
 
-UNJOURNALLED = frozenset({RESUME, "ot.runs", "ot.stop", "ot.wait"})
+UNJOURNALLED = frozenset({RESUME, PREVIEW, APPLY, "ot.runs", "ot.stop", "ot.wait"})
 """Tools that are about runs themselves: what they said of one is no answer later."""
 
 _NOTHING = b"null"
@@ -67,10 +68,13 @@ class ResumeStep(RunStep):
     def begin(self, call: Call) -> Awaitable[bool] | None:
         """Raises CallNotRepeatedError and, in a replay, RecordedFailureError and CallNotRecordedError."""
         run_id = call.caller.run_id
-        run = self._journal.open_runs.get(run_id) if self._is_journalled else None
+        run = self._journal.open_runs.get(run_id)
         if run is None:
             replay = self._journal.replays.get(run_id)
             return None if replay is None else self._play(call, replay)
+        if not self._is_journalled:
+            run.made += not self._tool.reads
+            return None
         call.journal = run
         return None if run.reuse is None else self._reuse(call, run, run.reuse)
 
@@ -78,6 +82,10 @@ class ResumeStep(RunStep):
         """Give a call the value of an equal one; False where there is none."""
         digest = await aside(self.digest, call.bound) if len(call.sent) > LARGE_MESSAGE else self.digest(call.bound)
         while (found := reuse.find(digest, run.state)) is not None:
+            if found.outcome is CallOutcome.UNKNOWN and found.task is not None:
+                reuse.take(found)
+                call.continued = found
+                return False
             if found.outcome is CallOutcome.UNKNOWN:
                 return self._settle(call, run, reuse, found, "and its outcome is unknown")
             reuse.take(found)
@@ -91,7 +99,7 @@ class ResumeStep(RunStep):
                 run.give(found)
                 memory, guard = call.caller.memory, self._tool.guard  # it has read this, as if the call had been made
                 if guard.guarded:
-                    memory.note(guard.names)
+                    memory.note(guard.names, by_value=guard.brings)
                 if found.marks:
                     memory.note(found.marks)
                 return self._answer(call, value)
@@ -100,6 +108,10 @@ class ResumeStep(RunStep):
                 return self._settle(call, run, reuse, found, "and its result is no longer kept")
             run.give(found, dropped=True)
         return False
+
+    def fail(self, call: Call, error: BaseException) -> None:
+        if call.continued is not None and call.entry is None and call.journal is not None and call.journal.reuse:
+            call.journal.reuse.put_back(call.continued)  # it was refused before it could go on
 
     def _settle(self, call: Call, run: RunJournal, reuse: Reuse, found: RecordedCall, reason: str) -> bool:
         """Decide on a call that may have had its effect, and whose value is not there."""
@@ -155,10 +167,12 @@ class JournalStep(RunStep):
             return None
         if len(call.sent) > LARGE_MESSAGE:
             return self._begin_aside(call, run)
-        if self._tool.effect is Effect.READS:  # worded once it has ended, and the code has its value
+        if self._tool.effect is Effect.READS and call.continued is None:  # worded once it has ended
             call.entry = run.begin(call.name, call.tool.effect, b"", dict(call.bound))
+            call.entry.wording = self
             return None
-        call.entry = run.begin(call.name, call.tool.effect, self._word_arguments(call, call.bound))
+        given = self._word_arguments(call, call.bound)
+        call.entry = run.begin(call.name, call.tool.effect, given, continued=call.continued)
         return self._settle(call, run) if run.waits else None
 
     def end(self, call: Call) -> None:
@@ -192,7 +206,7 @@ class JournalStep(RunStep):
 
     async def _begin_aside(self, call: Call, run: RunJournal) -> None:
         given = await aside(self._word_arguments, call, call.bound)
-        call.entry = run.begin(call.name, call.tool.effect, given)
+        call.entry = run.begin(call.name, call.tool.effect, given, continued=call.continued)
         if run.waits and self._tool.effect is not Effect.READS:
             await self._settle(call, run)
 
@@ -213,8 +227,13 @@ class JournalStep(RunStep):
             text = sent.decode("utf-8", "surrogateescape") if self._redactor.active else ""
             if not text or self._redactor.text(text) == text:
                 return fields + b'"sent":' + sent
-        digest = b'%b"digest":"%b",' % (fields, self.digest(bound).encode())
-        arguments = _to_json(self.encoded(bound)).encode("ascii")
-        if len(arguments) > INLINE and call.journal is not None:
-            return digest + call.journal.keep_arguments(arguments)
-        return b'%b"arguments":%b' % (digest, arguments)
+        assert call.journal is not None
+        return self.word(bound, call.journal)
+
+    def word(self, arguments: Arguments, run: CallJournal) -> bytes:
+        """Return arguments as fields of a line of a run, without secrets."""
+        digest = b'%b"digest":"%b",' % (self._source.fields, self.digest(arguments).encode())
+        encoded = _to_json(self.encoded(arguments)).encode("ascii")
+        if len(encoded) > INLINE:
+            return digest + run.keep_arguments(encoded)
+        return b'%b"arguments":%b' % (digest, encoded)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mcp_core.nearest_names import nearest
 from ot.config.call_rules import CallRule
-from ot.config.models import FlowSettings, GrantedPolicy, PolicySettings
+from ot.config.models import BY_VALUE, FlowSettings, GrantedPolicy, PolicySettings
 from ot.registry.names import identifier
 from ot.registry.registry import ToolRegistry
 
@@ -34,6 +34,7 @@ class Guard(NamedTuple):
     allowed_by: str | None
     guarded: bool  # what it gives may not flow everywhere
     flows: tuple[GuardedFlow, ...]  # that end here
+    brings: bool = False  # what it gives is remembered by value
     withheld: bool = False  # it is there for groups that are granted it, and the person is in none
     denied_if: tuple[CallRule, ...] = ()  # rules that act by the arguments, or by the number of calls
     asked_if: tuple[CallRule, ...] = ()
@@ -42,6 +43,11 @@ class Guard(NamedTuple):
     def refused(self) -> bool:
         """True if nobody may have it here."""
         return self.denied_by is not None or self.withheld
+
+    @property
+    def by_value(self) -> bool:
+        """True if a rule for it looks at what its arguments carry."""
+        return any(flow.by == BY_VALUE for flow, _ in self.flows)
 
     @property
     def simple(self) -> bool:
@@ -57,6 +63,7 @@ def build_guard(names: tuple[str, ...], policy: PolicySettings) -> Guard:
         first_rule(names, policy.allow),
         any(first_rule(names, flow.origins) for flow in policy.flows),
         tuple(flow for settings in policy.flows for flow in _flows_to(names, settings)),
+        any(flow.by == BY_VALUE and first_rule(names, flow.origins) for flow in policy.flows),
         isinstance(policy, GrantedPolicy)
         and not own.isdisjoint(policy.only_granted)
         and first_rule(names, policy.granted) is None,

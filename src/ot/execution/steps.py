@@ -12,41 +12,21 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mcp_core.quick_dataclass import dataclass
-from ot.audit.log import AuditLog
+from ot.clients.caller import Plan
 from ot.config.models import Config
-from ot.context import CallServices
 from ot.execution.auditing import AuditStep, RefusalStep
 from ot.execution.call import Call, PreparedTool, Step, StepResult, prepare_tool
 from ot.execution.invocation import CallStep
-from ot.execution.policy import AskStep, DenyStep, LimitStep, Policy
+from ot.execution.policy import AskStep, DenyStep, LimitStep
 from ot.execution.records import RecordStep, RedactionStep, ShapeStep, TraceStep
-from ot.execution.resuming import JournalStep, ResumeStep
+from ot.execution.resuming import JournalStep, ResumeStep, RunStep
+from ot.execution.step_parts import StepParts
 from ot.execution.validation import ArgumentStep
-from ot.journal.journal import Journal
-from ot.limits import PersonLimits
 from ot.registry.definitions import Cancellation
 from ot.registry.registry import RegisteredTool, ToolRegistry
-from ot.shapes.shapes import Shapes
-from ot.stats.recorder import Recorder
-from ot.text.redaction import Redactor
 
 if TYPE_CHECKING:
-    from ot.telemetry.telemetry import Telemetry
-
-
-@dataclass(frozen=True, slots=True)
-class StepParts:
-    """The parts of the engine that steps are built from; those that are None are steps that no call has."""
-
-    services: CallServices
-    policy: Policy
-    redactor: Redactor
-    recorder: Recorder | None = None
-    audit: AuditLog | None = None
-    shapes: Shapes | None = None
-    journal: Journal | None = None
-    limits: PersonLimits | None = None
-    telemetry: Telemetry | None = None
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +47,7 @@ class ReadyTool:
     tool: PreparedTool
     by_code: Steps
     by_others: Steps
+    check: ArgumentStep
 
 
 class Preparation:
@@ -77,6 +58,7 @@ class Preparation:
         self._config = config
         self._parts = parts
         self._ready: dict[str, ReadyTool] = {}
+        self._planned: dict[tuple[str, bool, bool], tuple[ReadyTool, Steps]] = {}
 
     def of(self, name: str) -> ReadyTool:
         """Return a tool that is ready to be called; raises UnknownPackError or UnknownToolError."""
@@ -86,6 +68,18 @@ class Preparation:
             ready = self._ready[name] = prepare_steps(registered, self._config, self._parts)
         return ready
 
+    def in_plan(self, ready: ReadyTool, plan: Plan, *, by_code: bool) -> Steps:
+        """Return the steps of a call in a run that has a plan."""
+        key = ready.tool.definition.name, plan.previews, by_code
+        known = self._planned.get(key)
+        if known is None or known[0] is not ready:
+            from ot.execution.planned_steps import with_plan  # noqa: PLC0415 - few servers preview anything
+
+            usual = _list_steps(ready.tool, ready.check, self._parts, by_code=by_code)
+            listed = with_plan(usual, ready.tool, ready.check, self._parts, plan)
+            known = self._planned[key] = ready, order_steps(listed)
+        return known[1]
+
 
 def prepare_steps(registered: RegisteredTool, config: Config, parts: StepParts) -> ReadyTool:
     tool = prepare_tool(registered, config)
@@ -94,6 +88,7 @@ def prepare_steps(registered: RegisteredTool, config: Config, parts: StepParts) 
         tool,
         order_steps(_list_steps(tool, check, parts, by_code=True)),
         order_steps(_list_steps(tool, check, parts, by_code=False)),
+        check,
     )
 
 
@@ -112,7 +107,7 @@ def _list_steps(tool: PreparedTool, check: ArgumentStep, parts: StepParts, *, by
     if parts.limits is not None:
         yield LimitStep(parts.limits)
     if not tool.guard.simple:
-        yield AskStep(parts.policy)
+        yield AskStep(parts.policy, RunStep(tool, journal, parts.redactor).digest if journal is not None else None)
     if parts.audit is not None:
         yield AuditStep(parts.audit) if tool.audited else RefusalStep(parts.audit)
     if journal is not None:
@@ -120,7 +115,12 @@ def _list_steps(tool: PreparedTool, check: ArgumentStep, parts: StepParts, *, by
         keep = writing.keep
         yield writing
     yield CallStep(parts.services)
-    yield RedactionStep(parts.redactor, keep)
+    if parts.policy.by_value is None:
+        yield RedactionStep(parts.redactor, keep)
+    else:
+        from ot.execution.value_flows import BringingStep  # noqa: PLC0415 - loaded only where a rule goes by value
+
+        yield BringingStep(parts.redactor, keep, parts.policy.by_value)
     if parts.shapes is not None and tool.definition.learns is not None:
         yield ShapeStep(tool.definition.learns, parts.shapes)
     yield RecordStep(parts.recorder)

@@ -1,6 +1,6 @@
 """ToolExecutor: the only door to a tool. It takes every call through the same steps, in this order.
 
-find         `steps`        the tool, and the list of steps that its calls need
+find         `steps`        the tool, and the list of steps that its calls need; another where its run has a plan
 trace        `records`      a span of the call, where spans are sent
 deny         `policy`       tools that nobody may call here
 arguments    `validation`   bound to names, and checked against the schema
@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 from mcp_core.quick_dataclass import dataclass
 from ot.audit.log import AuditLog
 from ot.clients.caller import NOBODY, Caller, ClientMemory, Notes
-from ot.config.models import Config
+from ot.config.models import BY_VALUE, Config
 from ot.config.secrets import Secrets
 from ot.context import CallContext
 from ot.errors import CallError, ResultNotKeptError, ToolFailedError
@@ -38,15 +38,17 @@ from ot.execution.call import Call, Delivery
 from ot.execution.pack_door import PackDoor
 from ot.execution.policy import Policy, foresee_refusal
 from ot.execution.records import record_unknown
-from ot.execution.steps import Preparation, StepParts, Steps
+from ot.execution.step_parts import StepParts
+from ot.execution.steps import Preparation, Steps
 from ot.execution.wording import word_error
 from ot.journal.journal import Journal
 from ot.limits import PersonLimits
-from ot.registry.registry import ToolRegistry
+from ot.registry.registry import ToolFunction, ToolRegistry
 from ot.results.store import ResultStore, word_stored
 from ot.shapes.shapes import Shapes
 from ot.stats.recorder import Recorder
 from ot.store.quotas import Quotas
+from ot.store.shelf import Shelf
 from ot.tasks.owned_tasks import ReusableScope
 from ot.text.output import Attached, render
 from ot.text.redaction import Redactor
@@ -86,6 +88,7 @@ class ToolExecutor:
         limits: PersonLimits | None = None,
         quotas: Quotas | None = None,
         telemetry: Telemetry | None = None,
+        flow_memories: Shelf | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.registry = registry
@@ -103,11 +106,14 @@ class ToolExecutor:
         self.nobody = ClientMemory()
         policy = Policy(self.redactor, questions, project=project, quotas=quotas)
         self._door = PackDoor(registry, config, secrets, project, self.redactor, policy, self.call, audit)
+        self.word_call = policy.word_call
         self._parts = StepParts(self._door, policy, self.redactor, recorder, audit, shapes, journal, limits, telemetry)
+        self._flow_memories = flow_memories
+        self._follow_flows(config)
         self._preparation = Preparation(registry, config, self._parts)
         self.lend = self._door.lend
 
-    async def call(
+    async def call(  # noqa: PLR0913 - the one way in, for whoever calls
         self,
         name: str,
         arguments: Arguments,
@@ -118,12 +124,14 @@ class ToolExecutor:
         delivery: Delivery | None = None,
         sent: bytes = b"",
         scope: ReusableScope | None = None,
+        instead: ToolFunction | None = None,
     ) -> ToolValue:
         """Call a tool and return its native value; raises CallError and nothing else, apart from cancellation.
 
         `depth` counts the calls around this one. Code in a run has a `delivery`, which gets the value before the call
         is logged, so that the code does not wait for the log; what it raises comes out of here. `sent`, the arguments
-        as they came, is for the statistics. `scope` is one of the task that is not in use.
+        as they came, is for the statistics. `scope` is one of the task that is not in use. `instead` carries the call
+        out in place of the tool's own function: a client gets what a server says as it is, and not as a value for code.
         """
         if caller.memory is NOBODY.memory:
             caller = self.known(caller)
@@ -134,8 +142,12 @@ class ToolExecutor:
             given = all_arguments(arguments, positional)
             await audit_refusal(self.audit, name, given, caller, depth, error, sent=sent)
             raise
-        steps = ready.by_others if depth or delivery is None else ready.by_code
-        tool = ready.tool
+        by_code = not depth and delivery is not None
+        if caller.run_memory is not None and caller.run_memory.plan is not None:
+            steps = self._preparation.in_plan(ready, caller.run_memory.plan, by_code=by_code)
+        else:
+            steps = ready.by_code if by_code else ready.by_others
+        tool = ready.tool if instead is None else replace(ready.tool, function=instead)
         call = Call(
             tool.definition.name, tool, arguments, positional, caller, depth, sent, delivery, scope, self._clock()
         )
@@ -206,8 +218,26 @@ class ToolExecutor:
     def apply(self, config: Config, secrets: Secrets) -> None:
         """Let calls that begin from now on go by these."""
         self.settings = config
+        self._follow_flows(config)
         self._preparation = Preparation(self.registry, config, self._parts)
         self._door.apply(config, secrets)
+
+    def _follow_flows(self, config: Config) -> None:
+        """Let values be remembered, and compared, as long as a rule wants that."""
+        policy, flows = self._parts.policy, self._parts.policy.by_value
+        if not any(flow.by == BY_VALUE for flow in config.policy.flows):
+            policy.by_value = None
+            return
+        if flows is None:
+            from ot.execution.value_flows import ValueFlows  # noqa: PLC0415 - few configurations need it
+
+            flows = policy.by_value = ValueFlows(self.journal, self._flow_memories)
+        flows.apply(config.policy)
+
+    async def hear(self, command: str, caller: Caller) -> None:
+        """Note what a run's command says, where flows go by value."""
+        if self._parts.policy.by_value is not None:
+            await self._parts.policy.by_value.say(command, caller)
 
     def known(self, caller: Caller) -> Caller:
         """Return a caller with a memory of its own; those who do not say who they are count as one client."""

@@ -103,8 +103,11 @@ class ArgumentStep(Step):
         given = (call.positional, call.arguments) if call.positional else call.arguments
         call.bound = await aside_if_large(given, self.bind, call.positional, call.arguments)
 
-    def bind(self, positional: Sequence[ToolValue], keywords: Arguments) -> dict[str, ToolValue]:
-        """Arguments by name, in a new dict; raises ToolArgumentError with every problem there is."""
+    def bind(self, positional: Sequence[ToolValue], keywords: Arguments, *, whole: bool = True) -> dict[str, ToolValue]:
+        """Arguments by name, in a new dict; raises ToolArgumentError with every problem there is.
+
+        Where they are not `whole`, because results are missing in them, only their names are checked.
+        """
         if type(keywords) is not dict and not isinstance(keywords, Mapping):
             self._refuse([f"the arguments must be an object, not {type(keywords).__name__}"])
         if self._definition.spellings:  # as the server knows them, whichever of its two spellings each was given in
@@ -118,7 +121,10 @@ class ArgumentStep(Step):
             if type(value) not in PLAIN:
                 arguments[name] = self._fit(name, value, by_column)
         try:
-            self._accept(arguments)
+            if whole:
+                self._accept(arguments)
+            elif problems := self._name_problems(arguments):
+                self._refuse(problems)
         except (ValueError, TypeError) as error:
             self._refuse(self._problems(arguments) or [f"the arguments{str(error).removeprefix('data')}"])
         return arguments | by_column if by_column else arguments
@@ -147,11 +153,15 @@ class ArgumentStep(Step):
             self._refuse([f"{self._definition.shown_name(name)} is given twice" for name in twice])
         return {**arguments, **keywords}
 
-    def _problems(self, arguments: Arguments) -> list[str]:
+    def _name_problems(self, arguments: Arguments) -> list[str]:
         required = names_in(self._schema.get("required"))
         problems = [f"{self._definition.shown_name(name)} is missing" for name in required if name not in arguments]
         if self._schema.get("additionalProperties") is False:
             problems += [f"{name!s} is not a parameter" for name in arguments if name not in self._fields]
+        return problems
+
+    def _problems(self, arguments: Arguments) -> list[str]:
+        problems = self._name_problems(arguments)
         known = {
             name: value[:_MOST_EXPLAINED] if type(value) is list else value
             for name, value in arguments.items()

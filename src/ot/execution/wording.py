@@ -248,6 +248,18 @@ def _word_call_limit(error: errors.CallLimitError) -> str:
     )
 
 
+def _word_flow(error: errors.FlowDeniedError) -> str:
+    if error.argument:
+        return (
+            f"{error.tool} was not called: {error.argument} carries what {error.read} brought, and the configuration "
+            "does not let that reach this tool (policy.flows). Other calls of it are now refused as well."
+        )
+    return (
+        f"{error.tool} was not called: {error.read} was called before, and the configuration does not let its results "
+        "reach this tool (policy.flows), in this run or in later runs of this client."
+    )
+
+
 _SENTENCES: dict[type, str | Callable[[Any], str]] = {
     errors.ConfigError: _word_config,
     errors.LegacyPrefixError: "Invalid syntax: !onetool is not a prefix of a command. Send the Python code by itself.",
@@ -314,10 +326,7 @@ _SENTENCES: dict[type, str | Callable[[Any], str]] = {
     errors.NotOnlyReadingError: (
         "{error.tool} was not called: it may change something, and this tool only reads. `run` would make the call."
     ),
-    errors.FlowDeniedError: (
-        "{error.tool} was not called: {error.read} was called before, and the configuration does not let its results "
-        "reach this tool (policy.flows), in this run or in later runs of this client."
-    ),
+    errors.FlowDeniedError: _word_flow,
     errors.ConsentError: "{error.tool} was not called: a person must agree first, and {error.reason} ({error.rule}).",
     errors.ToolTimeoutError: _word_timeout,
     errors.ToolStoppedError: lambda error: (
@@ -366,6 +375,9 @@ _SENTENCES: dict[type, str | Callable[[Any], str]] = {
     ),
     errors.PathError: lambda error: f"Cannot use {error.path!r}: {error.reason.rstrip('.')}.",
     errors.ReportWriteError: "Error: Cannot write to '{error.path}': {error.reason}",
+    errors.NotListedError: lambda error: (
+        f"No server lists the {error.kind} {error.wanted!r}. List the {error.kind}s again: servers come, go and change."
+    ),
     errors.UnknownResultError: lambda error: (
         f"There is no stored result {error.handle[:60]!r}: handle not found. Pass the handle as the answer gave it, "
         "in quotes."
@@ -386,10 +398,29 @@ _SENTENCES: dict[type, str | Callable[[Any], str]] = {
         "(journal.keep_for, journal.max_size)."
     ),
     errors.RunNotResumableError: "The run {error.run!r} cannot be resumed: {error.reason}.",
+    errors.RunNotUndoableError: "The run {error.run!r} cannot be undone: {error.reason}.",
     errors.LateResumeError: (
         "{error.tool}(...) must be the first statement of the code: calls before it would be made again. Only imports "
         "may come before it."
     ),
+    errors.LatePreviewError: (
+        "{error.tool}() must be the first statement of the code: calls before it are made. Only imports may come "
+        "before it."
+    ),
+    errors.NoPreviewError: "No preview: {error.reason}.",
+    errors.PreviewNotAppliedError: "The preview {error.preview!r} was not applied: {error.reason}.",
+    errors.ApplyNotAloneError: (
+        '{error.tool}(preview="...") must be alone in its command: it runs the code of the preview.'
+    ),
+    errors.NotPlannedError: lambda error: (
+        f"The run was stopped before {error.call}: preview {error.preview} does not list it"
+        f"{f' (it lists {error.listed})' if error.listed else ''}. Preview the code again."
+    ),
+    errors.FileChangedSinceError: (
+        "The run was stopped before {error.tool}: {error.path!r} is no longer as preview {error.preview} showed it. "
+        "Preview the code again."
+    ),
+    errors.NotMadeError: "{error.tool} was not called: this is a preview, which only lists such calls.",
     errors.CallNotRepeatedError: (
         "An earlier run made this call, {error.reason}: {error.call}. It was not repeated, because it may have had "
         'side effects. Find out, then begin with ot.resume(run="{error.run}", unknown="repeat") to make it again, or '

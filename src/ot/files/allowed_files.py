@@ -20,6 +20,7 @@ from ot.config.loader import LoadedConfig
 from ot.config.paths import FOLDER, SECRETS_FILE
 from ot.context import current
 from ot.errors import MissingPathError, PathError, PathRefusedError
+from ot.files import changes
 from ot.files.walk import Identity, Version, Way, begin, go, identity_of, still
 
 AnyPath = str | os.PathLike[str]
@@ -91,19 +92,60 @@ class AllowedFiles:
 
     @contextmanager
     def replace(
-        self, path: AnyPath, *, expected: Version | None = None, new: bool = False, new_mode: int | None = None
+        self,
+        path: AnyPath,
+        *,
+        expected: Version | None = None,
+        new: bool = False,
+        new_mode: int | None = None,
+        mode: int | None = None,
     ) -> Iterator[BinaryIO]:
         """Write a file that takes its place whole, with the mode of the one before, when the block ends without error.
 
         With `expected`, only over the file in that version; `new`: only where nothing has the name. A file that was not
-        there gets `new_mode`.
+        there gets `new_mode`, any file a `mode` that is given.
         """
         with self.reach(path, write=True) as reached, _worded(path), open_here(reached.folder) as folder:
             require_writable(path, reached)
-            guard = nullcontext() if expected is None else still(expected, folder, reached.name, path=path)
-            mode = new_mode if reached.status is None else None
-            with replacing(folder, reached.name, replace=not new, mode=mode, around_rename=guard) as file:
+            given = new_mode if reached.status is None and mode is None else mode
+            now: list[changes.Mark] = []
+            with replacing(
+                folder,
+                reached.name,
+                replace=not new,
+                mode=given,
+                around_rename=_noting(folder, reached, now, expected, path),
+            ) as file:
                 yield file
+                if changes.is_noted():
+                    file.flush()
+                    now.append(changes.mark_of(file.fileno()))
+
+    def remove(self, reached: ResolvedPath) -> None:
+        """Remove a file, a link or an empty folder that was reached to be written. Raises OSError."""
+        with changes.alone():
+            changes.note_change(reached.folder, reached.name, reached.place, None)
+            if reached.status is not None and stat.S_ISDIR(reached.status.st_mode):
+                os.rmdir(reached.name, dir_fd=reached.folder)
+            else:
+                os.unlink(reached.name, dir_fd=reached.folder)
+
+    def rename(self, source: ResolvedPath, target: ResolvedPath, *, replace: bool) -> None:
+        """Give a file or folder another place; without `replace`, only if nothing has it. Raises OSError."""
+        both = source.status, target.status
+        if None not in both and len({identity_of(each) for each in both if each is not None}) == 1:
+            return _rename(source, target, replace=replace)  # two names of one file stay as they are
+        with changes.alone():
+            if target.status is not None:
+                changes.note_change(target.folder, target.name, target.place, None)
+            changes.note_move(source.folder, source.name, source.place, target.place)
+            return _rename(source, target, replace=replace)
+
+    def make_link(self, path: AnyPath, target: str) -> None:
+        """Make a link where nothing is."""
+        with self.reach(path, write=True, follow=False) as reached, _worded(path), changes.alone():
+            changes.note_change(reached.folder, reached.name, reached.place, [changes.LINK, target])
+            os.symlink(target, reached.name, dir_fd=reached.folder)
 
     def list(self, path: AnyPath) -> Iterator[FolderItem]:
         """Yield what is in a folder, in the order of the disk; what vanishes meanwhile is left out."""
@@ -152,7 +194,8 @@ class AllowedFiles:
     def _make_folder(self, path: AnyPath) -> Sequence[Path]:
         with self.reach(path, write=True) as reached, _worded(path):
             if reached.status is None:
-                with suppress(FileExistsError):  # another one made it in this moment
+                with suppress(FileExistsError), changes.alone():  # another one made it in this moment
+                    changes.note_change(reached.folder, reached.name, reached.place, changes.folder_mark())
                     os.mkdir(reached.name, dir_fd=reached.folder)
                 return [reached.place]
             if not stat.S_ISDIR(reached.status.st_mode):
@@ -246,6 +289,31 @@ class AllowedFiles:
         if identity_of(opened) == identity_of(reached):
             return True
         return stat.S_ISREG(opened.st_mode) and stat.S_ISREG(reached.st_mode) and not self.is_closed(opened)
+
+
+@contextmanager
+def _noting(
+    folder: int, reached: ResolvedPath, now: Sequence[changes.Mark], expected: Version | None, path: AnyPath
+) -> Iterator[None]:
+    """Note a change around the moment in which it happens; before that, the file must be in the `expected` version."""
+    guard = nullcontext() if expected is None else still(expected, folder, reached.name, path=path)
+    with guard, changes.alone():
+        if now:
+            changes.note_change(folder, reached.name, reached.place, now[0])
+        yield
+
+
+def _rename(source: ResolvedPath, target: ResolvedPath, *, replace: bool) -> None:
+    if not replace:
+        try:
+            os.link(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder, follow_symlinks=False)
+        except OSError as error:
+            if error.errno not in {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS}:
+                raise
+        else:
+            os.unlink(source.name, dir_fd=source.folder)
+            return
+    os.rename(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
 
 
 def allowed_files() -> AllowedFiles:

@@ -24,11 +24,20 @@ class MarkedFiles:
         self._marks = {file: _mark(file) for file in dict.fromkeys(files)}
         self._places = {place: found for place in dict.fromkeys(places) if (found := _identity(place)) is not None}
 
+    def covers(self, other: MarkedFiles) -> bool:
+        """True if the other files are among these, and the same."""
+        return other._marks.items() <= self._marks.items()
+
     def find_changed(self) -> Path | None:
         """Return a file that is not what it was."""
         changed = (file for file, mark in self._marks.items() if _mark(file) != mark)
         replaced = (place for place, found in self._places.items() if _identity(place) != found)
         return next(chain(changed, replaced), None)
+
+
+def mark_named(arguments: Mapping[str, object], project: Path | None) -> MarkedFiles:
+    """Mark the files that the arguments of a call name; blocking."""
+    return MarkedFiles(named_files(arguments, project))
 
 
 def named_files(arguments: Mapping[str, object], project: Path | None) -> Iterator[Path]:

@@ -12,10 +12,9 @@ from typing import NamedTuple
 from ot.errors import PathError
 from ot.files.allowed_files import AllowedFiles, AnyPath
 from ot.files.globs import EXCLUDE, GIT, GITIGNORE, MOST_BYTES, IgnoreFile
+from ot_system.opening import ENTER_FOLDER, READ_FILE
 
 DEEPEST = 200  # folders in one another: each is an open descriptor
-_ENTER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class TreeItem(NamedTuple):
@@ -74,7 +73,7 @@ def walk_tree(
 
 
 def _enter(files: AllowedFiles, folder: int, name: str) -> int:
-    descriptor = os.open(name, _ENTER, dir_fd=folder)
+    descriptor = os.open(name, ENTER_FOLDER, dir_fd=folder)
     if files.is_closed(os.fstat(descriptor)):
         os.close(descriptor)
         raise PermissionError
@@ -103,7 +102,7 @@ class IgnoreRules:
     def read(self, folder: int, path: str) -> None:
         """Read the rules of an open folder, if it has any; those of folders that do not hold it are over."""
         self._below = {above: rules for above, rules in self._below.items() if path.startswith(above)}
-        if text := _join_rules(lambda name: os.open(name, _READ, dir_fd=folder)):
+        if text := _join_rules(lambda name: os.open(name, READ_FILE, dir_fd=folder)):
             self._below[path] = IgnoreFile(text)
 
     def ignores(self, path: str, *, folder: bool) -> bool:

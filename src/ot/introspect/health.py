@@ -160,8 +160,9 @@ def _describe_server_problems(servers: Sequence[ServerStatus]) -> list[Json]:
     """List what a person should know: servers that cannot be reached, and what differs from what was accepted."""
     found: list[JsonObject] = []
     for each in servers:
-        facts: JsonObject = {"server": each.name, "error": each.error, "refused_tools": {}}
+        facts: JsonObject = {"server": each.name, "error": each.error, "refused_tools": {}, "left_out": {}}
         facts["refused_tools"] = {shown_name(name): reason for name, reason in each.refused.items()}
+        facts["left_out"] = dict(each.left_out)
         for part, changes in each.changes.items():
             added: Json = len(changes.added) if each.pinned else list(map(shown_name, changes.added))
             facts |= {f"changed_{part}": list(map(shown_name, changes.changed)), f"new_{part}": added}

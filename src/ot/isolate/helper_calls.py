@@ -27,6 +27,7 @@ from ot.logs import write_log
 from ot.registry.definitions import Libraries, Touches
 from ot_confinement.confine import Confine
 from ot_guardian.bounds import REFUSED
+from ot_system.opening import ENTER_FOLDER, READ_FILE
 
 __all__ = ["FindPython", "HelperCall", "HelperEndedError", "crashed", "prepare_call"]
 
@@ -34,8 +35,6 @@ FindPython = Callable[[Libraries], Awaitable[Path | None]]
 """Finds the interpreter that has the libraries of a pack, None for the one that runs this; may take a while."""
 
 MAX_OUTPUT = 4 * 1024**3  # bytes; a file with holes could stand for any number
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Outputs:
@@ -77,9 +76,9 @@ def _open_made(folder: str, place: str) -> Iterator[BinaryIO | None]:
         try:
             here: int | None = None
             for step in steps:
-                here = os.open(step, _FOLDER, dir_fd=here)
+                here = os.open(step, ENTER_FOLDER, dir_fd=here)
                 opened.callback(os.close, here)
-            file = os.open(name, _FILE, dir_fd=here)
+            file = os.open(name, READ_FILE, dir_fd=here)
         except FileNotFoundError:
             yield None
             return

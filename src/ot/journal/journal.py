@@ -6,16 +6,28 @@ import json
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
+import ot.journal
 from mcp_core.json_types import JsonObject
 from ot.clients.caller import Caller
 from ot.config.loader import LoadedConfig
 from ot.config.models import JournalSettings
 from ot.effects import Effect
-from ot.errors import LateResumeError, RunNotResumableError, StoreGoneError, UnknownRunError
+from ot.errors import (
+    LatePreviewError,
+    LateResumeError,
+    NoPreviewError,
+    PreviewNotAppliedError,
+    RunNotResumableError,
+    RunNotUndoableError,
+    StoreGoneError,
+    UnknownRunError,
+)
 from ot.journal import recorded
 from ot.journal.equality import Equality, Sources
 from ot.journal.recorded import CallOutcome, DamagedRunError, RecordedCall, RecordedRun, read_run
@@ -24,12 +36,15 @@ from ot.journal.run_journal import LONGEST_ANSWER, Later, RunJournal
 from ot.store.forms import FORM
 from ot.store.opening import Store
 from ot.store.owner import Owner
-from ot.store.parts import JournalStore, begin_line
+from ot.store.parts import ChangeStore, JournalStore, begin_line
 from ot.tasks.owned_tasks import soon
 from ot.text.redaction import Redactor
 from ot_kernel.values import Encoded, decode_field
 
-RESUME = "ot.resume"
+if TYPE_CHECKING:
+    from ot.journal.run_changes import KeptChanges, RunChanges
+
+RESUME, PREVIEW, APPLY = "ot.resume", "ot.preview", "ot.apply"
 _RUNS = 4  # that the journal has room for, however large they are
 
 
@@ -45,8 +60,12 @@ class Journal:
         redactor: Redactor,
         clock: Callable[[], float] = time.time,
         later: Later | None = None,
+        open_changes: Callable[[], ChangeStore] | None = None,
     ) -> None:
-        """`later` calls a function in a moment; without it every line is written at once."""
+        """`later` calls a function in a moment; without it every line is written at once.
+
+        `open_changes` gives the store of what calls change; without it none of that is kept.
+        """
         self.store = store
         self.waits = store.waits  # for what is written; runs are refused where nothing can be
         self.equality = Equality(store.load_key)
@@ -56,6 +75,7 @@ class Journal:
         self._redactor = redactor
         self._clock = clock
         self._later = later
+        self._open_changes = open_changes
         self.open_runs: dict[str, RunJournal] = {}  # that go on in this process, by name
         self.replays: dict[str, Replay] = {}  # by the name of the run whose calls each answers
 
@@ -66,13 +86,24 @@ class Journal:
         beginning = begin_line(Owner(caller.principal, self._project), caller.run_id)
         most_bytes = self._settings.max_size // _RUNS
         run = RunJournal(
-            self.store, beginning, run=caller.run_id, memory=caller.memory, most_bytes=most_bytes, later=self._later
+            self.store,
+            beginning,
+            run=caller.run_id,
+            memory=caller.memory,
+            most_bytes=most_bytes,
+            later=self._later,
+            open_changes=None if self._open_changes is None else partial(self._new_changes, self._open_changes, caller),
         )
-        command = self._redactor.text(command) if self._redactor.active else command
+        given, command = command, self._redactor.text(command) if self._redactor.active else command
+        run.verbatim = command == given
         about: JsonObject = {"time": round(self._clock(), 3), "client": caller.client, "command": command}
         run.start({FORM: recorded.FORM_OF_LINES, **about})
         self.open_runs[run.run] = run
         return run
+
+    def _new_changes(self, open_store: Callable[[], ChangeStore], caller: Caller) -> RunChanges:
+        run = self._owner(caller.principal), caller.run_id
+        return ot.journal.RunChanges(open_store(), run, most_bytes=self._settings.undo_size // 2)
 
     def end(self, run: RunJournal | None, outcome: str, *, error: str = "", answer: str = "") -> None:
         """Write how a run ended, and close its journal, unless that is done."""
@@ -115,6 +146,39 @@ class Journal:
                 raise RunNotResumableError(run, error.strerror or str(error)) from error
         return _summary(run, reuse.left)
 
+    async def preview(self, caller: Caller) -> RunJournal:
+        """Let the caller's run be a preview, and return its journal; raises LatePreviewError or NoPreviewError."""
+        mine = self.open_runs.get(caller.run_id)
+        if not self._settings.enabled:
+            raise NoPreviewError("the journal is switched off (journal.enabled: false)")
+        if mine is None:
+            raise NoPreviewError("only code in a run can be previewed")
+        if mine.made or mine.reuse is not None:
+            raise LatePreviewError(PREVIEW)
+        mine.preview()
+        return mine
+
+    async def take_preview(self, caller: Caller, name: str) -> RecordedRun:
+        """Find a preview that is about to be applied, which happens once; raises CallError."""
+        try:
+            found = await anyio.to_thread.run_sync(self.find, caller.principal, name)
+        except RunNotResumableError as error:
+            raise PreviewNotAppliedError(name, error.reason) from error
+        if not found.preview:
+            raise PreviewNotAppliedError(name, "that run was no preview")
+        if not found.whole:
+            raise PreviewNotAppliedError(name, "not all of it could be written to the journal")
+        if not found.verbatim:
+            raise PreviewNotAppliedError(name, "its code has a secret in it, so it was not kept; run the code itself")
+        try:
+            first = await anyio.to_thread.run_sync(self.store.claim, self._owner(caller.principal), name)
+        except OSError as error:
+            raise PreviewNotAppliedError(name, error.strerror or str(error)) from error
+        if not first:
+            raise PreviewNotAppliedError(name, "it was applied before; preview the code again")
+        caller.memory.note(found.read)
+        return found
+
     # -- reading; blocking
 
     def find(self, principal: str, run: str, *, ended: bool = True) -> RecordedRun:
@@ -131,6 +195,16 @@ class Journal:
         if ended and not found.outcome and kept.in_use and found.whole:
             raise RunNotResumableError(run, "it is still running")
         return found
+
+    def changes_of(self, run: RecordedRun) -> KeptChanges:
+        """Read what the calls of a run have changed; raises RunNotUndoableError."""
+        if self._open_changes is None:
+            raise RunNotUndoableError(run.id, "nothing is kept of what runs change")
+        try:
+            return ot.journal.KeptChanges(self._open_changes(), (self._owner(run.principal), run.id))
+        except (OSError, LookupError, ValueError) as error:
+            reason = f"what it changed cannot be read: {getattr(error, 'strerror', None) or error}"
+            raise RunNotUndoableError(run.id, reason) from error
 
     def recent(self, principal: str) -> list[RecordedRun]:
         """List the runs of this principal and project without their calls, the oldest first."""
@@ -164,12 +238,16 @@ class Journal:
 
 
 def _summary(run: str, calls: list[RecordedCall]) -> JsonObject:
-    unknown = [c for c in calls if c.outcome is CallOutcome.UNKNOWN and not c.effect.repeatable]
+    tasks = [c for c in calls if c.outcome is CallOutcome.UNKNOWN and c.task is not None]
+    unknown = [c for c in calls if c.outcome is CallOutcome.UNKNOWN and c.task is None and not c.effect.repeatable]
+    known = [c for c in calls if c not in tasks and c not in unknown]
     facts: JsonObject = {
         "run": run,
-        "calls": len(calls) - len(unknown),
-        "with_effect": sum(1 for call in calls if call.effect is not Effect.READS) - len(unknown),
+        "calls": len(known),
+        "with_effect": sum(1 for call in known if call.effect is not Effect.READS),
     }
+    if tasks:
+        facts["tasks"] = [word_call(call) for call in tasks]
     if unknown:
         facts["unknown"] = [word_call(call) for call in unknown]
     return facts
@@ -195,4 +273,11 @@ def _brief(value: object) -> str:
 
 def open_journal(loaded: LoadedConfig, store: Store) -> Journal:
     """Open the journal of runs; nothing is written where the configuration switches it off, and nothing to close."""
-    return Journal(store.journal, loaded.config.journal, project=loaded.project, redactor=loaded.redactor, later=soon)
+    return Journal(
+        store.journal,
+        loaded.config.journal,
+        project=loaded.project,
+        redactor=loaded.redactor,
+        later=soon,
+        open_changes=store.open_changes,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from enum import StrEnum
 
@@ -53,6 +53,7 @@ class RecordedCall:
     state: int | None = None  # of one that reads: identifies the effects before it; None if some were in progress
     marks: tuple[str, ...] = ()  # guarded tools whose values may be in it
     read: tuple[str, ...] = ()  # guarded tools whose values may be in its arguments
+    task: Mapping[str, Json] | None = None  # that another server has made of it, as the proxy describes it
     reused: bool = False  # it was answered from the journal of the run before
 
 
@@ -75,6 +76,9 @@ class RecordedRun:
     answer: str = ""
     seconds: float = 0.0
     read: frozenset[str] = frozenset()  # guarded tools whose values may be in its command, calls or answer
+    preview: bool = False  # it only listed what it would do
+    verbatim: bool = False  # its command is here as it was given: of a preview
+    planned: tuple[JsonObject, ...] = ()  # that list, as `planned` reads it
 
 
 @dataclass(slots=True)
@@ -82,6 +86,7 @@ class _Reading:
     inherited: dict[int, RecordedCall] = field(default_factory=dict)
     calls: dict[int, RecordedCall] = field(default_factory=dict)
     fields: JsonObject = field(default_factory=dict)
+    planned: list[JsonObject] = field(default_factory=list)
 
 
 def read_run(lines: Iterable[bytes], equality: Equality) -> RecordedRun:
@@ -106,7 +111,7 @@ def read_run(lines: Iterable[bytes], equality: Equality) -> RecordedRun:
     run = summarize(first, reading.fields)
     calls, left = tuple(reading.calls.values()), tuple(reading.inherited.values())
     read = run.read.union(*((*call.read, *call.marks) for call in (*calls, *left)))
-    return replace(run, calls=calls, left=left, read=read)
+    return replace(run, calls=calls, left=left, read=read, planned=tuple(reading.planned))
 
 
 def summarize(start: JsonObject, rest: JsonObject) -> RecordedRun:
@@ -124,6 +129,8 @@ def summarize(start: JsonObject, rest: JsonObject) -> RecordedRun:
         error=_text(rest.get("error", "")),
         answer=_text(rest.get("answer", "")),
         seconds=read_number(rest.get("seconds", 0.0)),
+        preview="verbatim" in rest,
+        verbatim=bool(rest.get("verbatim")),
         read=frozenset((*_names(start), *_names(rest))),
     )
 
@@ -145,6 +152,7 @@ def describe(call: RecordedCall) -> JsonObject:
         "value_at": [*(call.value_at or ())],
         "marks": [*call.marks],
         "read": [*call.read],
+        "task": dict(call.task or {}),
     }
     facts |= {name: value for name, value in optional.items() if value}
     if call.arguments_at is None:
@@ -172,13 +180,19 @@ def _take(line: JsonObject, reading: _Reading, equality: Equality) -> None:
         case "read" | "inherited" as event:
             call = _ended(_call_of(line, equality), line)
             (reading.calls if event == "read" else reading.inherited)[call.number] = call
+        case "task":
+            number, state = _whole(line["call"]), _whole(line.get("world", -1))
+            found = mapping_of(line.get("task")) or None
+            reading.calls[number] = replace(reading.calls[number], task=found, state=state if state >= 0 else None)
         case "reused":
             call = reading.inherited.pop(_whole(line["call"]))
             if line.get("skipped"):
                 call = replace(call, outcome=CallOutcome.VALUE, value=None, value_at=None, has_value=True)
             if not line.get("dropped"):
                 reading.calls[call.number] = replace(call, reused=True)
-        case "resume" | "ended":
+        case "planned":
+            reading.planned.append(line)
+        case "resume" | "ended" | "preview":
             reading.fields.update(line)
 
 
@@ -198,6 +212,7 @@ def _begun(line: JsonObject, digest: str, arguments: Encoded) -> RecordedCall:
         arguments,
         _place(line.get("arguments_at")),
         read=_names(line),
+        task=mapping_of(line.get("task")) or None,
     )
 
 

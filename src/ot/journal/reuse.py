@@ -43,7 +43,8 @@ class Reuse:
         self.given = 0
         self._calls: defaultdict[str, list[RecordedCall]] = defaultdict(list)
         for call in calls:
-            if call.outcome is not CallOutcome.ERROR and not (call.effect is Effect.READS and not call.has_value):
+            there = call.effect is not Effect.READS or call.has_value or call.task is not None
+            if call.outcome is not CallOutcome.ERROR and there:
                 self._calls[call.digest].append(call)
 
     @property

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import json
 import logging
-import random
 import time
 from collections.abc import Callable, Collection
-from typing import TypeAlias
+from threading import Lock
+from typing import TYPE_CHECKING, TypeAlias
 
 from mcp_core.json_types import JsonObject
 from ot.clients.caller import ClientMemory
 from ot.effects import Effect
+from ot.journal.open_call import OpenCall
 from ot.journal.recorded import CallOutcome, RecordedCall, describe
 from ot.journal.reuse import Reuse
 from ot.logs import write_log
@@ -26,34 +27,19 @@ from ot.store.parts import WHOLE, JournalStore, Mark, Place
 from ot.values import ToolValue
 from ot_kernel.wire import pack
 
+if TYPE_CHECKING:
+    from ot.journal.planned import PlannedCall
+    from ot.journal.run_changes import RunChanges
+
 INLINE = 16 * 1024  # bytes of arguments or of a value in a line
 LONGEST_ANSWER = 20_000  # characters
 LONGEST_REASON = 2_000  # characters
 WORTH_KEEPING = 1.0  # seconds that calls took which only read
 _VALUE, _WENT_WELL = b'"value":', b'"outcome":"value",'
 _TOO_MUCH = "its calls returned more than a run may keep (journal.max_size)"
-_BITS = 52  # of the number of a call: JSON everywhere has that many
+_OPENING = Lock()  # the place for what a run changes
 
 Later: TypeAlias = Callable[[Callable[[], None]], object]
-
-
-class OpenCall:
-    """One call, from its beginning until it is written how it ended."""
-
-    __slots__ = ("arguments", "began", "effect", "given", "kept", "number", "state", "time", "tool")
-
-    def __init__(
-        self, tool: str, effect: Effect, given: bytes, arguments: dict[str, ToolValue] | None, state: int | None
-    ) -> None:
-        self.tool = tool
-        self.effect = effect
-        self.given = given  # its tool and arguments as fields of a line; empty until they are worded
-        self.arguments = arguments or {}  # as they were given, where they are worded later
-        self.state = state  # in which it began
-        self.number = random.getrandbits(_BITS)  # no other call has it
-        self.time = time.time()  # seconds since the epoch
-        self.began = time.perf_counter()
-        self.kept = b""  # the field that says where its large value lies
 
 
 class RunJournal:
@@ -68,10 +54,12 @@ class RunJournal:
         memory: ClientMemory,
         most_bytes: int,
         later: Later | None = None,
+        open_changes: Callable[[], RunChanges] | None = None,
     ) -> None:
         """`later` calls a function in a moment; without it every line is written at once.
 
-        `memory` is the client's: whoever reads its words later has read what it had when it wrote them.
+        `memory` is the client's: whoever reads its words later has read what it had when it wrote them. `open_changes`
+        gives the place for what its calls change.
         """
         self.run = run
         self.waits = store.waits  # lines are certain to be there only once `settle` has been awaited
@@ -79,6 +67,7 @@ class RunJournal:
         self._gone: StoreUnavailableError | None = None  # that was the reason
         self.reuse: Reuse | None = None
         self.made = 0
+        self.verbatim = True  # its command has no secret in it
         self._store = store
         self._memory = memory
         self._beginning = beginning + b'"n":'  # of each line
@@ -95,6 +84,18 @@ class RunJournal:
         self._reading = 0.0  # seconds
         self._unknown: list[str] = []  # tools with a call whose outcome is unknown
         self._started = time.perf_counter()
+        self._open_changes = open_changes
+        self._changes: RunChanges | None = None
+
+    @property
+    def changes(self) -> RunChanges | None:
+        """The place for what calls are about to change, made on first need; on whatever thread."""
+        if self._open_changes is None:
+            return None
+        with _OPENING:
+            if self._changes is None:
+                self._changes = self._open_changes()
+        return self._changes
 
     @property
     def state(self) -> int | None:
@@ -121,6 +122,14 @@ class RunJournal:
         self._waiting.append(lines)
         self.flush()
 
+    def preview(self) -> None:
+        """Write that this run only lists what it would do."""
+        self._put_off(self._line(b"preview", {"verbatim": self.verbatim}))
+
+    def plan(self, call: PlannedCall) -> None:
+        """Write down a call that would be made."""
+        self._put_off(self._line(b"planned", call.describe()))
+
     def end(self, facts: JsonObject) -> None:
         if self._waiting:
             self.flush()
@@ -131,23 +140,51 @@ class RunJournal:
                 self._store.append(line)
             except OSError as error:
                 self._lose(error)
+        if self._changes is not None:
+            self._changes.finish()
 
     # -- calls
 
-    def begin(self, tool: str, effect: Effect, given: bytes, arguments: dict[str, ToolValue] | None = None) -> OpenCall:
-        """Note that a call begins, and write it if it may have an effect."""
+    def begin(
+        self,
+        tool: str,
+        effect: Effect,
+        given: bytes,
+        arguments: dict[str, ToolValue] | None = None,
+        *,
+        continued: RecordedCall | None = None,
+    ) -> OpenCall:
+        """Note that a call begins, and write it if it may have an effect, or goes on with the task of another one."""
         self.made += 1
-        call = OpenCall(tool, effect, given, arguments, None if self._effects else self._state)
+        call = OpenCall(tool, effect, given, arguments, None if self._effects else self._state, self)
+        if continued is not None:
+            self._waiting.append(self._line(b"reused", {"call": continued.number, "dropped": True}))
         if effect is not Effect.READS:
-            self._lines += 1
-            if self._memory.read:
-                given += b"," + _fields(self._read())
-            begun = self._beginning, self._lines, call.number, call.time * 1000, given
-            self._waiting.append(b'%b%d,"event":"begin","call":%d,"ms":%d,%b}\n' % begun)
-            self.flush()
+            self._waiting.append(self._begin_line(call))
+            if continued is None:
+                self.flush()
             self._effects += 1
             self._state ^= call.number
+        if continued is not None:
+            self.note_task(call, dict(continued.task or {}))
         return call
+
+    def _begin_line(self, call: OpenCall) -> bytes:
+        self._lines += 1
+        given = call.given + b"," + _fields(self._read()) if self._memory.read else call.given
+        begun = self._beginning, self._lines, call.number, call.time * 1000, given
+        return b'%b%d,"event":"begin","call":%d,"ms":%d,%b}\n' % begun
+
+    def note_task(self, call: OpenCall, task: JsonObject | None) -> None:
+        """Write that a call goes on as a task of another server, or does no more; then it is there."""
+        if call.effect is Effect.READS and call.task is None:
+            self._waiting.append(self._begin_line(call))
+        call.task = task
+        facts: JsonObject = {"call": call.number, "task": task}
+        if call.effect is Effect.READS and call.state is not None:
+            facts["world"] = call.state
+        self._waiting.append(self._line(b"task", facts))
+        self.flush()
 
     def succeed(self, call: OpenCall, packed: bytes, marks: Collection[str]) -> None:
         """Note the value of a call, as the code got it."""
@@ -190,8 +227,7 @@ class RunJournal:
 
     def keep_value(self, packed: bytes) -> bytes:
         """Write a large value beside the lines, on whatever thread; return the field that says where."""
-        value = packed[packed.index(_VALUE) + len(_VALUE) : -1]
-        return self._keep(b"value_at", value) + b","
+        return self._keep(b"value_at", value_in(packed)) + b","
 
     def keep_arguments(self, data: bytes) -> bytes:
         """Write large arguments beside the lines, on whatever thread; return the field that says where."""
@@ -314,6 +350,11 @@ class RunJournal:
                 self._store.spoil(self._mark)
             except OSError as again:
                 write_log(logging.ERROR, "journal.spoil", run=self.run, error=str(again))
+
+
+def value_in(packed: bytes) -> bytes:
+    """Return the value in a message to the code, encoded."""
+    return packed[packed.index(_VALUE) + len(_VALUE) : -1]
 
 
 def _fields(facts: JsonObject) -> bytes:

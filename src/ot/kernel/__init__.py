@@ -1,8 +1,9 @@
 """Kernels, seen from the server: each is forked ahead of time, runs one command, and is killed.
 
-`zygote_process` starts the zygote (`ot_kernel.zygote`) before the server imports anything heavy, `supply` keeps
-kernels ready, and `kernel` is one of them: its socket, its signals, its output and its end. `engine_choice` decides
-whether code runs as a process or as a component, by what the first kernels and the probe report about the system.
+`zygote_process` starts the zygote (`ot_kernel.zygote`) before the server imports anything heavy, `zygote_link` hears
+it and replaces it, `supply` keeps kernels ready for the runs in `waiting_line`, and `kernel` is one of them: its
+socket, its signals, its output and its end. `engine_choice` decides whether code runs as a process or as a component,
+by what the first kernels and the probe report about the system.
 
 - Kernels are used once, so there is no state to reset. The answer leaves first; the kernel is killed and replaced 3 ms
   later.

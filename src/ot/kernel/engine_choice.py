@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-from mcp_core.distribution import install_command, with_extra
+from mcp_core.distribution import DISTRIBUTION, install_command
 from ot.errors import KernelStartError, OneToolError, SandboxError
 from ot.kernel.kernel import Kernel
 from ot.kernel.watch import KernelWatch, Probe
@@ -20,6 +20,13 @@ WASM_LACKS = (
     "memory beyond 4 GB, and objects beyond 2 GB",
 )
 """The features that code on the engine wasm does without."""
+
+
+def install_remedy(requirement: str) -> str:
+    """Return the command that installs what a component lacks: an extra of ours, or a package that is broken."""
+    if requirement.startswith("["):
+        return install_command(DISTRIBUTION + requirement)
+    return install_command(requirement, "--force-reinstall", "--no-deps")
 
 
 class EngineChoice:
@@ -63,6 +70,7 @@ class EngineChoice:
         if self.engine != "process":
             return None
         self.probe.miss(missing)
+        self.probe.holds = not missing
         needed = [layer for layer in missing if layer not in self._settings.without]
         if needed and not self._may_change():
             return SandboxError([f"{layer}: not on this system" for layer in needed])
@@ -78,10 +86,10 @@ class EngineChoice:
             return SandboxError([f"{each}: tried" for each in lacking])
         return None
 
-    def hear_refused(self, reason: str, *, extra: bool) -> OneToolError:
+    def hear_refused(self, reason: str, install: str) -> OneToolError:
         """Say why there is no component, what it is needed for, and how to get it."""
         needed = f"this system cannot confine a process ({', '.join(self.not_held)}), and " if self.not_held else ""
-        remedy = f"; `{install_command(with_extra('wasm'))}` installs it" if extra else ""
+        remedy = f"; `{install_remedy(install)}` installs it" if install else ""
         return KernelStartError(f"{needed}the engine wasm cannot be used: {reason}{remedy}")
 
     def _may_change(self) -> bool:

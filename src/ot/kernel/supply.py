@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import signal
 import socket
 from collections import deque
@@ -26,18 +25,13 @@ from ot.kernel.kernel import Kernel, ignore
 from ot.kernel.kernel_quota import KernelQuota
 from ot.kernel.pauses import Pauses
 from ot.kernel.scratch import Scratch, ScratchClearing
+from ot.kernel.waiting_line import WaitingLine
 from ot.kernel.watch import KernelWatch
-from ot.kernel.zygote_process import (
-    ZygoteProcess,
-    end_zygote,
-    launch_zygote,
-    request_kernels,
-    request_probe,
-)
+from ot.kernel.zygote_link import ZygoteLink
+from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
 from ot.logs import LogSpan, write_log
-from ot.tasks.owned_tasks import Awaited
 from ot_guardian import clear_folder
-from ot_kernel.wire import Message, read_json
+from ot_kernel.wire import Message
 
 if TYPE_CHECKING:
     from ot_kernel.message_types import ZygoteReport
@@ -45,10 +39,6 @@ if TYPE_CHECKING:
 MAX_KERNELS = 64
 START_LIMIT = 20.0  # seconds until a kernel that was asked for must be there
 REFILL_DELAY = 0.003  # the answer leaves first: the end of a kernel and a fork beside it would delay it
-MAX_SAID = 4096
-_MAX_REPORT = 4096  # bytes
-_HANDED = 5  # descriptors of a kernel, as it announces itself
-
 COMPILING = "compiling the engine wasm for this machine, which takes about 15 seconds, once"
 _TOO_SOON = "kernels keep ending before they are ready"
 
@@ -64,17 +54,14 @@ class KernelSupply:
         launch: Callable[..., ZygoteProcess] = launch_zygote,
         patience: float = START_LIMIT,
     ) -> None:
-        self._zygote = zygote
-        self._launch_zygote = launch
-        self._patience = patience
-        self._plain = False  # after failures, kernels do without what makes them faster
+        self._link = ZygoteLink(zygote, launch=launch, hear=self._handle, on_end=self._zygote_lost)
         self._settings = zygote.settings
         self._warm = zygote.settings.warm
         self._groups = groups
         self._entering: dict[Kernel, asyncio.Future[bool]] = {}
         self._loop = asyncio.get_running_loop()
         self._ready: deque[Kernel] = deque()
-        self._waiting: deque[Awaited[Kernel | None]] = deque()
+        self._waiting = WaitingLine(patience)
         self._asked = 0  # requested from the zygote, and not ready yet
         self._unused: list[str] = []  # names of scratch folders that may serve again
         self._alive: dict[int, Kernel] = {}
@@ -85,14 +72,9 @@ class KernelSupply:
         self._refill_timer: asyncio.TimerHandle | None = None
         self._clearing = ScratchClearing()
         self._watch = KernelWatch(self._in_use, memory=self._settings.memory)
-        self._choice = EngineChoice(
-            self._settings, zygote.engine, self._watch, ask_probe=lambda: request_probe(self._zygote)
-        )
+        self._choice = EngineChoice(self._settings, zygote.engine, self._watch, ask_probe=self._link.ask_for_probe)
         self._pauses = Pauses(self._resume)
-        self._compiling = False  # for this machine, once; until then there is no kernel
         self._refused: OneToolError | None = None
-        self._said = b""
-        self._scratch_roots: list[Path] = []
         self._closing = False
         self.layers: tuple[str, ...] = ()
         self.scratch_sized = False
@@ -103,6 +85,16 @@ class KernelSupply:
     def missing(self) -> tuple[str, ...]:
         """The layers of the confinement that this system does not have."""
         return self._choice.probe.missing
+
+    @property
+    def written_by(self) -> str:
+        """The key of the configuration that lets code write beyond its scratch folder, once there is a kernel."""
+        settings = self._settings
+        if settings.writable:
+            return "execution.writable"
+        if settings.sandbox == "off" or not self._choice.probe.holds:
+            return "execution.without" if settings.without and settings.sandbox != "off" else "execution.sandbox"
+        return ""
 
     @property
     def engine(self) -> str:
@@ -142,6 +134,11 @@ class KernelSupply:
     async def _take_share(self, holder: tuple[str, bool], share: int, lease: _Lease) -> AsyncIterator[Kernel]:
         async with self.shares.take(holder, share), lease as kernel:
             yield kernel
+
+    @property
+    def has_free(self) -> bool:
+        """True if a kernel would be handed out without waiting for another run to end."""
+        return self._slots.value > 0
 
     async def lend(self, progress: Progress | None = None) -> Kernel:
         """Hand out a kernel, which must be returned with `take_back`."""
@@ -187,43 +184,19 @@ class KernelSupply:
                 if not self._ready[0].has_ended():
                     return self._ready.popleft()
                 self._discard(self._ready[0])
-            if self._compiling and progress is not None:
+            if self._waiting.compiling and progress is not None:
                 tell, progress = progress, None
                 await tell(0, 1, Milestone(COMPILING))
             elif (kernel := await self._wait_for_kernel()) is not None:
                 return kernel
 
     async def _wait_for_kernel(self) -> Kernel | None:
-        """Return a kernel as soon as there is one; None when it turns out that this will take long."""
-        future: Awaited[Kernel | None] = Awaited(self._loop)
-        self._waiting.append(future)
-        self._refill()
-        timer = self._loop.call_later(self._patience, self._give_up, future)
         try:
-            return await future
-        except BaseException as error:
-            self._withdraw(future)
-            if isinstance(error, TimeoutError):
-                reason = f"no kernel was ready after {self._patience:g} s"
-                raise KernelStartError(
-                    "; ".join(filter(None, (reason, self._pauses.reason, self._last_words().rpartition("\n")[2])))
-                ) from None
-            raise
-        finally:
-            timer.cancel()
-
-    def _give_up(self, future: Awaited[Kernel | None]) -> None:
-        if self._compiling:
-            self._loop.call_later(self._patience, self._give_up, future)
-        elif not future.done():
-            future.fail(TimeoutError())
-
-    def _withdraw(self, future: Awaited[Kernel | None]) -> None:
-        """Stop waiting for a kernel; one that arrived at that very moment is kept warm."""
-        if future in self._waiting:
-            self._waiting.remove(future)
-        elif future.was_given() and (kernel := future.result()) is not None:
-            self._ready.append(kernel)
+            return await self._waiting.wait(self._refill, self._ready.append)
+        except TimeoutError:
+            reason = f"no kernel was ready after {self._waiting.patience:g} s"
+            words = self._link.last_words().rpartition("\n")[2]
+            raise KernelStartError("; ".join(filter(None, (reason, self._pauses.reason, words)))) from None
 
     # -- keeping it filled
 
@@ -241,7 +214,7 @@ class KernelSupply:
         if wanted > 0 and not self._closing and self._refused is None and not self._pauses.reason:
             self._asked += wanted
             try:
-                request_kernels(self._zygote, wanted, again=self._unused)
+                self._link.ask_for_kernels(wanted, self._unused)
                 self._unused = []
             except OSError:
                 self._zygote_lost()
@@ -255,44 +228,17 @@ class KernelSupply:
 
     def start(self) -> None:
         """Listen to the zygote and ask for the first kernels."""
-        self._loop.add_reader(self._zygote.control.fileno(), self._hear_zygote)
-        output = self._zygote.process.stdout
-        assert output is not None
-        os.set_blocking(output.fileno(), False)
-        self._loop.add_reader(output.fileno(), self._drain, output.fileno())
-        self._asked = self._zygote.asked
+        self._link.listen()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._asked = self._link.zygote.asked
         self._ask_for_kernels()
 
     def _ask_for_kernels(self) -> None:
         if not self._choice.probe.proven:
             self._choice.probe.start()
         self._refill()
-
-    def _drain(self, fd: int) -> None:
-        try:
-            data = os.read(fd, 65536)
-        except BlockingIOError:
-            return
-        if not data:
-            self._loop.remove_reader(fd)
-            return
-        self._said = (self._said + data)[-MAX_SAID:]
-
-    def _last_words(self) -> str:
-        return self._said.decode("utf-8", "replace").strip()
-
-    def _hear_zygote(self) -> None:
-        while not self._closing:  # whoever gets a kernel goes on at once, and may be the last
-            try:
-                data, fds = self._zygote.control.receive_message(_MAX_REPORT, _HANDED)
-            except BlockingIOError:
-                return
-            except OSError:
-                data, fds = b"", []
-            if not data:
-                self._zygote_lost()
-                return
-            self._handle(read_json(data.decode()), fds)
 
     def _handle(self, message: ZygoteReport, fds: list[int]) -> None:
         if "kernel" in message:
@@ -307,29 +253,21 @@ class KernelSupply:
                 kernel.on_lost = lambda _: self._discard(kernel)
                 self._became_ready(kernel, message)
         elif "missing" in message:
-            self._compiling = False
+            self._waiting.compiling = False
             self._settle(self._choice.hear_missing(message["missing"]))
         elif "compiling" in message:
-            self._begin_compiling()
+            write_log(logging.INFO, "kernel.compile", engine=self.engine)
+            self._waiting.begin_compiling()
         elif "refused" in message:
-            self._refuse(self._choice.hear_refused(message["refused"], extra=message["extra"]))
+            self._refuse(self._choice.hear_refused(message["refused"], message["install"]))
         elif message["ended"] in self._alive:
             self._reap(message)
         else:
             self._reap_unknown(message)
 
-    def _begin_compiling(self) -> None:
-        """Let the runs that wait for a kernel say that this will take long."""
-        write_log(logging.INFO, "kernel.compile", engine=self.engine)
-        self._compiling = True
-        waiting, self._waiting = self._waiting, deque()
-        for future in waiting:
-            if not future.done():
-                future.give(None)
-
     def _welcome(self, message: ZygoteReport, fds: list[int]) -> Kernel:
         number, pid = message["kernel"], message["pid"]
-        scratch = Scratch(f"{self._zygote.scratch_root}/{message['folder']}", fds[4], sized=message["sized"])
+        scratch = Scratch(f"{self._link.zygote.scratch_root}/{message['folder']}", fds[4], sized=message["sized"])
         self.scratch_sized = scratch.sized
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fds[0])  # else it asks the system what it is
         kernel = Kernel(number, pid, sock, (fds[1], fds[2], fds[3]), scratch)
@@ -366,16 +304,11 @@ class KernelSupply:
     def _serve(self) -> None:
         """Give kernels that are ready to runs that wait for one."""
         while self._waiting and self._ready and self._choice.settled:
-            future = self._waiting.popleft()
-            if not future.done():
-                future.give(self._ready.popleft())
+            self._waiting.give(self._ready.popleft)
 
     def _refuse(self, error: OneToolError) -> None:
         self._refused = error
-        while self._waiting:
-            future = self._waiting.popleft()
-            if not future.done():
-                future.fail(error)
+        self._waiting.fail(error)
 
     def _probe_again(self, kernel: Kernel | None = None) -> None:
         """Replace a probe that ended without an answer, if runs wait for one."""
@@ -399,12 +332,11 @@ class KernelSupply:
 
     def _reap_unknown(self, message: ZygoteReport) -> None:
         """Replace a kernel that ended before it was announced; its last output is the only clue to why."""
-        if self._zygote.process.stdout is not None:
-            self._drain(self._zygote.process.stdout.fileno())
+        self._link.read_words()
         if message["unused"]:
             self._unused.append(message["folder"])
         else:
-            self._loop.run_in_executor(None, clear_folder, self._zygote.scratch_root / message["folder"])
+            self._loop.run_in_executor(None, clear_folder, self._link.zygote.scratch_root / message["folder"])
         if message["probe"]:
             self._probe_again()
             return
@@ -432,11 +364,11 @@ class KernelSupply:
         """Replace a kernel that ended before it ran anything; its last output is the only clue to why."""
         if kernel not in self._ready:
             return
-        if self._zygote.process.poll() is not None:  # it ended with the zygote, and was heard first
+        if self._link.has_ended:  # it ended with the zygote, and was heard first
             self._zygote_lost()
             return
         self._ready.remove(kernel)
-        self._said = (self._said + kernel.printed()[0].encode())[-MAX_SAID:]
+        self._link.note_words(kernel.printed()[0].encode())
         kernel.close()
         if self._pauses.count_failure():
             self._pause(_TOO_SOON)
@@ -445,11 +377,10 @@ class KernelSupply:
     def _zygote_lost(self) -> None:
         """Start a new zygote: the kernels died with the old one, and runs in flight report their crash."""
         if self._closing:
-            self._loop.remove_reader(self._zygote.control.fileno())
-            self._zygote.control.close()
+            self._link.hang_up()
             return
         too_often = self._pauses.count_failure()
-        with LogSpan("kernel.restart", attempt=self._pauses.failures, said=self._last_words()):
+        with LogSpan("kernel.restart", attempt=self._pauses.failures, said=self._link.last_words()):
             self._forget_zygote()
             if too_often:
                 self._pause("the zygote keeps ending")
@@ -458,8 +389,7 @@ class KernelSupply:
 
     def _forget_zygote(self) -> None:
         """Let go of the zygote and of its kernels, which die with it."""
-        self._loop.remove_reader(self._zygote.control.fileno())
-        self._zygote.control.close()
+        self._link.hang_up()
         for kernel in self._ready:
             kernel.close()
         self._ready.clear()
@@ -468,45 +398,29 @@ class KernelSupply:
         for kernel in list(self._alive.values()):
             kernel.note_end(int(signal.SIGKILL))
         self._alive.clear()
-        self._dispose_zygote()
+        self._link.let_go()
 
     def _launch(self) -> None:
         try:
-            self._zygote = self._launch_zygote(
-                self._settings,
-                state=self._zygote.state,
-                engine=self.engine,
-                warm=self._warm,
-                sized_scratch=not self._plain,
-                pinned_pages=not self._plain,
-            )
+            self._link.replace(engine=self.engine, warm=self._warm)
         except OSError as error:
             self._pauses.count_failure()
             self._pause(f"the zygote cannot be started: {error.strerror}")
         else:
-            self.start()
+            self._begin()
 
     def _pause(self, reason: str) -> None:
-        write_log(logging.WARNING, "kernel.pause", reason=reason, said=self._last_words())
+        write_log(logging.WARNING, "kernel.pause", reason=reason, said=self._link.last_words())
         self._pauses.begin(reason)
 
     def _resume(self) -> None:
         """Try again: without what makes kernels faster, in case pinned pages or mounted folders are to blame."""
-        if not self._plain and not self._in_use:
-            self._plain = True
-            if self._zygote.control.fileno() != -1:
-                self._forget_zygote()
-        if self._zygote.control.fileno() == -1:
-            self._launch()
-        else:
+        if not self._in_use and self._link.make_plain() and self._link.open:
+            self._forget_zygote()
+        if self._link.open:
             self._ask_for_kernels()
-
-    def _dispose_zygote(self) -> None:
-        output = self._zygote.process.stdout
-        if output is not None and not output.closed:
-            self._loop.remove_reader(output.fileno())
-        self._scratch_roots.append(self._zygote.scratch_root)
-        end_zygote(self._zygote)
+        else:
+            self._launch()
 
     def retire(self) -> None:
         """Let every kernel and the zygote end, after the last run; `close` waits for that."""
@@ -519,19 +433,16 @@ class KernelSupply:
             self._refill_timer.cancel()
         for kernel in (*self._alive.values(), *self._used):
             kernel.close()
-        if self._zygote.control.fileno() != -1:
-            self._loop.remove_reader(self._zygote.control.fileno())
-            self._zygote.control.close()
+        self._link.hang_up()
 
     def close(self) -> None:
         """End every kernel and the zygote, and clear what they wrote."""
         self.retire()
-        self._dispose_zygote()
+        self._link.let_go()
         if self._groups is not None:
             for kernel in self._alive.values():
                 self._groups.leave(kernel.pid)
-        for folder in self._scratch_roots:
-            clear_folder(folder)  # kernels of a zygote that was killed may have written a moment longer
+        self._link.clear()
 
 
 @dataclass(eq=False, slots=True)

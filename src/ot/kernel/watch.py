@@ -123,6 +123,7 @@ class Probe:
     def __init__(self, sandbox: str, watch: KernelWatch, *, ask: Callable[[], None]) -> None:
         self.proven = sandbox != "strict"  # if not, runs wait until a process has tried its confinement
         self.missing: tuple[str, ...] = ()  # what this system does not have, or what does not hold
+        self.holds = True  # as far as is known: no layer is missing, and nothing worked that must not
         self._sandbox = sandbox
         self._watch = watch
         self._ask = ask
@@ -145,6 +146,7 @@ class Probe:
     def hear(self, kernel: Kernel, broken: Sequence[str]) -> list[str]:
         """Note and return what a confined process could do all the same, by whichever layer it should be refused."""
         lacking = [f"a guard: a run can {what}" for what in broken]
+        self.holds = self.holds and not broken
         if not is_visible(kernel.pid):
             self._watch.sees_files = False
             lacking.append("a view of the files that a run has open")

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -114,13 +114,15 @@ def launch_zygote(
     system: str = sys.platform,
     sized_scratch: bool = True,
     pinned_pages: bool = True,
+    start: Callable[..., tuple[subprocess.Popen[bytes], MessageSocket]] = launch_fork_server,
 ) -> ZygoteProcess:
     """Start a zygote, which makes its first kernels at once; raises KernelStartError where none can run at all.
 
     It makes as many as the settings say, unless `warm` says otherwise. `engine` is for a system on which `auto` turned
     out to be another than the usual one.
 
-    A scratch folder is a file system of its own size, unless that is not wanted, or the system refuses it.
+    A scratch folder is a file system of its own size, unless that is not wanted, or the system refuses it. `start`
+    starts the process.
     """
     engine = engine or _choose_engine(settings, system)
     wasm = engine == "wasm"
@@ -150,12 +152,12 @@ def launch_zygote(
     guardian = "import ot_guardian; " if settings.sandbox == "off" else ""  # confined kernels start no processes
 
     def command(fd: int) -> list[str]:
-        start = _START.format(
+        program = _START.format(
             root=root, engine="ot_wasm" if wasm else "ot_kernel", guardian=guardian, fd=fd, settings=described
         )
-        return [sys.executable, "-I", "-S", "-X", "utf8", "-c", start]
+        return [sys.executable, "-I", "-S", "-X", "utf8", "-c", program]
 
-    process, control = launch_fork_server(command, environ={}, output=subprocess.PIPE, cwd="/")
+    process, control = start(command, environ={}, output=subprocess.PIPE, cwd="/")
     asked = settings.warm if warm is None else warm
     zygote = ZygoteProcess(process, control, scratch_root, settings, asked, engine, state)
     if zygote.asked:

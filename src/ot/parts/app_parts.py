@@ -153,7 +153,6 @@ def run_settings(loaded: LoadedConfig, *, memory: int | None = None) -> RunSetti
     """Return the settings of runs; `memory` is that of the kernels that are already there."""
     execution, results = loaded.config.execution, loaded.config.results
     snippets = Snippets(loaded.config.snippets, loaded.untrusted, wrong=wrong_entries(loaded, "snippets"))
-    unconfined = "execution.sandbox" if execution.sandbox == "off" else ""
     return RunSettings(
         timeout=execution.timeout,
         patience=execution.patience,
@@ -161,5 +160,7 @@ def run_settings(loaded: LoadedConfig, *, memory: int | None = None) -> RunSetti
         inline_limit=results.inline_limit,
         share=loaded.config.limits.concurrent_runs or 0,
         snippets=snippets,
-        written_by=unconfined or ("execution.writable" if execution.writable else ""),
+        ask_within=loaded.config.policy.ask_timeout,
+        ask_command=loaded.config.policy.ask_command,
+        looks_ahead=loaded.config.policy.preview,
     )

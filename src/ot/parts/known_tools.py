@@ -154,9 +154,12 @@ def proxy_host(
     own = personal or personal_store_of(loaded)
     logins = None
     if pending is not None and url is not None:
-        from ot.proxy.plan import TeamLogins  # noqa: PLC0415 - only many people log in that way
+        from ot.proxy.plan import TeamIssuer, TeamLogins  # noqa: PLC0415 - only many people log in that way
 
-        logins = TeamLogins(pending, loaded.principal, url)
+        auth = loaded.config.auth
+        known = auth.issuer is not None and auth.client_id is not None
+        issuer = TeamIssuer(auth.issuer or "", auth.client_id or "", auth.client_secret) if known else None
+        logins = TeamLogins(pending, loaded.principal, url, issuer)
     return ProxyHost(
         project=loaded.project,
         shelf=own.shelf,

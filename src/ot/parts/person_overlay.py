@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from functools import lru_cache, partial
 
 import anyio.to_thread
 
 from mcp_core.quick_dataclass import dataclass
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
-from ot.config.personal_secrets import PersonalSecrets, load_sealer, with_own_secrets
+from ot.config.personal_secrets import PersonalSecrets, with_own_secrets
 from ot.config.personal_settings import PersonalSettings, with_own_settings
 from ot.logs import write_log
+from ot.parts.stores import sealer_of
 from ot.store.opening import Backend, PersonalStore
-from ot.store.sealing import Sealer
 from ot.store.shelf import Shelf
 
 
@@ -67,7 +66,7 @@ async def open_overlay(loaded: LoadedConfig, backend: Backend) -> PersonOverlay:
         await anyio.to_thread.run_sync(_fetch, store.shelf)
     if loaded.administrator is None:
         return PersonOverlay(loaded.principal, backend, store)
-    secrets = PersonalSecrets(store.shelf, loaded.principal, _sealer_of(loaded))
+    secrets = PersonalSecrets(store.shelf, loaded.principal, sealer_of(loaded))
     return PersonOverlay(loaded.principal, backend, store, secrets, PersonalSettings(store.shelf))
 
 
@@ -76,14 +75,9 @@ def personal_store_of(loaded: LoadedConfig, backend: Backend | None = None) -> P
     return (backend or Backend()).build_personal_store(
         state_folder(loaded.home),
         principal=loaded.principal,
-        sealer=_sealer_of(loaded),
+        sealer=sealer_of(loaded),
         alone=loaded.administrator is None,
     )
-
-
-def _sealer_of(loaded: LoadedConfig) -> Callable[[], Sealer]:
-    """Return what gives the keys of the server, which are read on first need; it raises ConfigError."""
-    return lru_cache(partial(load_sealer, loaded.config, state_folder(loaded.machine_home)))
 
 
 def _fetch(shelf: Shelf) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from functools import partial
+from functools import lru_cache, partial
 
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
+from ot.config.personal_secrets import load_sealer
 from ot.isolate import IsolateHost
 from ot.registry.definitions import Touches
 from ot.results.reader import ResultReader
 from ot.results.store import ResultStore
 from ot.store.opening import Backend, Retention, Store, build_backend
+from ot.store.sealing import Sealer
 
 
 @contextmanager
@@ -33,8 +35,19 @@ def open_own_backend(loaded: LoadedConfig) -> Iterator[Backend]:
 def store_of(loaded: LoadedConfig, backend: Backend) -> Store:
     _learn_password(loaded, backend)
     journal = loaded.config.journal
-    kept = Retention(journal.keep_for, journal.max_size)
-    return backend.build_store(state_folder(loaded.home), principal=loaded.principal, journal=kept)
+    kept = Retention(journal.keep_for, journal.max_size, journal.undo_size)
+    return backend.build_store(
+        state_folder(loaded.home),
+        principal=loaded.principal,
+        journal=kept,
+        sealer=sealer_of(loaded),
+        alone=loaded.administrator is None,
+    )
+
+
+def sealer_of(loaded: LoadedConfig) -> Callable[[], Sealer]:
+    """Return what gives the keys of the server, which are read on first need; it raises ConfigError."""
+    return lru_cache(partial(load_sealer, loaded.config, state_folder(loaded.machine_home)))
 
 
 def _learn_password(loaded: LoadedConfig, backend: Backend) -> None:

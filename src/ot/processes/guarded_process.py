@@ -39,11 +39,34 @@ def ignore(_: bytes) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Guardian:
-    """A guardian that was started; `exit_code` waits for its end and returns the status of the program."""
+    """A guardian that was started; `exit_code` waits for its end and returns the status of the program.
+
+    `let_go` is told if it may outlive us.
+    """
 
     pid: int
     handle: int
     exit_code: Callable[[], int]
+    let_go: Callable[[], None] = lambda: None
+
+
+class _Child:
+    """A guardian that is a child of ours."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._left = False
+
+    def exit_code(self) -> int:
+        if not self._left:
+            return self._process.wait()
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self._process.pid, os.WNOHANG)
+        return 0
+
+    def let_go(self) -> None:
+        self._left = True
+        self._process.returncode = 0  # without one, Popen would warn when we end before it
 
 
 class Pipes:
@@ -212,6 +235,15 @@ class GuardedProcess:
             self.kill()
             await self.ended.wait()
 
+    async def leave(self, *, patience: float) -> None:
+        """Let it end by itself, and wait no longer than that: its guardian, which outlives us, ends it."""
+        with anyio.CancelScope(shield=True):
+            self.close_input()
+            with anyio.move_on_after(patience):
+                await self.ended.wait()
+            if not self.ended.is_set():
+                self._guardian.let_go()
+
     def _signal(self, number: signal.Signals) -> None:
         if not self.ended.is_set():
             with contextlib.suppress(ProcessLookupError):
@@ -256,7 +288,8 @@ def start_guarded(
             cwd=cwd,
             start_new_session=True,  # a Ctrl-C in the terminal is for the server, which ends us in order
         )
-        return GuardedProcess(Guardian(process.pid, watch_process(process), process.wait), pipes)
+        child = _Child(process)
+        return GuardedProcess(Guardian(process.pid, watch_process(process), child.exit_code, child.let_go), pipes)
 
 
 def _close_all(descriptors: Iterable[int]) -> None:

@@ -36,14 +36,17 @@ from typing import TYPE_CHECKING
 from mcp_core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from ot.proxy.calls import plain_arguments
     from ot.proxy.connections.connection import build_connection
     from ot.proxy.definitions.acceptance import Acceptance
     from ot.proxy.definitions.memory import digest_of_place
     from ot.proxy.host import BuildConnection, ProxyHost
+    from ot.proxy.late_parts import Listed
     from ot.proxy.resources import fill_prompt, list_prompts, list_resources, read_resource
     from ot.proxy.server import ProxiedServer
     from ot.proxy.servers import Servers, open_servers
     from ot.proxy.status import ServerStatus
     from ot.proxy.transports.commands import find_mistake
+    from ot.proxy.uses import MOST_COMPLETIONS, complete_listed, fill_listed, read_listed, watch_listed
 else:  # The SDK's client is loaded by the first connection, and nothing before it is needed.
     __getattr__ = lazy_names(__name__)

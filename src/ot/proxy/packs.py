@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import cast
@@ -12,6 +13,7 @@ from ot.config.server_settings import ToolFilter
 from ot.errors import PackLoadError
 from ot.proxy.calls import ResultForm, plain_arguments, read_result, result_form
 from ot.proxy.definitions.pins import definitions_of
+from ot.proxy.listed import Listed
 from ot.proxy.server import ProxiedServer
 from ot.registry.definitions import PackDefinition, ToolDefinition
 from ot.registry.from_schema import define_pack
@@ -19,16 +21,20 @@ from ot.registry.open_results import digest_of, learn_result
 from ot.registry.registry import ToolFunction
 from ot.tasks.large_values import aside, is_large
 from ot.values import PLAIN, Arguments, ToolValue
+from ot_kernel.values import Resource
 
+FindListed = Callable[[], Awaitable[Listed]]
 BuiltPack = tuple[PackDefinition, dict[str, ToolFunction], list[PackLoadError]]
 
 
-def build_pack(server: ProxiedServer, placed: PackDefinition, wanted: str) -> BuiltPack:
+def build_pack(server: ProxiedServer, placed: PackDefinition, wanted: str, listed: FindListed) -> BuiltPack:
     """Build the pack of a server under the name that it got, the function of each tool, and a list of problems."""
-    # `wanted` is the name that it would have had: what policy says of that one holds too.
+    # `wanted` is the name that it would have had: what policy says of that one holds too. `listed` gives the addresses
+    # of all servers, for links in answers.
     problems: list[PackLoadError] = []
     offer = server.offer()  # connects it, if nothing is known of it
-    tools = [tool for tool in server.memory.shown("tools") if passes(str(tool["name"]), server.settings.tools)]
+    shown = server.memory.shown("tools") if server.offers("tools") else ()
+    tools = [tool for tool in shown if passes(str(tool["name"]), server.settings.tools)]
     by_name = {str(tool["name"]): tool for tool in reversed(tools)}  # the first one of a name counts
 
     def version_of(tool: ToolDefinition) -> str:
@@ -54,7 +60,7 @@ def build_pack(server: ProxiedServer, placed: PackDefinition, wanted: str) -> Bu
     for short, tool in pack.tools.items():
         own_name = tool.original or tool.tool
         form = result_form(by_name[own_name], json_text=server.settings.json_text)
-        functions[short] = partial(_call, server, own_name, form)
+        functions[short] = partial(_call, server, own_name, form, listed)
     return pack, functions, problems
 
 
@@ -77,7 +83,21 @@ def passes(name: str, filters: ToolFilter) -> bool:
     return allowed and not any(fnmatchcase(name, rule) for rule in filters.deny)
 
 
-async def _call(server: ProxiedServer, tool: str, form: ResultForm, arguments: Arguments) -> ToolValue:
+async def _relinked(value: ToolValue, listed: FindListed, server: str) -> ToolValue:
+    """Return a value whose links mean the same server to whoever follows them as they do to the one that gave them."""
+    items = value if type(value) is list else [value]
+    if not any(isinstance(item, Resource) for item in items):
+        return value
+    addresses = await listed()
+    for item in items:
+        if isinstance(item, Resource):
+            item.uri = addresses.address_of(server, item.uri)
+    return value
+
+
+async def _call(
+    server: ProxiedServer, tool: str, form: ResultForm, listed: FindListed, arguments: Arguments
+) -> ToolValue:
     if PLAIN.issuperset(map(type, arguments.values())):
         plain = cast("JsonObject", dict(arguments))
     else:
@@ -87,5 +107,6 @@ async def _call(server: ProxiedServer, tool: str, form: ResultForm, arguments: A
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     parts = (block.get(key) for block in blocks for key in ("text", "data"))
     if sum(len(part) for part in parts if isinstance(part, str)) < 1024 * 1024:
-        return read_result(result, form)
-    return await aside(read_result, result, form)  # so that others are answered meanwhile
+        return await _relinked(read_result(result, form), listed, server.name)
+    value = await aside(read_result, result, form)  # so that others are answered meanwhile
+    return await _relinked(value, listed, server.name)

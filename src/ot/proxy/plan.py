@@ -10,15 +10,27 @@ from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import dataclass
 from ot.clients.front import Claims
 from ot.config.server_settings import ServerSettings
+from ot.proxy.watched import Watched
 from ot.store.credentials import Credentials
 from ot.store.logins import PendingLogins
 
 CALLBACK = "/oauth/callback"
+CLIENT_DOCUMENT = "/oauth/client.json"
+IDENTITY = "identity"  # the place at which the ID token of a person's own login is kept
 PATIENCE = 300.0  # seconds that a person has
 _LONGEST = 8192  # characters of what a browser brings
 Mode = Literal["auto", "legacy"]  # the way to agree on the protocol's era: by asking, or by the handshake at once
 Authorise = Callable[[str], Awaitable[None]]
 """Sends a person to a web page; raises ConnectFailedError if there is nobody to send."""
+
+
+@dataclass(frozen=True, slots=True)
+class TeamIssuer:
+    """The issuer at which people of a team log in, and the client that they log in to."""
+
+    issuer: str
+    client_id: str
+    client_secret: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +40,21 @@ class TeamLogins:
     pending: PendingLogins
     principal: str
     url: str
+    issuer: TeamIssuer | None = None
+
+    @property
+    def client_document(self) -> str | None:
+        """The address of the document that describes us to issuers; None where it would be no client's id."""
+        return f"{self.url.rstrip('/')}{CLIENT_DOCUMENT}" if self.url.startswith("https://") else None
 
     @property
     def callback(self) -> str:
         """The address to which browsers return, at whichever replica."""
         return f"{self.url.rstrip('/')}{CALLBACK}"
+
+    async def keep_identity(self, id_token: str, credentials: Credentials) -> None:
+        """Keep what the team's issuer has said about this person; raises OSError."""
+        await credentials.write(IDENTITY, {"id_token": id_token})
 
     async def begin(self, state: str, server: str) -> None:
         """Await what this person's browser brings; raises OSError."""
@@ -64,4 +86,5 @@ class ConnectionPlan:
     logins: TeamLogins | None  # None: a browser returns to a page on this machine
     authorise: Authorise
     learn: Callable[[str], None]  # is told of every secret that comes up
+    watched: Watched  # resources of whose updates clients want to hear
     claims: Callable[[], Claims]  # gives what the clients that are known can do for it

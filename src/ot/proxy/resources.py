@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import anyio
-import anyio.to_thread
 
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import Json, JsonObject, list_of
 from mcp_core.quick_dataclass import dataclass
 from ot.context import current_or_none
 from ot.errors import CallError, ServerUnavailableError, ToolDeniedError, ToolError
 from ot.logs import write_log
 from ot.proxy.calls import read_result
+from ot.proxy.listed import OURS, fits
 from ot.proxy.packs import word_hidden
 from ot.proxy.server import ProxiedServer
 from ot.proxy.servers import Servers
@@ -45,8 +44,8 @@ class Asked:
 
 async def list_resources(servers: Servers, server: str = "", *, patience: float = PATIENCE) -> list[JsonObject]:
     """List the resources of all servers, or of one; raises CallError if that one cannot be asked."""
-    chosen = servers.choose(server)
-    asked = await ask_all(chosen, lambda connection: connection.resources(), server, patience=patience)
+    chosen = _offering(servers, "resources", server)
+    asked = await ask_all(chosen, _resources_of, server, patience=patience)
     found: list[JsonObject] = []
     for name, item in ((name, item) for name, items in asked.listed.items() for item in items):
         facts = {"server": name, "uri": item.get("uri"), "uri_template": item.get("uriTemplate")}
@@ -59,18 +58,21 @@ async def list_resources(servers: Servers, server: str = "", *, patience: float 
 async def read_resource(servers: Servers, uri: str, server: str = "") -> object:
     """Return the content of a resource: text, an image, bytes; or a list of resources if it has several parts."""
     # Without a server, the one that lists the address, or a pattern that it fits, is asked first; then each in turn.
-    chosen = servers.choose(server)
+    if uri.startswith(OURS) and (owned := (await servers.listed()).find_address(uri)) is not None:
+        server, uri = owned.server, owned.name
+    chosen = _offering(servers, "resources", server)
     failures: list[str] = []
     if not chosen:
         raise ToolError("no server is configured, so there are no resources")
     if len(chosen) > 1:
-        asked = await ask_all(chosen, lambda connection: connection.resources(), "")
+        asked = await ask_all(chosen, _resources_of, "")
         chosen = _who_has(uri, chosen, asked.listed)
         failures = [f"{name}: {reason}" for name, reason in asked.failures.items()]
     for each in chosen:
         try:
             await admit(servers, each, f"resource:{uri}", {"uri": uri})
-            return _value_of(await each.ask(lambda connection: connection.read(uri)))
+            found = await each.ask(lambda connection: connection.contents.read(uri))
+            return _value_of(list_of(found.get("contents")))
         except ToolDeniedError:
             if len(chosen) == 1:
                 raise
@@ -79,6 +81,18 @@ async def read_resource(servers: Servers, uri: str, server: str = "") -> object:
             failures.append(f"{each.name}: {error.message}")
     reasons = "; ".join(failures) or "no server offers resources"
     raise ToolError(f"the resource {uri!r} cannot be read ({reasons}). ot.resources() lists all resources")
+
+
+def _offering(servers: Servers, part: Literal["prompts", "resources"], server: str) -> list[ProxiedServer]:
+    """Return the servers of which a part is offered, or the one that is named; raises ToolError."""
+    chosen = servers.choose(server)
+    if server and not chosen[0].offers(part):
+        raise ToolError(f"the {part} of {chosen[0].name} are not offered (servers.{chosen[0].name}.offer)")
+    return [each for each in chosen if each.offers(part)]
+
+
+async def _resources_of(connection: Connection) -> list[JsonObject]:
+    return [*await connection.contents.resources(), *await connection.contents.templates()]
 
 
 async def admit(servers: Servers, server: ProxiedServer, what: str, arguments: Arguments) -> None:
@@ -123,30 +137,14 @@ def _who_has(uri: str, servers: list[ProxiedServer], listed: Listing) -> list[Pr
         items = listed.get(server.name, [])
         if any(item.get("uri") == uri for item in items):
             return 0
-        return 1 if any(_fits(uri, item.get("uriTemplate")) for item in items) else 2
+        return 1 if any(fits(uri, item.get("uriTemplate")) for item in items) else 2
 
     ranked = sorted((server for server in servers if listed.get(server.name)), key=likeliness)
     certain = [server for server in ranked if likeliness(server) == 0]
     return certain[:1] or ranked
 
 
-def _fits(uri: str, template: object) -> bool:
-    """True if an address could be made from a template such as `file:///{path}`."""
-    if not isinstance(template, str) or len(template) > 2000:
-        return False
-    parts = re.split(r"\{[^{}]*\}", template)
-    position = len(parts[0])
-    if not uri.startswith(parts[0]) or not uri.endswith(parts[-1]):
-        return False
-    for part in parts[1:]:  # each fixed part after the one before it; what stands between them is free
-        position = uri.find(part, position)
-        if position < 0:
-            return False
-        position += len(part)
-    return True
-
-
-def _value_of(contents: list[JsonObject]) -> object:
+def _value_of(contents: list[Json]) -> object:
     found = read_result({"content": [{"type": "resource", "resource": item} for item in contents]})
     if not isinstance(found, Resource):
         return found
@@ -159,19 +157,20 @@ def _value_of(contents: list[JsonObject]) -> object:
 
 async def list_prompts(servers: Servers, server: str = "") -> list[JsonObject]:
     """List the prompts of all servers, or of one; raises CallError if that one cannot be asked."""
-    asked = await _list_all(servers.choose(server), server)
+    chosen = _offering(servers, "prompts", server)
+    asked = await _list_all(chosen, server)
     found = [_describe_prompt(name, item) for name, items in asked.listed.items() for item in items]
-    hidden = {each.name: len(each.memory.hidden("prompts")) for each in servers.choose(server)}
+    hidden = {each.name: len(each.memory.hidden("prompts")) for each in chosen}
     found += [{"server": name, "hidden": n, "note": word_hidden(n, "prompt", name)} for name, n in hidden.items() if n]
     return found + asked.failures_as_items()
 
 
 async def _list_all(chosen: Sequence[ProxiedServer], named: str) -> Asked:
     """Ask servers for their prompts; returns them as a model may see them."""
-    asked = await ask_all(chosen, lambda connection: connection.prompts(), named)
+    asked = await ask_all(chosen, lambda connection: connection.contents.prompts(), named)
     for server in chosen:
         if server.name in asked.listed:
-            await anyio.to_thread.run_sync(server.memory.note_prompts, asked.listed[server.name])
+            await server.note_prompts(asked.listed[server.name])
             asked.listed[server.name] = [dict(item) for item in server.memory.shown("prompts")]
     return asked
 
@@ -180,7 +179,7 @@ async def fill_prompt(
     servers: Servers, name: str, arguments: Mapping[str, Json], server: str = ""
 ) -> list[dict[str, ToolValue]]:
     """Return the messages of a prompt; raises ToolError unless one server has it, ToolChangedError if unaccepted."""
-    chosen = servers.choose(server)
+    chosen = _offering(servers, "prompts", server)
     if not server or chosen[0].memory.pinned:
         asked = await _list_all(chosen, server)
         own_names = {each: _own_name(name, asked.listed.get(each.name, [])) for each in chosen}
@@ -200,7 +199,7 @@ async def fill_prompt(
         chosen[0].refuse_unaccepted("prompts", name)
     texts = {key: value if isinstance(value, str) else str(value) for key, value in arguments.items()}
     await admit(servers, chosen[0], f"prompt:{name}", texts)
-    filled = await chosen[0].ask(lambda connection: connection.prompt(name, texts))
+    filled = await chosen[0].ask(lambda connection: connection.contents.prompt(name, texts))
     return [
         {"role": message.get("role"), "content": read_result({"content": [message.get("content")]})}
         for message in _objects(filled.get("messages"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextvars
 import logging
 import math
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -24,12 +24,15 @@ from ot.proxy.definitions.memory import ServerMemory
 from ot.proxy.definitions.pins import Offer, Part
 from ot.proxy.host import BuildConnection, ProxyHost
 from ot.proxy.plan import ConnectionPlan, Mode
-from ot.proxy.status import ConnectFailedError, LostError, State
+from ot.proxy.status import ConnectFailedError, LostError, State, TaskGoneError
+from ot.proxy.task_states import ServerTask, recall_task
+from ot.proxy.watched import Tell, Watched
 
 if TYPE_CHECKING:
     from ot.proxy.connections.connection import Connection
 
 Answer = TypeVar("Answer")
+Offered = Literal["tools", "prompts", "resources"]
 ATTEMPTS = 3
 PATIENT = 2.0  # seconds of backoff that a call waits for; where there is more to wait, it fails at once
 LOGIN = 330.0  # seconds that an attempt may take once a person was sent to log in
@@ -55,6 +58,7 @@ class ProxiedServer:
     def __post_init__(self) -> None:
         self.memory = ServerMemory(self.name, self.settings, self._host.records)
         self._backoff = Backoff(anyio.current_time)
+        self.watched = Watched()
 
     def offer(self) -> Offer:
         """Return what it offers, or offered last time; if that is not known, nothing, and it is connected soon."""
@@ -146,6 +150,21 @@ class ProxiedServer:
                 write_log(logging.WARNING, "proxy.failed", server=self.name, reason=failure.reason, detail=failure.tail)
         finally:
             attempt.settle(failure)
+            if self.watched.addresses and not self._retired and self._tasks is not None:
+                self._tasks.start_soon(self._come_back)
+
+    async def _come_back(self) -> None:
+        """Connect again for those who want to hear of updates."""
+        await anyio.sleep(max(self._backoff.remaining(), PATIENT))
+        if self.watched.addresses and not self._retired:
+            self.connect_soon()
+
+    def watch(self, uri: str, tell: Tell) -> Callable[[], None] | None:
+        """Have somebody hear when a resource changes; returns what ends that, or None where too much is watched."""
+        end = self.watched.add(uri, tell)
+        if end is not None:
+            self.connect_soon()
+        return end
 
     async def _try(
         self, attempt: ConnectAttempt, build: BuildConnection, plan: ConnectionPlan
@@ -219,30 +238,62 @@ class ProxiedServer:
             logins=self._host.logins,
             authorise=authorise,
             learn=self._host.learn,
+            watched=self.watched,
             claims=lambda: self._host.clients.claims,
         )
 
     async def _on_changed(self, connection: Connection) -> None:
-        """Take over what a connection says about its tools."""
+        """Take over what a connection says it has."""
         if await anyio.to_thread.run_sync(self.memory.note, connection.offer):
             self._tell_changed(self)
+
+    async def note_prompts(self, prompts: Sequence[JsonObject]) -> None:
+        """Take over the prompts that it lists now."""
+        if await anyio.to_thread.run_sync(self.memory.note_listed, {"prompts": prompts}):
+            self._tell_changed(self)
+
+    async def look_at_prompts(self) -> None:
+        """Have it list its prompts, so that one is not used which has changed; raises CallError."""
+        await self.note_prompts(await self.ask(lambda connection: connection.contents.prompts()))
+
+    def offers(self, part: Offered) -> bool:
+        """True if a part of it is offered to anybody."""
+        return part in self.settings.offer
 
     async def call(self, tool: str, arguments: JsonObject) -> JsonObject:
         """Call a tool by its own name; raises CallError. If cancelled, it tells the server."""
         # A call that was lost is made again if it never began, or if that is harmless.
+        # One that has become a task is not: the next connection looks at the same task, also that of an earlier run.
         context = current_or_none()
-        lost: LostError | None = None
+        task, lost = self._recall_task(context), None
         for _ in range(ATTEMPTS):
             connection = await self.obtain(context)
             self.refuse_unaccepted("tools", tool)
             try:
-                return await connection.call(tool, arguments, context)
+                answer = task or await connection.call(tool, arguments, context)
+                if not isinstance(answer, ServerTask):
+                    return answer
+                task = answer
+                return await connection.follow(task, context)
             except LostError as error:
                 lost = error
-                if error.begun and not (context is not None and context.effect.repeatable):
+                if isinstance(error, TaskGoneError):
+                    task = None
+                if task is None and error.begun and not (context is not None and context.effect.repeatable):
                     break
         assert lost is not None
         raise ServerUnavailableError("", server=self.name, reason=lost.reason, begun=lost.begun, tail=lost.tail)
+
+    def _recall_task(self, context: CallContext | None) -> ServerTask | None:
+        """Return the task that this call has become in an earlier run; raises ServerUnavailableError."""
+        recorded = None if context is None or context.task_record is None else context.task_record.task
+        if recorded is None:
+            return None
+        task = recall_task(recorded, self.memory.place)
+        if task is None:
+            reason = "is another one than that in which the call of the earlier run goes on as a task"
+            raise ServerUnavailableError("", server=self.name, reason=reason, begun=True)
+        return task
 
     async def ask(self, question: Callable[[Connection], Awaitable[Answer]]) -> Answer:
         """Ask a connection something that changes nothing, again if it was lost; raises CallError."""

@@ -26,8 +26,11 @@ from ot.tasks.large_values import make_many
 from ot.tasks.owned_tasks import open_background_tasks
 
 if TYPE_CHECKING:
+    from ot.proxy.definitions.pins import Offer
     from ot.proxy.host import ProxyHost
-    from ot.proxy.late_parts import Acceptance, BuiltPack, ConnectAttempt, ProxiedServer, ServerStatus
+    from ot.proxy.late_parts import Acceptance, BuiltPack, ConnectAttempt, Listed, ProxiedServer, ServerStatus
+
+    MadeOf = list[tuple[ProxiedServer, Offer | None, tuple[int, ...]]]
 
 _GOODBYE = 2.0  # seconds
 
@@ -55,6 +58,7 @@ class Servers:
         self._packs: dict[str, PackDefinition] = {}  # what each server wants in the registry, by the server's name
         self._prepared: dict[str, tuple[PackDefinition, BuiltPack]] = {}  # definitions that nobody has looked at yet
         self._problems: dict[str, list[PackLoadError]] = {}
+        self._listed: tuple[MadeOf, Listed] | None = None  # with what it was made of
         self._outwaited: dict[str, ConnectAttempt] = {}  # attempts to connect that took longer than a listing waits
 
     def show(self, settings: Mapping[str, ServerSettings]) -> None:
@@ -77,6 +81,10 @@ class Servers:
             self._packs.pop(server.name, None)
             self._forget_problems(server.name)
         self._servers = {name: kept.get(name) or self._build(name, each) for name, each in settings.items()}
+        for server in gone:
+            if (successor := self.named(server.name)) is not None and server.watched.addresses:
+                successor.watched = server.watched
+                successor.connect_soon()
         self._offer()
         self._connect_unknown()
 
@@ -99,6 +107,27 @@ class Servers:
         known = ", ".join(server.name for server in enabled) or "none"
         raise ToolError(f"there is no server {name!r}. Servers: {known}")
 
+    @property
+    def redact(self) -> Callable[[str], str]:
+        """Takes secrets out of a text."""
+        return self._host.redact
+
+    def named(self, name: str) -> ProxiedServer | None:
+        """Return the usable server that the configuration calls this."""
+        server = self._servers.get(name)
+        return server if server is not None and server.settings.enabled else None
+
+    async def listed(self) -> Listed:
+        """Return what servers have beside tools, as it is remembered: none is connected for it."""
+        servers = sorted(self._enabled(), key=lambda server: server.name)
+        for server in servers:
+            if server.memory.unread:
+                await make_many(server.memory.recall)
+        made_of = [(server, *server.memory.state) for server in servers]
+        if self._listed is None or not _are_same(self._listed[0], made_of):
+            self._listed = made_of, await make_many(late_parts.list_contents, servers)
+        return self._listed[1]
+
     def acceptance_of(self, name: str) -> Acceptance:
         """Compare a server as last seen with what was accepted, for a person to look at. Raises as `choose` does."""
         server = self.choose(name)[0]
@@ -107,6 +136,12 @@ class Servers:
     async def finish_login(self, query: Mapping[str, str]) -> str | None:
         """Take what a browser brought from a login; returns its server, None if none was begun. Raises OSError."""
         return await self._host.logins.bring(query) if self._host.logins is not None else None
+
+    async def keep_identity(self, id_token: str) -> None:
+        """Keep the ID token of this person's own login, if a server gets tokens by it; raises OSError."""
+        wanted = any(server.settings.oauth.grant == "enterprise" for server in self._enabled())
+        if wanted and self._host.logins is not None:
+            await self._host.logins.keep_identity(id_token, self._host.credentials)
 
     def names_of(self, server: ProxiedServer) -> tuple[str, ...]:
         """Return every name that a rule can mean a server by: as code and as the configuration know it."""
@@ -154,7 +189,7 @@ class Servers:
     def _load(self, server: ProxiedServer, wanted: str, placed: PackDefinition) -> LoadedPack:
         prepared, built = self._prepared.pop(server.name, (None, None))
         if built is None or prepared is not self._packs.get(server.name) or built[0].name != placed.name:
-            built = late_parts.build_pack(server, placed, wanted)
+            built = late_parts.build_pack(server, placed, wanted, self.listed)
         pack, functions, problems = built
         self._forget_problems(server.name)
         self._problems[server.name] = problems
@@ -228,7 +263,7 @@ class Servers:
                 server.offer()  # connects it, if what is remembered could not be read
                 if not server.memory.unreadable:
                     placed = rename_pack(pack, name)
-                    built = await make_many(late_parts.build_pack, server, placed, pack.name)
+                    built = await make_many(late_parts.build_pack, server, placed, pack.name, self.listed)
                     self._prepared[server.name] = (pack, built)
 
     async def probe(self, timeout: float = 3.0) -> None:
@@ -249,7 +284,8 @@ class Servers:
             offered = [tool for tool in tools if REFUSED not in tool] if changing else []
             others = tuple(str(tool["name"]) for tool in offered if not self._reads(tool, server, pack))
             facts = (len(tools) - len(refused), changes, confined, refused, server.memory.pinned, others)
-            found.append(late_parts.ServerStatus(name, pack, server.state, server.error, *facts))
+            left_out = late_parts.list_left_out(server) if known else {}
+            found.append(late_parts.ServerStatus(name, pack, server.state, server.error, *facts, left_out))
         return found
 
     def _reads(self, tool: JsonObject, server: ProxiedServer, pack: str) -> bool:
@@ -263,6 +299,13 @@ class Servers:
             async with anyio.create_task_group() as tasks:
                 for server in self._servers.values():
                     tasks.start_soon(server.close)
+
+
+def _are_same(before: MadeOf, now: MadeOf) -> bool:
+    """True if lists for clients that were made of the one are those that would be made of the other."""
+    pairs = zip(before, now, strict=True) if len(before) == len(now) else ()
+    same = [one[0] is other[0] and one[1] is other[1] and one[2] == other[2] for one, other in pairs]
+    return len(same) == len(now) and all(same)
 
 
 def _is_coming(server: ProxiedServer) -> bool:

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal
 
+import anyio
+
 from mcp_core.facts_error import FactsError
 from mcp_core.quick_dataclass import dataclass, field
 from ot.clients.front import Front
@@ -32,6 +34,7 @@ class ServerStatus:
     refused: Mapping[str, str] = field(default_factory=dict)  # tools that it describes against the protocol, and how
     pinned: bool = False  # nothing that is new is shown to a model or used
     changing: tuple[str, ...] = ()  # tools that may change something, where that was asked for
+    left_out: Mapping[str, str] = field(default_factory=dict)  # addresses that it lists and nobody is shown, and why
 
 
 class ConnectFailedError(FactsError):
@@ -51,12 +54,17 @@ class LostError(FactsError):
     tail: str = ""
 
 
+class TaskGoneError(LostError):
+    """A call that had become a task can be followed no further: its server has lost it, or makes no sense of it."""
+
+
 class CallsInFlight:
     """The calls that a server is working on, and through them the client that it may ask."""
 
     def __init__(self) -> None:
         self.begun = 0  # in all
         self._contexts: list[CallContext | None] = []
+        self._none = anyio.Event()
 
     def __len__(self) -> int:
         return len(self._contexts)
@@ -70,6 +78,13 @@ class CallsInFlight:
             yield
         finally:
             self._contexts.remove(context)
+            if not self._contexts:
+                self._none.set()
+
+    async def wait_until_none(self) -> None:
+        while self._contexts:
+            self._none = anyio.Event()
+            await self._none.wait()
 
     def fronts(self) -> list[tuple[CallContext, Front]]:
         """Return the clients behind these calls, each once, the latest call first."""

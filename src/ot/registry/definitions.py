@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
@@ -116,6 +116,7 @@ class ToolDefinition:
     spellings: dict[str, str] = field(default_factory=dict)  # parameters as code writes them, to their own names
     declared: Effect = Effect.UNKNOWN  # by its pack's file, or by its server: of that one it is a hint
     known_to_read: bool = False  # the person says so
+    undone_by: Mapping[str, str] = field(default_factory=dict)  # `tool`, and where each of its arguments comes from
     best_first: bool = False  # what it gives is ordered by how well it fits: the first few are what is asked for
     takes_rows: bool = False  # by column, as they travel
     touches: Touches = Touches()  # an isolated tool

@@ -29,7 +29,6 @@ MAX_SUMMARY = 400
 MAX_SHOWN = 100  # parameters
 _MAX_ARGUMENT = 500
 REFUSED = "refused"  # why a tool of a list was left out: in its place stands its name, with the reason under this key
-_UNUSUAL = frozenset({REFUSED, "execution"})  # in a tool: it may be impossible to call
 _NAMING = frozenset({"$ref", "allOf", "anyOf", "oneOf"})  # in a schema: they may name parameters
 Tool = Mapping[str, Json]  # one item of a server's tools/list
 Annotate = Callable[[object, object], str]
@@ -66,18 +65,20 @@ def define_pack(
             continue
         parameters = read_parameters(tool.get("inputSchema"))
         if parameters.problem:
-            notes.append(PackLoadError(Path(source), f"{_clean(name, 100)}: {parameters.problem}"))
+            notes.append(PackLoadError(Path(source), f"{clean_text(name, 100)}: {parameters.problem}"))
         if REFUSED in tool:
-            reason = f"{_clean(name, 100)} is described against the protocol ({_clean(tool[REFUSED], MAX_SUMMARY)})"
+            reason = (
+                f"{clean_text(name, 100)} is described against the protocol ({clean_text(tool[REFUSED], MAX_SUMMARY)})"
+            )
             notes.append(PackLoadError(Path(source), f"{reason}, so it cannot be called"))
         defined[short] = define(parameters)
-    return PackDefinition(pack, _clean(description, MAX_DESCRIPTION), source, None, defined)
+    return PackDefinition(pack, clean_text(description, MAX_DESCRIPTION), source, None, defined)
 
 
 def _read_plain(tool: Tool) -> tuple[Schema, str, str] | None:
     """Its schema and its texts, if a search finds the same words there as in the whole definition; else None."""
     schema = tool.get("inputSchema")
-    if not isinstance(schema, dict) or not _UNUSUAL.isdisjoint(tool) or not _NAMING.isdisjoint(schema):
+    if not isinstance(schema, dict) or REFUSED in tool or not _NAMING.isdisjoint(schema):
         return None
     properties, required = schema.get("properties", {}), names_in(schema.get("required"))
     if not isinstance(properties, dict) or schema.get("type", "object") != "object" or not _is_small(schema):
@@ -109,7 +110,7 @@ def _usable(tools: Iterable[object], source: str, notes: list[PackLoadError]) ->
             reason = f"tool {number + 1} of its list has no name, so it cannot be called"
             notes.append(PackLoadError(Path(source), reason))
         elif name in found:
-            notes.append(PackLoadError(Path(source), f"it lists {_clean(name, 100)} twice; the first one counts"))
+            notes.append(PackLoadError(Path(source), f"it lists {clean_text(name, 100)} twice; the first one counts"))
         else:
             found[name] = tool
     return found
@@ -131,11 +132,7 @@ def _define(
     plain = signature if alike else _signature(name, parameters, returned, annotation_of)
     docs = _read_docs(tool, parameters, returned)
     own_name, result = str(tool["name"]), _result_text(returned, detailed_annotation)
-    execution = tool.get("execution")
-    lacks = f"describes it against the protocol ({_clean(tool[REFUSED], MAX_SUMMARY)})" if REFUSED in tool else ""
-    if isinstance(execution, Mapping) and execution.get("taskSupport") == "required":
-        # The tasks of 2025 have given way to an extension.
-        lacks = "offers it only as a task, which OneTool does not support"
+    lacks = f"describes it against the protocol ({clean_text(tool[REFUSED], MAX_SUMMARY)})" if REFUSED in tool else ""
     if lacks:
         docs = replace(docs, summary=f"(Cannot be called: its server {lacks}.) {docs.summary}".strip())
     made = ToolDefinition(
@@ -188,7 +185,7 @@ def _result_text(returned: object, annotate: Annotate) -> str:
 
 def _read_text(tool: Tool) -> tuple[Mapping[str, str], str, str]:
     """Read a description as a docstring: its arguments, its summary, and the rest."""
-    text = _clean(tool.get("description"), MAX_DESCRIPTION)
+    text = clean_text(tool.get("description"), MAX_DESCRIPTION)
     if text and len(text) <= MAX_SUMMARY and is_one_line(text):  # most are
         return {}, " ".join(text.split()), ""
     written = parse_docstring(text)
@@ -231,10 +228,10 @@ def _untold_fields(schema: object, root: object) -> str:
 
 
 def _one_line(value: object) -> str:
-    return " ".join(_clean(value, _MAX_ARGUMENT).split())
+    return " ".join(clean_text(value, _MAX_ARGUMENT).split())
 
 
-def _clean(value: object, limit: int) -> str:
+def clean_text(value: object, limit: int) -> str:
     """Text of a server, for people and models: nothing invisible in it that could hide what it says."""
     if not isinstance(value, str):
         return ""

@@ -29,6 +29,7 @@ _EFFECTS = {
 }
 """The decorators that declare an effect, by their full names."""
 _BEST_FIRST = frozenset({"ot.effects.best_first", "ot_sdk.best_first"})
+_UNDONE_BY = frozenset({"ot.effects.undone_by", "ot_sdk.undone_by"})
 _TAKES_ROWS = "ot.values.takes_rows"
 
 
@@ -159,6 +160,7 @@ class _PackReader:
             secrets=self._secrets,
             variadic=next((p.node.arg for p in parameters if p.kind == "*"), None),
             declared=declared,
+            undone_by=self._inverse(node),
             best_first=not decorators.isdisjoint(_BEST_FIRST),
             # A helper process makes lists of them itself.
             takes_rows=_TAKES_ROWS in decorators or cancellation is Cancellation.ISOLATED,
@@ -194,6 +196,19 @@ class _PackReader:
         if mistake := touches.find_mistake(filled):
             raise PackLoadError(self._file, f"{node.name}: {mistake}", node.lineno)
         return touches
+
+    def _inverse(self, node: FunctionNode) -> dict[str, str]:
+        """The declaration in `@undone_by(...)`: the tool, and where its arguments come from."""
+        for call in node.decorator_list:
+            if isinstance(call, ast.Call) and self._full_name(call.func) in _UNDONE_BY:
+                words = {"tool": call.args[0] if call.args else None, **{str(k.arg): k.value for k in call.keywords}}
+                found = {name: value.value for name, value in words.items() if isinstance(value, ast.Constant)}
+                texts = {name: value for name, value in found.items() if isinstance(value, str)}
+                if len(texts) < len(words) or len(call.args) != 1:
+                    reason = '@undone_by takes the name of a tool, and texts such as id="result.id"'
+                    raise PackLoadError(self._file, f"{node.name}: {reason}", node.lineno)
+                return texts
+        return {}
 
     def _texts(self, value: ast.expr) -> tuple[str, ...] | None:
         _, found = self.annotations.constant(value)

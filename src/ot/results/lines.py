@@ -139,6 +139,14 @@ class WrittenValue(FileValue):
         self.kind = kind  # of the stored form
         self.what = what  # the Python type of the value
 
+    def read(self) -> ToolValue:
+        with os.fdopen(self.opened(), "rb") as file:
+            data = file.read()
+        try:
+            return read_form(data, self.kind)
+        except ValueError as error:
+            raise _unreadable(error) from error
+
     def __repr__(self) -> str:
         return f"<a {self.what[:60]}, too large to show>"
 

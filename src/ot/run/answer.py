@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Protocol, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol, Self
 
-from mcp_core.json_types import Json
+from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import dataclass
-from ot.clients.caller import Caller
+from ot.clients.caller import Caller, Said
 from ot.text.output import Attached
 from ot_kernel.values import Audio, Image, Resource, decode, encode
+
+if TYPE_CHECKING:
+    from ot.run.client_requests import OpenQuestion, Settled
 
 DESCRIPTION = """Execute Python; the value of its last expression is the answer, after anything printed.
 
@@ -20,16 +24,32 @@ LOOK_DESCRIPTION = "Like `run`, but only to read: calls that may change somethin
 
 
 @dataclass(frozen=True, slots=True)
+class TaskNote:
+    """A run that goes on as a task of the client: its id, when it began, how long it is there, and what it does."""
+
+    id: str
+    began: float  # seconds since the epoch
+    ttl: float  # seconds, from then on
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """The text of an answer, and images, audio or resources beside it; `cut` if something is left out."""
+    """The text of an answer, and images, audio or resources beside it; `cut` if something is left out.
+
+    With a `task`, it is for clients that take none: the run goes on.
+    """
 
     text: str
     is_error: bool = False
     attachments: tuple[Attached, ...] = ()
     cut: bool = False
+    task: TaskNote | None = None
 
     def encoded(self) -> Json:
-        return encode([self.text, self.is_error, self.attachments])
+        note = self.task
+        task = [] if note is None else [[note.id, note.began, note.ttl, note.message]]
+        return encode([self.text, self.is_error, self.attachments, *task])
 
     @classmethod
     def decoded(cls, said: Json) -> Self:
@@ -38,6 +58,8 @@ class Answer:
             case [str(text), bool(is_error), tuple(attachments)]:
                 kept = tuple(item for item in attachments if isinstance(item, Image | Audio | Resource))
                 return cls(text, is_error, kept)
+            case [str(text), bool(is_error), tuple(), [str(name), float(began), float(ttl), str(message)]]:
+                return cls(text, is_error, task=TaskNote(name, began, ttl, message))
         raise ValueError("not an answer")
 
 
@@ -55,6 +77,14 @@ class RunAnswer:
     attachments: tuple[Attached, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class TaskLook:
+    """One look at a run that goes on as a task: what it does, and its questions by their keys."""
+
+    message: str
+    questions: Mapping[str, JsonObject]
+
+
 class RunsElsewhere(Protocol):
     """The replicas of a team, as runs see them. Everything raises OSError where the store cannot be reached."""
 
@@ -69,6 +99,15 @@ class RunsElsewhere(Protocol):
 
     async def is_lost(self, run: str, principal: str) -> bool:
         """True if a run went on in a replica that has died."""
+
+    async def questions(self, principal: str) -> list[OpenQuestion]:
+        """Return the questions of a principal's runs in other replicas."""
+
+    async def settle(self, run: str, name: str, said: Said, principal: str) -> Settled | None:
+        """Answer a question of a run in another replica; None if none has it."""
+
+    async def look(self, run: str, principal: str, answers: Mapping[str, JsonObject]) -> TaskLook | None:
+        """Give answers to a task in another replica, and see what it does; None if none has it."""
 
     async def wait(self, run: str, *, seconds: float, caller: Caller) -> RunAnswer | None:
         """Wait for a run that goes on in another replica; None if none does. Raises CallError."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ot.clients.caller import Caller
 from ot.effects import Effect
-from ot.errors import CallError, ToolStoppedError
+from ot.errors import CallError, RunEndingError, ToolStoppedError
 from ot.execution.resuming import UNJOURNALLED
 from ot.execution.tool_executor import ToolExecutor
 from ot.journal.reuse import JournalledValue
@@ -23,7 +23,7 @@ from ot.run.outcome import MAX_NAME
 from ot.run.preflight import refuse_long_names
 from ot.skills.skill_file import SkillCode
 from ot.tasks.owned_tasks import OwnedTasks, ReusableScope
-from ot.values import ToolValue
+from ot.values import ToolValue, Unmade
 from ot_kernel.stored_form import TEXT, VALUE
 from ot_kernel.values import UnsupportedValueError, encode
 from ot_kernel.wire import Message, pack, pack_text
@@ -36,8 +36,8 @@ MAX_CALLS = 16
 MAX_WAITING = 64  # calls, in progress or not begun yet
 MAX_STANDING = 32 * 1024 * 1024  # bytes in them
 
-# Values of calls that were not made: answered from the journal, or code whose own calls count.
-_NOT_MADE = (JournalledValue, SkillCode)
+# Values of calls that were not made: answered from the journal, listed by a preview, or code whose own calls count.
+_NOT_MADE = (JournalledValue, SkillCode, Unmade)
 
 
 class Backlog:
@@ -111,6 +111,8 @@ class _Call:
             return pack({"id": self.number, "file": name, "kind": kind})
         if type(value) is JournalledValue:
             return b'{"id":%d,"value":%b}' % (self.number, value.encoded)
+        if type(value) is Unmade:
+            return pack({"id": self.number, "stand_in": value.number})
         if type(value) is SkillCode:
             return pack({"id": self.number, "skill": {"name": value.name, "file": value.file, "source": value.source}})
         return pack({"id": self.number, "value": encode(value)})
@@ -124,6 +126,7 @@ class KernelCalls:
     ) -> None:
         self.backlog = Backlog(kernel)
         self.closed = False  # no further call begins
+        self.stopped_by: RunEndingError | None = None  # that the code does not get
         self.lookalikes: Lookalikes | None = None  # once a tool gave text
         self._kernel = kernel
         self._executor = executor
@@ -195,6 +198,9 @@ class KernelCalls:
             if type(value) not in _NOT_MADE and call.tool not in UNJOURNALLED:
                 effect = self._effects.get(call.tool) or self._find_effect(call.tool)
                 self._made.add(call.tool, effect, call.positional, call.keywords, call.weight)
+        except RunEndingError as error:
+            self.stopped_by = error
+            self._kernel.on_lost("")
         except CallError as error:
             send_error(self._kernel, call.number, error)
         except UnsupportedValueError as error:

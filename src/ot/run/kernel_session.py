@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import anyio.to_thread
 
 from mcp_core.quick_dataclass import dataclass, replace
 from ot import errors
-from ot.clients.caller import Ask, Caller, Choice
+from ot.clients.caller import Ask, Caller, Choice, Word
 from ot.execution.tool_executor import ToolExecutor
 from ot.kernel import limits
 from ot.kernel.kernel import DUMP, INTERRUPT, Kernel
@@ -26,6 +27,9 @@ from ot.tasks.owned_tasks import Awaited, OwnedTasks
 from ot_kernel.values import decode
 from ot_kernel.wire import Message, WireError
 
+if TYPE_CHECKING:
+    from ot.execution.plans import Preview
+
 GRACE = 0.5  # seconds for interrupted code to unwind before it is killed
 ATTEMPTS = 5
 DUMP_WAIT = 0.5
@@ -38,6 +42,7 @@ _OF_OTHER_KINDS = ("AttributeError", "TypeError")
 # What reading a message that somebody made up can raise.
 _NONSENSE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _INVALID = "the kernel sent an invalid message: "
+_VALUES = frozenset({"args", "kwargs", "value", "head"})
 _ENDINGS = frozenset({"value", "large", "nothing", "error", "alias_cycle", "unconfined", "interrupted"})
 
 
@@ -192,6 +197,8 @@ class KernelSession:
 
     async def _post_mortem(self) -> Outcome:
         """Find out how a kernel died that left no answer, and at which line if it could tell."""
+        if self._calls.stopped_by is not None:
+            return self._fail(self._calls.stopped_by)
         with anyio.move_on_after(STATUS_WAIT):
             await self._kernel.ended.wait()
         line = self._kernel.dumped_line()
@@ -251,7 +258,7 @@ class KernelSession:
                 self._begin_reading(0, partial(self._kernel.read_spilled, message))
                 return
             if b"$" in payload or b"\\u0024" in payload:  # elsewhere no key is the mark of a tag: values are themselves
-                message = _decoded(message)
+                message = _decoded(message, self._plan)
             self._handle(message, payload, len(payload))
         except _NONSENSE as error:
             self._refuse(f"{_INVALID}{error}")
@@ -266,7 +273,7 @@ class KernelSession:
 
         def read_and_weigh() -> tuple[Message, bytes, int]:
             message, payload = read()
-            return _decoded(message), payload, weigh(message, payload)
+            return _decoded(message, self._plan), payload, weigh(message, payload)
 
         try:
             async with self._reading:
@@ -284,6 +291,8 @@ class KernelSession:
         """Do what a message asks; `payload` is the message as it came, `weight` about how many bytes it takes."""
         if message["op"] == "call":
             self._calls.take(message, payload, weight)
+        elif message["op"] == "needed":
+            self._end_preview(message)
         elif message["op"] in _ENDINGS:
             self._end(partial(self._read_ending, message))
         elif message["op"] == "references":
@@ -296,12 +305,30 @@ class KernelSession:
         else:
             self._questions.answer(message)
 
+    def _end_preview(self, message: Message) -> None:
+        """End a preview whose code needs the result of a call that was not made; it is never answered."""
+        if self._plan is None:
+            raise ValueError("this is no preview")
+        self._plan.end(message["number"], message["line"])
+        self._end(lambda: Nothing(Printed(*self._kernel.printed())))
+
+    @property
+    def _plan(self) -> Preview | None:
+        plan = self._caller.run_memory.plan if self._caller.run_memory is not None else None
+        return cast("Preview", plan) if plan is not None and plan.previews else None
+
     def _refuse(self, reason: str) -> None:
         self._end(lambda: self._fail(errors.RunRefusedError(reason)))
 
 
-def _decoded(message: Message) -> Message:
-    """Decode the values in a message; this takes time by their size, so a large one is decoded on a thread."""
+def _decoded(message: Message, preview: Preview | None) -> Message:
+    """Decode the values in a message; this takes time by their size, so a large one is decoded on a thread.
+
+    Only a preview has stand-ins, and only those that it has given out.
+    """
+    if preview is not None:
+        placed: Any = {key: preview.place(value) if key in _VALUES else value for key, value in message.items()}
+        message = placed
     match message["op"]:
         case "call":
             message["args"] = [decode_argument(item) for item in message["args"]]
@@ -341,7 +368,7 @@ class RunView:
 def hold_while_asking(ask: Ask, hold: Callable[[], AbstractContextManager[None]]) -> Ask:
     """Wrap a way to ask a person, so that a clock stands still while the person thinks."""
 
-    async def ask_with_clock_held(question: str, choices: Sequence[Choice]) -> Choice | None:
+    async def ask_with_clock_held(question: str, choices: Sequence[Choice]) -> Word:
         with hold():
             return await ask(question, choices)
 

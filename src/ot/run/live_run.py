@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias, TypeVar
 
@@ -13,102 +13,23 @@ import anyio
 
 from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import replace
-from ot.clients.caller import Caller, Choice, Notes, Progress
+from ot.clients.caller import Caller, Choice, Notes, Progress, Said, Word, calls_of
 from ot.clients.front import FrontError
 from ot.execution.consent import held
 from ot.run.answer import Answer
-from ot.run.client_requests import ClientRequest, NobodyCameError, Questions
+from ot.run.client_requests import (
+    ClientRequest,
+    NobodyCameError,
+    OpenQuestion,
+    PersonRequest,
+    Questions,
+    Settled,
+    has_forms,
+    word_answer,
+)
 from ot.run.kernel_session import RunView
+from ot.run.patience import Patience
 from ot.tasks.owned_tasks import scope_kind
-
-LONGEST_WAIT = 60.0  # seconds after which a run that waits for others is answered, even if patience would end sooner
-GRACE = 2.0  # seconds in which a run that has waited for another one can end by itself
-
-
-class Patience:
-    """Counts down while nobody is asked, and then is `over`; a run that waits for another one has more of it.
-
-    It began when the loop's clock showed `since`, or now. `renewed` if the word on a question comes with a new request,
-    so that the client's own patience is new as well.
-    """
-
-    def __init__(self, seconds: float, *, since: float | None = None, renewed: bool = False) -> None:
-        self.over = False
-        self._on_over: Callable[[], None] | None = None
-        self._seconds = seconds
-        self._renewed = renewed
-        self._loop = asyncio.get_running_loop()
-        self._began = self._loop.time() if since is None else since
-        self.ends = self._began + seconds  # by the loop's clock, unless there is more of it by then
-        self._asked_at = 0.0
-        self._questions = 0
-        self._waits = 0
-        self._timer: asyncio.TimerHandle | None = None
-
-    def count(self, on_over: Callable[[], None]) -> None:
-        """Count from now on what has passed since it began, and call this when it is over."""
-        self._on_over = on_over
-        self._set_timer()
-
-    def close(self) -> None:
-        """Count no more."""
-        self._on_over = None
-        if self._timer is not None:
-            self._timer.cancel()
-
-    @property
-    def asking(self) -> bool:
-        return self._questions > 0
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Let it stand still while somebody at the client is asked."""
-        if not self._questions:
-            self._asked_at = self._loop.time()
-        self._questions += 1
-        self._set_timer()
-        try:
-            yield
-        finally:
-            self._questions -= 1
-            if not self._questions:
-                now = self._loop.time()
-                if self._renewed:
-                    self._began, self.ends = now, now + self._seconds
-                else:
-                    self._began += now - self._asked_at
-                    self.ends += now - self._asked_at
-                self._set_timer()
-
-    @contextmanager
-    def waiting(self) -> Iterator[float]:
-        """Have more of it while the run waits for another one; gives the seconds for which it can."""
-        self._waits += 1
-        self._set_timer()
-        try:
-            yield self._wait_ends() - self._loop.time()
-        finally:
-            self._waits -= 1
-            if not self._waits:
-                self.ends = max(self.ends, min(self._loop.time(), self._wait_ends()) + GRACE)
-                self._set_timer()
-
-    def _wait_ends(self) -> float:
-        return self._began + max(self._seconds, LONGEST_WAIT)
-
-    def _set_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        if not self._questions and self._on_over is not None:
-            ends = self._wait_ends() + GRACE if self._waits else self.ends
-            self.over = ends <= self._loop.time()
-            self._timer = self._loop.call_at(ends, self._end)
-
-    def _end(self) -> None:
-        self.over = True
-        if self._on_over is not None:
-            self._on_over()
-
 
 ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"  # nothing that looks like something else
 LENGTH = 8  # of 850 thousand million: two servers that share a state folder need not ask each other
@@ -133,6 +54,8 @@ _WHAT = {
     "roots/list": "the client's folders",
 }
 
+_CLOSED = "The question is not open any more."
+
 Result = TypeVar("Result")
 Delivered: TypeAlias = Answer | Questions | Exception | None
 """The answer of a run, its questions, what went wrong, or None if it was cancelled."""
@@ -153,8 +76,17 @@ class LiveRun:
     """
 
     def __init__(
-        self, client: Caller, deliver: Deliver | None, *, patience: Patience, limit: float, hold: float
+        self,
+        client: Caller,
+        deliver: Deliver | None,
+        *,
+        patience: Patience,
+        limit: float,
+        hold: float,
+        asks_within: float = 0.0,
+        hear: Callable[[LiveRun, OpenQuestion], None] = lambda run, question: None,
     ) -> None:
+        """`asks_within` is how long a person may take who is asked elsewhere, 0 if nobody is; `hear` hears of that."""
         self.id = client.run_id or new_run_id()
         self.patience = patience
         self.limit = limit  # seconds
@@ -168,10 +100,17 @@ class LiveRun:
         self.notes = Notes()
         self.ended = False
         self.detached = False
-        self.traced = False  # its client is part of a trace
+        self.takes_task = False  # its client looks at the run, and at its questions, after it was answered
+        self.is_task = False  # of its client, since that was answered
+        self.watched = False
+        self.stays = False  # it ends with its request, however long that takes
         self.known_elsewhere = False  # to other replicas
         self._client = client
         self._hold = hold
+        self._asks_within = asks_within
+        self._hear = hear
+        self._answered: dict[str, Word] = {}  # questions, by their names
+        self._asked = 0
         self._deliver = deliver
         self._due: asyncio.TimerHandle | None = None  # for somebody to watch it
         self._loop = asyncio.get_running_loop()
@@ -188,24 +127,43 @@ class LiveRun:
         It leads back here, so it is not kept: every run would be a circle that only a search for garbage finds.
         """
         client = self._client
+        elsewhere = client.ask is None and self._asks_within > 0
         return replace(
             client,
             run_id=self.id,
             notes=self.notes,
             progress=self._report,
-            ask=self._ask if client.ask is not None else None,
+            ask=self._ask if client.ask is not None or elsewhere else None,
+            asked_elsewhere=elsewhere,
             front=None if client.front is None else replace(client.front, request=self._request, log=self._log),
         )
 
-    async def _ask(self, question: str, choices: Sequence[Choice]) -> Choice | None:
-        async def put(client: Caller) -> Choice | None:
+    async def _ask(self, question: str, choices: Sequence[Choice]) -> Word:
+        """Ask the person at the client; one without forms is left, and whoever answers first is the person."""
+
+        async def put(client: Caller) -> Word:
             assert client.ask is not None  # such a client would not be asked
             return await client.ask(question, choices)
 
+        if self._attached and has_forms(self._client):
+            try:
+                return await self._through_attached(put)
+            except NobodyCameError:
+                return Said(None, f"since nobody answered within {self._hold:g} s")
+        self._asked += 1
+        name, now, hold = str(self._asked), time.time(), self._hold if has_forms(self._client) else self._asks_within
+        asked = OpenQuestion(
+            self.id, name, question, tuple(choices), self._client.client, now, now + hold, calls=calls_of(choices)
+        )
+        if not self.detached:
+            self.patience.spend()
+        self._hear(self, asked)
         try:
-            return await self._through_client(question, lambda client: client.ask is not None, put)
+            said = await self._through_anybody(PersonRequest(asked, put, hold=hold))
         except NobodyCameError:
-            return None
+            said = Said(None, f"since nobody answered within {hold:g} s")
+        self._answered[name] = said
+        return said
 
     async def _request(self, method: str, params: Mapping[str, Json], key: str) -> JsonObject:
         async def send(client: Caller) -> JsonObject:
@@ -236,13 +194,25 @@ class LiveRun:
         self, what: str, able: Callable[[Caller], bool], work: Callable[[Caller], Awaitable[Result]]
     ) -> Result:
         """Have something done by the client that is attached, or the next that waits; raises NobodyCameError."""
-        if not self.detached:
-            try:
-                with self.patience.held():
-                    return await work(self._client)
-            finally:
-                self.nudge()  # patience may be over by now
-        request = ClientRequest(what, able, work, hold=self._hold)
+        if self._attached:
+            return await self._through_attached(work)
+        return await self._through_anybody(ClientRequest(what, able, work, hold=self._hold))
+
+    async def _through_attached(self, work: Callable[[Caller], Awaitable[Result]]) -> Result:
+        """Have it done by the client of the run; raises NobodyCameError where that looks at its task no more."""
+        try:
+            with self.patience.held(), anyio.move_on_after(self._hold if self.is_task else None):
+                return await work(self._client)
+            raise NobodyCameError
+        finally:
+            self.nudge()  # patience may be over by now
+
+    @property
+    def _attached(self) -> bool:
+        """True while its client is asked: also between two looks at its task."""
+        return not self.detached or (self.is_task and self.questions is not None)
+
+    async def _through_anybody(self, request: ClientRequest[Result]) -> Result:
         self._requests.append(request)
         self.nudge()
         try:
@@ -250,6 +220,30 @@ class LiveRun:
         finally:
             self._requests.remove(request)
             self.nudge()
+
+    # -- for people who answer elsewhere
+
+    @property
+    def asks_elsewhere(self) -> bool:
+        """True if it has a question that its client could not show."""
+        return bool(self.open_questions) and not has_forms(self._client)
+
+    @property
+    def open_questions(self) -> list[OpenQuestion]:
+        return [each.question for each in self._requests if isinstance(each, PersonRequest) and each.open]
+
+    def settle(self, name: str, said: Said) -> Settled:
+        """Answer a question from elsewhere, once."""
+        asked = (each for each in self._requests if isinstance(each, PersonRequest) and each.open)
+        request = next((each for each in asked if each.question.name == name), None)
+        if request is None:
+            known = name in self._answered
+            return Settled(False, f"It was answered before: {word_answer(self._answered[name])}." if known else _CLOSED)
+        if not request.question.takes(said.choice):
+            return Settled(False, "That is none of its choices.")
+        request.settle(said)
+        self._answered[name] = said
+        return Settled(True, f"Run {self.id} goes on{', and the call was refused' if said.choice is None else ''}.")
 
     # -- for requests that wait for its answer
 
@@ -306,6 +300,11 @@ class LiveRun:
         return self._loop.time() - self._began
 
     @property
+    def latest(self) -> str:
+        """The last progress of a call that nobody has heard, in words."""
+        return self._progress[2] if self._progress is not None else ""
+
+    @property
     def waits_for(self) -> str:
         """The reason why it needs a client, if it does."""
         return self._requests[0].what if self._requests else ""
@@ -349,8 +348,15 @@ class LiveRun:
         finally:
             beat.cancel()
 
-    async def attend(self, waiter: Caller, seconds: float) -> None:
-        """Stay with it for a while, for a client that waits for it, and do what it needs of one; that takes no time."""
+    def is_idle(self) -> bool:
+        """True if it is detached, and no client does any of its requests."""
+        return self.detached and not any(request.taken for request in self._requests)
+
+    async def attend(self, waiter: Caller, seconds: float, idle: Callable[[], bool] | None = None) -> None:
+        """Stay with it for a while, for a client that waits for it, and do what it needs of one; that takes no time.
+
+        While the client is `idle`, others that wait can do it instead.
+        """
         until = self._loop.time() + seconds
         if self._progress is not None:
             await self._tell_progress(waiter)  # what was said while nobody waited
@@ -360,7 +366,7 @@ class LiveRun:
             if request is not None:
                 try:
                     with held(waiter):
-                        await request.do(waiter)
+                        await request.do(waiter, idle)
                 finally:
                     self.nudge()  # where it is not done, another client may do it
                 until += self._loop.time() - now

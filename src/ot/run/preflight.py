@@ -2,7 +2,7 @@
 
 Only what cannot succeed is reported, and all of it at once: packs and tools that do not exist, arguments that a tool
 does not take, arguments that it needs and does not get, tools that cannot be called from here or that the policy
-refuses, and an `ot.resume` that comes too late. Values are known only when the call is made.
+refuses, and an `ot.resume` or `ot.preview` that comes too late. Values are known only when the call is made.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from mcp_core.json_types import mapping_of
 from mcp_core.quick_dataclass import dataclass
 from ot import errors
-from ot.journal.journal import RESUME
+from ot.journal.journal import APPLY, PREVIEW, RESUME
 from ot.registry.definitions import Cancellation, ToolDefinition
 from ot.registry.registry import ToolRegistry
 from ot.registry.schema_copy import names_in
@@ -56,11 +56,14 @@ Foresee = Callable[[str], errors.CallError | None]
 def judge(references: Sequence[Reference], registry: ToolRegistry, foresee: Foresee = lambda _: None) -> None:
     """Raise PreflightError with everything that is certain to fail; the same mistake is named on its first line."""
     problems: dict[tuple[object, ...], tuple[int, errors.CallError]] = {}
-    resumes = any(f"{reference.pack}.{reference.tool}" == RESUME for reference in references)
+    named = {f"{reference.pack}.{reference.tool}" for reference in references if reference.first}
+    resumes, previews = RESUME in named, PREVIEW in named
     for reference in references:
         problem = _find_problem(reference, registry, foresee)
-        if resumes and isinstance(problem, errors.ConsentError):
-            continue  # the journal may have the answer, and then nobody is asked
+        if (resumes or previews) and isinstance(problem, errors.ConsentError):
+            continue  # the journal may have the answer, and then nobody is asked; and nobody is asked in a preview
+        if previews and isinstance(problem, errors.NotOnlyReadingError):
+            continue  # it is only listed
         if problem is not None:
             problems.setdefault((type(problem), *problem.args), (reference.line, problem))
             if len(problems) == MAX_PROBLEMS:
@@ -87,6 +90,10 @@ def _find_problem(reference: Reference, registry: ToolRegistry, foresee: Foresee
         return errors.UnsupportedToolError(definition.name, definition.lacks)
     if definition.name == RESUME and not reference.first:
         return errors.LateResumeError(RESUME)
+    if definition.name == PREVIEW and not reference.first:
+        return errors.LatePreviewError(PREVIEW)
+    if definition.name == APPLY:
+        return errors.ApplyNotAloneError(APPLY)
     phrases = list(_argument_problems(reference, definition))
     return (
         errors.ToolArgumentError(definition.name, phrases, definition.signature)

@@ -86,13 +86,30 @@ def render_answer(outcome: Outcome, *, inline_limit: int, registry: ToolRegistry
             return Answer(_below(outcome.printed, text, inline_limit), is_error=True)
 
 
-def word_running(run: str, seen: Seen, elapsed: float, limit: float, waits_for: str, inline_limit: int) -> str:
-    """Say what a run has printed since it was last looked at, what it is doing, and how to get its answer."""
+def word_running(
+    run: str, seen: Seen, elapsed: float, limit: float, waits_for: str, inline_limit: int, *, answered: str = ""
+) -> str:
+    """Say what a run has printed since it was last looked at, what it is doing, and how to get its answer.
+
+    `answered` is how a person answers the question that it waits for, if that is possible elsewhere.
+    """
     lines = [f"[Run {run} is still running after {elapsed:.0f} s (limit {limit:g} s).{_word_doing(seen)}"]
-    if waits_for:
+    if waits_for and answered:
+        lines.append(f"It waits for a person, who must be told to answer {answered}: {_cut(waits_for, _MOST_QUESTION)}")
+    elif waits_for:
         lines.append(f"It waits for an answer that ot.wait asks the client for: {_cut(waits_for, _MOST_QUESTION)}")
     lines.append(f'ot.wait(run="{run}", seconds=45) gives its answer, ot.stop(run="{run}") ends it.]')
     return _below(seen.printed, "\n".join(lines), inline_limit)
+
+
+def word_task(seen: Seen, elapsed: float, limit: float, latest: str, waits_for: str, *, answered: str = "") -> str:
+    """Say what a run does that goes on as a task, as `word_running` does for one that does not."""
+    parts = [f"Running for {elapsed:.0f} s (limit {limit:g} s).{_word_doing(seen)}"]
+    if waits_for and answered:
+        parts.append(f"It waits for a person, who must be told to answer {answered}: {_cut(waits_for, _MOST_QUESTION)}")
+    elif latest:
+        parts.append(_cut(latest, _MOST_QUESTION))
+    return " ".join(parts)
 
 
 def word_stopped(run: str, seen: Seen, elapsed: float, *, inline_limit: int) -> str:

@@ -6,9 +6,11 @@ import itertools
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from dataclasses import field
-from functools import cache, partial
-from typing import NamedTuple
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 import anyio.to_thread
@@ -19,6 +21,7 @@ from ot.clients.person import LOCAL
 from ot.errors import CannotLookError, LimitReachedError, OneToolError, StoreGoneError, UntrustedSnippetError
 from ot.execution.auditing import audit_early_refusal
 from ot.execution.tool_executor import ToolExecutor
+from ot.journal.journal import APPLY
 from ot.journal.run_journal import RunJournal
 from ot.kernel.supply import KernelSupply
 from ot.limits import attends_runs
@@ -34,9 +37,14 @@ from ot.run.outcome import Failure, Keeping, Nothing, Outcome, Value, error_kind
 from ot.run.reporting import render_answer, word_partial
 from ot.run.snippets import Snippets
 
+if TYPE_CHECKING:
+    from ot.execution.plans import Preview
+    from ot.run.previews import Previews
+
 LONG_COMMAND = 50_000  # characters
 READERS = 2  # threads that read large messages of kernels: with more, everybody else would wait longer for a turn
 CANCELLED = "cancelled"
+AHEAD = 5.0  # seconds that are spent on looking ahead, before a person is asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +57,9 @@ class RunSettings:
     inline_limit: int  # characters of an answer
     share: int  # of the kernels, that one of many people may have; 0: as usual
     snippets: Snippets
-    written_by: str = ""  # the key that lets code write beyond its scratch folder, if one does
+    ask_within: float = 0.0  # seconds that a person may take who is asked elsewhere than at the client; 0: nobody is
+    ask_command: tuple[str, ...] = ()  # that is told of such a question
+    looks_ahead: bool = True  # before a person is asked
 
 
 class _Asked(NamedTuple):
@@ -62,6 +72,7 @@ class _Asked(NamedTuple):
     view: RunView
     attends_runs: bool  # it only waits for runs, ends one or lists them
     deliver: Callable[[Answer], None] | None
+    preview: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -89,6 +100,16 @@ class Runner:
     _readers: anyio.CapacityLimiter = field(default_factory=partial(anyio.CapacityLimiter, READERS))
     _unrecorded: Iterator[int] = field(default_factory=partial(itertools.count, 1))  # runs that nobody records
 
+    @property
+    def project(self) -> Path:
+        return self._executor.project
+
+    @cached_property
+    def previews(self) -> Previews:
+        from ot.run.previews import Previews  # noqa: PLC0415 - few servers preview anything
+
+        return Previews(self._executor, self._supply)
+
     async def run(
         self,
         command: str,
@@ -97,8 +118,11 @@ class Runner:
         view: RunView | None = None,
         deliver: Callable[[Answer], None] | None = None,
         traced: bool = False,
+        preview: bool = False,
     ) -> Answer:
         """Run one command and word its outcome; only cancellation is raised. `view` lets others look meanwhile.
+
+        Of a `preview` it is only listed what the command would do.
 
         `deliver` is given the answer as soon as nothing has to happen before it leaves; one of a run that was refused
         is only returned. `traced` if whoever asks for it is part of a trace.
@@ -113,7 +137,7 @@ class Runner:
             run_memory=ClientMemory(),
         )
         attends = caller.principal != LOCAL and attends_runs(command)
-        asked = _Asked(command, caller, notes, self.settings, view or RunView(), attends, deliver)
+        asked = _Asked(command, caller, notes, self.settings, view or RunView(), attends, deliver, preview)
         telemetry = executor.telemetry
         if telemetry is None or not (traced or telemetry.meters or telemetry.tracer):
             return (await self._admit(asked))[0]
@@ -127,15 +151,13 @@ class Runner:
         """Return the answer, and the type of what went wrong: also of a run that may not begin."""
         journal, limits = self._executor.journal, self._executor.limits
         try:
-            if asked.caller.looks and asked.settings.written_by:
-                raise CannotLookError(asked.settings.written_by)
             if journal is not None and journal.waits:
                 await journal.admit()
             if limits is None:
                 return await self._carry_out(asked)
             async with limits.run(asked.caller.run_id, attends_runs=asked.attends_runs):
                 return await self._carry_out(asked)
-        except (CannotLookError, StoreGoneError, LimitReachedError) as error:
+        except (StoreGoneError, LimitReachedError) as error:
             asked.view.outcome = refusal = Failure(error)
             answer = render_answer(refusal, inline_limit=asked.settings.inline_limit, registry=self._registry)
             return answer, error_kind(refusal)
@@ -162,9 +184,7 @@ class Runner:
         """Execute a command, word the outcome, and deliver the answer once it is in the journal."""
         notes, made = asked.notes, MadeCalls()
         try:
-            outcome = await self._execute(asked, made, begin)
-        except OneToolError as error:
-            outcome = Failure(error)
+            outcome = await self._find_outcome(asked, made, begin)
         except anyio.get_cancelled_exc_class():
             self._add_notes(notes, made, begin(), failed=True)
             raise
@@ -209,10 +229,22 @@ class Runner:
         fields = {"size": len(asked.command), **ended.fields}
         write_span(ended.level, "run.command", ended.status, seconds, fields)
 
+    async def _find_outcome(self, asked: _Asked, made: MadeCalls, begin: Callable[[], RunJournal | None]) -> Outcome:
+        """Execute a command and return its outcome, as it is told of a run that has a plan."""
+        try:
+            outcome = await self._execute(asked, made, begin)
+        except OneToolError as error:
+            outcome = Failure(error)
+        if asked.caller.run_memory is not None and asked.caller.run_memory.plan is not None:
+            return await self.previews.conclude(outcome, asked.caller, self._registry)
+        return outcome
+
     async def _execute(self, asked: _Asked, made: MadeCalls, begin: Callable[[], RunJournal | None]) -> Outcome:
         command, caller, settings, view = asked.command, asked.caller, asked.settings, asked.view
         long = len(command) >= LONG_COMMAND  # searched for fences on a thread, while others are answered
         code = await anyio.to_thread.run_sync(read_command, command) if long else read_command(command)
+        if APPLY in code and not asked.preview and (applied := await self.previews.apply(code, caller)):
+            code = read_command(applied)
         try:
             expanded = settings.snippets.expand(code)
         except UntrustedSnippetError as error:
@@ -220,9 +252,15 @@ class Runner:
             audit_early_refusal(executor.audit, f"${error.name}", executor.known(caller), error)
             raise
         await self._catch_up(expanded.code)
+        await self._executor.hear(command, caller)
         async with self._supply.take(
             caller.principal, share=settings.share, attends_runs=asked.attends_runs, progress=caller.progress
         ) as kernel:
+            if caller.looks and (key := self._supply.written_by):
+                raise CannotLookError(key)
+            if asked.preview:
+                begin()
+                await self.previews.begin(caller)
             run = KernelSession(
                 kernel,
                 self._executor,
@@ -235,6 +273,8 @@ class Runner:
             )
             request = self._namespace.request(expanded.code, expanded.values, limit=settings.inline_limit)
             view.program, view.begun = run, True
+            if caller.ask is not None and settings.looks_ahead and caller.run_memory is not None:
+                caller.run_memory.ahead = partial(self._look_ahead, asked, request)
             try:
                 outcome = await run.complete(request, begin)
                 printed = outcome.printed
@@ -246,6 +286,34 @@ class Runner:
                 return outcome
             finally:
                 view.program = None
+                if caller.run_memory is not None:
+                    caller.run_memory.ahead = None  # it leads back here
+
+    async def _look_ahead(self, asked: _Asked, request: bytes) -> Preview | None:
+        """Preview the rest of a run in another kernel; None where that cannot be done."""
+        caller, settings = asked.caller, asked.settings
+        begun = await self.previews.look_ahead(caller)
+        if begun is None:
+            return None
+        preview, of_preview = begun
+        if of_preview is None:
+            return preview
+        if not self._supply.has_free:
+            return None
+        with anyio.move_on_after(AHEAD + 1), suppress(OneToolError):
+            async with self._supply.take(caller.principal, share=settings.share) as kernel:
+                run = KernelSession(
+                    kernel,
+                    self._executor,
+                    self._namespace,
+                    limit=AHEAD,
+                    memory=settings.memory,
+                    caller=of_preview,
+                    readers=self._readers,
+                    made=MadeCalls(),
+                )
+                await run.complete(request, lambda: None)
+        return preview
 
 
 async def _settle(run: RunJournal) -> str:

@@ -22,6 +22,7 @@ from ot.errors import PathError, ReportWriteError
 from ot.files.allowed_files import AllowedFiles, open_here
 from ot.stats.figures import Moment, Savings, Summary
 from ot.stats.wording import compact, duration, percent, precise, size
+from ot_system.opening import READ_FILE
 
 _MOST_LABELS = 7
 _GAP = 0.22  # of the width of a column
@@ -107,7 +108,7 @@ def write_report(output: str, render: Callable[[], str], *, files: AllowedFiles)
 
 def _refuse_other_files(descriptor: int, name: str, output: str) -> None:
     try:
-        existing = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=descriptor)
+        existing = os.open(name, READ_FILE, dir_fd=descriptor)
     except FileNotFoundError:
         return
     except OSError as error:

@@ -7,11 +7,14 @@ and a new one begun; one that a newer OneTool wrote is left alone.
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
+import stat
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from mcp_core.file_lock import lock
@@ -21,6 +24,7 @@ from ot.errors import DatabaseBusyError, DatabaseDamagedError, DatabaseUnavailab
 BUSY_TIMEOUT = 5.0  # seconds that one waits for other servers
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_creating = threading.Lock()  # so that no thread connects to a file that another one has yet to close
 
 Migrations = tuple[tuple[str, ...], ...]
 """Statements that take a database from one version to the next, for each version; only ever added to."""
@@ -34,8 +38,7 @@ def open_database(
     What is committed survives a process that is killed; with `through` also a loss of power, at the price of a wait.
     """
     make_private(file.parent)
-    # Made by us, so that nobody else can read it; the files that SQLite puts beside it get the same mode.
-    os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    _make_file(file)
     timeout = BUSY_TIMEOUT if patience is None else patience
     connection = sqlite3.connect(file, timeout=timeout, isolation_level=None, check_same_thread=False)
     try:
@@ -49,6 +52,18 @@ def open_database(
         connection.close()
         raise
     return connection
+
+
+def _make_file(file: Path) -> None:
+    """Create the file if it is missing, so that nobody else can read it; SQLite gives those beside it the same mode.
+
+    A file that exists is never opened here: closing it would drop the locks that other connections of this process have
+    on it, and the next process to close the database would delete the log that they use.
+    """
+    with _creating, suppress(FileExistsError):
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    if stat.S_ISLNK(os.lstat(file).st_mode):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(file))
 
 
 @contextmanager

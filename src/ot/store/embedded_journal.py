@@ -29,8 +29,9 @@ KEY_FILE = "key"
 _KEY_SIZE = 64  # hexadecimal digits
 MOST_FILES = 1000  # each short command leaves one
 _PARTS = 8  # a file is followed by the next after this part of the time and of the size that all are kept for
-_LINES, _VALUES = ".jsonl", ".values"
+_LINES, _VALUES, _CLAIM = ".jsonl", ".values", ".claimed"
 _NAME = re.compile(rf"{owned_files.CHAIN}\.(?:jsonl|values)")
+_RUN = re.compile(rb'^\{"principal":"(?:[^"\\]|\\.)*","project":"(?:[^"\\]|\\.)*","run":"([^"\\]*)",', re.M)
 _PRUNED = "pruned"  # its time is when old files were last removed
 
 
@@ -47,8 +48,11 @@ class EmbeddedJournal:
         max_size: int,
         largest_file: int = LARGEST_FILE,
         clock: Callable[[], float] = time.time,
+        forget: Callable[[set[str]], None] | None = None,
     ) -> None:
+        """`forget` is told of runs that are no longer kept."""
         self._folder = folder
+        self._forget = forget
         self._keep_for = keep_for
         self._max_size = max_size
         self._largest = min(largest_file, max_size // _PARTS)
@@ -129,6 +133,16 @@ class EmbeddedJournal:
             raise OSError(errno.ENODATA, os.strerror(errno.ENODATA))
         return data
 
+    def claim(self, _: Owner, run: str) -> bool:
+        """Leave an empty file in the name of a run; False where it is there."""
+        if not run.isalnum():
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        try:
+            os.close(os.open(self._folder / f"{run}{_CLAIM}", os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        except FileExistsError:
+            return False
+        return True
+
     def read(self, owner: Owner, run: str) -> FoundRun | None:
         """Return the lines of a run of this owner, in their order; None where there are none."""
         beginning = begin_line(owner, run)
@@ -173,11 +187,19 @@ class EmbeddedJournal:
             if not always and self._clock() - looked.stat().st_mtime < self._keep_for / (_PARTS * 3):
                 return
         limits = self._keep_for, self._max_size - self._max_size // _PARTS, MOST_FILES
-        left = owned_files.prune(self._folder, _NAME.fullmatch, *limits)
+        left = owned_files.prune(self._folder, _NAME.fullmatch, *limits, self._forget_runs)
+        for claim in self._folder.glob(f"*{_CLAIM}"):
+            with suppress(OSError):
+                if self._clock() - claim.stat().st_mtime > 2 * self._keep_for:
+                    claim.unlink()
         with suppress(OSError):
             looked.touch(mode=0o600)
         if left > self._max_size:
             raise OSError(errno.EDQUOT, "it is full, and other processes are still writing to it (journal.max_size)")
+
+    def _forget_runs(self, file: Path) -> None:
+        if self._forget is not None and file.suffix == _LINES:
+            self._forget({run.decode("ascii") for run in _RUN.findall(_content(file))})
 
     def _list(self) -> list[tuple[str, int, Path]]:
         """List the files of lines by the chain of their process and their part of it, the oldest process first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, nullcontext
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
@@ -14,7 +15,7 @@ from ot.errors import ConfigError
 from ot.store import logins
 from ot.store.credentials import FileCredentials, LoginSeal
 from ot.store.embedded_journal import JOURNAL_FOLDER, EmbeddedJournal
-from ot.store.parts import AUDIT_FOLDER, STATS_FILE, AuditRows, PersonalStore, Retention, Store, TeamSums
+from ot.store.parts import AUDIT_FOLDER, STATS_FILE, AuditRows, ChangeStore, PersonalStore, Retention, Store, TeamSums
 from ot.store.quotas import EmbeddedQuotas, Quotas
 from ot.store.results import ANSWERS_FOLDER, RESULTS_FOLDER, EmbeddedKeptNames, ResultFiles
 from ot.store.sealing import Sealer
@@ -23,6 +24,7 @@ from ot.store.shelf import Shelf
 __all__ = ["POSTGRES", "Backend", "PersonalStore", "Retention", "Store", "build_backend", "open_backend"]
 
 POSTGRES = ("postgresql://", "postgres://")  # the beginnings of an address of PostgreSQL
+CHANGES_FOLDER = "undo"
 Picked = TypeVar("Picked")
 
 
@@ -38,14 +40,38 @@ class Backend:
         """Begin to connect, and close it in the end."""
         return nullcontext()
 
-    def build_store(self, state: Path, *, principal: str, journal: Retention) -> Store:
+    def build_store(
+        self,
+        state: Path,
+        *,
+        principal: str,
+        journal: Retention,
+        sealer: Callable[[], Sealer] | None = None,
+        alone: bool = False,
+    ) -> Store:
+        """Build what an engine has in the store; `sealer` gives the keys that seal what calls have changed.
+
+        Files of a person who is `alone` on the machine need no seal.
+        """
+
+        @cache
+        def open_changes() -> ChangeStore:
+            seal = ot.store.FrameSeal(None if alone else sealer)
+            return ot.store.EmbeddedChanges(state / CHANGES_FOLDER, kept=journal, seal=seal)
+
         return Store(
-            journal=EmbeddedJournal(state / JOURNAL_FOLDER, keep_for=journal.keep_for, max_size=journal.max_size),
+            journal=EmbeddedJournal(
+                state / JOURNAL_FOLDER,
+                keep_for=journal.keep_for,
+                max_size=journal.max_size,
+                forget=lambda runs: open_changes().forget(runs),
+            ),
             results=ResultFiles(state / RESULTS_FOLDER),
             open_statistics=lambda: ot.store.EmbeddedStatRows(state / STATS_FILE),
             audit=AuditRows(state / AUDIT_FOLDER),
             kept_values=EmbeddedKeptNames(state),
             kept_answers=EmbeddedKeptNames(state, folder=ANSWERS_FOLDER),
+            open_changes=open_changes,
         )
 
     def build_personal_store(

@@ -17,11 +17,19 @@ from stat import S_ISREG
 
 from mcp_core.atomic_write import opened
 from mcp_core.file_lock import try_lock
+from ot_system.opening import READ_FILE
 
 CHAIN = r"(?P<chain>\d{8}T\d{6}-\d+-[0-9a-f]{8})\.(?P<part>\d{4,9})"  # how names of such files begin
 
 
-def prune(folder: Path, is_ours: Callable[[str], object], keep_for: float, most_bytes: int, most_files: int) -> int:
+def prune(
+    folder: Path,
+    is_ours: Callable[[str], object],
+    keep_for: float,
+    most_bytes: int,
+    most_files: int,
+    before_removal: Callable[[Path], None] | None = None,
+) -> int:
     """Remove files last written more than `keep_for` seconds ago, then the oldest while they are too large or too many.
 
     None that a process still writes to. Return the bytes of those that are left.
@@ -39,6 +47,8 @@ def prune(folder: Path, is_ours: Callable[[str], object], keep_for: float, most_
             break
         if not is_in_use(file):
             with suppress(OSError):
+                if before_removal is not None:
+                    before_removal(file)
                 file.unlink()
             size, count = size - of_file, count - 1
     return size
@@ -158,4 +168,4 @@ def append_whole(descriptor: int, data: bytes, size: int) -> None:
 
 def open_plain(file: Path) -> AbstractContextManager[int]:
     """Open a file for reading, and wait for nothing where somebody has put something else in its place."""
-    return opened(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    return opened(file, READ_FILE)

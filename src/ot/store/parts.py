@@ -7,7 +7,7 @@ audit log are for all replicas, beside the files that each writes.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from pathlib import Path
@@ -27,6 +27,9 @@ AUDIT_FOLDER = "audit"
 
 WHOLE, SPOILT = b'"whole":1', b'"whole":0'
 """The mark in a run's first line that all its lines are there, and the one that replaces it once a line was lost."""
+
+RunKey: TypeAlias = tuple[Owner, str]
+"""A run, and whose it is."""
 
 Place: TypeAlias = tuple[str, int, int]
 """The place of a value that lies beside the lines: a file, an offset, and how many bytes."""
@@ -121,9 +124,26 @@ class JournalStore(Protocol):
     def keep(self, beginning: bytes, data: bytes) -> Place: ...
     def load_key(self) -> bytes: ...
     def fetch(self, place: Place) -> bytes: ...
+    def claim(self, owner: Owner, run: str) -> bool: ...  # true the first time that somebody claims this run
     def read(self, owner: Owner, run: str) -> FoundRun | None: ...
     def read_events(self, owner: Owner, events: tuple[str, ...]) -> Iterator[bytes]: ...
     def close(self) -> None: ...
+
+
+class ChangeStore(Protocol):
+    """Keeps the frames of runs, numbered from 0. Everything blocks, on whatever thread, and raises OSError."""
+
+    def append(self, run: RunKey, number: int, frames: Sequence[bytes]) -> None:
+        """Add frames, of which the first has this number; they are kept for certain when this returns."""
+
+    def read(self, run: RunKey, first: int, count: int) -> Iterator[bytes]:
+        """Yield as many frames as there are of those that are wanted."""
+
+    def finish(self, run: RunKey) -> None:
+        """Let go of a run that has ended."""
+
+    def forget(self, runs: Iterable[str]) -> None:
+        """Remove what was kept of runs that the journal no longer has."""
 
 
 def begin_line(owner: Owner, run: str = "") -> bytes:
@@ -142,6 +162,7 @@ class Retention(NamedTuple):
 
     keep_for: float  # seconds
     max_size: int  # bytes
+    undo_size: int  # bytes of what calls have changed, as it was before
 
 
 class Store(NamedTuple):
@@ -153,6 +174,7 @@ class Store(NamedTuple):
     audit: AuditRows
     kept_values: KeptNames
     kept_answers: KeptNames
+    open_changes: Callable[[], ChangeStore]  # loads what that needs; the same one each time
 
     def close(self) -> None:
         """Let go of what is open; the backend is its owner's to close."""

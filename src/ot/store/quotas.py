@@ -52,7 +52,7 @@ class Given(NamedTuple):
 class CallCounts(Protocol):
     """The calls of each person that a rule limits. Raises OSError where the store cannot be used."""
 
-    async def count_call(self, principal: str, rule: str) -> int: ...
+    async def count_call(self, principal: str, rule: str, calls: int = 1) -> int: ...
 
 
 class Quotas(CallCounts, Protocol):
@@ -108,18 +108,19 @@ class EmbeddedQuotas:
         calls = _take(used, most, wanted)
         return Given("" if calls else CALLS, calls, free_in)
 
-    async def count_call(self, principal: str, rule: str) -> int:
-        """Count a call that a rule limits, and return how many there were this hour, with this one."""
-        return await anyio.to_thread.run_sync(self._count_call, f"{principal} {sha256(rule.encode()).hexdigest()}")
+    async def count_call(self, principal: str, rule: str, calls: int = 1) -> int:
+        """Count a call that a rule limits, or none, and return how many there were this hour, with this one."""
+        key = f"{principal} {sha256(rule.encode()).hexdigest()}"
+        return await anyio.to_thread.run_sync(self._count_call, key, calls)
 
-    def _count_call(self, key: str) -> int:
+    def _count_call(self, key: str, calls: int) -> int:
         with hold(self._calls_file.with_suffix(".lock"), patience=_PATIENCE):
             hour, counts = math.floor(self._clock() / HOUR), dict[str, int]()
             with suppress(FileNotFoundError, ValueError, LookupError, TypeError, RecursionError):
                 found = check_form(json.loads(self._calls_file.read_bytes()), _FORM)
                 if found["hour"] == hour:
                     counts = {name: int(read_number(count)) for name, count in read_mapping(found["counts"]).items()}
-            counts[key] = counts.get(key, 0) + 1
+            counts[key] = counts.get(key, 0) + calls
             write_private(self._calls_file, json.dumps({FORM: _FORM, "hour": hour, "counts": counts}))
             return counts[key]
 

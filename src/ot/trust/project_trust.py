@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mcp_core.quick_dataclass import dataclass
 from ot.errors import ConfigError
+from ot_system.opening import READ_FILE
 
 if TYPE_CHECKING:  # every command reads a configuration, and few look at trust
     from ot.trust.store import TrustRecord, TrustStore
@@ -60,7 +61,7 @@ def read_inside(folder: Path, name: str) -> bytes:
     real = os.path.realpath(folder / name)
     if not Path(real).is_relative_to(os.path.realpath(folder)):
         raise OSError(0, "a link leads out of the folder")
-    descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = os.open(real, READ_FILE)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(0, "not a regular file")

@@ -16,13 +16,12 @@ from ot.files.allowed_files import AllowedFiles, is_closed_name
 from ot.files.folder_watch import FolderWatch
 from ot.files.tree import TreeItem, walk_tree
 from ot.files.walk import Version, version_of
+from ot_system.opening import ENTER_FOLDER, READ_FILE
 
 LARGEST = 1024 * 1024  # bytes of a file that is looked into
 MOST_FILES = 50_000
 _LEFT_OUT = frozenset({FOLDER, ".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"})
 _PERHAPS_CLOSED = (".yaml", ".yml")  # the person's configuration, which may lie anywhere
-_OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class SourceFile:
     def read(self) -> tuple[str, Version] | None:
         """Return its text and the version that was read; None if it is binary, too large, or gone."""
         try:
-            descriptor = os.open(self.name, _OPEN_FILE, dir_fd=self.folder)
+            descriptor = os.open(self.name, READ_FILE, dir_fd=self.folder)
         except OSError:
             return None
         with os.fdopen(descriptor, "rb") as file:
@@ -134,7 +133,7 @@ def read_below(folder: int, path: str) -> str:
         *folders, name = path.split("/")
         try:
             for each in folders:
-                folder = os.open(each, _OPEN_FOLDER, dir_fd=folder)
+                folder = os.open(each, ENTER_FOLDER, dir_fd=folder)
                 stack.callback(os.close, folder)
             read = SourceFile(path, os.stat(name, dir_fd=folder, follow_symlinks=False), folder, name).read()
         except OSError:

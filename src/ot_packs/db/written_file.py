@@ -12,9 +12,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from mcp_core.atomic_write import open_folder
 from ot.config.paths import FOLDER
 from ot.errors import ToolError
 from ot.files.allowed_files import is_closed_name
+from ot.files.changes import note_change, note_result
 from ot.registry.definitions import Touches
 from ot_confinement.namespaces import allows_own_mounts
 
@@ -36,6 +38,7 @@ class WrittenFile:
         self._blank = blank  # what a new database begins with
         self._is_new = False
         self._journal = f"{path}-journal"
+        self._note = -1  # of the change, so that it can be undone
 
     def prepare(self) -> Touches:
         """Make what is missing, and return what the helper may touch; raises ToolError."""
@@ -44,12 +47,11 @@ class WrittenFile:
                 f"{self._path}.wal contains changes that are not yet in the database: close it in the program that "
                 "made them, or open and close it once"
             )
+        self._note_change()
         self._is_new = self._make(self._path, self._blank)
         if self._engine == "duckdb":
             return self._touches_of_duckdb()
-        with Path(self._path).open("rb") as file:
-            keeps_log = file.read(20)[18:20] == b"\x02\x02"  # two bytes of SQLite's header
-        beside = (f"{self._path}-wal", f"{self._path}-shm") if keeps_log else (self._journal,)
+        beside = (f"{self._path}-wal", f"{self._path}-shm") if self._keeps_log() else (self._journal,)
         for path in beside:
             self._make(path)
         return Touches(written=(self._path, *beside))
@@ -67,8 +69,28 @@ class WrittenFile:
             )
         return Touches(reads=READ_BY_DUCKDB, writes=(str(folder),))
 
+    def _keeps_log(self) -> bool:
+        """True if SQLite writes changes beside the file first."""
+        with suppress(FileNotFoundError), Path(self._path).open("rb") as file:
+            return file.read(20)[18:20] == b"\x02\x02"  # two bytes of its header
+        return False
+
+    def _note_change(self) -> None:
+        """Note that the file is about to change; with a log beside it, no copy of the file alone would be right."""
+        file = Path(self._path)
+        if not self._keeps_log():
+            with open_folder(file.parent) as folder:
+                self._note = note_change(folder, file.name, file)
+
     def settle(self) -> None:
-        """Remove what was made and not used: an empty journal, and a new database that nothing was written to."""
+        """Remove what was made and not used, and note what the file is now."""
+        self._remove_unused()
+        file = Path(self._path)
+        with open_folder(file.parent) as folder:
+            note_result(self._note, folder, file.name)
+
+    def _remove_unused(self) -> None:
+        """Remove an empty journal, and a new database that nothing was written to."""
         with suppress(FileNotFoundError):
             if Path(self._journal).stat().st_size == 0:
                 self._remove_journal()

@@ -8,6 +8,7 @@ import shutil
 import stat
 from dataclasses import dataclass
 
+from ot.context import current
 from ot.errors import PathError, PathRefusedError, ToolError
 from ot.files.allowed_files import (
     AllowedFiles,
@@ -17,9 +18,9 @@ from ot.files.allowed_files import (
     require_writable,
     word_path_error,
 )
+from ot.files.changes import alone, is_noted, next_data, note_change
 from ot.files.stoppable import Check
 from ot.files.tree import DEEPEST, walk_tree
-from ot_packs.file.reading import next_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +65,14 @@ def move(files: AllowedFiles, path: str, output: str, *, overwrite: bool, check:
                     raise PathError(output, "it exists already; pass overwrite=True to replace a file")
                 require_writable(output, target)
             try:
-                _rename(source, target, replace=overwrite or _is_folder(source))
+                files.rename(source, target, replace=overwrite or _is_folder(source))
             except OSError as error:
                 if error.errno != errno.EXDEV:
                     raise word_path_error(output, error) from error
                 if not is_file(source):
                     raise ToolError(f"{output} is on another disk; copy it there, then delete it here") from error
                 _copy_file(files, source.place, output, overwrite=overwrite, check=check)
-                os.unlink(source.name, dir_fd=source.folder)
+                files.remove(source)
             return contents
 
 
@@ -80,12 +81,12 @@ def delete(files: AllowedFiles, path: str, *, recursive: bool, check: Check) -> 
     with files.reach(path, write=True, follow=False) as target:
         contents = _require_movable(files, path, target, check)
         try:
-            if not _is_folder(target):
-                os.unlink(target.name, dir_fd=target.folder)
-            elif recursive:
-                shutil.rmtree(target.name, dir_fd=target.folder)
+            if recursive and _is_folder(target):
+                with alone():
+                    _note_tree(files, target, check)
+                    shutil.rmtree(target.name, dir_fd=target.folder)
             else:
-                os.rmdir(target.name, dir_fd=target.folder)
+                files.remove(target)
         except OSError as error:
             if error.errno == errno.ENOTEMPTY and not recursive:
                 raise ToolError(
@@ -93,6 +94,20 @@ def delete(files: AllowedFiles, path: str, *, recursive: bool, check: Check) -> 
                 ) from error
             raise word_path_error(path, error) from error
         return contents
+
+
+def _note_tree(files: AllowedFiles, folder: ResolvedPath, check: Check) -> None:
+    """Note that all that a folder holds is about to be removed, and then the folder."""
+    if not is_noted():
+        return
+    for found in reversed([each.path for each in walk_tree(files, folder.place, ignored=True, check=check)]):
+        check()
+        try:
+            with files.reach(folder.place / found, write=True, follow=False) as reached:
+                note_change(reached.folder, reached.name, reached.place, None)
+        except PathError as error:  # a pipe or a socket, or something that has just vanished
+            current().note(f"The removal of {error.path} cannot be undone: {error.reason}.")
+    note_change(folder.folder, folder.name, folder.place, None)
 
 
 def look_inside(files: AllowedFiles, path: AnyPath, check: Check) -> Contents:
@@ -147,20 +162,6 @@ def _copy_file(files: AllowedFiles, source: AnyPath, output: AnyPath, *, overwri
         return size
     finally:
         os.close(descriptor)
-
-
-def _rename(source: ResolvedPath, target: ResolvedPath, *, replace: bool) -> None:
-    """Give a file its new name; without `replace`, only if nothing has it."""
-    if not replace:
-        try:
-            os.link(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder, follow_symlinks=False)
-        except OSError as error:
-            if error.errno not in {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS}:
-                raise
-        else:
-            os.unlink(source.name, dir_fd=source.folder)
-            return
-    os.rename(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
 
 
 def _is_folder(reached: ResolvedPath) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import errno
 import mimetypes
 import os
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 
 from ot.errors import ToolError
 from ot.files.allowed_files import AllowedFiles
+from ot.files.changes import next_data
 from ot.files.stoppable import Check
 from ot_packs.file.editing import SAMPLE, find_encoding, find_newline, is_binary, split_lines
 
@@ -19,14 +19,6 @@ MOST_COUNTED = 4 * 1024**3  # bytes of a file, without its holes, that are read 
 _CHUNK = 1024 * 1024
 Piece = bytes | int
 """Bytes of a file, or the length of a hole in it, which stands for as many null bytes."""
-
-
-def next_data(descriptor: int, place: int, size: int) -> int:
-    """Return where data begins, from a place on: there, or after the hole; `size` if only a hole is left."""
-    try:
-        return min(size, os.lseek(descriptor, place, os.SEEK_DATA))
-    except OSError as error:
-        return size if error.errno == errno.ENXIO else place  # a file system that knows of no holes
 
 
 @dataclass(frozen=True, slots=True)

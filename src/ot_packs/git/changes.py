@@ -10,6 +10,7 @@ from ot.errors import ToolError
 from ot.values import Arguments
 from ot_packs.git.outputs import StatusEntry, read_state
 from ot_packs.git.program import DIFF_OPTIONS, Git, add_identity
+from ot_packs.git.undoing import BRANCHES, HEAD, INDEX, STASH, noted, read_aspect
 from ot_packs.git.words import LONGEST, is_closed, pathspecs, require_plain, split_names
 
 COMMIT_OPTIONS = ("--file=-", "--cleanup=whitespace", "--no-verify", "--no-gpg-sign", "--no-status", "--quiet")
@@ -29,7 +30,8 @@ async def stage(git: Git, names: Sequence[str]) -> None:
         top = Path(git.repository.top)
         shown = {"files": [f"{entry.unstaged}: {entry.name}" for entry in found]}
         await _ask(git, "Stage these files?", shown, files=[top / entry.name for entry in found[:_MOST_COMPARED]])
-        await git.change("add", "--all", "--", *wanted)
+        async with noted(git, INDEX):
+            await git.change("add", "--all", "--", *wanted)
 
 
 async def commit_staged(git: Git, message: str) -> None:
@@ -44,14 +46,17 @@ async def commit_staged(git: Git, message: str) -> None:
     await _ask(git, "Commit these files?", shown)
     if await _staged(git) != staged:
         raise ToolError("nothing was committed: the staged changes were modified while the person was asked")
-    await git.change("commit", *COMMIT_OPTIONS, stdin=message.encode(errors="replace"))
+    head = str(await read_aspect(git, HEAD))
+    async with noted(git, head if head.startswith(BRANCHES) else "HEAD", commits=True):
+        await git.change("commit", *COMMIT_OPTIONS, stdin=message.encode(errors="replace"))
 
 
 async def switch_to(git: Git, branch: str, *, create: bool) -> None:
     """Check out a branch, if the person agrees."""
     if create:
         await _ask(git, "Create this branch, and check it out?", {"branch": branch})
-        await git.change("switch", *SWITCH_OPTIONS, "--no-track", "--create", branch)
+        async with noted(git, f"{BRANCHES}{branch}", HEAD):
+            await git.change("switch", *SWITCH_OPTIONS, "--no-track", "--create", branch)
         return
     reference = f"refs/heads/{branch}"
     heads = await _commits(git, "HEAD", reference)
@@ -60,7 +65,8 @@ async def switch_to(git: Git, branch: str, *, create: bool) -> None:
     await _ask(git, "Check out this branch, which changes these files?", {"branch": branch, "files": changed})
     if await _commits(git, "HEAD", reference) != heads:
         raise ToolError("nothing was changed: a branch was modified while the person was asked")
-    await git.change("switch", *SWITCH_OPTIONS, branch)
+    async with noted(git, HEAD, INDEX, files=changed):
+        await git.change("switch", *SWITCH_OPTIONS, branch)
 
 
 async def use_stash(git: Git, action: str, *, message: str, number: int) -> None:
@@ -71,11 +77,12 @@ async def use_stash(git: Git, action: str, *, message: str, number: int) -> None
     if action == "push":
         state = await read_state(git, [], limit=_ALL, untracked="no")
         changed = [entry.name for entry in state.entries]
+        touched = [name for entry in state.entries for name in (entry.name, entry.was) if name]
         words = ["push", "--quiet", f"--message={message}"] if message else ["push", "--quiet"]
         stashed: list[str] = []
     else:
         stashed = await _commits(git, entry)
-        changed = await _changed_between(git, f"{entry}^1", entry)
+        changed = touched = await _changed_between(git, f"{entry}^1", entry)
         words = [action, "--quiet", entry]
     if action != "drop":
         await require_plain(git, changed, verb="stash" if action == "push" else "unstash", merges=action != "push")
@@ -83,7 +90,8 @@ async def use_stash(git: Git, action: str, *, message: str, number: int) -> None
     await _ask(git, "Do this for these files?", shown)
     if action != "push" and await _commits(git, entry) != stashed:
         raise ToolError("nothing was changed: the stashes were modified while the person was asked")
-    await git.change("stash", *words)
+    async with noted(git, INDEX, STASH, files=touched if action != "drop" else ()):
+        await git.change("stash", *words)
 
 
 async def _staged(git: Git) -> list[StatusEntry]:

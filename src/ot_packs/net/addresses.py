@@ -19,6 +19,7 @@ _NUMBER = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)\.?$")  # the last label of a host 
 _LOCAL_NAMES = ("localhost", "local", "internal", "intranet", "lan", "home", "corp", "home.arpa", "localdomain")
 _UNICAST = ipaddress.IPv6Network("2000::/3")  # all that was ever given to anybody
 _TRANSLATOR = ipaddress.IPv6Network("64:ff9b::/96")  # through which IPv6 reaches all of IPv4
+_SIX_TO_FOUR = ipaddress.IPv6Network("2002::/16")  # the same by another way; from 3.13 on Python calls it private
 _TRANSLATED = tuple(map(ipaddress.IPv6Network, (_TRANSLATOR, "64:ff9b:1::/48", "::/96", "::ffff:0:0:0/96")))
 """Prefixes of IPv6 addresses whose last four bytes are an IPv4 address that somebody else turns them into."""
 
@@ -100,7 +101,8 @@ def check_address(target: Target, address: str, allowed: Allowed) -> None:
     found = ipaddress.ip_address(address.partition("%")[0])
     if allowed.names(target) or allowed.contains(found):
         return
-    for each in (*_embedded(found), *(() if found in _TRANSLATOR else (found,))):
+    through = any(found in network for network in (_TRANSLATOR, _SIX_TO_FOUR))
+    for each in (*_embedded(found), *(() if through else (found,))):
         if kind := _kind_of(each):
             shown = target.host if str(found) == target.host else f"{target.host} ({found})"
             raise AddressRefusedError(shown, f"{each} is {kind}", host=target.host, key=allowed.key)

@@ -9,11 +9,22 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+from mcp_core.json_types import list_of
 from ot.errors import ToolError
 from ot.store.postgres.group_commit import Connection
 from ot.store.postgres.link import PostgresLink
 from ot_packs.full_text import Term
-from ot_packs.notes.store import MOST_NOTES, Draft, NoteFilter, Summary, read_content, refuse_another, refuse_more
+from ot_packs.notes.store import (
+    FACTS,
+    MOST_NOTES,
+    Draft,
+    NoteFilter,
+    NoteRow,
+    Summary,
+    read_content,
+    refuse_another,
+    refuse_more,
+)
 
 _SEARCHED = 100_000  # characters of a note in which the words are shown
 _SHOWN = "id, project, title, tags, created, changed, length(content) AS characters, read_before"
@@ -108,6 +119,33 @@ class PostgresNotes:
     def delete(self, note: Summary) -> None:
         statement = "DELETE FROM notes WHERE principal = $1 AND id = $2"
         self._link.fetch_now(statement, self._principal, note.number)
+
+    def row_of(self, project: str, title: str) -> NoteRow | None:
+        if not _can_be_a_name(project, title):
+            return None
+        statement = (
+            f"SELECT content, {', '.join(FACTS)} FROM notes WHERE principal = $1 AND project = $2 AND title = $3"
+        )
+        for row in self._link.fetch_now(statement, self._principal, project, title):
+            facts = {name: [*row[name]] if isinstance(row[name], list) else row[name] for name in FACTS}
+            return NoteRow(project, title, row["content"], facts)
+        return None
+
+    def put_back(self, row: NoteRow) -> None:
+        facts = row.facts
+        words = row.content if facts["plain"] else str(read_content(row.content))
+        named = f"{row.title} {' '.join(map(str, list_of(facts['tags'])))}"
+        self._link.fetch_now(
+            "INSERT INTO notes (principal, project, title, content, plain, tags, created, changed, read_before, id,"
+            " words) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,"
+            " CASE WHEN EXISTS (SELECT FROM notes WHERE principal = $1 AND id = $10)"
+            " THEN nextval(pg_get_serial_sequence('notes', 'id')) ELSE $10 END,"
+            " setweight(to_tsvector('notes_words', $11), 'A') || to_tsvector('notes_words', $12))"
+            " ON CONFLICT (principal, project, title) DO UPDATE SET content = $4, plain = $5, tags = $6,"
+            " created = $7, changed = $8, read_before = $9, words = excluded.words",
+            self._principal, row.project, row.title, row.content, facts["plain"], facts["tags"], facts["created"],
+            facts["changed"], facts["read_before"], facts["id"], _words(named), _words(words),
+        )  # fmt: skip
 
     def _select(self, condition: str, *values: object) -> list[Summary]:
         statement = f"SELECT {_SHOWN} FROM notes WHERE principal = $1 AND {condition}"

@@ -14,6 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from mcp_core.json_types import Json, JsonObject
 from ot.errors import ToolError
 from ot.store.databases import open_database, transaction, worded
 from ot_packs.full_text import TOKENS, Term, expression_of
@@ -41,6 +42,7 @@ _CHOSEN = (
     " AND (:tag = '' OR EXISTS (SELECT 1 FROM json_each(notes.tags) WHERE value = :tag))"
 )
 
+FACTS = ("id", "plain", "tags", "created", "changed", "read_before")
 _Values = tuple[str | int | None, ...] | dict[str, str | int]  # of a statement, by place or by name
 _MARK = "$note"
 _KINDS: Mapping[str, Callable[[str], object]] = {
@@ -109,6 +111,15 @@ class Summary(NamedTuple):
     excerpt: str = ""
 
 
+class NoteRow(NamedTuple):
+    """All that is kept of a note: `facts` are number, plain, tags, created, changed and read_before."""
+
+    project: str
+    title: str
+    content: str
+    facts: JsonObject
+
+
 @dataclass(frozen=True, slots=True)
 class NoteFilter:
     """Which notes: of one project and with one tag, where they are given, and which page of them."""
@@ -128,6 +139,8 @@ class Notes(Protocol):
     def list_page(self, choice: NoteFilter) -> tuple[list[Summary], int]: ...
     def search_page(self, terms: Sequence[Term], choice: NoteFilter) -> tuple[list[Summary], int]: ...
     def delete(self, note: Summary) -> None: ...
+    def row_of(self, project: str, title: str) -> NoteRow | None: ...
+    def put_back(self, row: NoteRow) -> None: ...
 
 
 class NoteStore:
@@ -149,13 +162,8 @@ class NoteStore:
             for note in earlier:
                 self._remove(note)
             tags, marks = json.dumps(draft.tags, ensure_ascii=False), json.dumps(sorted(draft.read_before))
-            number = self._connection.execute(
-                "INSERT INTO notes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (number, draft.project, draft.title, draft.content, draft.plain, tags, created, now, marks),
-            ).lastrowid
-            self._connection.execute(
-                f"INSERT INTO words (rowid, {_COLUMNS}) SELECT id, {_COLUMNS} FROM notes WHERE id = ?", (number,)
-            )
+            given = draft.project, draft.title, draft.content, draft.plain
+            number = self._insert((number, *given, tags, created, now, marks))
             (written,) = self._select("WHERE notes.id = ?", (number,))
         return written, bool(earlier)
 
@@ -199,6 +207,34 @@ class NoteStore:
         """Forget a note; one that is gone already is no mistake."""
         with transaction(self._connection):
             self._remove(note)
+
+    def row_of(self, project: str, title: str) -> NoteRow | None:
+        """Return all that is kept of a note, if there is one."""
+        statement = f"SELECT content, {', '.join(FACTS)} FROM notes WHERE project = ? AND title = ?"
+        row = self._connection.execute(statement, (project, title)).fetchone()
+        if row is None:
+            return None
+        content, number, plain, tags, created, changed, marks = row
+        facts = number, bool(plain), json.loads(tags), created, changed, json.loads(marks)
+        return NoteRow(project, title, content, dict(zip(FACTS, facts, strict=True)))
+
+    def put_back(self, row: NoteRow) -> None:
+        """Make a note what it was, in place of one with the same title."""
+        number, plain, tags, created, changed, marks = (row.facts[name] for name in FACTS)
+        with transaction(self._connection):
+            for note in self._by_title(row.title, row.project):
+                self._remove(note)
+            if self._count("SELECT COUNT(*) FROM notes WHERE id = ?", (str(number),)):
+                number = None  # another note has it by now
+            written = json.dumps(tags, ensure_ascii=False), created, changed, json.dumps(marks)
+            self._insert((number, row.project, row.title, row.content, plain, *written))
+
+    def _insert(self, values: tuple[Json, ...]) -> int | None:
+        number = self._connection.execute("INSERT INTO notes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values).lastrowid
+        self._connection.execute(
+            f"INSERT INTO words (rowid, {_COLUMNS}) SELECT id, {_COLUMNS} FROM notes WHERE id = ?", (number,)
+        )
+        return number
 
     def _remove(self, note: Summary) -> None:
         """Take a note out of both tables; triggers, which could do it, are not trusted with the second one."""

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -240,13 +241,13 @@ async def test_an_index_that_is_removed_is_made_again(app: App, tmp_path: Path) 
 
 async def test_an_index_with_more_leftovers_than_files_is_made_again(app: App, tmp_path: Path) -> None:
     await paths(app, "header")
-    with sqlite3.connect(index_of(tmp_path)) as connection:
+    with closing(sqlite3.connect(index_of(tmp_path))) as connection, connection:
         connection.execute("UPDATE leftovers SET count = 100000")
     connection.close()
     (tmp_path / "src" / "new.py").write_text("header")
 
     assert len(await paths(app, "header")) == 4
-    with sqlite3.connect(index_of(tmp_path)) as connection:
+    with closing(sqlite3.connect(index_of(tmp_path))) as connection, connection:
         assert connection.execute("SELECT count FROM leftovers").fetchone() == (0,)
     connection.close()
 

@@ -36,7 +36,26 @@ def _certificate(
     now = datetime.now(UTC)
     builder = x509.CertificateBuilder(
         issuer, subject, key.public_key(), x509.random_serial_number(), now - timedelta(days=1), now + timedelta(days=2)
-    ).add_extension(x509.BasicConstraints(ca=not host, path_length=None), critical=True)
+    )
+    usage = x509.KeyUsage(
+        digital_signature=bool(host),
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=not host,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+    extensions: list[tuple[x509.ExtensionType, bool]] = [  # with those that Python demands from 3.13 on
+        (x509.BasicConstraints(ca=not host, path_length=None), True),
+        (usage, True),
+        (x509.SubjectKeyIdentifier.from_public_key(key.public_key()), False),
+        (x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), False),
+    ]
+    for extension, critical in extensions:
+        builder = builder.add_extension(extension, critical=critical)
     if host:
         builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
     return builder.sign(signer, hashes.SHA256())

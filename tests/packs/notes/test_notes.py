@@ -8,6 +8,7 @@ import re
 import signal
 import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -278,6 +279,6 @@ async def test_the_file_is_for_its_owner_only(app: App, tmp_path: Path) -> None:
 
     assert folder.stat().st_mode & 0o77 == 0
     assert all(file.stat().st_mode & 0o77 == 0 for file in folder.iterdir())
-    with sqlite3.connect(folder / "notes.db") as connection:
+    with closing(sqlite3.connect(folder / "notes.db")) as connection, connection:
         connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
     connection.close()

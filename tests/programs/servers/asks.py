@@ -50,10 +50,7 @@ class Asks(Server):
     claims = None  # of the handshake
 
     def tools(self):
-        return [
-            *(tool(name) for name in (*ASKED, "log", "claims", "flood")),
-            tool("work", execution={"taskSupport": "required"}),
-        ]
+        return [tool(name) for name in (*ASKED, "log", "claims", "flood")]
 
     def answer(self, request):
         if request["method"] == "initialize":

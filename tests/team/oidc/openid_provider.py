@@ -80,15 +80,23 @@ class OpenIdProvider:
 
 @contextmanager
 def run_openid_provider(
-    *, port: int = 0, redirect_uris: Sequence[str] = CALLBACKS, people: Mapping[str, Sequence[str]] | None = None
+    *,
+    port: int = 0,
+    redirect_uris: Sequence[str] = CALLBACKS,
+    people: Mapping[str, Sequence[str]] | None = None,
+    trusts: str = "",
 ) -> Iterator[OpenIdProvider]:
-    """A provider as long as this is open; `people` are names with their groups, to which `token` may add."""
+    """A provider as long as this is open; `people` are names with their groups, to which `token` may add.
+
+    It gives tokens for assertions (ID-JAG) of the issuer that it `trusts`.
+    """
     if not (_FOLDER / "node_modules/oidc-provider").exists():
         report_missing("oidc-provider", remedy="`make test` installs it (scripts/install-openid-provider).")
     options = {
         "port": port,
         "redirect_uris": list(redirect_uris),
         "people": {k: list(v) for k, v in (people or {}).items()},
+        "trusts": trusts,
     }
     command = [str(require_node()), str(_FOLDER / "provider.mjs"), json.dumps(options)]
     with subprocess.Popen(

@@ -2,11 +2,14 @@
 //
 //   node provider.mjs '{"port": 0, "redirect_uris": ["http://127.0.0.1/oauth/callback"], "people": {"ann": ["dev"]}}'
 //
+// It exchanges an ID token for an assertion (ID-JAG) to another issuer, and takes one of the issuer that it `trusts`.
+//
 // It writes its issuer as one line when it listens, and ends when its stdin is closed.
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
 
-import Provider, { interactionPolicy } from 'oidc-provider';
+import { createRemoteJWKSet, importJWK, jwtVerify, SignJWT } from 'jose';
+import Provider, { errors, interactionPolicy } from 'oidc-provider';
 
 const options = JSON.parse(process.argv[2]);
 const people = new Map(Object.entries(options.people)); // groups by name
@@ -14,8 +17,13 @@ const hour = 60 * 60;
 
 function makeKey(type, use) {
   const { privateKey } = generateKeyPairSync(type, { modulusLength: 2048, namedCurve: 'P-256' });
-  return { ...privateKey.export({ format: 'jwk' }), use };
+  return { ...privateKey.export({ format: 'jwk' }), kid: type, use };
 }
+
+const keys = [makeKey('rsa', 'sig'), makeKey('ec', 'sig')];
+const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
+const ASSERTION = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+const ID_JAG = 'urn:ietf:params:oauth:token-type:id-jag';
 
 function describeResource(resource) {
   // An audience that begins like this gets a token whose content only this provider knows.
@@ -50,7 +58,7 @@ const configuration = {
       application_type: 'native',
       redirect_uris: options.redirect_uris,
       post_logout_redirect_uris: options.redirect_uris.map((uri) => new URL('/', uri).href),
-      grant_types: ['authorization_code', 'refresh_token'],
+      grant_types: ['authorization_code', 'refresh_token', EXCHANGE],
       token_endpoint_auth_method: 'client_secret_basic',
     },
     {
@@ -65,7 +73,7 @@ const configuration = {
       client_secret: 'the-machine-is-known-by-this',
       redirect_uris: [],
       response_types: [],
-      grant_types: ['client_credentials'],
+      grant_types: ['client_credentials', ASSERTION],
     },
   ],
   claims: { openid: ['sub'], profile: ['name'], email: ['email'], groups: ['groups'] },
@@ -88,7 +96,7 @@ const configuration = {
   findAccount: describePerson,
   interactions: { policy, url: (ctx, interaction) => `/interaction/${interaction.uid}` },
   issueRefreshToken: (ctx, client) => client.grantTypeAllowed('refresh_token'),
-  jwks: { keys: [makeKey('rsa', 'sig'), makeKey('ec', 'sig')] },
+  jwks: { keys },
   loadExistingGrant: grantEverything,
   pkce: { required: () => true },
   rotateRefreshToken: true,
@@ -120,6 +128,52 @@ server.listen(options.port, '127.0.0.1', () => {
       ctx.body = { access_token: await token.save(), expires_in: token.expiration, token_type: 'Bearer' };
     },
     ['groups', 'resource', 'seconds', 'sub'],
+  );
+
+  // The first half of enterprise-managed authorization: an ID token of a client for an assertion to another issuer.
+  provider.registerGrantType(
+    EXCHANGE,
+    async (ctx) => {
+      const { audience, requested_token_type: wanted, resource, scope, subject_token: token } = ctx.oidc.params;
+      if (wanted !== ID_JAG || !audience || !resource) throw new errors.InvalidRequest('not what is exchanged here');
+      const { payload } = await provider.IdToken.validate(token, ctx.oidc.client).catch(() => {
+        throw new errors.InvalidGrant('not an ID token of this client');
+      });
+      if (people.get(payload.sub)?.includes('outsiders')) throw new errors.AccessDenied('the policy says no');
+      const assertion = await new SignJWT({ client_id: 'machine', resource, scope })
+        .setProtectedHeader({ alg: 'RS256', kid: 'rsa', typ: 'oauth-id-jag+jwt' })
+        .setIssuer(issuer).setSubject(payload.sub).setAudience(audience).setJti(`${Math.random()}`)
+        .setIssuedAt().setExpirationTime('5m')
+        .sign(await importJWK(keys[0], 'RS256'));
+      ctx.body = { access_token: assertion, issued_token_type: ID_JAG, token_type: 'N_A', expires_in: 300, scope };
+    },
+    ['audience', 'requested_token_type', 'resource', 'scope', 'subject_token', 'subject_token_type'],
+  );
+
+  // The second half: an assertion of the issuer that is trusted for an access token.
+  provider.registerGrantType(
+    ASSERTION,
+    async (ctx) => {
+      const { assertion, resource } = ctx.oidc.params;
+      const trusted = createRemoteJWKSet(new URL('/jwks', options.trusts));
+      const { payload } = await jwtVerify(assertion, trusted, {
+        audience: issuer, issuer: options.trusts, requiredClaims: ['jti', 'sub'], typ: 'oauth-id-jag+jwt',
+      }).catch((error) => {
+        throw new errors.InvalidGrant(`not an assertion: ${error.message}`);
+      });
+      const { client } = ctx.oidc;
+      if (payload.client_id !== client.clientId || payload.resource !== resource) throw new errors.InvalidGrant('of another');
+      const token = new provider.AccessToken({
+        accountId: payload.sub,
+        client,
+        expiresIn: hour,
+        gty: ASSERTION,
+        resourceServer: new provider.ResourceServer(resource, describeResource(resource)),
+        scope: payload.scope,
+      });
+      ctx.body = { access_token: await token.save(), expires_in: token.expiration, scope: payload.scope, token_type: 'Bearer' };
+    },
+    ['assertion', 'resource', 'scope'],
   );
 
   provider.use(async (ctx, next) => {

@@ -95,6 +95,11 @@ DENIED, SENT = "ToolDeniedError", "sent"
         ({"to": "*@ours.example", "amount": "> 100"}, {"to": "ann@ours.example", "amount": 99}, SENT),
         ({"reply-to": "not *@ours.example"}, {"reply-to": "eve@evil.example"}, DENIED),
         ({"reply_to": "not *@ours.example"}, {"reply-to": "ann@ours.example"}, SENT),
+        (
+            {"reply_to": "not *@ours.example"},
+            {"reply_to": "ann@ours.example", "reply-to": "eve@evil.example"},
+            DENIED,
+        ),
     ],
 )
 async def test_a_rule_acts_on_what_fits_its_conditions(where: object, arguments: dict[str, Any], expected: str) -> None:
@@ -215,5 +220,5 @@ async def test_calls_that_cannot_be_counted_are_too_many(tmp_path: Path) -> None
     (tmp_path / "state").write_text("no folder")
     config = {"policy": {"deny": [{"tool": "mail.*", "more_than": 2, "per": "hour"}]}}
     async with open_executor(config=config, quotas=EmbeddedQuotas(tmp_path / "state")) as opened:
-        with pytest.raises(ToolDeniedError):
+        with pytest.raises(ToolDeniedError, match="the calls cannot be counted now"):
             await with_mail(opened).executor.call("mail.send", {}, caller=Caller())

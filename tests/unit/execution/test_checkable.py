@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,29 @@ def test_nesting_beyond_what_python_compiles_is_left_unchecked() -> None:
         data = [data]
 
     assert ArgumentStep(define("a.b", {"properties": {"a": deep}})).bind((), {"a": data}) == {"a": data}
+
+
+@pytest.mark.parametrize(
+    ("wrap", "hold"),
+    [
+        (lambda schema: {"properties": {"a": schema}}, lambda value: {"a": value}),
+        (lambda schema: {"items": schema}, lambda value: [value]),
+        (lambda schema: {"allOf": [schema]}, lambda value: value),
+    ],
+    ids=["properties", "items", "branches"],
+)
+def test_eight_levels_are_checked_and_deeper_ones_left_to_the_tool(
+    wrap: Callable[[Any], Any], hold: Callable[[Any], Any]
+) -> None:
+    schema: Any = {"type": "integer"}
+    value: Any = "text"
+    for _ in range(7):
+        schema, value = wrap(schema), hold(value)
+
+    with pytest.raises(ToolArgumentError, match="must be int, not str"):
+        ArgumentStep(define("a.b", {"properties": {"a": schema}})).bind((), {"a": value})
+    deeper = ArgumentStep(define("a.b", {"properties": {"a": wrap(schema)}}))
+    assert deeper.bind((), {"a": hold(value)}) == {"a": hold(value)}
 
 
 def test_local_references_are_followed() -> None:

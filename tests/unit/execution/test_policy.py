@@ -14,8 +14,9 @@ import pytest
 from ot.clients.caller import EVERYTHING, MOST_NAMES, Caller, Choice, ClientMemory
 from ot.config.models import GrantedPolicy, PolicySettings
 from ot.errors import ConsentError, FlowDeniedError, ToolDeniedError
-from ot.execution.consent import Consent, Subject
+from ot.execution.consent import Consent
 from ot.execution.rules import build_guard, find_idle_rules
+from ot.execution.subject import Subject
 from ot.proxy.resources import fill_prompt, read_resource
 from ot.text.redaction import Redactor
 from tests.engine import answer_of, open_engine

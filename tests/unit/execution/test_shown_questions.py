@@ -20,9 +20,11 @@ from hypothesis import strategies as st
 
 from mcp_core.shown_arguments import WHOLE, show_arguments
 from mcp_core.visible_text import visible
-from ot.clients.caller import YES_OR_NO, Caller, Choice, ClientMemory
+from ot.clients.caller import YES_OR_NO, Caller, Choice, ClientMemory, Said
 from ot.errors import ConsentError
-from ot.execution.consent import Consent, Subject, as_shown, describe
+from ot.execution.consent import Consent
+from ot.execution.question_text import as_shown, describe
+from ot.execution.subject import Subject
 from ot.text.redaction import Redactor
 from ot.values import MANY, Image, Resource, Rows, pack_column
 from tests.properties import unhurried
@@ -229,14 +231,14 @@ async def test_a_database_may_change_while_the_person_is_asked_but_not_be_anothe
         return Choice.ONCE
 
     consent, subject = Consent(Redactor()), Subject("db.load", REASON, {}, "Insert?", places=(place,))
-    assert await consent.decide(subject, Caller(ask=change)) is Choice.ONCE
+    assert await consent.decide(subject, Caller(ask=change)) == Said(Choice.ONCE)
     with pytest.raises(ConsentError, match=r"shop\.db was changed"):
         await consent.decide(subject, Caller(ask=replace))
 
 
 async def test_tools_that_ask_by_themselves_at_once_are_one_question(tmp_path: Path) -> None:
     asked: list[tuple[str, Sequence[Choice]]] = []
-    agreed: list[Choice | None] = []
+    agreed: list[Said] = []
 
     async def ask(question: str, choices: Sequence[Choice]) -> Choice:
         asked.append((question, choices))
@@ -253,7 +255,7 @@ async def test_tools_that_ask_by_themselves_at_once_are_one_question(tmp_path: P
             tasks.start_soon(decide, number)
 
     [(question, choices)] = asked
-    assert agreed == [Choice.ONCE] * 200
+    assert agreed == [Said(Choice.ONCE)] * 200
     assert choices == YES_OR_NO
     assert question.startswith("Allow these 200 calls?")
     assert "and 160 more (all of them: " in question

@@ -26,7 +26,8 @@ from ot.execution.auditing import AuditStep, RefusalStep, audit_answer
 from ot.execution.call import Call, Step, prepare_tool
 from ot.execution.policy import AskStep, LimitStep, Policy, foresee_refusal
 from ot.execution.records import RedactionStep, ShapeStep, TraceStep
-from ot.execution.steps import ReadyTool, StepParts, order_steps, prepare_steps
+from ot.execution.step_parts import StepParts
+from ot.execution.steps import ReadyTool, order_steps, prepare_steps
 from ot.execution.validation import ArgumentStep
 from ot.journal.journal import Journal
 from ot.limits import PersonLimits

@@ -27,12 +27,14 @@ from ot.errors import (
     UnsupportedToolError,
 )
 from ot.execution.call import DEFAULT_LIMIT, Call, PreparedTool, prepare_tool
-from ot.execution.consent import Consent, Subject, held
+from ot.execution.consent import Consent, held
 from ot.execution.invocation import CallStep, time_limit
 from ot.execution.policy import MAX_DEPTH, DenyStep, Policy
 from ot.execution.records import SLOW, RecordStep, RedactionStep, record_unknown
 from ot.execution.rules import Guard, first_rule
-from ot.execution.steps import Preparation, StepParts
+from ot.execution.step_parts import StepParts
+from ot.execution.steps import Preparation
+from ot.execution.subject import Subject
 from ot.registry.registry import RegisteredTool, ToolFunction, ToolRegistry
 from ot.stats.recorder import UNKNOWN_TOOL
 from ot.tasks.large_values import FileValue

@@ -204,6 +204,10 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         "a.b: x is missing; y must be int, not str. Expected: a.b(*, x: int, y: int)",
     ),
     (
+        errors.NotListedError("prompt", "github.reviews"),
+        "No server lists the prompt 'github.reviews'. List the prompts again: servers come, go and change.",
+    ),
+    (
         errors.ToolDeniedError("shell.run", "shell.*"),
         "shell.run is not allowed here: the configuration denies 'shell.*' (policy.deny).",
     ),
@@ -257,6 +261,13 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         (
             "web.post was not called: mail.read was called before, and the configuration does not let its "
             "results reach this tool (policy.flows), in this run or in later runs of this client."
+        ),
+    ),
+    (
+        errors.FlowDeniedError("web.post", "mail.read", "body"),
+        (
+            "web.post was not called: body carries what mail.read brought, and the configuration does not let that "
+            "reach this tool (policy.flows). Other calls of it are now refused as well."
         ),
     ),
     (
@@ -392,6 +403,44 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         "The run 'r7k2' cannot be resumed: it is still running.",
     ),
     (
+        errors.LatePreviewError("ot.preview"),
+        (
+            "ot.preview() must be the first statement of the code: calls before it are made. Only imports may come "
+            "before it."
+        ),
+    ),
+    (errors.NoPreviewError("the journal is switched off"), "No preview: the journal is switched off."),
+    (
+        errors.PreviewNotAppliedError("r7k2", "that run was no preview"),
+        "The preview 'r7k2' was not applied: that run was no preview.",
+    ),
+    (
+        errors.ApplyNotAloneError("ot.apply"),
+        'ot.apply(preview="...") must be alone in its command: it runs the code of the preview.',
+    ),
+    (
+        errors.NotPlannedError("mail.send", "r7k2", 'mail.send(to="a")', 'mail.send(to="b")'),
+        (
+            'The run was stopped before mail.send(to="a"): preview r7k2 does not list it (it lists mail.send(to="b")). '
+            "Preview the code again."
+        ),
+    ),
+    (
+        errors.FileChangedSinceError("file.write", "r7k2", "a.txt"),
+        (
+            "The run was stopped before file.write: 'a.txt' is no longer as preview r7k2 showed it. Preview the code "
+            "again."
+        ),
+    ),
+    (
+        errors.NotMadeError("mail.send"),
+        "mail.send was not called: this is a preview, which only lists such calls.",
+    ),
+    (
+        errors.RunNotUndoableError("r7k2", "it is still running"),
+        "The run 'r7k2' cannot be undone: it is still running.",
+    ),
+    (
         errors.LateResumeError("ot.resume"),
         (
             "ot.resume(...) must be the first statement of the code: calls before it would be made again. Only imports "
@@ -469,7 +518,7 @@ def test_an_error_has_its_sentence(error: errors.OneToolError, sentence: str) ->
 
 def test_no_error_of_the_tree_is_without_an_example() -> None:
     bases = {errors.OneToolError, errors.CommandError, errors.CallError, errors.ModelError, errors.RunError}
-    bases |= {errors.ServiceError, errors.ToolCallError}
+    bases |= {errors.ServiceError, errors.ToolCallError, errors.RunEndingError}
     tree = {
         kind
         for _, kind in inspect.getmembers(errors, inspect.isclass)

@@ -194,6 +194,7 @@ async def test_values_come_back_as_they_were(app: App, world: World, kind: str) 
     assert world.done == [kind]
 
 
+@pytest.mark.only_as_process("a run has one thread there, so it cannot end while a call goes on")
 async def test_a_call_whose_end_nobody_knows_is_told_of(app: App, world: World) -> None:
     call = "world.block(what='mail')"
     run = await fail_in(

@@ -13,7 +13,7 @@ from tests.unit.journal.resumed import World, fail_in
 from tests.unit.journal.test_withstanding import open_again
 
 pytestmark = pytest.mark.anyio
-RULES = "policy: {ask: [world.do], flows: [{from: [world.look], to: [world.make], action: deny}]}"
+RULES = "policy: {preview: false, ask: [world.do], flows: [{from: [world.look], to: [world.make], action: deny}]}"
 
 
 async def test_nobody_is_asked_again_and_marks_come_with_the_value(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from ot.app import App, open_app
 from ot.clients.caller import Caller
 from ot.config.loader import load_config
 from ot.journal.recorded import RecordedRun
+from ot.store.embedded_journal import EmbeddedJournal
+from ot.store.owner import StoreUnavailableError
 from ot_kernel.wire import pack
 from tests.engine import answer_of, open_engine
 from tests.opened_executor import wait_until
@@ -38,6 +40,29 @@ def journal_of(folder: Path, ending: str = ".jsonl") -> Path:
 def recent_in(app: App) -> list[RecordedRun]:
     assert app.executor.journal is not None
     return app.executor.journal.recent("local")
+
+
+class GoneJournal(EmbeddedJournal):
+    """A journal whose lines must be waited for, and never arrive."""
+
+    waits = True
+
+    async def settle(self) -> None:
+        raise StoreUnavailableError("it does not answer")
+
+
+async def test_a_call_with_effects_that_cannot_be_written_down_is_not_made(tmp_path: Path) -> None:
+    world = World()
+    async with open_engine(tmp_path / "p") as app:
+        world.add_to(app)
+        assert app.executor.journal is not None
+        app.executor.journal.store = GoneJournal(tmp_path / "gone", keep_for=3600, max_size=2**24)
+        read = await app.runner.run("world.look()")
+        told = await app.runner.run("world.do(what='a')")
+
+    assert not read.is_error
+    assert "recorded first, and that failed (it does not answer)" in told.text
+    assert world.done == []
 
 
 @pytest.mark.parametrize("cut", [1, 100])

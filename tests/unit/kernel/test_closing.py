@@ -25,8 +25,8 @@ async def main():
             code = "print('busy')\\nn = 0\\nwhile True:\\n    n += 1\\n    open(str(n), 'w').write('x')"
             kernel.send({"code": code, "values": {}, "packs": [], "aliases": {}})
             await until(lambda: kernel.printed()[0] == "busy\\n" and len(supply._ready) == 2)
-            pids = [supply._zygote.process.pid, *(kernel.pid for kernel in supply._alive.values())]
-            print(supply._zygote.scratch_root, *pids, flush=True)
+            pids = [supply._link.zygote.process.pid, *(kernel.pid for kernel in supply._alive.values())]
+            print(supply._link.zygote.scratch_root, *pids, flush=True)
             os.kill(os.getpid(), signal.SIGKILL)
             await asyncio.sleep(60)
 
@@ -48,14 +48,14 @@ def is_gone(pid: int) -> bool:
 
 
 def pids_of(supply: KernelSupply) -> list[int]:
-    return [supply._zygote.process.pid, *(kernel.pid for kernel in supply._alive.values())]
+    return [supply._link.zygote.process.pid, *(kernel.pid for kernel in supply._alive.values())]
 
 
 async def test_no_process_and_no_folder_is_left_after_close() -> None:
     async with kernels(warm=3) as supply:
         await run(supply, "open('mark', 'w').write('x')")
         await until(lambda: len(supply._ready) == len(supply._alive) == 3)
-        pids, root = pids_of(supply), supply._zygote.scratch_root
+        pids, root = pids_of(supply), supply._link.zygote.scratch_root
         assert len(pids) == 4
         assert root.exists()
 
@@ -75,7 +75,7 @@ async def test_a_cancelled_run_is_gone_with_all_others() -> None:
 
 async def test_closing_at_once_leaves_nothing_either() -> None:
     async with kernels(warm=4) as supply:
-        pids, root = pids_of(supply), supply._zygote.scratch_root
+        pids, root = pids_of(supply), supply._link.zygote.scratch_root
 
     assert [pid for pid in pids if not is_gone(pid)] == []
     assert not root.exists()
@@ -102,9 +102,9 @@ async def test_runs_and_restarts_leak_no_descriptor() -> None:
         async with kernels(warm=2) as supply:
             for code in ("1 + 1", "import os; os._exit(1)", "import os; os.close(4)", "x = 'y' * 2_000_000\nx"):
                 await run(supply, code)
-            zygote = supply._zygote.process.pid
+            zygote = supply._link.zygote.process.pid
             os.kill(zygote, signal.SIGKILL)
-            await until(lambda zygote=zygote, supply=supply: supply._zygote.process.pid != zygote)  # type: ignore[misc]
+            await until(lambda zygote=zygote, supply=supply: supply._link.zygote.process.pid != zygote)  # type: ignore[misc]
             await run(supply, "1 + 1")
 
     await until(lambda: open_descriptors() <= before)

@@ -73,7 +73,7 @@ async def test_kernels_work_where_their_user_may_lock_no_memory() -> None:
     try:
         async with kernels(warm=1) as supply:
             assert [(await run(supply, f"{number} + 1")).value for number in range(5)] == [1, 2, 3, 4, 5]
-            assert supply._last_words() == ""
+            assert supply._link.last_words() == ""
     finally:
         resource.setrlimit(resource.RLIMIT_MEMLOCK, (soft, hard))
 

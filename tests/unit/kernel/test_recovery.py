@@ -40,7 +40,7 @@ async def supply() -> AsyncIterator[KernelSupply]:
 
 
 def zygote_of(supply: KernelSupply) -> int:
-    return supply._zygote.process.pid
+    return supply._link.zygote.process.pid
 
 
 async def kill_zygote(supply: KernelSupply) -> None:
@@ -117,7 +117,7 @@ async def test_a_run_in_flight_learns_that_its_kernel_died_with_the_zygote(suppl
 
 async def test_kernels_of_a_killed_zygote_do_not_outlive_it(supply: KernelSupply) -> None:
     pids = [kernel.pid for kernel in supply._alive.values()]
-    root = supply._zygote.scratch_root
+    root = supply._link.zygote.scratch_root
     assert len(pids) == 2
 
     os.kill(zygote_of(supply), signal.SIGKILL)

@@ -203,6 +203,20 @@ async def test_processes_run_without_a_layer_that_a_person_does_without(tmp_path
     settings: dict[str, Any] = {"engine": engine, "without": ["landlock"]}
     async with other_system("lacking", tmp_path, **settings) as supply, supply.take():
         assert (supply.engine, supply.layers, supply.missing) == ("process", ("seccomp",), ("landlock",))
+        assert supply.written_by == "execution.without"
+
+
+async def test_code_that_is_not_held_may_write_by_itself(tmp_path: Path) -> None:
+    async with other_system("leaky", tmp_path, sandbox="standard", engine="process") as supply:
+        async with supply.take():
+            assert supply.written_by == ""  # as far as is known by then
+        await until(lambda: supply.written_by == "execution.sandbox")
+
+
+@pytest.mark.parametrize(("key", "value"), [("sandbox", "off"), ("writable", [Path("/tmp")])])
+async def test_a_setting_may_let_code_write_by_itself(key: str, value: Any) -> None:
+    async with kernels(warm=1, **{key: value}) as supply:
+        assert supply.written_by == f"execution.{key}"
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ async def test_the_folder_of_a_run_is_gone_after_it(supply: KernelSupply) -> Non
 )
 async def test_nothing_is_left_after_a_supply_was_closed(code: str) -> None:
     async with kernels(warm=1) as supply:
-        root = supply._zygote.scratch_root
+        root = supply._link.zygote.scratch_root
         async with supply.take() as kernel:
             kernel.send({"code": f"print(1)\n{code}", "values": {}, "packs": [], "aliases": {}})
             await until(lambda: kernel.printed()[0] == "1\n" and any(scratch_of(kernel).iterdir()))
@@ -122,7 +122,7 @@ async def test_a_folder_that_tells_nothing_of_its_use_serves_once(other: dict[st
 async def test_where_no_folder_can_be_made_runs_are_refused_and_others_go_on() -> None:
     async with kernels(warm=0, patience=2) as supply, supply.take() as kernel:
         for number in range(2, 500):
-            (supply._zygote.scratch_root / str(number)).touch()
+            (supply._link.zygote.scratch_root / str(number)).touch()
 
         with pytest.raises(KernelStartError, match=r"no scratch folder can be made: \[Errno 17\]"):
             await run(supply, "1")

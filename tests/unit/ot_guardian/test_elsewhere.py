@@ -25,6 +25,7 @@ main(['kept', '0', '', *sys.argv[1:]])
 """
 LEAVES_ONE = "sleep 300 & echo; exit 3"
 STAYS = "sleep 300 & echo; wait"
+IGNORES = f"trap '' TERM; {STAYS}"
 
 
 def start(script: str, ledger: int) -> subprocess.Popen[bytes]:
@@ -49,9 +50,10 @@ def ledger() -> int:
     [
         (LEAVES_ONE, lambda _: None, 3),
         (STAYS, lambda guardian: guardian.terminate(), 128 + signal.SIGKILL),
-        (STAYS, lambda guardian: guardian.stdin.close(), 128 + signal.SIGKILL),
+        (STAYS, lambda guardian: guardian.stdin.close(), 128 + signal.SIGTERM),
+        (IGNORES, lambda guardian: guardian.stdin.close(), 128 + signal.SIGKILL),
     ],
-    ids=["the child ends", "it is told to", "nobody writes to it any more"],
+    ids=["the child ends", "it is told to", "nobody writes to it any more", "nobody does, and it ignores SIGTERM"],
 )
 def test_nothing_is_left(script: str, end: object, status: int, ledger: int) -> None:
     with start(script, ledger) as guardian:

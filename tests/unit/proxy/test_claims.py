@@ -11,8 +11,6 @@ import pytest
 
 from ot.clients.caller import Caller
 from ot.clients.front import ELICIT, LIST_ROOTS, SAMPLE, Abilities, Front, KnownClients
-from ot.errors import PreflightError, UnsupportedToolError
-from ot.run.preflight import Reference, judge
 from tests.proxied import open_proxied, program
 
 pytestmark = pytest.mark.anyio
@@ -53,6 +51,11 @@ def test_a_client_is_claimed_to_have_what_it_has(abilities: tuple[str, ...], cla
     assert Client(*abilities).able.claims == claims
 
 
+def own_claims(era: str) -> dict[str, Any]:
+    """Return what we can do ourselves, whoever the client is."""
+    return {"extensions": {"io.modelcontextprotocol/tasks": {}}} if era == "sessionless" else {}
+
+
 def test_clients_that_come_together_can_do_what_any_of_them_can() -> None:
     known = KnownClients()
     for client in (Client("elicit"), Client("open_urls"), Client("sample"), Client()):
@@ -64,7 +67,7 @@ def test_clients_that_come_together_can_do_what_any_of_them_can() -> None:
 @BOTH_ERAS
 async def test_without_a_client_a_server_is_told_of_no_abilities(tmp_path: Path, era: str) -> None:
     async with open_proxied(tmp_path, {"asks": program("asks", era)}) as proxied:
-        assert json.loads(await proxied.call("asks.claims")) == {}
+        assert json.loads(await proxied.call("asks.claims")) == own_claims(era)
 
 
 @BOTH_ERAS
@@ -76,7 +79,7 @@ async def test_a_server_that_was_connected_before_learns_of_the_first_client_and
 
         claims = await proxied.call_as(Caller(front=Client("elicit").front), "asks.claims")
 
-        assert json.loads(claims) == {"elicitation": {"form": {}}}
+        assert json.loads(claims) == {"elicitation": {"form": {}}, **own_claims(era)}
 
 
 async def test_a_server_that_is_in_use_is_not_started_again_for_another_client(tmp_path: Path) -> None:
@@ -95,7 +98,8 @@ async def test_without_sessions_each_call_claims_for_its_own_client(tmp_path: Pa
             for client in (Client("sample"), Client(), Client("list_roots"))
         ]
 
-    assert claims == [{"sampling": {}}, {}, {"roots": {}}]
+    own = own_claims("sessionless")
+    assert claims == [{"sampling": {}, **own}, own, {"roots": {}, **own}]
 
 
 async def test_a_question_in_an_answer_has_the_servers_own_key(tmp_path: Path) -> None:
@@ -107,14 +111,3 @@ async def test_a_question_in_an_answer_has_the_servers_own_key(tmp_path: Path) -
 
     assert client.keys == ["my-elicit", "my-sample", "my-roots"]
     assert [list(json.loads(each)) for each in said] == [["my-elicit"], ["my-sample"], ["my-roots"]]
-
-
-async def test_a_tool_that_only_runs_as_a_task_is_refused_before_the_call_and_says_so(tmp_path: Path) -> None:
-    async with open_proxied(tmp_path, {"asks": program("asks")}) as proxied:
-        await proxied.servers.probe()
-
-        assert "Cannot be called" in proxied.registry.get("asks.work").docs.summary
-        with pytest.raises(UnsupportedToolError):
-            await proxied.call("asks.work")
-        with pytest.raises(PreflightError):
-            judge([Reference("asks", "work", (), 0, open=False, line=1)], proxied.registry)

@@ -72,6 +72,34 @@ async def test_servers_end_with_us_even_if_we_are_killed(tmp_path: Path, how: si
         await wait_until_gone(*pids)
 
 
+@pytest.mark.parametrize("words", [(), ("for-good",)], ids=["until SIGTERM", "for good"])
+async def test_a_server_that_ignores_the_end_is_left_to_its_guardian(tmp_path: Path, words: tuple[str, ...]) -> None:
+    note = tmp_path / "note"
+    settings = program("ignores_the_end", note, *words)
+    async with open_proxied(tmp_path, {"stays": settings}) as proxied:
+        pid = int(await proxied.call("stays.echo"))
+
+    await wait_until_gone(pid)
+    assert note.read_text() == "asked to end"
+
+
+HOLD_ONE = HOLD.replace('program("with_children")', 'program("ignores_the_end", sys.argv[1] + "/note", "for-good")')
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+async def test_nothing_is_left_of_it_even_if_we_are_killed(tmp_path: Path, how: signal.Signals) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD_ONE, str(tmp_path)], cwd=PROGRAMS.parents[2], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        pid = int(process.stdout.readline())
+        process.send_signal(how)
+
+        process.wait()
+        await wait_until_gone(pid)
+    assert (tmp_path / "note").read_text() == "asked to end"
+
+
 async def test_the_state_is_true_the_moment_a_server_dies(tmp_path: Path) -> None:
     async with open_proxied(tmp_path, {"parent": program("with_children")}) as proxied:
         pid = int((await proxied.call("parent.echo")).split()[0])
@@ -218,7 +246,7 @@ async def test_whoever_waits_for_a_server_is_told(tmp_path: Path) -> None:
     async with open_proxied(tmp_path, servers) as proxied:
 
         async def look(arguments: dict[str, Any]) -> None:
-            await proxied.servers.choose("plain")[0].ask(lambda session: session.prompts())
+            await proxied.servers.choose("plain")[0].ask(lambda session: session.contents.prompts())
 
         from tests.opened_executor import define
 

@@ -10,8 +10,9 @@ from mcp.client.auth import OAuthFlowError
 
 from mcp_core.json_types import JsonObject
 from ot.config.server_settings import ServerSettings
-from ot.proxy.authorisation.provider import build_authorisation
+from ot.proxy.authorisation.opening import build_authorisation
 from ot.proxy.plan import ConnectionPlan
+from ot.proxy.watched import Watched
 from ot.store.credentials import FileCredentials
 
 pytestmark = pytest.mark.anyio
@@ -44,6 +45,7 @@ def plan(folder: Path, sent: list[str], server: str = SERVER) -> ConnectionPlan:
         logins=None,
         authorise=authorise,
         learn=lambda secret: None,
+        watched=Watched(),
         claims=dict,
     )
 

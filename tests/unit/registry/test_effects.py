@@ -124,7 +124,7 @@ def test_full_listings_show_effects() -> None:
 @pytest.mark.parametrize(
     ("pack", "unknown", "idempotent_tools"),
     [
-        ("ot", {"notify", "pages", "parallel"}, {"keep", "stats", "reload", "stop"}),
+        ("ot", {"apply", "notify", "pages", "parallel", "undo"}, {"keep", "stats", "reload", "stop"}),
         ("proj", set(), set()),
         ("scaffold", {"extension", "skill"}, set()),
         ("demo", set(), {"block"}),

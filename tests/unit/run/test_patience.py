@@ -7,7 +7,7 @@ import asyncio
 import anyio
 import pytest
 
-from ot.run.live_run import GRACE, LONGEST_WAIT, Patience
+from ot.run.patience import GRACE, LONGEST_WAIT, Patience
 
 pytestmark = pytest.mark.anyio
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import signal
@@ -84,6 +83,9 @@ class Gate:
 
     def close(self) -> None:
         self._file.unlink()
+
+    def beside(self) -> Gate:
+        return Gate(self._file.with_name(f"{self._file.name}-beside"))
 
 
 @pytest.fixture
@@ -261,6 +263,43 @@ async def test_a_question_goes_on_to_another_client_when_the_one_that_was_asked_
     assert len(stays.questions) == 1
 
 
+async def test_a_question_does_not_stay_with_a_run_that_waits_and_has_no_client(app: App, gate: Gate) -> None:
+    run, _ = await detach(app.runs, f"{gate.code}demo.foo(text='hello')", Caller(ask=Person()))
+    begins = gate.beside()
+    left, comes = Person(), Person()
+    passes_on, _ = await detach(app.runs, f"{begins.code}ot.wait(run={run!r})", Caller(ask=left))
+    gate.open()
+    begins.open()
+    await until(app.runs, passes_on, "It waits for an answer that ot.wait asks the client for")
+
+    answer = await wait_for(app.runs, run, Caller(ask=comes))
+
+    assert answer.text == "hello"
+    assert (len(left.questions), len(comes.questions)) == (0, 1)
+    with anyio.fail_after(WAIT):
+        while (seen := await app.runs.wait(passes_on, seconds=1, caller=Caller())).running:
+            pass
+    assert seen.text == "hello"
+
+
+async def test_a_question_that_is_passed_on_to_a_client_stays_there(app: App, gate: Gate) -> None:
+    run, _ = await detach(app.runs, f"{gate.code}demo.foo(text='hello')", Caller(ask=Person()))
+    begins = gate.beside()
+    asked, comes = Person(), Person()
+    asked.may_answer = anyio.Event()
+    passes_on, _ = await detach(app.runs, f"{begins.code}ot.wait(run={run!r})", Caller(ask=Person()))
+    gate.open()
+    begins.open()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait_for, app.runs, passes_on, Caller(ask=asked))
+        with anyio.fail_after(WAIT):
+            await asked.asked.wait()
+        seen = await app.runs.wait(run, seconds=0.1, caller=Caller(ask=comes))
+        asked.may_answer.set()
+
+    assert (seen.running, len(asked.questions), len(comes.questions)) == (True, 1, 0)
+
+
 async def test_a_question_that_nobody_comes_to_answer_is_answered_no(app: App, gate: Gate) -> None:
     answers = answers_of(app)
     async with Runs(app.runner, answers, hold=0.05) as runs:
@@ -365,16 +404,15 @@ async def test_a_client_that_leaves_ends_its_run(app: App) -> None:
     person = Person()
     person.may_answer = anyio.Event()
 
-    async def ask_for_it() -> None:
-        for number in itertools.count(1):  # on a busy machine the client is answered before its run comes to ask
-            command = f"print('process {number}.')\ndemo.foo(text='process {number}.')"
-            await app.runs.run(command, caller=Caller(ask=person))
+    async def ask_for_it() -> None:  # for a client that has patience: on a busy machine it would be answered before
+        command = f"print({NAME_RUN!r})\ndemo.foo(text='hello')"
+        await app.runs.begin(command, Caller(ask=person), since=anyio.current_time() + WAIT).follow()
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(ask_for_it)
         with anyio.fail_after(WAIT):
             await person.asked.wait()
-        process = _find_process(app, re.findall(r"process \d+\.", person.questions[0])[0])
+        process = _find_process(app, NAME_RUN)
         tasks.cancel_scope.cancel()
 
     wait_until_gone({process})

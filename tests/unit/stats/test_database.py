@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import sqlite3
+import subprocess
+import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,12 @@ from ot.store.embedded_statistics import MIGRATIONS, EmbeddedStatRows
 from tests.unit.stats.noted import file_of, note_call, note_run, open_for_reading, open_recorder, read_summary
 
 WRITERS, BATCHES = 4, 10
+_OPEN_AND_CLOSE = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("SELECT count(*) FROM calls").fetchall()
+connection.close()
+"""
 
 
 def make_file(folder: Path) -> Path:
@@ -27,7 +36,7 @@ def make_file(folder: Path) -> Path:
 def test_a_database_of_an_older_version_is_brought_up_to_date_with_what_it_holds(tmp_path: Path) -> None:
     file = tmp_path / "state" / "stats.db"
     file.parent.mkdir()
-    with sqlite3.connect(file) as old:
+    with closing(sqlite3.connect(file)) as old, old:
         for step in MIGRATIONS[0]:
             old.execute(step)
         old.execute("PRAGMA user_version = 1")
@@ -45,6 +54,19 @@ def test_a_database_of_an_older_version_is_brought_up_to_date_with_what_it_holds
     assert len(summary.models) == 1
 
 
+def test_a_log_in_use_outlives_another_connection_of_the_process_and_another_process(tmp_path: Path) -> None:
+    file = make_file(tmp_path)
+    with closing(open_database(file, MIGRATIONS)) as writing:
+        writing.execute("CREATE TABLE kept (id INTEGER)")
+        open_database(file, MIGRATIONS).close()
+        subprocess.run([sys.executable, "-c", _OPEN_AND_CLOSE, file], check=True)
+
+        assert file.with_name(f"{file.name}-wal").exists()
+        writing.execute("INSERT INTO kept VALUES (1)")
+    with open_for_reading(file) as connection:
+        assert connection.execute("SELECT id FROM kept").fetchall() == [(1,)]
+
+
 def test_a_migration_that_breaks_off_changes_nothing(tmp_path: Path) -> None:
     file = make_file(tmp_path)
     broken = (*MIGRATIONS, ("CREATE TABLE later (id INTEGER)", "this is no SQL"))
@@ -59,7 +81,7 @@ def test_a_migration_that_breaks_off_changes_nothing(tmp_path: Path) -> None:
 
 def test_a_database_of_a_newer_version_is_reported_and_left_alone(tmp_path: Path) -> None:
     file = make_file(tmp_path)
-    with sqlite3.connect(file) as newer:
+    with closing(sqlite3.connect(file)) as newer, newer:
         newer.execute("PRAGMA user_version = 99")
     newer.close()
     before = file.read_bytes()
@@ -169,7 +191,8 @@ def test_what_is_too_old_and_what_is_too_much_is_forgotten(tmp_path: Path) -> No
             note_run(recorder, ago=days * 86400)
         recorder.flush()
         kept = read_summary(recorder)
-        EmbeddedStatRows(file_of(recorder)).prune(0.0, most_rows=1)
+        with closing(EmbeddedStatRows(file_of(recorder))) as rows:
+            rows.prune(0.0, most_rows=1)
         few = read_summary(recorder)
 
     assert (kept.total_calls, kept.runs) == (3, 3)

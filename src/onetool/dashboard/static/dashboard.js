@@ -1,5 +1,6 @@
 "use strict";
-// A part that changes while it is looked at is asked for again, as long as somebody sees it; nothing moves under the focus.
+// A part that changes while it is looked at is asked for again, as long as somebody sees it; nothing moves under the focus,
+// nor a form under the pointer: a click would answer another question than the one that was read.
 (() => {
   const part = document.querySelector("[data-live]");
   if (!part) return;
@@ -27,6 +28,7 @@
   async function look() {
     if (paused || document.hidden) return;
     if (part.contains(document.activeElement) && document.activeElement.closest("form")) return;
+    if (part.querySelector("form:hover, form :checked")) return;
     const answer = await fetch(address, { headers: known ? { "If-None-Match": known } : {}, credentials: "same-origin" });
     if (answer.status === 401) { location.reload(); return; }
     if (answer.status !== 200) return;

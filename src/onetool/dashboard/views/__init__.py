@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onetool.dashboard.views import audit, live, servers, settings, statistics
+from onetool.dashboard.views import audit, live, questions, rehearsal, servers, settings, statistics, undo
 from onetool.dashboard.visit import View
 from ot.proxy.plan import CALLBACK
 
@@ -10,6 +10,10 @@ VIEWS: tuple[tuple[str, str, View], ...] = (
     ("GET", "/", live.show_live),
     ("GET", "/runs/{run}", live.show_run),
     ("POST", "/runs/{run}/stop", live.stop_run),
+    ("GET", "/runs/{run}/undo", undo.show_undo),
+    ("POST", "/runs/{run}/undo", undo.undo_run),
+    ("POST", "/runs/{run}/answer", questions.answer_question),
+    ("POST", "/runs/{run}/preview", live.preview_run),
     ("GET", "/servers", servers.list_servers),
     ("GET", "/servers/{name}", servers.show_server),
     ("POST", "/servers/{name}/connect", servers.connect),
@@ -23,6 +27,8 @@ VIEWS: tuple[tuple[str, str, View], ...] = (
     ("GET", "/statistics", statistics.show_statistics),
     ("GET", "/errors", live.show_errors),
     ("GET", "/audit", audit.show_audit),
+    ("GET", "/rules", rehearsal.show_rehearsal),
+    ("POST", "/rules", rehearsal.try_rules),
     ("GET", "/settings", settings.show_settings),
     ("POST", "/settings", settings.save_settings),
     ("POST", "/settings/secrets", settings.put_secret),

@@ -12,10 +12,13 @@ import anyio
 import anyio.to_thread
 from starlette.responses import Response
 
+from mcp_core.quick_dataclass import replace
+from onetool.dashboard.views.questions import with_questions
 from onetool.dashboard.visit import Visit
 from onetool.log_entries import LogEntry, read_recent
 from ot.config.loader import LoadedConfig
 from ot.config.paths import kept_log
+from ot.effects import Effect
 from ot.errors import CallError, ExpiredResultError, StatsDisabledError, UnknownResultError
 from ot.execution.wording import word_error
 from ot.journal.journal import Journal, word_arguments
@@ -24,6 +27,7 @@ from ot.results.kept_values import KeptValues
 from ot.results.page import Query
 from ot.results.reader import ResultReader
 from ot.results.store import ResultStore
+from ot.run.live_run import new_run_id
 from ot.run.runs import Runs
 from ot.stats.statistics import Statistics
 
@@ -95,6 +99,7 @@ async def show_live(visit: Visit) -> Response:
         most_calls=_MOST_CALLS,
         word_call=word_call,
         today=today,
+        **await with_questions(visit),
         servers=[] if is_part else visit.who.app.servers.status(),
     )
 
@@ -117,6 +122,8 @@ async def show_run(visit: Visit) -> Response:
         running=running,
         now=time.time(),
         stoppable=name in await visit.who.part(Runs).detached_of(visit.who.caller),
+        **await with_questions(visit, name),
+        undoable=not running and any(call.effect is not Effect.READS for call in run.calls),
         word_call=word_call,
         word_value=word_value,
     )
@@ -127,6 +134,16 @@ async def stop_run(visit: Visit) -> Response:
     name = visit.request.path_params["run"]
     await visit.who.app.executor.call("ot.stop", {"run": name}, caller=visit.who.caller)
     return visit.go_to(f"/runs/{name}?done=stopped")
+
+
+async def preview_run(visit: Visit) -> Response:
+    """Show what the code of a run would do now, as a run of its own."""
+    await visit.form()
+    journal, name = visit.who.part(Journal), visit.request.path_params["run"]
+    run = await anyio.to_thread.run_sync(lambda: journal.find(visit.who.person.principal, name, ended=False))
+    caller = replace(visit.who.caller, run_id=new_run_id())
+    await visit.who.app.runner.run(run.command, caller, preview=True)
+    return visit.go_to(f"/runs/{caller.run_id}")
 
 
 def word_call(call: RecordedCall) -> str:

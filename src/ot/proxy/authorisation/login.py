@@ -84,7 +84,7 @@ class Login:
         except OSError as error:
             write_log(logging.WARNING, "proxy.tokens", not_read=self._place, reason=str(error))
             return False
-        if found is None or found.get("tokens") == self._known:
+        if found is None or found.get("tokens") == self._known or found.get("owner") != self._content.get("owner"):
             return False
         self._content = found
         self._known = found.get("tokens")
@@ -152,7 +152,11 @@ async def open_login(
     credentials: Credentials, place: str, *, settings: OAuthSettings, learn: Callable[[str], None]
 ) -> Login:
     """Read what is kept of a login; raises OSError where the store cannot be used."""
-    return Login(credentials, place, await credentials.read(place) or {}, settings=settings, learn=learn)
+    content = await credentials.read(place) or {}
+    owner = None if settings.grant == "login" else f"{settings.grant} {settings.client_id} {settings.issuer}"
+    if content.get("owner") != owner:  # tokens that somebody else has got, or in another way
+        content = {"owner": owner}
+    return Login(credentials, place, content, settings=settings, learn=learn)
 
 
 def _find_free_port() -> int:

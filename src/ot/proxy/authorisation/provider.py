@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import contextmanager
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -11,17 +13,18 @@ import anyio.to_thread
 import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError
 from mcp.shared.auth import OAuthClientMetadata
-from pydantic import AnyUrl
 
-from ot.proxy.authorisation.landing import Landing, LoginListener, TeamLanding
-from ot.proxy.authorisation.login import Login, open_login
-from ot.proxy.plan import PATIENCE, ConnectionPlan
+from ot.proxy.authorisation.landing import Landing
+from ot.proxy.authorisation.login import Login
+from ot.proxy.plan import ConnectionPlan
 from ot.services.trusted_roots import trusted_roots
 from ot_confinement.hosts import Address, is_public
 
 _REFUSALS = (401, 403)
 _LOOKUP = 5.0  # seconds
 _RENEWAL = 20.0  # seconds; others who need the token wait meanwhile, and so does whoever closes the connection
+_LONGEST = 300  # characters of what went wrong
+_LARGEST = 1024 * 1024  # bytes of what an issuer answers
 
 
 class Authorisation(OAuthClientProvider):
@@ -46,11 +49,13 @@ class Authorisation(OAuthClientProvider):
                 landing.close()
                 raise
 
-        document = plan.settings.oauth.client_metadata_url
+        document = plan.settings.oauth.client_metadata_url or (plan.logins.client_document if plan.logins else None)
         super().__init__(
             url, metadata, login, redirect_handler=send, callback_handler=landing.wait, client_metadata_url=document
         )
+        logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)  # its tracebacks quote what was answered
         self._login = login
+        self._trusted = ""  # an issuer that the configuration names, wherever it is
 
     async def _initialize(self) -> None:
         await super()._initialize()
@@ -79,13 +84,16 @@ class Authorisation(OAuthClientProvider):
                 break
         flow = super()._auth_flow(request)
         try:
-            outgoing = await flow.__anext__()
-            if refusal is not None and outgoing is request and self.context.current_tokens is sent_with:
-                outgoing = await flow.asend(refusal)  # it would only be refused again
-            while True:
-                await _check_way(str(outgoing.url), self.context.server_url)
-                response = yield outgoing
-                outgoing = await flow.asend(response)
+            with _quoting_nothing():
+                outgoing = await flow.__anext__()
+                if refusal is not None and outgoing is request and self.context.current_tokens is sent_with:
+                    outgoing = await flow.asend(refusal)  # it would only be refused again
+                while True:
+                    if outgoing is request:
+                        outgoing = await flow.asend((yield outgoing))
+                    else:
+                        await self._prepare(outgoing)
+                        outgoing = await flow.asend(bounded((yield outgoing)))
         except StopAsyncIteration:
             return
         finally:
@@ -107,10 +115,17 @@ class Authorisation(OAuthClientProvider):
                 return
             roots = await anyio.to_thread.run_sync(trusted_roots)
             request = await self._refresh_token()
-            await _check_way(str(request.url), self.context.server_url)
+            await self._prepare(request)
             with anyio.fail_after(_RENEWAL, shield=True):
                 async with httpx2.AsyncClient(timeout=_RENEWAL, verify=roots) as client:
-                    await self._handle_refresh_response(await client.send(request))
+                    await self._handle_refresh_response(bounded(await client.send(request, stream=True)))
+
+    async def _prepare(self, request: httpx2.Request) -> None:
+        """Get a request to an issuer ready, if it leads where it may; raises OAuthFlowError."""
+        address = str(request.url)
+        if not self._trusted or origin_of(address) != origin_of(self._trusted):
+            await _check_way(address, self.context.server_url)
+        request.headers["Accept-Encoding"] = "identity"
 
     def _has_ended(self) -> bool:
         """True if there is a token that is no longer good, and that can be renewed."""
@@ -141,6 +156,46 @@ async def _check_way(address: str, server: str) -> None:
         raise OAuthFlowError(f"its login leads to {way.hostname}, a private address ({inside[0]})")
 
 
+def origin_of(address: str) -> tuple[str, str | None, int | None]:
+    """Return scheme, host and port of an address; equal ones are one place."""
+    split = urlsplit(address)
+    return split.scheme, split.hostname, split.port or {"https": 443, "http": 80}.get(split.scheme)
+
+
+@contextmanager
+def _quoting_nothing() -> Iterator[None]:
+    """Leave only the first line of what went wrong: the others quote what was answered, tokens too."""
+    try:
+        yield
+    except OAuthFlowError as error:
+        raise OAuthFlowError(str(error).partition("\n")[0][:_LONGEST]) from None
+
+
+class _BoundedStream(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for piece in self._stream:
+            size += len(piece)
+            if size > _LARGEST:
+                raise OAuthFlowError(f"its login answered with more than {_LARGEST:,} bytes")
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def bounded(response: httpx2.Response) -> httpx2.Response:
+    """Have no more read of what an issuer answers than an answer can have; raises OAuthFlowError, now or then."""
+    if response.headers.get("content-encoding", "identity").lower() != "identity":  # which can unpack to any size
+        raise OAuthFlowError("its login answered with a compressed text, which was not asked for")
+    if isinstance(response.stream, httpx2.AsyncByteStream) and not response.is_stream_consumed:
+        response.stream = _BoundedStream(response.stream)
+    return response
+
+
 async def _resolve(host: str | None) -> list[Address]:
     """Return the addresses of a host; none for a name that only a proxy knows."""
     try:
@@ -149,23 +204,3 @@ async def _resolve(host: str | None) -> list[Address]:
     except (OSError, UnicodeError, TimeoutError):
         return []
     return [ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
-
-
-async def build_authorisation(plan: ConnectionPlan) -> httpx2.Auth | None:
-    """Build what authorises requests; None if the settings bring a header of their own. Raises OSError."""
-    settings = plan.settings
-    if settings.url is None or any(name.lower() == "authorization" for name in settings.headers):
-        return None
-    login = await open_login(plan.credentials, plan.place, settings=settings.oauth, learn=plan.learn)
-    landing: Landing = (
-        LoginListener(login.port, patience=PATIENCE) if plan.logins is None else TeamLanding(plan.logins, plan.server)
-    )
-    login.returns_to = landing.address
-    metadata = OAuthClientMetadata(
-        client_name="OneTool",
-        redirect_uris=[AnyUrl(landing.address)],
-        grant_types=["authorization_code", "refresh_token"],
-        response_types=["code"],
-        scope=settings.oauth.scope,
-    )
-    return Authorisation(settings.url, metadata, login=login, landing=landing, plan=plan)

@@ -6,6 +6,7 @@ This module loads the SDK's client, so it is itself loaded only when the first s
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
@@ -14,10 +15,13 @@ from typing import Any, TypeVar
 import anyio
 import mcp_types as types
 from mcp import Client
+from mcp.client.caching import MAX_TTL_MS
 from mcp.shared.dispatcher import CallOptions, ProgressFnT
 from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import MCP_NAME_HEADER, encode_header_value
+from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ToolsListChanged
 from mcp_types.methods import validate_server_result
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from mcp_core.distribution import VERSION
 from mcp_core.json_types import JsonObject
@@ -25,44 +29,30 @@ from ot.clients.front import Claims
 from ot.context import CallContext
 from ot.errors import ToolError
 from ot.logs import LogSpan, write_log
-from ot.proxy.connections.server_requests import ClaimingTransport, ServerRequests
+from ot.proxy.connections.contents import Contents, list_all
+from ot.proxy.connections.fresh_results import fresh_results
+from ot.proxy.connections.server_requests import ClaimingTransport, ServerRequests, word_missing
+from ot.proxy.connections.server_tasks import ServerTasks, TaskBegun, TaskExtension, needs_task
 from ot.proxy.definitions.pins import Offer
 from ot.proxy.plan import ConnectionPlan
-from ot.proxy.status import CallsInFlight, ConnectFailedError, LostError
+from ot.proxy.status import CallsInFlight, ConnectFailedError, LostError, TaskGoneError
+from ot.proxy.task_states import ServerTask
 from ot.proxy.transports.commands import build_command
 from ot.proxy.transports.http import HttpTransport
 from ot.proxy.transports.stdio import StdioTransport
 from ot.registry.from_schema import REFUSED
 from ot_sdk.failures import innermost, message_of
 
-_MOST_ITEMS = 5_000
-
-
-async def list_all(fetch: Callable[..., Awaitable[types.PaginatedResult]], field: str) -> list[JsonObject]:
-    """Follow the pages to their end; a server whose pages never end, or lead in a circle, is cut off."""
-    # `fetch` is a method of the SDK's client that lists the page at a `cursor`; raises MCPError.
-    found: list[JsonObject] = []
-    cursor: str | None = None
-    seen: set[str] = set()
-    for _ in range(200):
-        page = await fetch(cursor=cursor)
-        found += map(plain, getattr(page, field))
-        cursor = page.next_cursor
-        if cursor is None or cursor in seen or len(found) >= _MOST_ITEMS:
-            break
-        seen.add(cursor)
-    return found[:_MOST_ITEMS]
-
-
-def plain(item: BaseModel) -> JsonObject:
-    """Return an item with the protocol's own names."""
-    return item.model_dump(by_alias=True, mode="json", exclude_none=True)
-
-
 Answer = TypeVar("Answer")
 Tell = Callable[["Connection"], Awaitable[None]]
 _BETWEEN_REFRESHES = 0.5  # seconds; a server that never stops changing must not keep us busy
 _LONGEST_VERSION = 200  # characters
+_NOTICES = (
+    (types.ToolListChangedNotification, "tools"),
+    (types.PromptListChangedNotification, "prompts"),
+    (types.ResourceListChangedNotification, "resources"),
+)
+_CHANGES = ((ToolsListChanged, "tools"), (PromptsListChanged, "prompts"), (ResourcesListChanged, "resources"))
 _VERDICT = 5.0  # seconds that it may take to find out how a connection ended
 
 
@@ -79,12 +69,14 @@ class Connection:
         self._plan = plan
         self._transport = transport
         self._changed = anyio.Event()
+        self._stale: set[str] = set()  # lists that are to be read
+        self._tools_until = math.inf  # how long that of tools is fresh, by the clock of the event loop
         self._claiming = ClaimingTransport(transport, plan.claims)
         requests = ServerRequests(plan.server, self.calls)
         self._client = Client(
             self._claiming,
             mode=plan.mode,
-            cache=None,
+            cache=fresh_results(plan.place),
             client_info=types.Implementation(name="onetool", version=VERSION),
             sampling_callback=requests.sample,
             elicitation_callback=requests.elicit,
@@ -92,7 +84,11 @@ class Connection:
             logging_callback=requests.log,
             log_level="info",
             message_handler=self._on_message,
+            extensions=[TaskExtension()],
         )
+        self._tasks = ServerTasks(plan.server, self._send_raw, self._judge_now)
+        self._only_tasks: frozenset[str] = frozenset()  # tools of a server of 2025
+        self.contents = Contents(plan.server, self._client, self._ask)
 
     @property
     def usable(self) -> bool:
@@ -134,11 +130,15 @@ class Connection:
     async def _keep(self, changed: Tell) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._follow_changes, changed)
-            tools = self._client.server_capabilities.tools
-            if self.offer.era == "sessionless" and tools is not None and tools.list_changed:
+            self._note_stale(*self._beside_tools)  # which nobody has to wait for
+            if self.offer.era == "sessionless" and self._changing:
                 tasks.start_soon(self._listen)
             tasks.start_soon(self._note_end)
+            tasks.start_soon(self.contents.watch, self._plan.watched)
             await self.closing.wait()
+            if self._transport.forgotten:  # each call under way hears that for itself, or is answered after all
+                with anyio.move_on_after(_VERDICT):
+                    await self.calls.wait_until_none()
             tasks.cancel_scope.cancel()
 
     async def _note_end(self) -> None:
@@ -146,24 +146,51 @@ class Connection:
         self.closing.set()
 
     async def _follow_changes(self, changed: Tell) -> None:
-        """Read the list again whenever the server says that it has changed; several notices at once count as one."""
+        """Read a list again whenever the server says that it has changed; several notices at once count as one."""
         while True:
             await self._changed.wait()
-            self._changed = anyio.Event()
+            self._changed, stale, self._stale = anyio.Event(), self._stale, set()
             try:
-                self.offer = await self._read_offer()
+                offer = await self._read_offer() if "tools" in stale else self.offer
+                listed = await self.contents.list_parts(stale)
+            except LostError:
+                return
             except (MCPError, ValidationError) as error:
                 write_log(logging.WARNING, "proxy.refresh", server=self._plan.server, reason=str(error))
             else:
+                self.offer = offer.with_lists(listed)
                 await changed(self)
             await anyio.sleep(_BETWEEN_REFRESHES)
+
+    def _note_stale(self, *lists: str) -> None:
+        if lists:
+            self._stale.update(lists)
+            self._changed.set()
+
+    @property
+    def _beside_tools(self) -> set[str]:
+        """The lists beside that of tools that it has, and that are wanted."""
+        able = self._client.server_capabilities
+        having = {"prompts": able.prompts, "resources": able.resources}
+        return {part for part in self._plan.settings.offer if having.get(part) is not None}
+
+    @property
+    def _changing(self) -> set[str]:
+        """The lists that may change."""
+        able = self._client.server_capabilities
+        changes = {"tools": able.tools, "prompts": able.prompts, "resources": able.resources}
+        wanted = {"tools", *self._beside_tools}
+        return {part for part, each in changes.items() if part in wanted and each is not None and each.list_changed}
 
     async def _listen(self) -> None:
         """Subscribe to changes, which the sessionless protocol announces only to subscribers."""
         try:
-            async with self._client.listen(tools_list_changed=True) as subscription:
-                async for _ in subscription:
-                    self._changed.set()
+            tools, prompts, resources = (part in self._changing for part in ("tools", "prompts", "resources"))
+            async with self._client.listen(
+                tools_list_changed=tools, prompts_list_changed=prompts, resources_list_changed=resources
+            ) as subscription:
+                async for event in subscription:
+                    self._note_stale(*(part for kind, part in _CHANGES if isinstance(event, kind)))
         except Exception as error:  # noqa: BLE001 - the edge of the SDK: without it, changes are seen at the next start
             write_log(logging.INFO, "proxy.listen", server=self._plan.server, ended=str(error))
 
@@ -172,21 +199,32 @@ class Connection:
         with LogSpan("proxy.list", server=self._plan.server) as span:
             tools = await self._list_tools()
             span.add(tools=len(tools), version=client.protocol_version)
+        able = client.server_capabilities
+        tasks = able.tasks
+        requests = None if tasks is None else tasks.requests
+        as_tasks = requests is not None and requests.tools is not None and requests.tools.call is not None
+        handshake = client.session.initialize_result is not None
+        only_tasks = (str(tool["name"]) for tool in tools if needs_task(tool)) if as_tasks and handshake else ()
+        self._only_tasks = frozenset(only_tasks)
         info = client.server_info
         return Offer(
             tools,
             client.instructions or "",
             (info.title or info.name) if info is not None else "",
-            "handshake" if client.session.initialize_result is not None else "sessionless",
+            "handshake" if handshake else "sessionless",
+            prompts=() if able.prompts is None else None,
+            resources=() if able.resources is None else None,
+            templates=() if able.resources is None else None,
             version=info.version[:_LONGEST_VERSION] if info is not None else "",
         )
 
     async def _list_tools(self) -> tuple[JsonObject, ...]:
         """List its tools; many servers that have some forget to say so, and those that have none refuse."""
         # One tool against the protocol makes the SDK refuse the whole list: then each is read by itself.
+        self._tools_until = math.inf
         try:
             try:
-                return tuple(await list_all(self._client.list_tools, "tools"))
+                return tuple(await list_all(self._list_page, "tools"))
             except ValidationError:
                 refused: list[JsonObject] = []
                 return (*await list_all(partial(self._list_leniently, refused), "tools"), *refused)
@@ -195,12 +233,20 @@ class Connection:
                 raise
             return ()
 
+    async def _list_page(self, *, cursor: str | None) -> types.ListToolsResult:
+        # What it lists is kept with its definitions, and not here as well.
+        return self._note_freshness(await self._client.list_tools(cursor=cursor, cache_mode="bypass"))
+
+    def _note_freshness(self, page: types.ListToolsResult) -> types.ListToolsResult:
+        """Note for how long its server calls the list of tools fresh; one that does not say so announces changes."""
+        if page.ttl_ms:
+            self._tools_until = min(self._tools_until, anyio.current_time() + min(page.ttl_ms, MAX_TTL_MS) / 1000)
+        return page
+
     async def _list_leniently(self, refused: list[JsonObject], *, cursor: str | None) -> types.ListToolsResult:
         """List a page; tools against the protocol go to `refused`. Raises MCPError; ValidationError if it is none."""
-        session, options = self._client.session, CallOptions()
-        data: dict[str, Any] = {"method": "tools/list", "params": {} if cursor is None else {"cursor": cursor}}
-        session._stamp(data, options)  # noqa: SLF001 - the SDK's own way validates the page as a whole
-        raw = await session._dispatcher.send_raw_request("tools/list", data["params"], options)  # noqa: SLF001
+        session = self._client.session  # its own way validates the page as a whole
+        raw: dict[str, Any] = await self._send_raw("tools/list", {} if cursor is None else {"cursor": cursor})
         listed = raw.get("tools")
         page = _read_tools({**raw, "tools": []} if isinstance(listed, list) else raw, self._client.protocol_version)
         for tool in listed if isinstance(listed, list) else ():
@@ -211,11 +257,15 @@ class Connection:
                 write_log(logging.WARNING, "proxy.tool", server=self._plan.server, refused=str(name), reason=reason)
                 if isinstance(name, str) and name:
                     refused.append({"name": name, REFUSED: reason})
-        return session._absorb_tool_listing(page, complete=cursor is None and page.next_cursor is None)  # noqa: SLF001
+        listing = session._absorb_tool_listing(page, complete=cursor is None and page.next_cursor is None)  # noqa: SLF001
+        return self._note_freshness(listing)
 
     async def _on_message(self, message: object) -> None:
-        if isinstance(message, types.ToolListChangedNotification):
-            self._changed.set()
+        for kind, part in _NOTICES:
+            if isinstance(message, kind):
+                self._note_stale(*({part} & {"tools", *self._beside_tools}))
+        if isinstance(message, types.ResourceUpdatedNotification):
+            self._plan.watched.tell(message.params.uri)
         elif isinstance(message, Exception):
             write_log(logging.WARNING, "proxy.transport", server=self._plan.server, reason=str(message))
 
@@ -228,14 +278,47 @@ class Connection:
             return f"does not follow the protocol: {_first_mistake(cause)}"
         return self._transport.describe_failure(cause, message_of(cause) or type(cause).__name__, connected=connected)
 
-    async def call(self, tool: str, arguments: JsonObject, context: CallContext | None) -> JsonObject:
-        """Call a tool by its own name; if cancelled, it tells the server. Raises LostError or ToolError."""
-        progress = _progress_of(context) if context is not None and context.caller.progress is not None else None
+    async def call(self, tool: str, arguments: JsonObject, context: CallContext | None) -> JsonObject | ServerTask:
+        """Call a tool by its own name; the result, or the task that its server has made of the call.
+
+        If cancelled, it tells the server. Raises LostError or ToolError.
+        """
+        progress = _progress_of(context)
+        if anyio.current_time() > self._tools_until:
+            self._note_stale("tools")  # the call does not wait for it
         with self.calls.add(context):
+            if tool in self._only_tasks:
+                return await self._ask(self._tasks.begin(tool, arguments))
             if self._transport.lane is not None and self.offer.era == "handshake":
                 return await self._ask(self._transport.lane.call(tool, arguments, progress))
             result = await self._ask(self._client.call_tool(tool, arguments, progress_callback=progress))
+            if isinstance(result, TaskBegun):
+                return self._tasks.begun(result)
             return result.model_dump(by_alias=True, mode="json", exclude_unset=True)
+
+    async def follow(self, task: ServerTask, context: CallContext | None) -> JsonObject:
+        """Return the result of a call that has become a task; if cancelled, so is the task.
+
+        Raises TaskGoneError, LostError where the task may go on, and ToolError.
+        """
+        if (task.form == "extension") != (self.offer.era == "sessionless"):
+            raise TaskGoneError("speaks another revision of the protocol than when it began a task", begun=True)
+        with self.calls.add(context):
+            record = None if context is None else context.task_record
+            return await self._tasks.follow(task, self._client.session, record, _progress_of(context), self._plan.place)
+
+    async def _send_raw(self, method: str, params: JsonObject) -> JsonObject:
+        """Send a request that the SDK does not know; raises MCPError."""
+        session, options = self._client.session, CallOptions()
+        data: dict[str, Any] = {"method": method, "params": params}
+        session._stamp(data, options)  # noqa: SLF001 - the SDK's own way validates what it does not know
+        if isinstance(task := params.get("taskId"), str):
+            options.setdefault("headers", {})[MCP_NAME_HEADER] = encode_header_value(task)
+        result: JsonObject = await session._dispatcher.send_raw_request(method, data["params"], options)  # noqa: SLF001
+        return result
+
+    async def _judge_now(self, error: MCPError) -> Exception:
+        return await self._judge(error, self._transport.given)
 
     async def _judge(self, error: MCPError, given: int) -> Exception:
         """Return what an error of the SDK means for the call."""
@@ -248,34 +331,8 @@ class Connection:
             self.closing.set()
             return LostError(f"has forgotten the session: {error.error.message}", begun=False)
         if error.code == types.MISSING_REQUIRED_CLIENT_CAPABILITY:
-            return ToolError(_word_missing(error))
+            return ToolError(word_missing(error))
         return ToolError(error.error.message or f"its server answered with the error {error.code}")
-
-    async def resources(self) -> list[JsonObject]:
-        """List resources, and patterns of them under `uriTemplate`; raises LostError or ToolError."""
-        if self._client.server_capabilities.resources is None:
-            return []
-        listed = await self._ask(list_all(self._client.list_resources, "resources"))
-        try:
-            patterns = list_all(self._client.list_resource_templates, "resource_templates")
-            return [*listed, *await self._ask(patterns)]
-        except ToolError:
-            return listed  # many servers know no patterns, and do not say so beforehand
-
-    async def read(self, uri: str) -> list[JsonObject]:
-        """Read the contents of a resource; raises LostError or ToolError."""
-        result = await self._ask(self._client.read_resource(uri))
-        return [plain(item) for item in result.contents]
-
-    async def prompts(self) -> list[JsonObject]:
-        """List prompts; raises LostError or ToolError."""
-        if self._client.server_capabilities.prompts is None:
-            return []
-        return await self._ask(list_all(self._client.list_prompts, "prompts"))
-
-    async def prompt(self, name: str, arguments: dict[str, str]) -> JsonObject:
-        """Fill in one prompt; raises LostError or ToolError."""
-        return plain(await self._ask(self._client.get_prompt(name, arguments)))
 
     async def _ask(self, asking: Awaitable[Answer]) -> Answer:
         """Wait for an answer; raises LostError or ToolError."""
@@ -318,24 +375,14 @@ async def _accept(name: str, result: object) -> None:
     """Accept every answer."""
 
 
-def _progress_of(context: CallContext) -> ProgressFnT:
+def _progress_of(context: CallContext | None) -> ProgressFnT | None:
+    if context is None or context.caller.progress is None:
+        return None
+
     async def report(progress: float, total: float | None, message: str | None) -> None:
         await context.progress(progress, total, f"{context.tool}: {message}" if message else context.tool)
 
     return report
-
-
-def _word_missing(error: MCPError) -> str:
-    """Say what a server wants of its client, and that this one does not have it."""
-    data = error.error.data
-    required = data.get("requiredCapabilities") if isinstance(data, dict) else None
-    wanted = required if isinstance(required, dict) else {}
-    extensions = wanted.get("extensions")
-    names = [name for name in wanted if name != "extensions"]
-    names += [f"the extension {name}" for name in extensions] if isinstance(extensions, dict) else []
-    if not names:
-        return error.error.message
-    return f"its server requires what neither OneTool nor the client supports: {', '.join(names)[:300]}"
 
 
 def build_connection(plan: ConnectionPlan) -> Connection:

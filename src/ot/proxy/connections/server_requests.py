@@ -4,7 +4,8 @@ Over a pipe a server does not say which of its calls it asks for. Where all call
 question is that client's; where they come from several it is refused, for it might reach the wrong person.
 
 The SDK claims every ability for which it has a callback, so messages are corrected to claim what the clients can do.
-In the handshake the clients that are known speak together; without one, each request claims for its call's client.
+In the handshake the clients that are known speak together; without one, each request claims for its call's client, and
+that we take tasks for answers.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Self, TypeVar
 import mcp_types as types
 from mcp.client._transport import TransportStreams, WriteStream
 from mcp.client.session import ClientRequestContext
+from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, JSONRPCRequest
 from pydantic import BaseModel, ValidationError
@@ -29,6 +31,7 @@ from ot.context import CallContext, current_or_none
 from ot.logs import write_log
 from ot.proxy.connections.server_questions import HiddenTextError, ServerQuestions, show_form
 from ot.proxy.status import CallsInFlight, front_of
+from ot.proxy.task_states import EXTENSION
 
 _LEVELS = {
     "debug": logging.DEBUG, "info": logging.INFO, "notice": logging.INFO, "warning": logging.WARNING,
@@ -174,7 +177,8 @@ class ClaimingTransport:
             self.claimed = params["capabilities"] = self._known()
         elif CLIENT_CAPABILITIES_META_KEY in params.get("_meta", {}):
             front = front_of(current_or_none())
-            params["_meta"][CLIENT_CAPABILITIES_META_KEY] = self._known() if front is None else front.able.claims
+            claims = self._known() if front is None else front.able.claims
+            params["_meta"][CLIENT_CAPABILITIES_META_KEY] = {**claims, "extensions": {EXTENSION: {}}}
 
 
 class _ClaimingWriter:
@@ -200,3 +204,16 @@ class _ClaimingWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
         return await self._stream.__aexit__(kind, error, traceback)
+
+
+def word_missing(error: MCPError) -> str:
+    """Say what a server wants of its client, and that this one does not have it."""
+    data = error.error.data
+    required = data.get("requiredCapabilities") if isinstance(data, dict) else None
+    wanted = required if isinstance(required, dict) else {}
+    extensions = wanted.get("extensions")
+    names = [name for name in wanted if name != "extensions"]
+    names += [f"the extension {name}" for name in extensions] if isinstance(extensions, dict) else []
+    if not names:
+        return error.error.message
+    return f"its server requires what neither OneTool nor the client supports: {', '.join(names)[:300]}"

@@ -12,6 +12,7 @@ from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import dataclass, replace
 from ot.config.server_settings import ServerSettings
 from ot.logs import write_log
+from ot.proxy.definitions.addresses import Addresses, Times
 from ot.proxy.definitions.pins import Changes, DefinitionCache, Offer, Part, Pins, hide_unaccepted, parts_of
 from ot.registry.open_results import digest_of
 from ot.store.shelf import Shelf
@@ -46,6 +47,10 @@ class Records:
     def pins(self) -> Pins:
         return Pins(self.shelf.below("servers/accepted"))
 
+    @property
+    def addresses(self) -> Addresses:
+        return Addresses(self.shelf.below("servers/addresses"))
+
 
 class ServerMemory:
     """One server's memory, read from disk on first use and written when the server says something new."""
@@ -56,6 +61,7 @@ class ServerMemory:
         self._digest = digest_of_configuration(name, settings, project=records.project)
         self._cache = records.cache
         self._pins = records.pins
+        self._addresses = records.addresses
         # What has changed of it is refused until a person accepts it.
         self.pinned = is_fetched(settings) if records.pin_tools is None else records.pin_tools
         self._offer: Offer | None = None
@@ -71,6 +77,16 @@ class ServerMemory:
         return not self._unreadable and self._cache.holds(self._name, self._digest)
 
     @property
+    def unread(self) -> bool:
+        """True if there is something to recall that nobody has looked at yet."""
+        return self._offer is None and self.known
+
+    @property
+    def state(self) -> tuple[Offer | None, tuple[int, ...]]:
+        """What it says, as far as that was recalled, and a state that changes with the prompts that are accepted."""
+        return self._offer, self._pins.state(self.place, "prompts")
+
+    @property
     def unreadable(self) -> bool:
         """True if what was remembered cannot be used, and the server has said nothing since."""
         return self._offer is None and self._unreadable
@@ -83,10 +99,15 @@ class ServerMemory:
         return self._offer
 
     def note(self, offer: Offer) -> bool:
-        """Take over what the server says now; True if any of it is new. Prompts that it was not asked for stay."""
+        """Take over what the server says now; True if any of it is new. What it was not asked for stays."""
         known = self.recall()
-        if known is not None and offer.prompts is None:
-            offer = replace(offer, prompts=known.prompts)
+        if known is not None:
+            offer = replace(
+                offer,
+                prompts=known.prompts if offer.prompts is None else offer.prompts,
+                resources=known.resources if offer.resources is None else offer.resources,
+                templates=known.templates if offer.templates is None else offer.templates,
+            )
         if offer == known:
             return False
         self._cache.write(self._name, self._digest, offer)
@@ -99,13 +120,18 @@ class ServerMemory:
                 write_log(logging.WARNING, "proxy.changed", server=self._name, part=part, **names)
         return True
 
-    def note_prompts(self, prompts: Iterable[JsonObject]) -> None:
-        """Take over the prompts that the server lists now; of two with one name the first counts."""
-        first: dict[str, JsonObject] = {}
-        for prompt in prompts:
-            first.setdefault(str(prompt["name"]), prompt)
-        if (offer := self.recall()) is not None:
-            self.note(replace(offer, prompts=tuple(first.values())))
+    def note_listed(self, listed: Mapping[str, Iterable[JsonObject]]) -> bool:
+        """Take over some of the lists beside that of tools, as the server gives them now; True if any of it is new."""
+        offer = self.recall()
+        return offer is not None and self.note(offer.with_lists(listed))
+
+    def first_listed(self) -> Times:
+        """Return when the server has first listed each address, and each template of addresses. Blocking."""
+        offer = self.recall() or Offer()
+        addresses = [str(item["uri"]) for item in offer.resources or ()]
+        return self._addresses.note(
+            self.place, {*addresses, *(str(item["uriTemplate"]) for item in offer.templates or ())}
+        )
 
     def changes(self, part: Part) -> Changes:
         """Return what nobody has accepted; looked up each time, as a person may have accepted it since."""

@@ -17,13 +17,13 @@ from dataclasses import asdict
 from typing import Literal
 
 from mcp_core.json_types import Json, JsonObject
-from mcp_core.quick_dataclass import dataclass
+from mcp_core.quick_dataclass import dataclass, replace
 from ot.logs import write_log
 from ot.store.forms import FORM, check_form, read_mapping
 from ot.store.shelf import Shelf
 
 Era = Literal["handshake", "sessionless"]
-_CACHE_FORM = 1  # of the file; one of another form is ignored
+_CACHE_FORM = 2  # of the file; one of another form is ignored
 _STALE = 30 * 24 * 3600.0  # seconds
 _PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
 Part = Literal["tools", "words", "prompts"]
@@ -45,7 +45,10 @@ Accepted = Mapping[str, Sequence[Definition]]
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A server's tools as `tools/list` gave them, and its instructions; prompts are None until somebody lists them."""
+    """A server's tools as `tools/list` gave them, its instructions, and what it has beside tools.
+
+    What is beside tools is None until it was listed once.
+    """
 
     tools: tuple[JsonObject, ...] = ()
     instructions: str = ""
@@ -53,6 +56,24 @@ class Offer:
     era: Era = "handshake"
     prompts: tuple[JsonObject, ...] | None = None
     version: str = ""  # of the program; told to nobody
+    resources: tuple[JsonObject, ...] | None = None
+    templates: tuple[JsonObject, ...] | None = None  # of addresses of resources
+
+    def with_lists(self, listed: Mapping[str, Iterable[JsonObject]]) -> Offer:
+        """Return it with these lists beside that of tools; of two items with one name or address the first counts."""
+        return replace(
+            self,
+            prompts=_each_once(listed["prompts"], "name") if "prompts" in listed else self.prompts,
+            resources=_each_once(listed["resources"], "uri") if "resources" in listed else self.resources,
+            templates=_each_once(listed["templates"], "uriTemplate") if "templates" in listed else self.templates,
+        )
+
+
+def _each_once(items: Iterable[JsonObject], key: str) -> tuple[JsonObject, ...]:
+    found: dict[str, JsonObject] = {}
+    for item in items:
+        found.setdefault(str(item[key]), item)
+    return tuple(found.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +92,13 @@ class DefinitionCache:
         try:
             found = check_form(json.loads(self.shelf.read(name)), _CACHE_FORM)
             era: Era = "sessionless" if found["era"] == "sessionless" else "handshake"
-            prompts = _read_items(found["prompts"], "prompts") if found.get("prompts") is not None else None
             tools, version = _read_items(found["tools"], "tools"), str(found.get("version", ""))
-            return Offer(tools, str(found["instructions"]), str(found["title"]), era, prompts, version)
+            prompts, resources, templates = (
+                None if found.get(part) is None else _read_items(found[part], part, key)
+                for part, key in (("prompts", "name"), ("resources", "uri"), ("templates", "uriTemplate"))
+            )
+            words = str(found["instructions"]), str(found["title"])
+            return Offer(tools, *words, era, prompts, version, resources, templates)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
@@ -95,8 +120,8 @@ def _document_name(server: str, digest: str) -> str:
     return f"{_PLAIN.sub('-', server)[:60]}.{digest}.json"
 
 
-def _read_items(found: object, what: str) -> tuple[JsonObject, ...]:
-    if not isinstance(found, list) or not all(isinstance(t, dict) and isinstance(t.get("name"), str) for t in found):
+def _read_items(found: object, what: str, key: str = "name") -> tuple[JsonObject, ...]:
+    if not isinstance(found, list) or not all(isinstance(t, dict) and isinstance(t.get(key), str) for t in found):
         raise ValueError(f"its {what} are malformed")
     return tuple(found)
 

@@ -9,6 +9,7 @@ from mcp_core.lazy_names import lazy_names
 if TYPE_CHECKING:
     from ot.proxy.connections.connect_attempt import ConnectAttempt
     from ot.proxy.definitions.acceptance import Acceptance
+    from ot.proxy.listed import Listed, list_contents, list_left_out
     from ot.proxy.packs import BuiltPack, build_pack
     from ot.proxy.server import ProxiedServer
     from ot.proxy.status import ServerStatus

@@ -23,7 +23,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import CONNECTION_CLOSED, ErrorData, JSONRPCError, JSONRPCRequest, jsonrpc_message_adapter
 
 from ot.logs import write_log
-from ot.proxy.authorisation.provider import build_authorisation
+from ot.proxy.authorisation.opening import build_authorisation
 from ot.proxy.plan import ConnectionPlan
 from ot.services.trusted_roots import trusted_roots
 
@@ -31,6 +31,7 @@ _POST = 60.0  # seconds; a post is only acknowledged, the answer comes as an eve
 Incoming = SessionMessage | Exception
 Sending = MemoryObjectSendStream[Incoming]
 _CONNECT = 15.0  # seconds
+_CALL = b'"tools/call"'
 _MAX_EVENT = 256 * 1024 * 1024  # bytes
 
 
@@ -102,7 +103,7 @@ class HttpTransport:
     """An HTTP client and its streams, which `async with` gives."""
 
     ends = False  # only the next request notices that the server has ended
-    given = 0  # nobody counts what was sent
+    given = 0  # how many calls of tools began to be sent
     tail = ""  # nobody sees what the server writes to stderr
     lane = None  # there is no shorter way for calls
 
@@ -122,7 +123,7 @@ class HttpTransport:
             timeout=httpx2.Timeout(_CONNECT, read=None),  # whoever waits for an answer decides how long it may take
             verify=roots,
             auth=await build_authorisation(self._plan),
-            event_hooks={"response": [self._note]},
+            event_hooks={"request": [self._trace], "response": [self._note]},
         )
         await self._stack.enter_async_context(client)
         if self._plan.older:
@@ -140,6 +141,14 @@ class HttpTransport:
     ) -> bool | None:
         return await self._stack.__aexit__(kind, error, traceback)
 
+    async def _trace(self, request: httpx2.Request) -> None:
+        if request.method == "POST" and _CALL in request.content:
+            request.extensions["trace"] = self._count
+
+    async def _count(self, event: str, _: object) -> None:
+        if event.endswith("send_request_headers.started"):  # there is a connection to the server
+            self.given += 1
+
     async def _note(self, response: httpx2.Response) -> None:
         if response.status_code >= 400:
             self._refused = response.status_code
@@ -148,8 +157,8 @@ class HttpTransport:
                 self.forgotten = True
 
     def took_after(self, given: int) -> bool:
-        """True, because over HTTP there is no way to tell."""
-        return True
+        """True if a call was sent after the first `given`; which of several is not told apart."""
+        return self.given > given
 
     def describe_end(self) -> str:
         """Say how it ended; over HTTP a server has no end of its own."""

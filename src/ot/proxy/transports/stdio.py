@@ -28,7 +28,7 @@ from ot.proxy.transports.commands import ServerCommand
 from ot.proxy.transports.fast_lane import FastLane
 from ot_sdk.protocol import Lines, ProtocolError
 
-GOODBYE = 3.0  # seconds in which it may end by itself; its guardian has less patience
+GOODBYE = 0.2  # seconds that are waited for its end
 _MOST_UNREAD = 64 * 1024 * 1024  # bytes of whole lines that wait for us; past that the server waits
 _LARGE = 1024 * 1024  # bytes of a line that is parsed on a thread, so that others are answered meanwhile
 _SHOWN = 500  # characters of a line that is no message
@@ -82,7 +82,7 @@ class StdioTransport:
     async def __aexit__(self, *_: object) -> None:
         if self._process is not None:
             self._leaving = not self._process.ended.is_set()
-            await self._process.close(patience=GOODBYE)
+            await self._process.leave(patience=GOODBYE)
 
     @property
     def given(self) -> int:

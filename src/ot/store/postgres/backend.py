@@ -12,11 +12,13 @@ import anyio
 import anyio.to_thread
 import asyncpg
 
+from ot.store.changes import FrameSeal
 from ot.store.credentials import LoginSeal
 from ot.store.opening import Backend, Picked
 from ot.store.owner import StoreUnavailableError
 from ot.store.parts import PersonalStore, Retention, Store, TeamSums
 from ot.store.postgres import audit, logins, quotas, results, statistics
+from ot.store.postgres.changes import PostgresChanges
 from ot.store.postgres.credentials import PostgresCredentials
 from ot.store.postgres.journal import PostgresJournal
 from ot.store.postgres.link import CONNECTING, LOST, PostgresLink, place_of
@@ -44,7 +46,15 @@ class PostgresBackend(Backend):
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(self.close)
 
-    def build_store(self, state: Path, *, principal: str, journal: Retention) -> Store:
+    def build_store(
+        self,
+        state: Path,
+        *,
+        principal: str,
+        journal: Retention,
+        sealer: Callable[[], Sealer] | None = None,
+        alone: bool = False,
+    ) -> Store:
         link = self.link
         return Store(
             journal=PostgresJournal(link, keep_for=journal.keep_for, max_size=journal.max_size),
@@ -53,6 +63,7 @@ class PostgresBackend(Backend):
             audit=audit.PostgresAuditRows(link, principal),
             kept_values=results.PostgresKeptNames(link, kind=KEPT_FOLDER),
             kept_answers=results.PostgresKeptNames(link, kind=ANSWERS_FOLDER),
+            open_changes=partial(PostgresChanges, link, kept=journal, seal=FrameSeal(sealer)),
         )
 
     def build_personal_store(

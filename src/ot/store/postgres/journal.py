@@ -29,6 +29,7 @@ _ADD_LINES = """
 INSERT INTO journal_lines (principal, project, run, event, writer, written, lines) VALUES ($1, $2, $3, $4, $5, $6, $7)
 """
 _ADD_VALUE = "INSERT INTO journal_values (name, principal, project, run, written, data) VALUES ($1, $2, $3, $4, $5, $6)"
+_CLAIM = f"{_ADD_VALUE} ON CONFLICT (name) DO NOTHING RETURNING name"
 _SPOIL = """
 UPDATE journal_lines SET lines = overlay(lines placing $4::bytea from $5)
 WHERE principal = $1 AND project = $2 AND run = $3 AND event = 'start'
@@ -122,6 +123,11 @@ class PostgresJournal:
                 return data
         raise OSError(errno.ENODATA, "it is no longer kept")
 
+    def claim(self, owner: Owner, run: str) -> bool:
+        """Keep an empty value in the name of a run, which goes with it; False where it is there."""
+        name = f"claimed {owner.principal} {run}"
+        return bool(self._link.fetch_now(_CLAIM, name, owner.principal, shared_project(owner), run, self._clock(), b""))
+
     def read(self, owner: Owner, run: str) -> FoundRun | None:
         if not (run.isascii() and run.isalnum()):
             return None  # nobody has such a name, and the database would not take it
@@ -148,7 +154,7 @@ class PostgresJournal:
         async def prune(connection: Connection) -> None:
             excess = await connection.fetch(_FIND_EXCESS, principal, now - self._keep_for, self._max_size)
             places = [(principal, row["project"], row["run"]) for row in excess]
-            for table in ("journal_lines", "journal_values"):
+            for table in ("journal_lines", "journal_values", "undo_frames"):
                 one_run = f"DELETE FROM {table} WHERE principal = $1 AND project = $2 AND run = $3"
                 await connection.executemany(one_run, places)
 

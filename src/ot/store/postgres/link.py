@@ -165,7 +165,13 @@ class PostgresLink:
         try:
             pool = self._pool or await self._open()
             async with pool.acquire(timeout=CONNECTING) as connection:
-                return await work(connection)
+                try:
+                    return await work(connection)
+                except TypeError as error:  # of asyncio, from 3.12 on, where a connection is written to after its end
+                    await asyncio.sleep(0)  # asyncpg hears of the end in the next turn of the loop
+                    if connection.is_closed():
+                        raise ConnectionResetError("the connection was cut") from error
+                    raise
         except LOST as error:
             if isinstance(error, ValueError) and self._pool is not None:
                 raise  # arguments of a statement that make no sense

@@ -22,9 +22,9 @@ ON CONFLICT (principal) DO UPDATE SET day = excluded.day,
 """
 _HOUR = "floor(extract(epoch FROM now()) / 3600)::bigint"
 _COUNT_CALL = f"""
-INSERT INTO calls_per_hour AS known (principal, rule, hour, calls) VALUES ($1, $2, {_HOUR}, 1)
+INSERT INTO calls_per_hour AS known (principal, rule, hour, calls) VALUES ($1, $2, {_HOUR}, $3)
 ON CONFLICT (principal, rule) DO UPDATE SET hour = excluded.hour,
-    calls = CASE WHEN known.hour = excluded.hour THEN known.calls ELSE 0 END + 1
+    calls = CASE WHEN known.hour = excluded.hour THEN known.calls ELSE 0 END + $3
 RETURNING calls
 """
 _RENEW = """
@@ -59,8 +59,8 @@ class PostgresQuotas:
         [row] = await self._link.fetch("SELECT * FROM take_calls($1, $2, $3)", principal, most, wanted)
         return Given("" if row["given"] else CALLS, row["given"], row["free_in"])
 
-    async def count_call(self, principal: str, rule: str) -> int:
-        [row] = await self._link.fetch(_COUNT_CALL, principal, sha256(rule.encode()).digest())
+    async def count_call(self, principal: str, rule: str, calls: int = 1) -> int:
+        [row] = await self._link.fetch(_COUNT_CALL, principal, sha256(rule.encode()).digest(), calls)
         return int(row["calls"])
 
     async def model_cost(self, principal: str) -> float:

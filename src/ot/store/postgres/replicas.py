@@ -158,7 +158,11 @@ class PostgresReplicas:
         agreed = frozenset((row["name"], row["reason"]) for row in rows if row["kind"] == _AGREED)
         return RememberedClient(read, agreed)
 
-    async def remember(self, principal: str, client: RememberedClient) -> None:
+    async def remember(self, principal: str, client: RememberedClient, forget: Collection[str] = ()) -> None:
+        """Add what is new of a person's client, and remove names that it no longer has."""
+        if forget:
+            statement = "DELETE FROM client_memories WHERE principal = $1 AND kind = $2 AND name = ANY($3)"
+            await self._link.fetch(statement, principal, _READ, [*forget])
         rows = [(principal, _READ, name, "") for name in sorted(client.read)]
         rows += [(principal, _AGREED, *agreed) for agreed in sorted(client.agreed)]
         statement = "INSERT INTO client_memories VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING"

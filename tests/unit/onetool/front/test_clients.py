@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from onetool.front.commands import Client, Clients, Commands
 from onetool.front.definition import INSTRUCTIONS, final_names, instruct, own_definition
 from onetool.front.late_app import LateApp, LateApps, open_late_app, open_late_apps
+from onetool.front.rendering import ProgressReport
 from ot.apps import Apps
 from ot.clients.caller import IDLE, ClientMemory
 from ot.clients.front import Abilities, Front
@@ -38,10 +40,11 @@ class Replicas:
         self._reach()
         return self.known.get(principal, RememberedClient())
 
-    async def remember(self, principal: str, client: RememberedClient) -> None:
+    async def remember(self, principal: str, client: RememberedClient, forget: Collection[str] = ()) -> None:
         self._reach()
         self.saved += 1
-        self.known[principal] = client
+        before = self.known.get(principal, RememberedClient())
+        self.known[principal] = RememberedClient(before.read.difference(forget) | client.read, client.agreed)
 
     def _reach(self) -> None:
         if self.gone:
@@ -88,6 +91,25 @@ async def test_what_a_client_did_at_one_replica_counts_at_the_others() -> None:
     assert there.shared("bob").read == set()
 
 
+async def test_a_rule_that_stopped_a_call_acts_by_call_at_all_replicas_until_a_person_agrees_at_one() -> None:
+    replicas = Replicas()
+    here, there = Clients(replicas), Clients(replicas)
+    memory, known = here.shared("ada"), there.shared("ada")
+    memory.note({"mail.read", "#a.1"})
+    memory.note({"#a.2"})
+    memory.stopped.add("mail.* > web.*")
+    await here.save("ada")
+    await there.recall("ada")
+    stopped = {*known.stopped}
+    known.stopped.clear()
+    await there.save("ada")
+    await here.recall("ada")
+
+    assert stopped == {"mail.* > web.*"}
+    assert memory.stopped == set()
+    assert known.read == {"mail.read", "#a.2"}
+
+
 async def test_somebody_who_has_no_client_here_is_not_looked_up() -> None:
     replicas = Replicas()
     replicas.gone = True
@@ -111,7 +133,7 @@ async def test_a_store_that_is_gone_is_said_in_the_answer(tmp_path: Path, config
         async def run(person: Person) -> Answer:
             memory = commands.clients.shared(person.principal)
             memory.note({"something"})
-            client = Client(person, "raw", memory, Front(object()), _unheard)
+            client = Client(person, "raw", memory, Front(object()), ProgressReport(_unheard))
             answer = await commands.run("1", client)
             assert isinstance(answer, Answer)
             return answer
@@ -126,7 +148,7 @@ async def test_a_store_that_is_gone_is_said_in_the_answer(tmp_path: Path, config
     assert again.text == "1"
 
 
-async def _unheard(done: float, total: float | None, message: str) -> None: ...
+async def _unheard(done: float, total: float | None, message: str | None) -> None: ...
 
 
 async def test_each_person_has_an_engine_of_their_own(tmp_path: Path) -> None:
@@ -182,12 +204,12 @@ async def test_an_answer_goes_to_the_replica_where_its_run_waits() -> None:
 
     commands = Commands(LateApp(), waiting=WaitingRuns("here"), elsewhere=There())  # type: ignore[arg-type]
 
-    assert await commands.resume("there.r2222222.secret", {}, LOCAL_PERSON, _unheard) == Answer(
+    assert await commands.resume("there.r2222222.secret~3", {}, LOCAL_PERSON, ProgressReport(_unheard)) == Answer(
         "r2222222 goes on there"
     )
     for alone in (commands, Commands(LateApp(), waiting=WaitingRuns("here"))):
         with pytest.raises(UnknownStateError):
-            await alone.resume("here.r2222222.secret", {}, LOCAL_PERSON, _unheard)
+            await alone.resume("here.r2222222.secret~3", {}, LOCAL_PERSON, ProgressReport(_unheard))
 
 
 def test_the_environment_may_ask_for_a_prefix(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from onetool.front.messages import envelope_of
 from onetool.front.offer import Offer
 from onetool.front.pipe_server import serve_pipes
 from onetool.front.pipes import PipeFront
-from onetool.front.rendering import PlainResults
+from onetool.front.rendering import FRESH, PlainResults
 from onetool.front.sdk_session import SdkSession
 from ot.app import App
 from ot.telemetry.meters import Meters
@@ -300,10 +300,10 @@ async def test_a_client_without_a_session_is_told_with_each_result_who_answers(
     discovered = await talk.asks("server/discover", {"_meta": META})
 
     assert discovered["result"]["supportedVersions"] == ["2026-07-28"]
-    assert discovered["result"]["ttlMs"] == 0
+    assert discovered["result"]["ttlMs"] == FRESH
     assert ran["result"]["resultType"] == "complete"
     assert "ttlMs" not in ran["result"]
-    assert listed["result"]["ttlMs"] == 0
+    assert listed["result"]["ttlMs"] == FRESH
     assert "io.modelcontextprotocol/serverInfo" in listed["result"]["_meta"]
 
 
@@ -479,7 +479,7 @@ async def test_the_sdk_answers_the_rest_and_ends_with_the_client(app: LateApp) -
     async with served(app) as client:
         client.says("initialize", INITIALIZE, id=1)
         client.says("notifications/initialized")
-        client.says("resources/list", id=2)
+        client.says("nothing/here", id=2)
         client.says("tools/call", {"name": "run", "arguments": {"command": "1"}}, id=3)
         client.says("tools/call", {"name": "run", "arguments": {"command": "2", "more": 1}}, id=4)
         answers = [await client.hears(id=number) for number in range(1, 5)]

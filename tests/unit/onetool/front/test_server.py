@@ -22,9 +22,11 @@ from mcp_types import (
     CreateMessageResult,
     ElicitRequestParams,
     ElicitResult,
+    EmptyResult,
     Implementation,
     ListRootsResult,
     LoggingMessageNotificationParams,
+    Request,
     Root,
     TextContent,
     ToolListChangedNotification,
@@ -336,9 +338,10 @@ async def test_requests_are_counted_with_what_went_wrong(app: LateApp) -> None:
     async with Client(OneToolServer(app, Offer(app), Telemetry(meters)), mode="legacy") as client:
         await run(client, "1")
         await run(client, "1 / 0")
-        for refused in (client.list_prompts(), client.call_tool("ruin")):
-            with pytest.raises(MCPError):
-                await refused
+        with pytest.raises(MCPError):
+            await client.call_tool("ruin")
+        with pytest.raises(MCPError):
+            await client.session.send_request(Request(method="tasks/list", params=None), EmptyResult)
 
     counted = dict(meters.operations.series())
     assert {labels for labels in counted if labels[1]} == {
@@ -367,7 +370,7 @@ async def test_of_too_many_clients_those_who_came_last_hear_of_changes(app: Late
     engine, heard, all_heard = await app.get(), list[int](), anyio.Event()
     usual = engine.runner.settings
 
-    async def hear(number: int) -> None:
+    async def hear(number: int, _: str) -> None:
         heard.append(number)
         if number == 257:
             all_heard.set()
@@ -395,7 +398,7 @@ async def test_nobody_hears_of_a_change_that_leaves_the_description_as_it_was(
     monkeypatch.setattr("onetool.front.offer.SETTLE", 0)
     engine, heard = await app.get(), anyio.Event()
 
-    async def hear() -> None:
+    async def hear(_: str) -> None:
         heard.set()
 
     async with open_offer(app) as offer:

@@ -1,0 +1,266 @@
+"""Files, folders and links, put back where they were: only where nothing else is by now, and only where tools write."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import anyio.to_thread
+
+from mcp_core.atomic_write import open_folder
+from mcp_core.json_types import list_of, mapping_of
+from ot.errors import ChangedFileError, MissingPathError, PathError
+from ot.files.allowed_files import AllowedFiles, ResolvedPath, items_of, require_writable
+from ot.files.changes import (
+    ATTRIBUTES,
+    FILE,
+    FOLDER,
+    LINK,
+    MOVE,
+    NAMES,
+    NOW,
+    PATH,
+    TO,
+    WAS,
+    Mark,
+    alone,
+    fits,
+    mark_at,
+    put_content,
+)
+from ot.files.changes import KIND as KIND_OF_CHANGE
+from ot.files.walk import identity_of, version_of
+from ot.journal.run_changes import KeptChange, KeptChanges
+from ot_packs.file.changing import compare
+from ot_packs.file.editing import MOST_BYTES, is_binary, split_lines
+from ot_packs.undo_steps import CHANGED, UNKNOWN, Step
+from ot_system import write_attributes
+
+_NO_FOLDER = "its folder is gone"
+_ELSEWHERE = "its folder has been replaced since"
+
+
+class PathUndoer:
+    """Looks at files as they will be once all that was planned is done: `_marks` and `_moves` say what differs then."""
+
+    def __init__(self, files: AllowedFiles, kept: KeptChanges) -> None:
+        self._files = files
+        self._kept = kept
+        self._marks: dict[str, Mark] = {}  # by path
+        self._new: set[str] = set()  # of these, what is there now says nothing about what will be in them
+        self._moves: list[tuple[str, str]] = []  # where something will be, and where it is now
+
+    async def look(self, change: KeptChange) -> Step:
+        return await anyio.to_thread.run_sync(self._look, change)
+
+    async def undo(self, step: Step) -> None:
+        await anyio.to_thread.run_sync(self._undo, step)
+
+    # -- looking
+
+    def _look(self, change: KeptChange) -> Step:
+        step = Step(change, self._word(change))
+        try:
+            if change.facts[KIND_OF_CHANGE] == MOVE:
+                self._look_at_move(step)
+            else:
+                self._look_at_path(step)
+        except PathError as error:
+            step.problem = error.reason
+        except OSError as error:
+            step.problem = error.strerror or str(error)
+        return step
+
+    def _look_at_path(self, step: Step) -> None:
+        facts = step.change.facts
+        path, was = str(facts[PATH]), facts[WAS]
+        found = self._find(path)
+        if fits(found, was):
+            step.done = True
+        elif NOW not in facts:
+            step.problem = UNKNOWN
+        elif not fits(found, facts[NOW]):
+            step.problem, step.difference = CHANGED, self._compare(step.change, path)
+        elif step.change.lost:
+            step.problem = f"what was there before is not kept: {step.change.lost}"
+        elif was is not None and found is None and not self._has_folder(path):
+            step.problem = _NO_FOLDER
+        elif was is None and list_of(found)[:1] == [FOLDER] and (left := self._left_in(path)):
+            step.problem = f"it is not empty: {left} is there"
+        else:
+            self._require_allowed(path)
+            self._marks[path] = was
+            self._new.add(path)
+            if isinstance(names := facts.get(NAMES), int):
+                step.warning = f"it was one of {names} names of one file, and is a file of its own now"
+
+    def _look_at_move(self, step: Step) -> None:
+        facts = step.change.facts
+        path, to, was = str(facts[PATH]), str(facts[TO]), facts[WAS]
+        here, there = self._find(path), self._find(to)
+        if fits(here, was) and not (fits(there, was) and self._is_same(path, to)):
+            step.done = True
+        elif not fits(there, was):
+            step.problem = CHANGED if there is not None else "it is no longer there"
+        elif here is not None and not self._is_same(path, to):
+            step.problem = f"something else is at {path} by now"
+        elif here is None and not self._has_folder(path):
+            step.problem = _NO_FOLDER
+        else:
+            self._require_allowed(path)
+            self._require_allowed(to)
+            below = {each: mark for each, mark in self._marks.items() if _is_below(each, to)}
+            new = {path + each.removeprefix(to) for each in self._new if _is_below(each, to)}
+            for each in [each for each in self._marks if _is_below(each, to) or _is_below(each, path)]:
+                del self._marks[each]  # nothing is left of what will have been there before
+            self._new = new | {each for each in self._new if not _is_below(each, to) and not _is_below(each, path)}
+            self._marks |= {path + each.removeprefix(to): mark for each, mark in below.items()}
+            if here is None:
+                self._moves.append((path, to))
+            self._marks[to], self._marks[path] = None, was
+
+    def _find(self, path: str) -> Mark:
+        """Return the mark of what will be at a path."""
+        if path in self._marks:
+            return self._marks[path]
+        at = self._actual(path)
+        if at is None:
+            return None
+        try:
+            with self._reach(at) as reached:
+                return mark_at(reached.folder, reached.name)
+        except MissingPathError:
+            return None
+
+    def _has_folder(self, path: str) -> bool:
+        return list_of(self._find(str(Path(path).parent)))[:1] == [FOLDER]
+
+    def _actual(self, path: str) -> str | None:
+        """Return where that is now which will be at a path; None if nothing that is there now will be."""
+        if any(str(above) in self._new for above in Path(path).parents):
+            return None
+        for will_be, now in reversed(self._moves):
+            if _is_below(path, will_be):
+                path = now + path.removeprefix(will_be)
+            elif _is_below(path, now):
+                return None
+        return path
+
+    def _left_in(self, path: str) -> str:
+        """Return the name of something that will be in a folder, if there is something."""
+        planned = {str(Path(each).name): mark for each, mark in self._marks.items() if str(Path(each).parent) == path}
+        names = {name for name, mark in planned.items() if mark is not None}
+        at = self._actual(path)
+        with suppress(PathError, FileNotFoundError, NotADirectoryError), ExitStack() as stack:
+            if at is not None and path not in self._new:
+                reached = stack.enter_context(self._reach(at))
+                folder = stack.enter_context(open_folder(reached.name, within=reached.folder))
+                names |= {item.name for item in items_of(folder) if item.name not in planned}
+        return min(names, default="")
+
+    def _is_same(self, path: str, to: str) -> bool:
+        """True if two paths name one file: the server was killed in the middle of a move."""
+        with suppress(PathError), self._reach(path) as one, self._reach(to) as other:
+            both = one.status, other.status
+            return None not in both and len({identity_of(each) for each in both if each is not None}) == 1
+        return False
+
+    def _require_allowed(self, path: str) -> None:
+        """Raise PathError where tools may not write."""
+        at = self._actual(path)
+        if at is not None:
+            with suppress(MissingPathError), self._reach(at) as reached:
+                if reached.status is not None and stat.S_ISREG(reached.status.st_mode):
+                    require_writable(at, reached)
+
+    @contextmanager
+    def _reach(self, path: str) -> Iterator[ResolvedPath]:
+        """Reach a path as it was noted; raises PathError where a link leads elsewhere by now."""
+        with self._files.reach(path, write=True, follow=False) as reached:
+            if str(reached.place) != path:
+                raise PathError(path, _ELSEWHERE)
+            yield reached
+
+    def _compare(self, change: KeptChange, path: str) -> str:
+        """Return the difference between a text that is there and the one that would be put back."""
+        try:
+            kept = b"".join(data for _, data in self._kept.content_of(change))
+            with os.fdopen(self._files.open(self._actual(path) or path), "rb") as file:
+                found = file.read(MOST_BYTES)
+        except (OSError, PathError):
+            return ""
+        if is_binary(kept) or is_binary(found):
+            return f"{len(found):,} bytes, not the {len(kept):,} that were there before"
+        return compare(*(split_lines(each.decode(errors="replace")) for each in (found, kept))).text
+
+    def _word(self, change: KeptChange) -> str:
+        facts = change.facts
+        path = self._files.short(Path(str(facts[PATH])))
+        if facts[KIND_OF_CHANGE] == MOVE:
+            return f"move {self._files.short(Path(str(facts[TO])))} back to {path}"
+        kind = list_of(facts[WAS])[:1]
+        if not kind:
+            return f"remove {path}"
+        return f"restore {path}" if facts.get(NOW) is not None else f"restore {path}, which was deleted"
+
+    # -- undoing
+
+    def _undo(self, step: Step) -> None:
+        facts = step.change.facts
+        path = str(facts[PATH])
+        with alone():
+            if facts[KIND_OF_CHANGE] == MOVE:
+                self._move_back(path, str(facts[TO]), facts[WAS])
+                return
+            with self._reach(path) as reached:
+                found = mark_at(reached.folder, reached.name)
+                if fits(found, facts[WAS]):
+                    return
+                if not fits(found, facts[NOW]):
+                    raise ChangedFileError(path, CHANGED)
+                try:
+                    self._put_back(step.change, reached)
+                except OSError as error:
+                    raise PathError(path, error.strerror or str(error)) from error
+
+    def _put_back(self, change: KeptChange, reached: ResolvedPath) -> None:
+        path = str(reached.place)
+        match change.facts[WAS]:
+            case None:
+                self._files.remove(reached)
+            case [str(kind), int(mode)] if kind == FOLDER:
+                self._files.make_folders(path)
+                os.chmod(reached.name, mode, dir_fd=reached.folder)
+            case [str(kind), str(target)] if kind == LINK:
+                self._files.make_link(path, target)
+            case [str(kind), int(mode), int(size), _] if kind == FILE:
+                expected = None if reached.status is None else version_of(reached.status)
+                new = reached.status is None
+                same = reached.status is not None and stat.S_IMODE(reached.status.st_mode) == mode
+                with self._files.replace(path, expected=expected, new=new, mode=None if same else mode) as file:
+                    put_content(file.fileno(), size, self._kept.content_of(change))
+                    kept = mapping_of(change.facts.get(ATTRIBUTES)).items()
+                    write_attributes(file.fileno(), {name: bytes.fromhex(str(value)) for name, value in kept})
+            case other:
+                raise PathError(path, f"it was neither a file nor a folder: {other}")
+
+    def _move_back(self, path: str, to: str, was: Mark) -> None:
+        with self._reach(to) as source, self._reach(path) as target:
+            if not fits(mark_at(source.folder, source.name), was):
+                raise ChangedFileError(to, CHANGED)
+            try:
+                if target.status is not None and source.status is not None:
+                    if identity_of(target.status) != identity_of(source.status):
+                        raise ChangedFileError(path, "something else is there by now")
+                    self._files.remove(source)
+                else:
+                    self._files.rename(source, target, replace=False)
+            except OSError as error:
+                raise PathError(path, error.strerror or str(error)) from error
+
+
+def _is_below(path: str, above: str) -> bool:
+    return path == above or path.startswith(f"{above}/")

@@ -1,0 +1,83 @@
+"""A run is undone: by clients of both eras, after its server was killed, at the command line and on the dashboard."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from mcp_types import ElicitResult, TextContent
+
+from tests.e2e.raw_server import environment_of, start_raw_server
+from tests.e2e.test_asking import LEGACY, MODERN, Person, connect
+from tests.e2e.test_resuming import wait_for
+from tests.preloaded import run_preloaded
+
+pytestmark = pytest.mark.anyio
+
+YES = ElicitResult(action="accept", content={"agree": True})
+NO = ElicitResult(action="decline")
+
+
+async def said(client: object, command: str) -> str:
+    result = await client.call_tool("run", {"command": command})  # type: ignore[attr-defined]
+    text = result.content[0]
+    assert isinstance(text, TextContent)
+    return text.text
+
+
+async def latest(client: object) -> str:
+    return str(json.loads(await said(client, "import json\njson.dumps(ot.runs(limit=2)[0]['run'])")))
+
+
+@pytest.mark.parametrize("mode", [LEGACY, MODERN])
+async def test_a_person_is_shown_what_is_taken_back_and_agrees(tmp_path: Path, mode: str) -> None:
+    (tmp_path / "a.txt").write_text("before")
+    person = Person(NO, YES)
+    async with connect(tmp_path, person, mode=mode) as client:
+        await said(client, 'file.write(path="a.txt", content="after"); file.write(path="b/c.txt", content="new")')
+        run = await latest(client)
+
+        assert "the person said no" in await said(client, f'ot.undo(run="{run}")')
+        assert (tmp_path / "a.txt").read_text() == "after"
+        assert "restore a.txt" in await said(client, f'ot.undo(run="{run}")')
+
+    assert (tmp_path / "a.txt").read_text() == "before"
+    assert not (tmp_path / "b").exists()
+    assert person.questions[-1].startswith(f"Undo the run {run}? 3 of its changes are taken back.")
+
+
+def test_commands_list_runs_and_undo_none_without_a_terminal(tmp_path: Path) -> None:
+    environment = environment_of(tmp_path)
+
+    def onetool(*arguments: str) -> str:
+        done = run_preloaded(*arguments, cwd=tmp_path, env=environment)
+        return done.stdout + done.stderr
+
+    assert onetool("undo", "--list") == "No run of this project has changed anything that is kept.\n"
+    onetool("run", 'file.write(path="a.txt", content="x")')
+    [listed] = json.loads(onetool("undo", "--list", "--json"))
+    assert (listed["changes"], listed["command"]) == (1, 'file.write(path="a.txt", content="x")')
+
+    assert "there is no terminal to ask on" in onetool("undo", listed["run"])
+    told = f"nobody can be asked here. A person can type: onetool undo {listed['run']}"
+    assert told in onetool("run", f'ot.undo(run="{listed["run"]}")')
+    assert (tmp_path / "a.txt").read_text() == "x"
+
+
+def test_a_run_whose_server_was_killed_is_undone_by_the_next(tmp_path: Path) -> None:
+    with start_raw_server(tmp_path, preloaded=False) as server:
+        (tmp_path / "a.txt").write_text("before")
+        server.start_run('file.write(path="a.txt", content="after")\ndemo.block(seconds=600)\nproj.list()')
+        journal = wait_for(tmp_path, '"tool":"demo.block"')
+        server.process.kill()
+        server.wait_for_exit()
+    (run,) = set(re.findall(r'"run":"(r\w+)"', journal))
+    assert [each.name for each in (tmp_path / ".onetool/state/undo").iterdir()] == [f"{run}.changes"]
+
+    with start_raw_server(tmp_path, config='policy: {allow: ["ot.undo"]}') as server:
+        answer = server.run(f'ot.undo(run="{run}")')
+
+    assert "demo.block(seconds=600)" in answer["content"][0]["text"]
+    assert (tmp_path / "a.txt").read_text() == "before"

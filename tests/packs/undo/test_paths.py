@@ -1,0 +1,236 @@
+"""The undo of changes to files: the tree of before, byte for byte, or a word about what could not be."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ot.errors import CallError
+from ot.files.changes import note_change, note_move
+from tests.packs.undo.workbench import Workbench
+from tests.properties import unhurried
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Workbench:
+    return Workbench(tmp_path)
+
+
+def fill(project: Path) -> None:
+    (project / "a").write_bytes(b"one\r\n\xff")
+    (project / "a").chmod(0o640)
+    (project / "d" / "e").mkdir(parents=True)
+    (project / "d").chmod(0o750)
+    (project / "d" / "f").write_text("two")
+    (project / "d" / "e" / "g").write_text("three")
+    (project / "d" / "e" / "g").chmod(0o755)
+    (project / "d" / "l").symlink_to("f")
+    (project / "d" / "gone").symlink_to("/nowhere")
+
+
+IN_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # where nothing waits for a disk
+PATHS = st.sampled_from(["a", "b", "d", "d/f", "d/l", "d/e", "d/e/g", "d/e/h", "n/m", "n/m/o", "d2", "d2/f"])
+CHANGES = st.one_of(
+    st.tuples(st.just("write"), PATHS, st.text(max_size=5)),
+    st.tuples(st.just("move"), PATHS, PATHS, st.booleans()),
+    st.tuples(st.just("copy"), PATHS, PATHS, st.booleans()),
+    st.tuples(st.just("delete"), PATHS),
+)
+
+
+def make(bench: Workbench, change: tuple[object, ...]) -> None:
+    name, *arguments = change
+    with suppress(CallError, UnicodeEncodeError):
+        if name in ("move", "copy"):
+            path, output, overwrite = arguments
+            getattr(bench, name)(path, output, overwrite=overwrite)
+        else:
+            getattr(bench, str(name))(*arguments)
+
+
+@pytest.mark.hypothesis
+@unhurried
+@given(st.lists(CHANGES, max_size=8), st.lists(CHANGES, max_size=4))
+def test_an_undo_gives_the_tree_of_before(changes: list[tuple[object, ...]], more: list[tuple[object, ...]]) -> None:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
+        bench = Workbench(Path(folder))
+        fill(bench.project)
+        before = bench.tree()
+        with bench.run("r1"):
+            for change in changes:
+                make(bench, change)
+        between = bench.tree()
+        with bench.run("r2"):
+            for change in more:
+                make(bench, change)
+        after = bench.tree()
+
+        assert bench.undo("r2", by="u2") == {}
+        assert bench.tree() == between
+        assert bench.undo("u2", by="uu2") == {}
+        assert bench.tree() == after
+        assert bench.undo("uu2", by="u3") == {}
+        assert bench.undo("r1", by="u1") == {}
+        assert bench.tree() == before
+
+
+@pytest.mark.hypothesis
+@unhurried
+@given(st.lists(CHANGES, min_size=1, max_size=6), st.lists(st.tuples(PATHS, st.text(max_size=3)), max_size=2))
+def test_what_others_have_changed_since_stays(changes: list[tuple[object, ...]], others: list[tuple[str, str]]) -> None:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
+        bench = Workbench(Path(folder))
+        fill(bench.project)
+        before = bench.tree()
+        with bench.run("r1"):
+            for change in changes:
+                make(bench, change)
+        written = {}
+        for path, content in others:
+            file = bench.project / path
+            if file.parent.is_dir() and not file.is_symlink() and not file.is_dir():
+                file.write_text(content, newline="")
+                written[path] = content
+
+        left = bench.undo("r1", by="u1")
+
+        assert left or written or bench.tree() == before
+        if not left:
+            strange = {found[-1] for path, found in bench.tree().items() if found != before.get(path)}
+            assert strange <= {content.encode() for content in written.values()}  # also in a folder that moves back
+
+
+def test_a_file_that_has_changed_is_left_and_the_difference_is_shown(bench: Workbench) -> None:
+    (bench.project / "a").write_text("first\nsecond\n")
+    with bench.run("r1"):
+        bench.write("a", "first\nchanged\n")
+        bench.write("b", "new")
+    (bench.project / "a").write_text("first\nby hand\n")
+
+    plan, _ = bench.plan("r1")
+    assert [(step.words, step.problem) for step in plan.blocked] == [("restore a", "it has changed since")]
+    assert "-by hand" in plan.blocked[0].difference
+    assert "+second" in plan.blocked[0].difference
+
+    assert bench.undo("r1", by="u1") == {"restore a": "it has changed since"}
+    assert (bench.project / "a").read_text() == "first\nby hand\n"
+    assert not (bench.project / "b").exists()
+
+
+def test_a_file_with_holes_comes_back(bench: Workbench) -> None:
+    file = bench.project / "sparse"
+    with file.open("wb") as opened:
+        opened.seek(3 * 1024**3)
+        opened.write(b"end")
+    before = file.stat().st_size
+    with bench.run("r1"):
+        bench.delete("sparse")
+
+    assert bench.undo("r1", by="u1") == {}
+    assert file.stat().st_size == before
+    assert file.stat().st_blocks * 512 < 1024**2
+    with file.open("rb") as opened:
+        opened.seek(-3, os.SEEK_END)
+        assert opened.read() == b"end"
+
+
+def test_extended_attributes_come_back(bench: Workbench) -> None:
+    file = bench.project / "a"
+    file.write_text("old")
+    try:
+        os.setxattr(file, "user.colour", b"blue")
+    except (AttributeError, OSError):
+        pytest.skip("no extended attributes here")
+    with bench.run("r1"):
+        bench.write("a", "new")
+        bench.delete("a")
+
+    assert bench.undo("r1", by="u1") == {}
+    assert (file.read_text(), os.getxattr(file, "user.colour")) == ("old", b"blue")
+
+
+def test_a_name_of_a_file_that_has_several_says_so(bench: Workbench) -> None:
+    (bench.project / "a").write_text("both")
+    os.link(bench.project / "a", bench.project / "b")
+    with bench.run("r1"):
+        bench.delete("a")
+
+    plan, _ = bench.plan("r1")
+    assert [step.warning for step in plan.doable] == ["it was one of 2 names of one file, and is a file of its own now"]
+    assert bench.undo("r1", by="u1") == {}
+    assert (bench.project / "a").read_text() == (bench.project / "b").read_text() == "both"
+
+
+def test_what_is_too_large_is_noted_and_said(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, undo_size=16 * 1024**2)
+    (bench.project / "big").write_bytes(os.urandom(9 * 1024**2))
+    with bench.run("r1"):
+        bench.delete("big")
+        bench.write("small", "x")
+
+    assert any("cannot be undone: it is more than is kept of one run" in line for line in bench.notes.lines)
+    left = bench.undo("r1", by="u1")
+    assert [*left] == ["restore big, which was deleted"]
+    assert "journal.undo_size" in left["restore big, which was deleted"]
+    assert not (bench.project / "small").exists()
+
+
+def test_a_folder_that_became_a_link_is_not_followed(bench: Workbench, tmp_path: Path) -> None:
+    (bench.project / "d").mkdir()
+    (bench.project / "d" / "f").write_text("old")
+    with bench.run("r1"):
+        bench.write("d/f", "new")
+    (bench.project / "d").rename(tmp_path / "elsewhere")
+    (bench.project / "d").symlink_to(tmp_path / "elsewhere")
+
+    left = bench.undo("r1", by="u1")
+
+    assert "outside" in left["restore d/f"]
+    assert (tmp_path / "elsewhere" / "f").read_text() == "new"
+    (bench.project / "d").unlink()
+    (tmp_path / "elsewhere").rename(bench.project / "other")
+    (bench.project / "d").symlink_to("other")
+    assert bench.undo("r1", by="u2") == {"restore d/f": "its folder has been replaced since"}
+
+
+def test_a_file_that_became_a_folder_or_read_only_is_left(bench: Workbench) -> None:
+    for name in ("a", "b"):
+        (bench.project / name).write_text("old")
+    with bench.run("r1"):
+        bench.write("a", "new")
+        bench.write("b", "new")
+    (bench.project / "a").unlink()
+    (bench.project / "a").mkdir()
+    (bench.project / "b").chmod(0o444)
+
+    assert bench.undo("r1", by="u1") == {"restore a": "it has changed since", "restore b": "it has changed since"}
+
+
+def test_a_change_that_was_noted_and_never_made_leaves_nothing_to_undo(bench: Workbench) -> None:
+    fill(bench.project)
+    before = bench.tree()
+    with bench.killed("r1"), bench.files.reach(bench.project / "a", write=True) as reached:
+        note_change(reached.folder, reached.name, reached.place, None)
+        note_move(reached.folder, reached.name, reached.place, bench.project / "b")
+
+    plan, _ = bench.plan("r1")
+
+    assert [step.done for step in plan.steps] == [True, True]
+    assert bench.undo("r1", by="u1") == {}
+    assert bench.tree() == before
+
+
+def test_a_move_that_was_made_by_half_is_taken_back(bench: Workbench) -> None:
+    (bench.project / "a").write_text("one")
+    with bench.killed("r1"), bench.files.reach(bench.project / "a", write=True) as reached:
+        note_move(reached.folder, reached.name, reached.place, bench.project / "b")
+        os.link(bench.project / "a", bench.project / "b")
+
+    assert bench.undo("r1", by="u1") == {}
+    assert [*bench.tree()] == ["a"]

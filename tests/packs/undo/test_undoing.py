@@ -1,0 +1,328 @@
+"""`ot.undo` in whole runs: what is asked, what is put back, and what is said of the rest."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from ot.app import App
+from ot.clients.caller import Caller, Choice
+from ot.run.live_run import new_run_id
+from tests.engine import open_engine
+
+pytestmark = pytest.mark.anyio
+
+
+class Person:
+    """Runs commands, and answers questions with yes; or as `says`."""
+
+    def __init__(self, app: App, project: Path) -> None:
+        self.app = app
+        self.project = self.top = project
+        self.asked: list[str] = []
+        self.says: Choice | None = Choice.ONCE
+
+    async def _ask(self, question: str, _: Sequence[Choice]) -> Choice | None:
+        self.asked.append(question)
+        return self.says
+
+    async def run(self, command: str, *, alone: bool = False, name: str = "") -> tuple[str, str]:
+        """Run a command; return the name of its run, and the answer."""
+        name = name or new_run_id()
+        caller = Caller(run_id=name, ask=None if alone else self._ask)
+        answer = await self.app.runner.run(command, caller)
+        return name, answer.text
+
+    async def undo(self, name: str) -> tuple[str, str]:
+        return await self.run(f'ot.undo(run="{name}")')
+
+    def git(self, *words: str) -> str:
+        done = subprocess.run(["git", *words], cwd=self.top, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+async def engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[App]:
+    folder = tmp_path_factory.mktemp("undo")
+    async with open_engine(folder / "project", config="roots: [work]\n", home=folder / "home") as app:
+        yield app
+
+
+@pytest.fixture
+def person(engine: App, tmp_path: Path) -> Person:
+    return Person(engine, engine.executor.project)
+
+
+async def test_a_run_is_undone_and_done_again(person: Person) -> None:
+    file = person.project / "a.txt"
+    file.write_text("before")
+    run, _ = await person.run('file.write(path="a.txt", content="after"); file.write(path="new/b.txt", content="b")')
+
+    undo, text = await person.undo(run)
+
+    assert "restore a.txt" in text
+    assert file.read_text() == "before"
+    assert not (person.project / "new").exists()
+    assert f"Undo the run {run}?" in person.asked[-1]
+    await person.undo(undo)
+    assert file.read_text() == "after"
+    _, text = await person.undo(run)
+    _, text = await person.undo(run)
+    assert "everything is as it was" in text
+
+
+async def test_an_undo_needs_somebody_who_says_yes(person: Person) -> None:
+    run, _ = await person.run('file.write(path="c.txt", content="c")')
+
+    _, text = await person.run(f'ot.undo(run="{run}")', alone=True)
+    assert f"nobody can be asked here. A person can type: onetool undo {run}" in text
+    person.says = None
+    _, text = await person.undo(run)
+    assert "the person said no" in text
+    assert (person.project / "c.txt").read_text() == "c"
+
+
+async def test_runs_that_changed_nothing_or_are_unknown_say_so(person: Person) -> None:
+    run, _ = await person.run("1 + 1")
+    assert "it changed nothing" in (await person.undo(run))[1]
+    assert "has no run 'nothing'" in (await person.undo("nothing"))[1]
+    assert "it is still running" in (await person.run('ot.undo(run="rself")', name="rself"))[1]
+
+
+async def test_notes_are_undone(person: Person) -> None:
+    await person.run('notes.write(title="kept", content={"a": 1}, tags=["x"])')
+    _, before = await person.run('notes.read(title="kept")')
+    run, _ = await person.run("""
+notes.write(title="kept", content="other", replace=True)
+notes.delete(title="kept")
+notes.write(title="kept", content="again")
+notes.write(title="new", content="n")
+""")
+
+    undo, text = await person.undo(run)
+
+    assert "remove the note 'new'" in text
+    assert (await person.run('notes.read(title="kept")'))[1] == before
+    assert (await person.run('[each["title"] for each in notes.search(query="again")["notes"]]'))[1] == "[]"
+    await person.undo(undo)
+    assert (await person.run('notes.read(title="kept")["content"]'))[1] == "again"
+    await person.run('notes.write(title="new", content="changed since", replace=True)')
+    _, text = await person.undo(run)
+    assert "remove the note 'new': it has changed since" in text
+    assert "changed since" in person.asked[-1]
+
+
+@pytest.fixture
+def repository(person: Person, tmp_path: Path) -> str:
+    """The name of a repository in the project, with one commit."""
+    name = f"repository-{tmp_path.parent.name}-{tmp_path.name}"
+    person.top = person.project / name
+    person.top.mkdir()
+    person.git("init", "--quiet", "--initial-branch=main")
+    person.git("config", "user.name", "Ada")
+    person.git("config", "user.email", "ada@example.com")
+    (person.top / "x.txt").write_text("one\n")
+    return name
+
+
+async def test_git_is_undone_step_by_step(person: Person, repository: str) -> None:
+    commit = f'git.add(paths=["{repository}/x.txt"]); git.commit(message="First", path="{repository}")'
+    first, _ = await person.run(commit)
+    assert person.git("log", "--format=%s") == "First"
+    await person.undo(first)
+    assert person.git("status", "--porcelain") == "?? x.txt"
+    await person.run(commit)
+
+    second, text = await person.run(f"""
+git.switch(branch="topic", create=True, path="{repository}")
+file.write(path="{repository}/x.txt", content="two\\n")
+git.add(paths=["{repository}/x.txt"])
+git.commit(message="Second", path="{repository}")
+git.switch(branch="main", path="{repository}")
+""")
+    assert person.git("branch", "--format=%(refname:short)").split() == ["main", "topic"], text
+    assert (person.top / "x.txt").read_text() == "one\n"
+    undo, text = await person.undo(second)
+    assert person.git("branch", "--format=%(refname:short)").split() == ["main"], text
+    assert person.git("status", "--porcelain") == ""
+    await person.undo(undo)
+    assert person.git("log", "--format=%s", "topic").split() == ["Second", "First"]
+    assert person.git("branch", "--show-current") == "main"
+
+
+async def test_stashes_are_undone(person: Person, repository: str) -> None:
+    person.git("add", "x.txt")
+    person.git("commit", "--quiet", "--message=First")
+    (person.top / "x.txt").write_text("dirty\n")
+    (person.top / "x.txt").chmod(0o600)
+    (person.top / "sub").mkdir()
+    (person.top / "sub" / "y.txt").write_text("y")
+    person.git("add", "sub")
+    before = person.git("status", "--porcelain")
+
+    push, _ = await person.run(f'git.stash(message="half", path="{repository}")')
+    assert person.git("stash", "list", "--format=%gs") == "On main: half"
+    assert not (person.top / "sub").exists()
+    pop, _ = await person.run(f'git.stash(action="pop", path="{repository}")')
+    assert person.git("stash", "list") == ""
+
+    await person.undo(pop)
+    assert person.git("stash", "list", "--format=%gs") == "On main: half"
+    assert (person.top / "x.txt").read_text() == "one\n"
+    await person.undo(push)
+    assert person.git("stash", "list") == ""
+    assert person.git("status", "--porcelain") == before
+    assert (person.top / "sub" / "y.txt").read_text() == "y"
+    assert (person.top / "x.txt").stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_commit_that_a_remote_has_stays(person: Person, repository: str, tmp_path: Path) -> None:
+    person.git("init", "--quiet", "--bare", str(tmp_path / "remote.git"))
+    person.git("remote", "add", "origin", str(tmp_path / "remote.git"))
+    run, _ = await person.run(
+        f'git.add(paths=["{repository}/x.txt"]); git.commit(message="Third", path="{repository}")'
+    )
+    person.git("push", "--quiet", "origin", "main")
+
+    _, text = await person.undo(run)
+
+    assert "the commit is in origin/main already" in text
+    assert person.git("log", "--format=%s", "--max-count=1") == "Third"
+
+
+async def test_databases_workbooks_pictures_and_messages_are_undone(person: Person) -> None:
+    folder = person.project / "made"
+    folder.mkdir(exist_ok=True)
+    await person.run('db.query(path="made/a.db", sql="CREATE TABLE t (x)", write=True)')
+    before = (folder / "a.db").read_bytes()
+    run, text = await person.run("""
+db.query(path="made/a.db", sql="INSERT INTO t VALUES (1)", write=True)
+excel.create(path="made/b.xlsx", sheets=[{"name": "S", "rows": [[1]]}])
+excel.write(path="made/b.xlsx", rows=[[2]])
+ot.keep(name="k", value=1)
+""")
+    assert (folder / "a.db").read_bytes() != before, text
+
+    _, text = await person.undo(run)
+
+    assert (folder / "a.db").read_bytes() == before
+    assert sorted(each.name for each in folder.iterdir()) == ["a.db"], text
+    assert "ot.keep" in person.asked[-1]
+
+
+AGENDA = """
+# /// script
+# requires-python = ">=3.11"
+# dependencies = []
+# ///
+import json
+from pathlib import Path
+
+import ot_sdk
+
+pack = "agenda"
+EVENTS = Path(__file__).with_name("events.json")
+
+
+def _load():
+    return json.loads(EVENTS.read_text()) if EVENTS.exists() else {}
+
+
+@ot_sdk.undone_by("delete_event", id="result.event.id")
+def create_event(*, title: str) -> dict:
+    \"\"\"Create an event.\"\"\"
+    events = _load()
+    events[f"e{len(events)}"] = title
+    EVENTS.write_text(json.dumps(events))
+    return {"event": {"id": f"e{len(events) - 1}"}}
+
+
+@ot_sdk.undone_by("create_event", title="result")
+def delete_event(*, id: str) -> str:
+    \"\"\"Delete an event.\"\"\"
+    events = _load()
+    title = events.pop(id)
+    EVENTS.write_text(json.dumps(events))
+    return title
+
+
+@ot_sdk.reads
+def events() -> list:
+    \"\"\"List the events.\"\"\"
+    return sorted(_load().values())
+
+
+def send(*, to: str) -> str:
+    \"\"\"Send an invitation.\"\"\"
+    return to
+
+
+def ring() -> int:
+    \"\"\"Ring a bell.\"\"\"
+    return 1
+
+
+def silence(*, bells: int) -> int:
+    \"\"\"Silence bells.\"\"\"
+    return bells
+
+
+if __name__ == "__main__":
+    ot_sdk.serve()
+"""
+CONFIG = "packs: {agenda: {undo: {ring: {tool: silence, bells: result}}}}"
+
+
+async def test_calls_are_undone_by_the_tools_that_extensions_and_people_name(tmp_path: Path) -> None:
+    async with open_engine(tmp_path / "p", config=CONFIG, extensions={"agenda": AGENDA}) as app:
+        person = Person(app, tmp_path / "p")
+        run, text = await person.run(
+            'a = agenda.create_event(title="one"); file.write(path="x", content="x"); agenda.ring()\n'
+            'agenda.send(to="ada"); agenda.create_event(title="two")'
+        )
+
+        assert "e1" in text, text
+
+        undo, text = await person.undo(run)
+
+        assert person.asked[-1].index("cannot_be_taken_back = ") < person.asked[-1].index("undone = ")
+        assert 'agenda.send(to=\\"ada\\")' in person.asked[-1]
+        order = ["delete_event", "silence", "remove x", "delete_event"]
+        places = [person.asked[-1].index(word) for word in order[:3]]
+        assert places == sorted(places)
+        assert (await person.run("agenda.events()"))[1] == "[]", text
+        assert not (tmp_path / "p" / "x").exists()
+
+        _, text = await person.undo(run)
+        assert "agenda.send" in text  # nothing is undone twice
+        _, text = await person.undo(undo)
+        assert (await person.run("agenda.events()"))[1] == "[one, two]", text
+        assert "agenda.silence" in person.asked[-1]
+
+
+@pytest.mark.parametrize("way", ["there", "back"])
+async def test_a_name_may_be_a_file_on_one_branch_and_a_folder_on_the_other(
+    person: Person, repository: str, way: str
+) -> None:
+    (person.top / "f").write_text("a file")
+    person.git("add", ".")
+    person.git("commit", "--quiet", "--message=One")
+    person.git("switch", "--quiet", "--create", "topic")
+    person.git("rm", "--quiet", "f")
+    (person.top / "f").mkdir()
+    (person.top / "f" / "g").write_text("g")
+    person.git("add", ".")
+    person.git("commit", "--quiet", "--message=Two")
+    here, there = ("main", "topic") if way == "there" else ("topic", "main")
+    person.git("switch", "--quiet", here)
+
+    run, text = await person.run(f'git.switch(branch="{there}", path="{repository}")["branch"]')
+    assert text == there
+    assert person.git("status", "--porcelain") == ""
+    _, text = await person.undo(run)
+
+    assert person.git("branch", "--show-current") == here
+    assert "left: {restore" in text  # what is not put back is said

@@ -1,0 +1,116 @@
+"""Changes of files as calls of a run make them, and their undo, with a journal of its own and no kernel."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from ot.clients.caller import Caller, Notes
+from ot.config.models import JournalSettings
+from ot.context import CallContext, reset_current, set_current
+from ot.effects import Effect
+from ot.errors import CallError
+from ot.files.allowed_files import AllowedFiles
+from ot.files.changes import MOVE, PATH
+from ot.journal.journal import Journal
+from ot.store.opening import Backend
+from ot.store.parts import Retention
+from ot.text.redaction import Redactor
+from ot_packs.file import changing, moving
+from ot_packs.undo.calls import CallUndoer
+from ot_packs.undo.paths import PathUndoer
+from ot_packs.undo.plan import Plan, make_plan
+
+_GIVEN = b'"tool":"file.write","effect":"unknown","source":"","sent":{"kwargs":{}}'
+
+
+def no_check() -> None:
+    """Nobody stops this."""
+
+
+class Workbench:
+    """A project, and runs that change it; `undo_size` is what is kept of them."""
+
+    def __init__(self, folder: Path, *, undo_size: int = 16 * 1024**2) -> None:
+        self.project = folder / "project"
+        self.project.mkdir(parents=True)
+        self.files = AllowedFiles([self.project], project=self.project, home=folder / "home")
+        kept = Retention(3600, 16 * 1024**2, undo_size)
+        store = Backend().build_store(folder / "state", principal="local", journal=kept)
+        settings = JournalSettings.model_validate({"undo_size": undo_size})
+        self._journal = Journal(
+            store.journal, settings, project=self.project, redactor=Redactor(()), open_changes=store.open_changes
+        )
+        self.notes = Notes()
+
+    @contextmanager
+    def run(self, name: str) -> Iterator[None]:
+        """A run whose one call makes all changes of the block."""
+        with self.killed(name) as end:
+            yield
+            end()
+
+    @contextmanager
+    def killed(self, name: str) -> Iterator[Callable[[], None]]:
+        """A run that never ends, unless it is told to."""
+        journal = self._journal.begin("command", Caller(run_id=name))
+        assert journal is not None
+        entry = journal.begin("file.write", Effect.UNKNOWN, _GIVEN)
+        context = CallContext("file.write", None, caller=Caller(notes=self.notes), changes=entry)  # type: ignore[arg-type]
+        token = set_current(context)
+        try:
+            yield partial(self._journal.end, journal, "value")
+        finally:
+            reset_current(token)
+            self._journal.open_runs.pop(name, None)
+
+    def plan(self, name: str) -> tuple[Plan, PathUndoer]:
+        run = self._journal.find("local", name, ended=False)
+        undoer = PathUndoer(self.files, self._journal.changes_of(run))
+        kept = self._journal.changes_of(run)
+        calls = CallUndoer(CallContext("ot.undo", None), kept, self._journal.store.fetch)  # type: ignore[arg-type]
+        return asyncio.run(make_plan(run, kept, {PATH: undoer, MOVE: undoer}, calls)), undoer
+
+    def undo(self, name: str, by: str) -> dict[str, str]:
+        """Undo a run in another one; return what could not be, with the reason."""
+        plan, undoer = self.plan(name)
+        left = {step.words: step.problem for step in plan.blocked}
+        with self.run(by):
+            for step in plan.doable:
+                try:
+                    undoer._undo(step)
+                except CallError as error:
+                    left[step.words] = str(error)
+        return left
+
+    # -- what the pack does
+
+    def write(self, path: str, content: str, *, overwrite: bool = True) -> None:
+        changing.write(self.files, path, content, overwrite=overwrite)
+
+    def move(self, path: str, output: str, *, overwrite: bool = False) -> None:
+        moving.move(self.files, path, output, overwrite=overwrite, check=no_check)
+
+    def copy(self, path: str, output: str, *, overwrite: bool = False) -> None:
+        moving.copy(self.files, path, output, overwrite=overwrite, recursive=True, check=no_check)
+
+    def delete(self, path: str) -> None:
+        moving.delete(self.files, path, recursive=True, check=no_check)
+
+    def tree(self) -> dict[str, tuple[object, ...]]:
+        """Return all that there is, byte for byte and with its permissions."""
+        found: dict[str, tuple[object, ...]] = {}
+        for path in sorted(self.project.rglob("*")):
+            status, name = path.lstat(), str(path.relative_to(self.project))
+            if stat.S_ISLNK(status.st_mode):
+                found[name] = ("link", os.readlink(path))  # noqa: PTH115 - as it is written
+            elif stat.S_ISDIR(status.st_mode):
+                found[name] = ("folder", stat.S_IMODE(status.st_mode))
+            else:
+                found[name] = ("file", stat.S_IMODE(status.st_mode), path.read_bytes())
+        return found
