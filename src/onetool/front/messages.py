@@ -54,11 +54,8 @@ class Request(NamedTuple):
     params: JsonObject
     id: RequestId | None
     meta: JsonObject
-
-    @property
-    def sessionless(self) -> bool:
-        """True if it is of the era in which each request says everything itself."""
-        return REVISION in self.meta
+    sessionless: bool
+    """True if it is of the era in which each request says everything itself."""
 
     @property
     def revision(self) -> str:
@@ -104,7 +101,7 @@ def read_request(text: bytes) -> Request | None:
     meta, identifier = params.get("_meta", {}), given if _is_plain_id(given) else None
     if not isinstance(meta, dict) or ("id" in message and identifier is None):
         return None
-    request = Request(method, params, identifier, meta)
+    request = Request(method, params, identifier, meta, sessionless=REVISION in meta)
     return request if _is_plain(request) else None
 
 

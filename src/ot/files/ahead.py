@@ -54,7 +54,7 @@ def _digest_of(data: bytes | None) -> str:
 
 
 class FilesAhead:
-    """What listed calls would leave in files, as far as that is known."""
+    """The files as listed calls would leave them, as far as that is known."""
 
     def __init__(self) -> None:
         self._after: dict[Path, bytes | None] = {}
@@ -75,7 +75,7 @@ class FilesAhead:
 
 
 class ForeseenChanges:
-    """What one call would change: in words, and in files. A pack fills it in; all of this blocks."""
+    """The changes that one call would make: in words, and in files. A pack fills it in; all of this blocks."""
 
     def __init__(self, ahead: FilesAhead) -> None:
         self._ahead = ahead

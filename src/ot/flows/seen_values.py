@@ -179,7 +179,7 @@ class SeenValues:
 
 @dataclass(eq=False, slots=True)
 class RunValues:
-    """What the code of one run may give to calls without computing it, and the guarded calls that it has made."""
+    """The values that code of a run may give to calls without computing them, and its guarded calls so far."""
 
     written: str = ""  # the tokens of its command, with blanks between and around them
     numbers: frozenset[str] = frozenset()

@@ -48,11 +48,11 @@ class EngineChoice:
         self._watch = watch
         self._ask_probe = ask_probe
         self.probe = self._prepare_probe()
-
-    @property
-    def settled(self) -> bool:
+        self.settled = self.probe.proven
         """True if runs may have the kernels that are ready."""
-        return self.probe.proven and not self.due
+
+    def _settle(self) -> None:
+        self.settled = self.probe.proven and not self.due
 
     def _prepare_probe(self) -> Probe:
         return Probe(self._settings.sandbox, self._watch, ask=self._ask_probe)
@@ -63,6 +63,7 @@ class EngineChoice:
             return SandboxError(failed)
         self.probe.miss(failed)
         self.due = True
+        self._settle()
         return None
 
     def hear_missing(self, missing: Sequence[str]) -> OneToolError | None:
@@ -75,14 +76,16 @@ class EngineChoice:
         if needed and not self._may_change():
             return SandboxError([f"{layer}: not on this system" for layer in needed])
         self.due = self.due or bool(needed)
+        self._settle()
         return None
 
     def hear_probe(self, kernel: Kernel, broken: Sequence[str]) -> OneToolError | None:
         """Judge what a confined process could do all the same."""
         lacking = self.probe.hear(kernel, broken)
-        if broken and self._may_change():
-            self.due = True
-        elif lacking and self._settings.sandbox == "strict":
+        may_change = bool(broken) and self._may_change()
+        self.due = self.due or may_change
+        self._settle()
+        if not may_change and lacking and self._settings.sandbox == "strict":
             return SandboxError([f"{each}: tried" for each in lacking])
         return None
 
@@ -102,3 +105,4 @@ class EngineChoice:
         self.not_held = self.probe.missing
         self.probe.close()
         self.probe = self._prepare_probe()
+        self._settle()

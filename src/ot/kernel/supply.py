@@ -61,7 +61,7 @@ class KernelSupply:
         self._entering: dict[Kernel, asyncio.Future[bool]] = {}
         self._loop = asyncio.get_running_loop()
         self._ready: deque[Kernel] = deque()
-        self._waiting = WaitingLine(patience)
+        self._line = WaitingLine(patience)
         self._asked = 0  # requested from the zygote, and not ready yet
         self._unused: list[str] = []  # names of scratch folders that may serve again
         self._alive: dict[int, Kernel] = {}
@@ -184,7 +184,7 @@ class KernelSupply:
                 if not self._ready[0].has_ended():
                     return self._ready.popleft()
                 self._discard(self._ready[0])
-            if self._waiting.compiling and progress is not None:
+            if self._line.compiling and progress is not None:
                 tell, progress = progress, None
                 await tell(0, 1, Milestone(COMPILING))
             elif (kernel := await self._wait_for_kernel()) is not None:
@@ -192,16 +192,16 @@ class KernelSupply:
 
     async def _wait_for_kernel(self) -> Kernel | None:
         try:
-            return await self._waiting.wait(self._refill, self._ready.append)
+            return await self._line.wait(self._refill, self._ready.append)
         except TimeoutError:
-            reason = f"no kernel was ready after {self._waiting.patience:g} s"
+            reason = f"no kernel was ready after {self._line.patience:g} s"
             words = self._link.last_words().rpartition("\n")[2]
             raise KernelStartError("; ".join(filter(None, (reason, self._pauses.reason, words)))) from None
 
     # -- keeping it filled
 
     def _schedule_refill(self) -> None:
-        if self._waiting or self._closing:
+        if self._line.runs or self._closing:
             self._refill()
         elif self._refill_timer is None:
             self._refill_timer = self._loop.call_later(REFILL_DELAY, self._refill)
@@ -210,7 +210,7 @@ class KernelSupply:
         if self._refill_timer is not None:
             self._refill_timer.cancel()
             self._refill_timer = None
-        wanted = self._warm + len(self._waiting) - len(self._ready) - self._asked
+        wanted = self._warm + len(self._line.runs) - len(self._ready) - self._asked
         if wanted > 0 and not self._closing and self._refused is None and not self._pauses.reason:
             self._asked += wanted
             try:
@@ -253,11 +253,11 @@ class KernelSupply:
                 kernel.on_lost = lambda _: self._discard(kernel)
                 self._became_ready(kernel, message)
         elif "missing" in message:
-            self._waiting.compiling = False
+            self._line.compiling = False
             self._settle(self._choice.hear_missing(message["missing"]))
         elif "compiling" in message:
             write_log(logging.INFO, "kernel.compile", engine=self.engine)
-            self._waiting.begin_compiling()
+            self._line.begin_compiling()
         elif "refused" in message:
             self._refuse(self._choice.hear_refused(message["refused"], message["install"]))
         elif message["ended"] in self._alive:
@@ -303,12 +303,12 @@ class KernelSupply:
 
     def _serve(self) -> None:
         """Give kernels that are ready to runs that wait for one."""
-        while self._waiting and self._ready and self._choice.settled:
-            self._waiting.give(self._ready.popleft)
+        while self._line.runs and self._ready and self._choice.settled:
+            self._line.give(self._ready.popleft)
 
     def _refuse(self, error: OneToolError) -> None:
         self._refused = error
-        self._waiting.fail(error)
+        self._line.fail(error)
 
     def _probe_again(self, kernel: Kernel | None = None) -> None:
         """Replace a probe that ended without an answer, if runs wait for one."""

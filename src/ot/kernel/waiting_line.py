@@ -17,11 +17,8 @@ class WaitingLine:
         self.patience = patience
         self.compiling = False
         """True while the engine is compiled for this machine, once; until then there is no kernel."""
-        self._waiting: deque[Awaited[Kernel | None]] = deque()
+        self.runs: deque[Awaited[Kernel | None]] = deque()
         self._loop = asyncio.get_running_loop()
-
-    def __len__(self) -> int:
-        return len(self._waiting)
 
     async def wait(self, ask: Callable[[], None], keep: Callable[[Kernel], None]) -> Kernel | None:
         """Return a kernel as soon as there is one; None when it turns out that this will take long.
@@ -30,14 +27,14 @@ class WaitingLine:
         TimeoutError, and what `fail` was given.
         """
         future: Awaited[Kernel | None] = Awaited(self._loop)
-        self._waiting.append(future)
+        self.runs.append(future)
         ask()
         timer = self._loop.call_later(self.patience, self._give_up, future)
         try:
             return await future
         except BaseException:
-            if future in self._waiting:
-                self._waiting.remove(future)
+            if future in self.runs:
+                self.runs.remove(future)
             elif future.was_given() and (kernel := future.result()) is not None:
                 keep(kernel)
             raise
@@ -52,21 +49,21 @@ class WaitingLine:
 
     def give(self, take: Callable[[], Kernel]) -> None:
         """Give the first run that still waits what `take` returns; it goes on at once."""
-        future = self._waiting.popleft()
+        future = self.runs.popleft()
         if not future.done():
             future.give(take())
 
     def fail(self, error: Exception) -> None:
         """Raise an error in all runs that wait."""
-        while self._waiting:
-            future = self._waiting.popleft()
+        while self.runs:
+            future = self.runs.popleft()
             if not future.done():
                 future.fail(error)
 
     def begin_compiling(self) -> None:
         """Let all runs that wait say that this will take long; they come back."""
         self.compiling = True
-        waiting, self._waiting = self._waiting, deque()
+        waiting, self.runs = self.runs, deque()
         for future in waiting:
             if not future.done():
                 future.give(None)

@@ -25,7 +25,7 @@ _RELATED = "io.modelcontextprotocol/related-task"
 
 
 class BadTaskError(Exception):
-    """What a server says of a task makes no sense; the reason completes "the server NAME ..."."""
+    """A server's answer about a task makes no sense; the reason completes "the server NAME ..."."""
 
 
 @dataclass(frozen=True, slots=True)

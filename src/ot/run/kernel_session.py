@@ -228,15 +228,16 @@ class KernelSession:
     def _value(self, message: Message) -> Value:
         value, total = message["head" if message["op"] == "large" else "value"], message.get("total")
         printed = Printed(*self._kernel.printed())
+        partial = read_partial(message) if "parts" in message else ()
         if total is None:
             notes = self._caller.notes if self._caller.client else None  # at a command line a program may read on
             suspected = self._calls.lookalikes
             if notes is not None and suspected is not None and (note := suspected.explain(value)):
                 notes.add(note)
-            return Value(value, printed, partial=read_partial(message))
+            return Value(value, printed, partial=partial)
         large = LargeValue(str(message["name"]), str(message["kind"])) if message["op"] == "large" else None
         not_kept = str(message.get("not_kept", ""))[:200]
-        return Value(value, printed, int(total), large, not_kept=not_kept, partial=read_partial(message))
+        return Value(value, printed, int(total), large, not_kept=not_kept, partial=partial)
 
     def _code_error(self, message: Message) -> CodeError:
         kind, notes = str(message["type"]), [str(note) for note in message["notes"]]

@@ -316,10 +316,10 @@ class LiveRun:
 
     def end(self) -> None:
         self.ended = True
-        self.patience.close()
         if self._due is not None:
             self._due.cancel()
         self.nudge()
+        self.patience.close()
 
     async def has_ended(self) -> None:
         while not self.ended:

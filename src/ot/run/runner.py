@@ -35,7 +35,7 @@ from ot.run.made_calls import MadeCalls
 from ot.run.namespace import Namespace
 from ot.run.outcome import Failure, Keeping, Nothing, Outcome, Value, error_kind
 from ot.run.reporting import render_answer, word_partial
-from ot.run.snippets import Snippets
+from ot.run.snippets import Expanded, Snippets
 
 if TYPE_CHECKING:
     from ot.execution.plans import Preview
@@ -131,7 +131,7 @@ class Runner:
         caller = replace(
             caller,
             memory=executor.nobody if caller.memory is NOBODY.memory else caller.memory,
-            run=next(self._unrecorded) if executor.recorder is None else executor.recorder.next_run(),
+            run=next(self._unrecorded) if executor.recorder is None else next(executor.recorder.numbers),
             run_id=caller.run_id or new_run_id(),
             notes=notes,
             run_memory=ClientMemory(),
@@ -246,7 +246,7 @@ class Runner:
         if APPLY in code and not asked.preview and (applied := await self.previews.apply(code, caller)):
             code = read_command(applied)
         try:
-            expanded = settings.snippets.expand(code)
+            expanded = settings.snippets.expand(code) if "$" in code else Expanded(code)
         except UntrustedSnippetError as error:
             executor = self._executor
             audit_early_refusal(executor.audit, f"${error.name}", executor.known(caller), error)

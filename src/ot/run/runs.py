@@ -100,8 +100,8 @@ class Runs:
         them with its next request. `context` are the context variables of a request that is part of a trace. A client
         that `takes_task` is answered with a task when its patience is over.
         """
-        patience = Patience(self._runner.settings.patience or math.inf, since=since, renewed=questions is not None)
-        run = self._make(caller, deliver, patience)
+        patient = self._runner.settings.patience or math.inf
+        run = self._make(caller, deliver, patient, since=since, renewed=questions is not None)
         run.takes_task = takes_task and self.task_names is not None
         given, traced = partial(self._deliver, run), context is not None
         work = partial(self._runner.run, command, view=run.view, deliver=given, traced=traced)
@@ -114,16 +114,24 @@ class Runs:
 
         It never goes on without its client.
         """
-        run = self._make(caller, None, Patience(math.inf))
+        run = self._make(caller, None, math.inf)
         run.stays = True
         return self._start(run, work, questions, context)
 
-    def _make(self, caller: Caller, deliver: Deliver | None, patience: Patience) -> LiveRun:
+    def _make(
+        self,
+        caller: Caller,
+        deliver: Deliver | None,
+        patient: float,
+        *,
+        since: float | None = None,
+        renewed: bool = False,
+    ) -> LiveRun:
         settings = self._runner.settings
         return LiveRun(
             caller,
             deliver,
-            patience=patience,
+            patience=Patience(patient, since=since, renewed=renewed),
             limit=settings.timeout,
             hold=self.hold,
             asks_within=settings.ask_within if self.answered is not None and caller.front is not None else 0.0,

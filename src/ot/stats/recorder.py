@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from functools import lru_cache
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
@@ -123,7 +124,8 @@ class Recorder:
         self.server = int.from_bytes(os.urandom(4)) >> 1
         self._keep_days = keep_days
         self._interval = interval
-        self._runs = 0
+        self.numbers = count((self.server << 31) + 1)
+        """Yields a number for each run, which no other run of any server has."""
         self._pending: deque[Note] = deque()
         self._noted = threading.Event()
         self._closing = threading.Event()
@@ -148,11 +150,6 @@ class Recorder:
         if answered > SAMPLE:
             received = take_sample(received)
         self._note((time.time(), run, depth, tool, seconds, error, asked, sent, answered, received))
-
-    def next_run(self) -> int:
-        """A number for a run that no other run of any server has."""
-        self._runs += 1
-        return self.server << 31 | self._runs
 
     def run(
         self, number: int, client: str, seconds: float, error: str, command: str, answer: str, attachments: int

@@ -1,4 +1,4 @@
-"""What calls were about to change, as it was before: byte for byte, with its secrets, and so apart from the journal.
+"""Files and other state as they were before calls changed them: byte for byte, with secrets, so apart from the journal.
 
 Each run that changes something has a file of frames, of mode 0600, which is appended to before the change is made.
 Plain writes, which outlive a `kill -9`; half a frame at the end of a file was never written. For a team each frame is

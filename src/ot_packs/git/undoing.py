@@ -1,4 +1,4 @@
-"""What the tools of git change, noted before it is changed, and put back: branch, index, stashes, files.
+"""Undo for the tools of git: branch, index, stashes and files are noted before a change, and put back.
 
 Each aspect of a repository is noted with its value before and after: `head` (the branch that is checked out, or a
 commit), the commit of each branch by its name, `index` and `stash`. The index is compared by the files in it, since git

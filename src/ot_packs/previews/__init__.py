@@ -1,4 +1,4 @@
-"""What calls of built-in packs would change: a module for each pack, a function for each of its tools that can tell.
+"""Previews of calls of built-in packs: a module for each pack, a function for each of its tools that can tell.
 
 A function gets what it fills in (`ForeseenChanges`) and the arguments of the call. It only reads. The engine finds it
 by the names of the pack and the tool.

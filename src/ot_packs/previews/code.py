@@ -1,4 +1,4 @@
-"""What calls of the pack `code` would change."""
+"""Previews of calls of the pack `code`."""
 
 from __future__ import annotations
 

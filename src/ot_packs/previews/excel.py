@@ -1,4 +1,4 @@
-"""What calls of the pack `excel` would change: values of cells before, and the workbook that must stay as it is."""
+"""Previews of calls of the pack `excel`: values of cells before, and the workbook that must stay as it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What calls of the pack `file` would change."""
+"""Previews of calls of the pack `file`."""
 
 from __future__ import annotations
 

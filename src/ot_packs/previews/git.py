@@ -1,4 +1,4 @@
-"""What calls of the pack `git` would change: the patch that is staged, committed, stashed or switched to."""
+"""Previews of calls of the pack `git`: the patch that is staged, committed, stashed or switched to."""
 
 from __future__ import annotations
 

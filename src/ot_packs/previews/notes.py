@@ -1,4 +1,4 @@
-"""What calls of the pack `notes` would change."""
+"""Previews of calls of the pack `notes`."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _KEEPING_TOOLS = frozenset({"ot.apply", "ot.notify", "ot.reload", "ot.stats", "o
 
 @dataclass(slots=True)
 class Plan:
-    """What an undo would do, in its order."""
+    """The steps of an undo, in their order."""
 
     run: RecordedRun
     final: list[str] = field(default_factory=list)  # calls that cannot be taken back

@@ -214,10 +214,10 @@ async def test_whoever_stops_waiting_for_a_kernel_leaves_it_to_the_next() -> Non
                     raise AssertionError("was cancelled before")
 
             tasks.start_soon(wait)
-            await until(lambda: len(supply._waiting) == 1)
+            await until(lambda: len(supply._line.runs) == 1)
             tasks.cancel_scope.cancel()
 
-        assert len(supply._waiting) == 0
+        assert len(supply._line.runs) == 0
         assert (await run(supply, "1 + 1")).value == 2
         assert supply.started <= 2
 

@@ -305,7 +305,7 @@ async def test_a_run_waits_until_kernels_can_start_again(tmp_path: Path) -> None
         await until(lambda: supply._pauses.reason != "")
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(take_one, supply)
-            await until(lambda: len(supply._waiting) == 1)
+            await until(lambda: len(supply._line.runs) == 1)
             (tmp_path / "healed").touch()
 
 

@@ -55,7 +55,7 @@ def note_run(
     recorder: Recorder, *, client: str = "test", command: str = "1", answer: str = "1", ago: float = 0.0, **fields: Any
 ) -> int:
     """One run, whose number it gives; calls are noted with it."""
-    number = fields.pop("number", None) or recorder.next_run()
+    number = fields.pop("number", None) or next(recorder.numbers)
     facts: dict[str, Any] = {"seconds": 0.01, "error": "", "attachments": 0} | fields
     recorder.run(number, client, facts["seconds"], facts["error"], command, answer, facts["attachments"])
     if ago:

@@ -1,4 +1,4 @@
-"""What the team's issuer says about a person, exchanged for its word to the issuer of a server (ID-JAG).
+"""A person's ID token of the team's issuer, exchanged for its assertion to the issuer of a server (ID-JAG).
 
 The ID token is that of the person's login to the dashboard, kept sealed with their own logins. It goes back to the
 issuer that made it, with the client that it was made for, and nowhere else; what comes of it is looked at before it is

@@ -83,7 +83,7 @@ class ServerMemory:
 
     @property
     def state(self) -> tuple[Offer | None, tuple[int, ...]]:
-        """What it says, as far as that was recalled, and a state that changes with the prompts that are accepted."""
+        """Its definitions, as far as they are recalled, and a state that changes with the prompts that are accepted."""
         return self._offer, self._pins.state(self.place, "prompts")
 
     @property

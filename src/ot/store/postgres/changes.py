@@ -1,4 +1,4 @@
-"""What calls were about to change, in the PostgreSQL that replicas share: a row for each frame."""
+"""State from before calls changed it, in the PostgreSQL that replicas share: a row for each frame."""
 
 from __future__ import annotations
 
