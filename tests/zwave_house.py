@@ -37,9 +37,15 @@ _FOLDER = Path(__file__).parent / "zwave"
 _PACKAGES = _FOLDER / "node_modules"
 _OLDEST_NODE = 20
 _WAIT = 90.0  # seconds: a bound for a machine that is busy, never the time that something should take
+_ATTEMPTS = 4  # at starting the house: the driver gives up on a radio that does not get to answer within a second
+_GAVE_UP = b"Failed to initialize the driver"
 _SWITCH = 2
 _SLEEPER = 10
 _ASLEEP = 1  # the driver's number for it
+
+
+class DriverGaveUpError(Exception):
+    """The driver heard nothing from the radio in time."""
 
 
 class ZwaveHouse:
@@ -96,8 +102,16 @@ class ZwaveHouse:
             *("--config", str(_FOLDER / "driver.cjs"), "--host", "127.0.0.1", "--port", str(self._port)),
             "--disable-dns-sd",
         ]
+        log = self._folder / "server.log"
+        before = log.read_bytes().count(_GAVE_UP) if log.exists() else 0
+
+        def has_come() -> bool:
+            if log.read_bytes().count(_GAVE_UP) > before:
+                raise DriverGaveUpError
+            return _accepts(self._port)
+
         self._server = self._start("server", _PACKAGES / ".bin/zwave-server", *arguments, environ=environ)
-        self._wait_for("the server", lambda: _accepts(self._port))
+        self._wait_for("the server", has_come)
 
     def stop_server(self) -> None:
         """Kill the server, as a crash would."""
@@ -168,12 +182,24 @@ def start_zwave_house(folder: Path) -> Iterator[ZwaveHouse]:
     (folder / "cache").mkdir(exist_ok=True)
     house = ZwaveHouse(folder)
     try:
-        house.start_radio()
-        house.start_server()
+        _start(house)
         house.wait_until_ready()
         yield house
     finally:
         house.close()
+
+
+def _start(house: ZwaveHouse) -> None:
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            house.start_radio()
+            house.start_server()
+        except DriverGaveUpError:
+            house.close()
+            if attempt == _ATTEMPTS:
+                raise
+        else:
+            return
 
 
 def _accepts(port: int) -> bool:
