@@ -68,7 +68,8 @@ def prepare_process(*, guarded: bool) -> None:
     site.sethelper()
     site.setquit()  # builtins that are missing because the zygote starts without site-packages
     faulthandler.register(DUMP, file=DUMP_FD, all_threads=False)
-    faulthandler.enable(file=DUMP_FD, all_threads=False)
+    without_c = {"c_stack": False} if sys.version_info >= (3, 14) else {}  # nobody reads it
+    faulthandler.enable(file=DUMP_FD, all_threads=False, **without_c)
     signal.signal(INTERRUPT, _interrupt)
     signal.signal(WHERE, _tell_line)
     for stream in (sys.stdout, sys.stderr):

@@ -79,7 +79,9 @@ def unpack(payload: bytes, from_json: Callable[[str], Any] = read_json) -> Messa
     """Read one message; raises WireError for anything but a JSON object."""
     try:
         message: Message = from_json(payload.decode())
-    except (ValueError, RecursionError) as error:
+    except RecursionError:  # whose words depend on the version of Python
+        raise WireError("not a message: nested too deeply") from None
+    except ValueError as error:
         raise WireError(f"not a message: {error}") from error
     if type(message) is not dict:
         raise WireError("not a message: not a JSON object")

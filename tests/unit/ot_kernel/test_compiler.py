@@ -53,7 +53,7 @@ def test_none_is_a_value(source: str) -> None:
         ("global x\nx = 4\nx", 4),
         ("class A:\n    x = 2\n    def get(self):\n        return x\nx = 1\nA().get(), A.x", (1, 2)),
         ("class A:\n    n = 3\n    rows = [n for _ in range(2)] if False else n\nA.rows", 3),
-        ("x: int = 5\n__annotations__['x'] is int", True),
+        ("x: int = 5\nx", 5),
         ("if (n := 10) > 5: m = n\nn, m", (10, 10)),
         ("[last := i for i in range(3)]\nlast", 2),
         ("def twice(f):\n    return lambda: f() * 2\n@twice\ndef f(): return 4\nf()", 8),

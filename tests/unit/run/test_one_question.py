@@ -349,16 +349,20 @@ async def test_a_listed_preview_is_one_question_too(desk: Desk) -> None:
 
 
 async def test_code_that_never_ends_is_asked_for_what_there_is(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ot.run.runner.AHEAD", 0.3)
-    await desk.run(
-        """
-        paid = ledger.pay(to="ann")
-        ledger.pay(to="bob")
-        while type(paid).__name__ == "StandIn": pass
-        """
-    )
-    [question] = desk.asked
-    assert "Allow these 2 calls?" in question
+    for ahead in (0.3, 3, 30):  # on a busy machine, the second call is not reached in the shortest of them
+        desk.cleared()
+        monkeypatch.setattr("ot.run.runner.AHEAD", ahead)
+        await desk.run(
+            """
+            paid = ledger.pay(to="ann")
+            ledger.pay(to="bob")
+            while type(paid).__name__ == "StandIn": pass
+            """
+        )
+        if "Allow these 2 calls?" in desk.asked[0]:
+            break
+    assert len(desk.asked) == 1
+    assert "Allow these 2 calls?" in desk.asked[0]
     assert desk.lines == ["pay ann 1", "pay bob 1"]
 
 
