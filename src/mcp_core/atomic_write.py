@@ -17,7 +17,7 @@ from mcp_core.private_files import make_private
 from ot_system import copy_attributes
 
 _BESIDE = re.compile(r"\.[0-9a-f]{16}\.tmp")
-_KEPT_ATTRIBUTES = frozenset({"system.posix_acl_access", "security.selinux"})
+_KEPT_ATTRIBUTES = frozenset({"system.posix_acl_access", "system.posix_acl_default", "security.selinux"})
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOTHING = nullcontext()
 _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}

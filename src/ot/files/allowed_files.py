@@ -15,13 +15,14 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from mcp_core.atomic_write import open_folder, replacing
+from mcp_core.atomic_write import open_folder, opened, replacing
 from ot.config.loader import LoadedConfig
 from ot.config.paths import FOLDER, SECRETS_FILE
 from ot.context import current
 from ot.errors import MissingPathError, PathError, PathRefusedError
 from ot.files import changes
 from ot.files.walk import Identity, Version, Way, begin, go, identity_of, still
+from ot_system.opening import ENTER_FOLDER
 
 AnyPath = str | os.PathLike[str]
 
@@ -105,21 +106,42 @@ class AllowedFiles:
         With `expected`, only over the file in that version; `new`: only where nothing has the name. A file that was not
         there gets `new_mode`, any file a `mode` that is given.
         """
-        with self.reach(path, write=True) as reached, _worded(path), open_here(reached.folder) as folder:
-            require_writable(path, reached)
-            given = new_mode if reached.status is None and mode is None else mode
-            now: list[changes.Mark] = []
-            with replacing(
+        with (
+            self.reach(path, write=True) as reached,
+            _worded(path),
+            self.replace_reached(reached, path, expected=expected, new=new, new_mode=new_mode, mode=mode) as file,
+        ):
+            yield file
+
+    @contextmanager
+    def replace_reached(
+        self,
+        reached: ResolvedPath,
+        path: AnyPath,
+        *,
+        expected: Version | None = None,
+        new: bool = False,
+        new_mode: int | None = None,
+        mode: int | None = None,
+    ) -> Iterator[BinaryIO]:
+        """Write the file that was reached; see `replace`. Raises OSError too."""
+        require_writable(path, reached)
+        given = new_mode if reached.status is None and mode is None else mode
+        now: list[changes.Mark] = []
+        with (
+            open_here(reached.folder) as folder,
+            replacing(
                 folder,
                 reached.name,
                 replace=not new,
                 mode=given,
                 around_rename=_noting(folder, reached, now, expected, path),
-            ) as file:
-                yield file
-                if changes.is_noted():
-                    file.flush()
-                    now.append(changes.mark_of(file.fileno()))
+            ) as file,
+        ):
+            yield file
+            if changes.is_noted():
+                file.flush()
+                now.append(changes.mark_of(file.fileno()))
 
     def remove(self, reached: ResolvedPath) -> None:
         """Remove a file, a link or an empty folder that was reached to be written. Raises OSError."""
@@ -141,11 +163,21 @@ class AllowedFiles:
             changes.note_move(source.folder, source.name, source.place, target.place)
             return _rename(source, target, replace=replace)
 
-    def make_link(self, path: AnyPath, target: str) -> None:
-        """Make a link where nothing is."""
-        with self.reach(path, write=True, follow=False) as reached, _worded(path), changes.alone():
+    def make_link(self, reached: ResolvedPath, target: str) -> None:
+        """Make a link where nothing is. Raises OSError."""
+        with changes.alone():
             changes.note_change(reached.folder, reached.name, reached.place, [changes.LINK, target])
             os.symlink(target, reached.name, dir_fd=reached.folder)
+
+    @contextmanager
+    def make_folder(self, reached: ResolvedPath, mode: int) -> Iterator[int]:
+        """Give the folder that was reached, or a new one, open, to get these permissions. Raises OSError."""
+        with changes.alone():
+            changes.note_change(reached.folder, reached.name, reached.place, [changes.FOLDER, mode])
+            if reached.status is None:
+                os.mkdir(reached.name, 0o700, dir_fd=reached.folder)
+            with opened(reached.name, ENTER_FOLDER, reached.folder) as folder:
+                yield folder
 
     def list(self, path: AnyPath) -> Iterator[FolderItem]:
         """Yield what is in a folder, in the order of the disk; what vanishes meanwhile is left out."""

@@ -12,21 +12,21 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from mcp_core.atomic_write import is_kept_attribute
-from mcp_core.json_types import Json, JsonObject, list_of
+from mcp_core.json_types import Json, JsonObject, list_of, mapping_of
 from ot.clients.changes import Changes
 from ot.context import CallContext, current_or_none
-from ot_system import read_attributes
+from ot_system import read_attributes, write_attributes
 from ot_system.opening import READ_FILE
 
 PATH, MOVE = "path", "move"  # kinds of changes
-KIND, WAS, NOW, TO, NAMES, ATTRIBUTES = "kind", "was", "now", "to", "names", "attributes"
-FILE, FOLDER, LINK = "file", "folder", "link"
+KIND, WAS, NOW, TO, NAMES, OWNER, ATTRIBUTES = "kind", "was", "now", "to", "names", "owner", "attributes"
+FILE, FOLDER, LINK, OTHER = "file", "folder", "link", "other"
 MOST_READ = 64 * 1024**2  # bytes; of a larger file the time of its last change must do
 _PIECE = 1024 * 1024 - 1  # bytes of a file that are kept together
 
@@ -43,15 +43,17 @@ def note_change(folder: int, name: str, place: Path, *now: Mark) -> int:
     if found is None:
         return -1
     context, changes = found
-    was, content, names, attributes = _look(folder, name)
-    facts: JsonObject = {KIND: PATH, PATH: str(place), WAS: was}
-    if attributes:
-        facts[ATTRIBUTES] = {each: value.hex() for each, value in attributes.items()}
+    before = _look(folder, name)
+    facts: JsonObject = {KIND: PATH, PATH: str(place), WAS: before.mark}
+    if before.attributes:
+        facts[ATTRIBUTES] = {each: value.hex() for each, value in before.attributes.items()}
+    if before.owner:
+        facts[OWNER] = [*before.owner]
     if now:
         facts[NOW] = now[0]
-    if names > 1:
-        facts[NAMES] = names
-    number, lost = changes.note(facts, content)
+    if before.names > 1:
+        facts[NAMES] = before.names
+    number, lost = changes.note(facts, before.content)
     if lost:
         context.note(f"The change of {place} cannot be undone: {lost}.")
     return number
@@ -105,7 +107,7 @@ def mark_at(folder: int, name: str) -> Mark:
             return mark_of(descriptor)
     if stat.S_ISLNK(status.st_mode):
         return [LINK, os.readlink(name, dir_fd=folder)]
-    return [FOLDER if stat.S_ISDIR(status.st_mode) else "other", stat.S_IMODE(status.st_mode)]
+    return [FOLDER if stat.S_ISDIR(status.st_mode) else OTHER, stat.S_IMODE(status.st_mode)]
 
 
 def mark_of(descriptor: int) -> Mark:
@@ -137,19 +139,26 @@ def fits(found: Mark, expected: Mark) -> bool:
 # -- what was there
 
 
-def _look(folder: int, name: str) -> tuple[Mark, Iterable[tuple[int, bytes]], int, dict[str, bytes]]:
-    """Return the mark of what is there, its content, how many names it has, and its extended attributes."""
+class _Before(NamedTuple):
+    mark: Mark
+    content: Iterable[tuple[int, bytes]] = ()
+    names: int = 1
+    owner: Sequence[int] = ()  # the numbers of the user and the group
+    attributes: Mapping[str, bytes] = {}
+
+
+def _look(folder: int, name: str) -> _Before:
     try:
         descriptor = os.open(name, READ_FILE, dir_fd=folder)
     except OSError:
         mark = mark_at(folder, name)
-        return mark, () if list_of(mark)[:1] != [FILE] else _unreadable(), 1, {}
+        return _Before(mark, () if list_of(mark)[:1] != [FILE] else _unreadable())
     status = os.fstat(descriptor)
+    about = (status.st_uid, status.st_gid), read_attributes(descriptor, is_kept_attribute)
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
-        return mark_at(folder, name), (), 1, {}
-    attributes = read_attributes(descriptor, is_kept_attribute)
-    return mark_of(descriptor), _content(descriptor, status.st_size), status.st_nlink, attributes
+        return _Before(mark_at(folder, name), (), 1, *about)
+    return _Before(mark_of(descriptor), _content(descriptor, status.st_size), status.st_nlink, *about)
 
 
 def _unreadable() -> Iterator[tuple[int, bytes]]:
@@ -184,3 +193,17 @@ def put_content(descriptor: int, size: int, content: Iterable[tuple[int, bytes]]
         done = 0
         while done < len(data):
             done += os.pwrite(descriptor, memoryview(data)[done:], place + done)
+
+
+def give_back(descriptor: int, facts: JsonObject, mode: int) -> bool:
+    """Give an open file or folder the owner, attributes and permissions it had; False if its owner is another now."""
+    status, owner = os.fstat(descriptor), tuple(int(str(each)) for each in list_of(facts.get(OWNER)))
+    if owner not in ((), (status.st_uid, status.st_gid)):
+        with suppress(PermissionError):
+            os.fchown(descriptor, *owner)
+    kept = mapping_of(facts.get(ATTRIBUTES)).items()
+    write_attributes(descriptor, {name: bytes.fromhex(str(value)) for name, value in kept})
+    status = os.fstat(descriptor)
+    if stat.S_IMODE(status.st_mode) != mode:  # last: a new owner takes some of them away
+        os.fchmod(descriptor, mode)
+    return owner in ((), (status.st_uid, status.st_gid))

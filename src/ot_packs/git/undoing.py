@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -20,8 +20,9 @@ import anyio.to_thread
 from mcp_core.json_types import Json, JsonObject, list_of
 from ot.context import current
 from ot.errors import CallError, PathError, ToolError
-from ot.files.allowed_files import AllowedFiles, ResolvedPath, allowed_files
-from ot.files.changes import KIND, NOW, PATH, WAS, note_change, note_result
+from ot.files.allowed_files import AllowedFiles, allowed_files
+from ot.files.changes import KIND, NOW, WAS
+from ot.files.noted_files import note_files, note_results
 from ot.journal.run_changes import KeptChange, KeptChanges, pieces_of
 from ot.processes.standby import Standby
 from ot_packs.git.program import Git, open_git
@@ -55,55 +56,14 @@ async def noted(git: Git, *aspects: str, files: Sequence[str] = (), commits: boo
         if lost:
             current().note(f"The change of {aspect} of {git.repository.top} cannot be undone: {lost}.")
         numbers.append((number, aspect))
-    notes = await anyio.to_thread.run_sync(_note_files, allowed_files(), git.repository.top, files)
+    notes = await anyio.to_thread.run_sync(note_files, allowed_files(), git.repository.top, files)
     try:
         yield
     finally:
         with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(_note_results, allowed_files(), notes)
+            await anyio.to_thread.run_sync(note_results, allowed_files(), git.repository.top, notes)
             for number, aspect in numbers:
                 changes.add(number, {NOW: await read_aspect(git, aspect)})
-
-
-def _note_files(files: AllowedFiles, top: Path, names: Sequence[str]) -> dict[Path, int]:
-    """Note files and their folders: those to be made before what is in them, those to be removed after it."""
-    found = {top / name for name in names}
-    folders = {folder for file in found for folder in file.parents if folder != top and folder.is_relative_to(top)}
-    missing = sorted(folder for folder in folders if not _is_folder(folder))  # also where there is a file, or a link
-    there = sorted(folders.difference(missing), reverse=True)
-    changes = current().changes
-    notes = {}
-    for path in (*missing, *sorted(found - folders), *there):
-        with _reached(files, path) as reached:
-            if reached is not None:
-                notes[path] = note_change(reached.folder, reached.name, reached.place)
-            elif changes is not None:
-                notes[path] = changes.note({KIND: PATH, PATH: str(path), WAS: None})[0]
-    return notes
-
-
-def _note_results(files: AllowedFiles, notes: Mapping[Path, int]) -> None:
-    for path, number in notes.items():
-        with _reached(files, path) as reached:
-            if reached is None:
-                note_result(number)
-            else:
-                note_result(number, reached.folder, reached.name)
-
-
-@contextmanager
-def _reached(files: AllowedFiles, path: Path) -> Iterator[ResolvedPath | None]:
-    """Reach a path as git sees it; None where a part of its way is not a folder, so that nothing can be there."""
-    if not _is_folder(path.parent):
-        yield None
-        return
-    with files.reach(path, write=True, follow=False) as reached:
-        yield reached if reached.place == path else None
-
-
-def _is_folder(path: Path) -> bool:
-    """True for a folder, and false for a link to one."""
-    return path.is_dir() and not path.is_symlink()
 
 
 async def read_aspect(git: Git, aspect: str) -> Value:

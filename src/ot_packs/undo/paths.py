@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import anyio.to_thread
 
 from mcp_core.atomic_write import open_folder
-from mcp_core.json_types import list_of, mapping_of
+from mcp_core.json_types import Json, list_of
 from ot.errors import ChangedFileError, MissingPathError, PathError
 from ot.files.allowed_files import AllowedFiles, ResolvedPath, items_of, require_writable
 from ot.files.changes import (
-    ATTRIBUTES,
     FILE,
     FOLDER,
     LINK,
     MOVE,
     NAMES,
     NOW,
+    OTHER,
     PATH,
     TO,
     WAS,
     Mark,
     alone,
     fits,
+    give_back,
     mark_at,
     put_content,
 )
@@ -37,7 +38,6 @@ from ot.journal.run_changes import KeptChange, KeptChanges
 from ot_packs.file.changing import compare
 from ot_packs.file.editing import MOST_BYTES, is_binary, split_lines
 from ot_packs.undo_steps import CHANGED, UNKNOWN, Step
-from ot_system import write_attributes
 
 _NO_FOLDER = "its folder is gone"
 _ELSEWHERE = "its folder has been replaced since"
@@ -86,14 +86,17 @@ class PathUndoer:
             step.problem, step.difference = CHANGED, self._compare(step.change, path)
         elif step.change.lost:
             step.problem = f"what was there before is not kept: {step.change.lost}"
+        elif list_of(was)[:1] == [OTHER]:
+            step.problem = "it was neither a file, a folder nor a link"
         elif was is not None and found is None and not self._has_folder(path):
             step.problem = _NO_FOLDER
-        elif was is None and list_of(found)[:1] == [FOLDER] and (left := self._left_in(path)):
+        elif list_of(found)[:1] == [FOLDER] != list_of(was)[:1] and (left := self._left_in(path)):
             step.problem = f"it is not empty: {left} is there"
         else:
             self._require_allowed(path)
             self._marks[path] = was
-            self._new.add(path)
+            if not list_of(found)[:1] == list_of(was)[:1] == [FOLDER]:  # that one only gets other permissions
+                self._new.add(path)
             if isinstance(names := facts.get(NAMES), int):
                 step.warning = f"it was one of {names} names of one file, and is a file of its own now"
 
@@ -222,30 +225,35 @@ class PathUndoer:
                 if not fits(found, facts[NOW]):
                     raise ChangedFileError(path, CHANGED)
                 try:
-                    self._put_back(step.change, reached)
+                    self._put_back(step, reached)
                 except OSError as error:
                     raise PathError(path, error.strerror or str(error)) from error
 
-    def _put_back(self, change: KeptChange, reached: ResolvedPath) -> None:
-        path = str(reached.place)
-        match change.facts[WAS]:
-            case None:
-                self._files.remove(reached)
+    def _put_back(self, step: Step, reached: ResolvedPath) -> None:
+        facts, path = step.change.facts, str(reached.place)
+        was = list_of(facts[WAS])
+        if reached.status is not None and _must_go(reached.status, was):
+            self._files.remove(reached)
+            reached = reached._replace(status=None)
+        given = True
+        match was:
+            case []:
+                pass
             case [str(kind), int(mode)] if kind == FOLDER:
-                self._files.make_folders(path)
-                os.chmod(reached.name, mode, dir_fd=reached.folder)
+                with self._files.make_folder(reached, mode) as folder:
+                    given = give_back(folder, facts, mode)
             case [str(kind), str(target)] if kind == LINK:
-                self._files.make_link(path, target)
+                self._files.make_link(reached, target)
             case [str(kind), int(mode), int(size), _] if kind == FILE:
                 expected = None if reached.status is None else version_of(reached.status)
                 new = reached.status is None
-                same = reached.status is not None and stat.S_IMODE(reached.status.st_mode) == mode
-                with self._files.replace(path, expected=expected, new=new, mode=None if same else mode) as file:
-                    put_content(file.fileno(), size, self._kept.content_of(change))
-                    kept = mapping_of(change.facts.get(ATTRIBUTES)).items()
-                    write_attributes(file.fileno(), {name: bytes.fromhex(str(value)) for name, value in kept})
-            case other:
-                raise PathError(path, f"it was neither a file nor a folder: {other}")
+                with self._files.replace_reached(reached, path, expected=expected, new=new, mode=mode) as file:
+                    put_content(file.fileno(), size, self._kept.content_of(step.change))
+                    given = give_back(file.fileno(), facts, mode)
+            case _:
+                raise PathError(path, f"no program of this version has written {was}")
+        if not given:
+            step.warning = _join(step.warning, "its owner or group could not be restored")
 
     def _move_back(self, path: str, to: str, was: Mark) -> None:
         with self._reach(to) as source, self._reach(path) as target:
@@ -264,3 +272,13 @@ class PathUndoer:
 
 def _is_below(path: str, above: str) -> bool:
     return path == above or path.startswith(f"{above}/")
+
+
+def _must_go(status: os.stat_result, was: Sequence[Json]) -> bool:
+    """True if what is there has to be removed first, and is not only given another content or other permissions."""
+    same = stat.S_ISREG(status.st_mode) if was[:1] == [FILE] else was[:1] == [FOLDER] and stat.S_ISDIR(status.st_mode)
+    return not same
+
+
+def _join(one: str, other: str) -> str:
+    return f"{one}; {other}" if one else other

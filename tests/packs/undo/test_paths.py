@@ -6,6 +6,7 @@ import os
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 from hypothesis import given
@@ -36,11 +37,14 @@ def fill(project: Path) -> None:
 
 IN_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # where nothing waits for a disk
 PATHS = st.sampled_from(["a", "b", "d", "d/f", "d/l", "d/e", "d/e/g", "d/e/h", "n/m", "n/m/o", "d2", "d2/f"])
+KINDS = ["nothing", "file", "link", "folder", "empty folder"]
 CHANGES = st.one_of(
     st.tuples(st.just("write"), PATHS, st.text(max_size=5)),
     st.tuples(st.just("move"), PATHS, PATHS, st.booleans()),
     st.tuples(st.just("copy"), PATHS, PATHS, st.booleans()),
     st.tuples(st.just("delete"), PATHS),
+    st.tuples(st.just("make_folders"), PATHS),
+    st.tuples(st.just("become"), PATHS, st.sampled_from(KINDS), st.sampled_from([0o600, 0o700, 0o755])),
 )
 
 
@@ -234,3 +238,78 @@ def test_a_move_that_was_made_by_half_is_taken_back(bench: Workbench) -> None:
 
     assert bench.undo("r1", by="u1") == {}
     assert [*bench.tree()] == ["a"]
+
+
+def test_folders_come_back_with_their_permissions_owner_and_attributes(bench: Workbench) -> None:
+    folder = bench.project / "d"
+    folder.mkdir()
+    (folder / "f").write_text("f")
+    folder.chmod(0o2750)
+    with suppress(PermissionError):
+        os.chown(folder, 1234, 1235)
+        os.chown(folder / "f", 1236, 1237)
+    with suppress(AttributeError, OSError):
+        os.setxattr(folder, "user.colour", b"blue")
+
+    def facts() -> list[object]:
+        both = [each.stat() for each in (folder, folder / "f")]
+        named = [os.getxattr(folder, each) for each in os.listxattr(folder)] if hasattr(os, "listxattr") else []
+        return [*((each.st_mode, each.st_uid, each.st_gid) for each in both), named]
+
+    before = facts()
+    with bench.run("r1"):
+        bench.delete("d")
+
+    assert bench.undo("r1", by="u1") == {}
+    assert facts() == before
+    assert bench.undo("u1", by="u2") == {}
+    assert bench.undo("u2", by="u3") == {}
+    assert facts() == before
+
+
+def test_a_link_that_leads_elsewhere_now_comes_back(bench: Workbench, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("mine")
+    (bench.project / "l").symlink_to("nowhere")
+    with bench.run("r1"):
+        bench.become("l", "file", 0o600)
+    (bench.project / "l").unlink()
+    (bench.project / "l").symlink_to(tmp_path / "secret")
+
+    assert bench.undo("r1", by="u1") == {"restore l": "it has changed since"}
+    assert (tmp_path / "secret").read_text() == "mine"
+
+
+def test_folders_that_are_swapped_for_links_while_files_come_back_lead_no_write_elsewhere(
+    bench: Workbench, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    folder, aside = bench.project / "d", bench.project / "aside"
+    folder.mkdir()
+    for number in range(30):
+        (folder / f"f{number}").write_text("old")
+    with bench.run("r1"):
+        for number in range(30):
+            bench.delete(f"d/f{number}")
+    over = Event()
+
+    def swap() -> None:
+        while not over.is_set():
+            folder.rename(aside)
+            folder.symlink_to(outside)
+            folder.unlink()
+            aside.rename(folder)
+
+    swapping = Thread(target=swap)
+    swapping.start()
+    try:
+        for number in range(5):
+            bench.undo("r1", by=f"u{number}")
+    finally:
+        over.set()
+        swapping.join()
+
+    assert [*outside.iterdir()] == []
+    assert bench.undo("r1", by="u9") == {}
+    assert {each.read_text() for each in folder.iterdir()} == {"old"}
+    assert len([*folder.iterdir()]) == 30

@@ -12,6 +12,7 @@ from ot.app import App
 from ot.clients.caller import Caller, Choice
 from ot.run.live_run import new_run_id
 from tests.engine import open_engine
+from tests.packs.undo.workbench import tree_of
 
 pytestmark = pytest.mark.anyio
 
@@ -303,26 +304,48 @@ async def test_calls_are_undone_by_the_tools_that_extensions_and_people_name(tmp
         assert "agenda.silence" in person.asked[-1]
 
 
+KINDS = ("nothing", "file", "program", "link", "link to a folder", "folder", "deep folder")
+
+
+def put(path: Path, kind: str) -> None:
+    """Put something of a kind where something else may be."""
+    match kind:
+        case "file" | "program":
+            path.write_text(kind)
+            path.chmod(0o755 if kind == "program" else 0o644)
+        case "link" | "link to a folder":
+            path.symlink_to("target/in" if kind == "link to a folder" else "nowhere")
+        case "folder" | "deep folder":
+            folder = path if kind == "folder" else path / "deep"
+            folder.mkdir(parents=True)
+            (folder / "g").write_text(kind)
+
+
 @pytest.mark.parametrize("way", ["there", "back"])
-async def test_a_name_may_be_a_file_on_one_branch_and_a_folder_on_the_other(
+async def test_a_branch_may_have_files_folders_and_links_in_one_anothers_place(
     person: Person, repository: str, way: str
 ) -> None:
-    (person.top / "f").write_text("a file")
-    person.git("add", ".")
-    person.git("commit", "--quiet", "--message=One")
-    person.git("switch", "--quiet", "--create", "topic")
-    person.git("rm", "--quiet", "f")
-    (person.top / "f").mkdir()
-    (person.top / "f" / "g").write_text("g")
-    person.git("add", ".")
-    person.git("commit", "--quiet", "--message=Two")
-    here, there = ("main", "topic") if way == "there" else ("topic", "main")
+    pairs = {f"{one} to {other}": (one, other) for one in KINDS for other in KINDS}
+    for branch, which in (("one", 0), ("two", 1)):
+        person.git("switch", "--quiet", "--orphan", branch)
+        put(person.top / "target" / "in", "deep folder")
+        for name, kinds in pairs.items():
+            put(person.top / name, kinds[which])
+        person.git("add", ".")
+        person.git("commit", "--quiet", "--message=All")
+    here, there = ("one", "two") if way == "there" else ("two", "one")
     person.git("switch", "--quiet", here)
+    before = tree_of(person.top)
 
     run, text = await person.run(f'git.switch(branch="{there}", path="{repository}")["branch"]')
     assert text == there
-    assert person.git("status", "--porcelain") == ""
-    _, text = await person.undo(run)
+    after = tree_of(person.top)
+    assert after != before
+    undo, text = await person.undo(run)
 
-    assert person.git("branch", "--show-current") == here
-    assert "left: {restore" in text  # what is not put back is said
+    assert "left: {}" in text
+    assert tree_of(person.top) == before
+    assert (person.git("branch", "--show-current"), person.git("status", "--porcelain")) == (here, "")
+    _, text = await person.undo(undo)
+    assert tree_of(person.top) == after, text
+    assert (person.git("branch", "--show-current"), person.git("status", "--porcelain")) == (there, "")

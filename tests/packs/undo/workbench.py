@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from ot.effects import Effect
 from ot.errors import CallError
 from ot.files.allowed_files import AllowedFiles
 from ot.files.changes import MOVE, PATH
+from ot.files.noted_files import note_files, note_results
 from ot.journal.journal import Journal
 from ot.store.opening import Backend
 from ot.store.parts import Retention
@@ -102,15 +104,54 @@ class Workbench:
     def delete(self, path: str) -> None:
         moving.delete(self.files, path, recursive=True, check=no_check)
 
+    def make_folders(self, path: str) -> None:
+        self.files.make_folders(self.project / path)
+
+    def become(self, path: str, kind: str, mode: int) -> None:
+        """Put something in the place of all that is there, as git does."""
+        place = self.project / path
+        if not place.parent.is_dir() or self.project not in (place.parent.resolve(), *place.parent.resolve().parents):
+            return
+        below = [*place.rglob("*")] if place.is_dir() and not place.is_symlink() else []
+        made = [place / "g"] if kind == "folder" else []
+        names = [str(each.relative_to(self.project)) for each in (place, *below, *made)]
+        notes = note_files(self.files, self.project, names)
+        if place.is_symlink() or place.is_file():
+            place.unlink()
+        elif place.is_dir():
+            shutil.rmtree(place)
+        put_there(place, kind, mode)
+        note_results(self.files, self.project, notes)
+
     def tree(self) -> dict[str, tuple[object, ...]]:
-        """Return all that there is, byte for byte and with its permissions."""
-        found: dict[str, tuple[object, ...]] = {}
-        for path in sorted(self.project.rglob("*")):
-            status, name = path.lstat(), str(path.relative_to(self.project))
-            if stat.S_ISLNK(status.st_mode):
-                found[name] = ("link", os.readlink(path))  # noqa: PTH115 - as it is written
-            elif stat.S_ISDIR(status.st_mode):
-                found[name] = ("folder", stat.S_IMODE(status.st_mode))
-            else:
-                found[name] = ("file", stat.S_IMODE(status.st_mode), path.read_bytes())
-        return found
+        return tree_of(self.project)
+
+
+def put_there(place: Path, kind: str, mode: int) -> None:
+    match kind:
+        case "file":
+            place.write_text(f"file {mode:o}")
+            place.chmod(mode)
+        case "link":
+            place.symlink_to("d/e" if mode == 0o700 else "nowhere")
+        case "folder" | "empty folder":
+            place.mkdir()
+            place.chmod(mode)
+            if kind == "folder":
+                (place / "g").write_text("g")
+
+
+def tree_of(top: Path) -> dict[str, tuple[object, ...]]:
+    """Return all that there is, byte for byte and with its permissions; of git only the files that it looks after."""
+    found: dict[str, tuple[object, ...]] = {}
+    for path in sorted(top.rglob("*")):
+        status, name = path.lstat(), str(path.relative_to(top))
+        if name.startswith(".git"):
+            continue
+        if stat.S_ISLNK(status.st_mode):
+            found[name] = ("link", os.readlink(path))  # noqa: PTH115 - as it is written
+        elif stat.S_ISDIR(status.st_mode):
+            found[name] = ("folder", stat.S_IMODE(status.st_mode))
+        else:
+            found[name] = ("file", stat.S_IMODE(status.st_mode), path.read_bytes())
+    return found
