@@ -104,7 +104,8 @@ def test_tab_completes_also_what_a_server_brings_later(tmp_path: Path) -> None:
         person.terminal.type("\t'hello')\r")
         assert "HELLO" in person.prompt()
         person.terminal.type("plain.ec")
-        person.press_until("\t \b", lambda text: text.endswith("plain.echo("))  # the server is still starting
+        # The server is still starting. On a busy machine, one more key than needed is pressed before the name is drawn.
+        person.press_until("\t \b", lambda text: text.endswith(("plain.echo(", "plain.echo(text=")))
         person.terminal.type("\t'hi')\r")
         person.terminal.wait_for(lambda text: "\nhi\n" in text)  # a list of names may be drawn with another prompt
         person.terminal.type("file.\t\t")

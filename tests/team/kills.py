@@ -77,24 +77,23 @@ async def check(team: Team, number: int, token: str, seen: Acknowledged) -> None
     assert not missing, missing
 
 
-async def kill_one(team: Team, victim: int, token: str) -> int:
-    """Kill a replica while clients work, look at the other, and start it again; gives how much was acknowledged."""
+async def kill_one(team: Team, victim: int, token: str) -> None:
+    """Kill a replica while clients work, look at the other, and start it again."""
     seen, left = Acknowledged(), [0, 1]
     async with anyio.create_task_group() as tasks:
         for worker in range(WORKERS):
             tasks.start_soon(keep_on, team, f"w{worker}", token, seen, left)
+        while not seen.marks:  # a busy machine acknowledges nothing for a while
+            await anyio.sleep(0.01)
         await anyio.sleep(random.random() * LONGEST)
         await anyio.to_thread.run_sync(team.kill, victim)
         left.remove(victim)
     await check(team, left[0], token, seen)
     team.start(victim)
     await anyio.to_thread.run_sync(team.wait_for, victim)
-    return len(seen.marks)
 
 
 async def kill_often(team: Team, times: int) -> None:
     """Kill one replica after the other, and check each time that nothing is missing."""
-    acknowledged = 0
     for number in range(times):
-        acknowledged += await kill_one(team, number % 2, await team.token_of(f"killed{number}"))
-    assert acknowledged
+        await kill_one(team, number % 2, await team.token_of(f"killed{number}"))
