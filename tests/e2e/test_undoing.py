@@ -12,6 +12,7 @@ from mcp_types import ElicitResult, TextContent
 from tests.e2e.raw_server import environment_of, start_raw_server
 from tests.e2e.test_asking import LEGACY, MODERN, Person, connect
 from tests.e2e.test_resuming import wait_for
+from tests.engine import write_extension
 from tests.preloaded import run_preloaded
 
 pytestmark = pytest.mark.anyio
@@ -81,3 +82,61 @@ def test_a_run_whose_server_was_killed_is_undone_by_the_next(tmp_path: Path) -> 
 
     assert "demo.block(seconds=600)" in answer["content"][0]["text"]
     assert (tmp_path / "a.txt").read_text() == "before"
+
+
+SLOW = """
+# /// script
+# requires-python = ">=3.11"
+# dependencies = []
+# ///
+import time
+from pathlib import Path
+
+import ot_sdk
+
+pack = "bells"
+
+
+@ot_sdk.undone_by("silence", bell="arguments.bell")
+def ring(*, bell: str) -> int:
+    return 1
+
+
+@ot_sdk.undone_by("ring", bell="arguments.bell")
+def silence(*, bell: str) -> int:
+    folder = Path(__file__).parent
+    with (folder / "silenced").open("a") as file:
+        file.write(f"{bell} ")
+    while (folder / "slow").exists():
+        time.sleep(0.01)
+    return 1
+
+
+if __name__ == "__main__":
+    ot_sdk.serve()
+"""
+
+
+def test_a_call_whose_undo_was_killed_is_not_made_again(tmp_path: Path) -> None:
+    config = 'policy: {allow: ["ot.undo"]}'
+    folder = write_extension(tmp_path, "bells", SLOW).parent
+    (folder / "slow").touch()
+    with start_raw_server(tmp_path, config=config, preloaded=False) as server:
+        server.run('bells.ring(bell="a")')
+        (run,) = set(re.findall(r'"run":"(r\w+)"', wait_for(tmp_path, '"tool":"bells.ring"')))
+        server.start_run(f'ot.undo(run="{run}")')
+        journal = wait_for(tmp_path, '"tool":"ot.undo"')
+        while not (folder / "silenced").exists():
+            assert server.process.poll() is None
+        server.process.kill()
+        server.wait_for_exit()
+    (folder / "slow").unlink()
+    (undo,) = set(re.findall(r'"run":"(r\w+)"', journal)) - {run}
+
+    with start_raw_server(tmp_path, config=config) as server:
+        [again] = server.run(f'ot.undo(run="{run}")')["content"]
+        [back] = server.run(f'ot.undo(run="{undo}")')["content"]
+
+    assert "an undo has called bells.silence before, and it is not known how that ended" in again["text"]
+    assert "it is not known whether bells.silence was carried out" in back["text"]
+    assert (folder / "silenced").read_text().split() == ["a"]

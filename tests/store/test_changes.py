@@ -6,6 +6,8 @@ import os
 import stat
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,28 @@ def test_changes_are_read_in_their_order_with_all_that_was_there(open_store: Ope
     assert b"".join(data for _, data in found.content_of(found.all[1])) == large
     assert not KeptChanges(open_store().open_changes(), (owner, "r2")).all
     assert not KeptChanges(open_store().open_changes(), (owner, "../r1")).all
+
+
+def test_entries_that_undos_add_at_once_stand_one_after_another(open_store: OpenStore, owner: Owner) -> None:
+    run, stores = (owner, "r1"), [open_store().open_changes() for _ in range(2)]
+    changes = RunChanges(stores[0], run, most_bytes=10 * 1024**2)
+    changes.note(7, {"kind": "a"}, pieces_of(b"before"))
+    changes.finish()
+    undos = [KeptChanges(store, run) for store in (*stores, *stores)]
+
+    def add(undo: KeptChanges) -> int:
+        def is_free(kind: str) -> bool:
+            return not any(each.facts["kind"] == kind for each in undo.all)
+
+        return sum(undo.add(7, {"kind": kind}, if_=partial(is_free, kind)) for kind in map(str, range(20)))
+
+    with ThreadPoolExecutor() as threads:
+        added = [*threads.map(add, undos)]
+
+    assert sum(added) == 20
+    assert [each.facts["kind"] for each in KeptChanges(open_store().open_changes(), run).all] == [
+        "a", *map(str, range(20)),
+    ]  # fmt: skip
 
 
 def test_what_is_too_much_is_noted_without_its_content(store: Store, owner: Owner) -> None:
@@ -90,6 +114,9 @@ def test_half_a_frame_was_never_written(tmp_path: Path, owner: Owner) -> None:
     os.truncate(file, file.stat().st_size - 3)
 
     assert [*store.read((owner, "r1"), 0, sys.maxsize)] == [b"whole"]
+    assert not store.extend((owner, "r1"), 2, b"too late")
+    assert store.extend((owner, "r1"), 1, b"next")
+    assert [*store.read((owner, "r1"), 0, sys.maxsize)] == [b"whole", b"next"]
 
 
 def test_what_runs_changed_goes_with_their_journal(tmp_path: Path, owner: Owner) -> None:

@@ -155,6 +155,11 @@ _NO_END = (
 ASIDE = 256 * 1024  # bytes that are not written while others wait
 
 
+def is_open_end(error: errors.CallError) -> bool:
+    """True if nobody knows whether the call that ended with this error was carried out."""
+    return isinstance(error, _NO_END) or bool(getattr(error, "begun", False))
+
+
 class JournalStep(RunStep):
     """Writes the calls of one tool into the journals of their runs, which `ResumeStep` has found."""
 
@@ -192,8 +197,8 @@ class JournalStep(RunStep):
         if not entry.given:
             entry.given = self._word_arguments(call, entry.arguments)
         if isinstance(error, errors.CallError):
-            unknown = isinstance(error, _NO_END) or getattr(error, "begun", False)
-            run.fail(entry, self._redactor.text(word_error(error)), kind=builtin_kind(error), unknown=unknown)
+            text = self._redactor.text(word_error(error))
+            run.fail(entry, text, kind=builtin_kind(error), unknown=is_open_end(error))
         elif isinstance(error, UnsupportedValueError):  # it was carried out, and the code cannot have its value
             run.succeed_without_value(entry)
         else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from threading import RLock
 
@@ -20,6 +20,7 @@ from ot.store.parts import ChangeStore, RunKey
 
 CALL, OF, LOST, PIECES = "call", "of", "lost", "pieces"
 _CONTENT = b"\0"  # begins a frame that is no entry
+_GONE = "it is no longer kept"
 
 Piece = tuple[int, bytes]
 """Content, and the place in its file where it begins; what no piece has are zeros."""
@@ -94,27 +95,42 @@ class KeptChanges:
     def __init__(self, store: ChangeStore, run: RunKey) -> None:
         self._store = store
         self._run = run
-        found: dict[int, JsonObject] = {}
+        self._found: dict[int, KeptChange] = {}
         self._frames = 0
-        for number, frame in enumerate(store.read(run, 0, sys.maxsize)):
-            self._frames = number + 1
-            if not frame.startswith(_CONTENT):
-                facts: JsonObject = json.loads(frame)
-                of = facts.pop(OF, None)
-                if isinstance(of, int):
-                    found[of].update(facts)
-                else:
-                    found[number] = facts
-        self.all = [
-            KeptChange(number, int(str(facts.pop(CALL))), facts, str(facts.pop(LOST, "")))
-            for number, facts in found.items()
-        ]
+        self._read_on()
 
-    def add(self, call: int, facts: JsonObject) -> None:
-        """Add an entry about a run that has ended, of its undo; raises OSError."""
-        self._store.append(self._run, self._frames, [json.dumps({CALL: call, **facts}).encode("ascii")])
-        self._store.finish(self._run)
-        self._frames += 1
+    @property
+    def all(self) -> list[KeptChange]:
+        return [*self._found.values()]
+
+    def add(self, call: int, facts: JsonObject, *, if_: Callable[[], bool] = lambda: True) -> bool:
+        """Add an entry about a run that has ended, of its undo; raises OSError.
+
+        False where what others have added since does not let it: `if_` is asked once that has been read.
+        """
+        entry = json.dumps({CALL: call, **facts}, separators=(",", ":")).encode("ascii")
+        while if_():
+            if self._store.extend(self._run, self._frames, entry):
+                self._read_on()
+                return True
+            before = self._frames
+            self._read_on()
+            if self._frames == before:
+                raise OSError(errno.ENODATA, _GONE)
+        return False
+
+    def _read_on(self) -> None:
+        """Read what has been added since."""
+        for number, frame in enumerate(self._store.read(self._run, self._frames, sys.maxsize), self._frames):
+            self._frames = number + 1
+            if frame.startswith(_CONTENT):
+                continue
+            facts: JsonObject = json.loads(frame)
+            call, of = int(str(facts.pop(CALL))), facts.pop(OF, None)
+            if isinstance(of, int):
+                self._found[of].facts.update(facts)
+            else:
+                self._found[number] = KeptChange(number, call, facts, str(facts.pop(LOST, "")))
 
     def content_of(self, change: KeptChange) -> Iterator[Piece]:
         """Yield what was there before; raises OSError where it is no longer kept."""
@@ -122,7 +138,7 @@ class KeptChanges:
             offset, number = (int(str(each)) for each in list_of(piece))
             frame = next(self._store.read(self._run, number, 1), None)
             if frame is None:
-                raise OSError(errno.ENODATA, "it is no longer kept")
+                raise OSError(errno.ENODATA, _GONE)
             yield offset, frame[len(_CONTENT) :]
 
 

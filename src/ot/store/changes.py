@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 
-from mcp_core.atomic_write import opened
+from mcp_core.file_lock import lock
 from mcp_core.private_files import make_private
 from ot.errors import OneToolError
 from ot.store import owned_files
@@ -29,6 +29,8 @@ _UNDO = "undo"  # the kind of what is sealed
 _ENDING = ".changes"
 _NAME = re.compile(r"[0-9A-Za-z]{1,64}\.changes")
 _LENGTH = struct.Struct(">I")
+_EXTEND = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+_PATIENCE = 10.0  # seconds for another undo to add its entry
 
 
 class FrameSeal:
@@ -69,13 +71,27 @@ class EmbeddedChanges:
         self._seal = seal
         self._open: dict[str, int] = {}  # descriptors of runs that go on
         self._places: tuple[str, list[int]] = ("", [0])  # where the frames of the run that was read last begin
-        self._opening = Lock()
+        self._opening, self._placing = Lock(), Lock()
 
     def append(self, run: RunKey, number: int, frames: Sequence[bytes]) -> None:
         closed = [self._seal.close(run, number + count, frame) for count, frame in enumerate(frames)]
         descriptor = self._descriptor(run[1])
         data = b"".join(part for frame in closed for part in (_LENGTH.pack(len(frame)), frame))
         owned_files.append_whole(descriptor, data, os.fstat(descriptor).st_size)
+
+    def extend(self, run: RunKey, number: int, frame: bytes) -> bool:
+        make_private(self._folder)
+        file, closed = self._folder / _file_name(run[1]), self._seal.close(run, number, frame)
+        with os.fdopen(os.open(file, _EXTEND, 0o600), "rb+") as opened_file:
+            descriptor = opened_file.fileno()
+            if not lock(descriptor, patience=_PATIENCE):
+                raise OSError(errno.EAGAIN, "another program keeps it locked", str(file))
+            if not os.fstat(descriptor).st_nlink:  # removed in this moment, to make room
+                return False
+            count, size = _measure(descriptor)
+            if count == number:
+                owned_files.append_whole(descriptor, _LENGTH.pack(len(closed)) + closed, size)
+            return count == number
 
     def read(self, run: RunKey, first: int, count: int) -> Iterator[bytes]:
         with suppress(FileNotFoundError), owned_files.open_plain(self._folder / _file_name(run[1])) as descriptor:
@@ -98,8 +114,9 @@ class EmbeddedChanges:
                     return
                 yield self._seal.open(run, number, kept)
             number += 1
-            if number == len(places):
-                places.append(place + _LENGTH.size + length)
+            with self._placing:
+                if number == len(places):
+                    places.append(place + _LENGTH.size + length)
 
     def finish(self, run: RunKey) -> None:
         with self._opening:
@@ -120,14 +137,24 @@ class EmbeddedChanges:
             if run not in self._open:
                 file = self._folder / _file_name(run)
                 if file.exists():  # the run had ended, and something of it goes on
-                    with opened(file, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC) as found:
-                        self._open[run] = os.dup(found)
+                    self._open[run] = os.open(file, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
                 else:
                     make_private(self._folder)
                     most_bytes = self._kept.undo_size // 2  # this run may add the other half
                     owned_files.prune(self._folder, _NAME.fullmatch, self._kept.keep_for, most_bytes, MOST_FILES)
                     self._open[run] = owned_files.create_claimed(file)
             return self._open[run]
+
+
+def _measure(descriptor: int) -> tuple[int, int]:
+    """Count the whole frames of a file, and its bytes up to their end."""
+    count, place, size = 0, 0, os.fstat(descriptor).st_size
+    while len(head := owned_files.read_all(descriptor, place, _LENGTH.size)) == _LENGTH.size:
+        (length,) = _LENGTH.unpack(head)
+        if place + _LENGTH.size + length > size:
+            break
+        count, place = count + 1, place + _LENGTH.size + length
+    return count, place
 
 
 def _file_name(run: str) -> str:

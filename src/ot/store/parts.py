@@ -136,6 +136,9 @@ class ChangeStore(Protocol):
     def append(self, run: RunKey, number: int, frames: Sequence[bytes]) -> None:
         """Add frames, of which the first has this number; they are kept for certain when this returns."""
 
+    def extend(self, run: RunKey, number: int, frame: bytes) -> bool:
+        """Add a frame to those of a run that has ended; False if there are not as many as this number by now."""
+
     def read(self, run: RunKey, first: int, count: int) -> Iterator[bytes]:
         """Yield as many frames as there are of those that are wanted."""
 

@@ -12,7 +12,7 @@ from ot.files.changes import KIND
 from ot.journal.journal import word_call
 from ot.journal.recorded import CallOutcome, RecordedCall, RecordedRun
 from ot.journal.run_changes import KeptChange, KeptChanges
-from ot_packs.undo.calls import FINAL, UNDONE, CallUndoer
+from ot_packs.undo.calls import FINAL, OF_CALLS, CallUndoer
 from ot_packs.undo_steps import Step, Undoer
 
 KEEPING = frozenset({"chart", "code", "convert", "diagram", "excel", "file", "git", "notes"})
@@ -60,7 +60,7 @@ def _in_order(
     last: dict[int, int] = {}
     for change in changes:
         last[change.call] = change.number
-    found, latest = [(change.number, 0, change) for change in changes if change.facts[KIND] != UNDONE], -1
+    found, latest = [(change.number, 0, change) for change in changes if change.facts[KIND] not in OF_CALLS], -1
     for count, call in enumerate(calls, 1):
         latest = max(latest, last.get(call.number, -1))
         if call in taken_back:
@@ -70,7 +70,7 @@ def _in_order(
 
 def find_final(calls: Sequence[RecordedCall], changes: Sequence[KeptChange]) -> list[RecordedCall]:
     """Return the calls that may have had an effect of which nothing was noted."""
-    noted = {change.call for change in changes if change.facts[KIND] != UNDONE}
+    noted = {change.call for change in changes if change.facts[KIND] not in OF_CALLS}
     return [
         call
         for call in calls

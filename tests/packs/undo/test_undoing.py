@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
+import anyio
 import pytest
 
 from ot.app import App
@@ -302,6 +303,113 @@ async def test_calls_are_undone_by_the_tools_that_extensions_and_people_name(tmp
         _, text = await person.undo(undo)
         assert (await person.run("agenda.events()"))[1] == "[one, two]", text
         assert "agenda.silence" in person.asked[-1]
+
+
+BELLS = """
+# /// script
+# requires-python = ">=3.11"
+# dependencies = []
+# ///
+from pathlib import Path
+
+import ot_sdk
+
+pack = "bells"
+FILE = Path(__file__).with_name("rung")
+
+
+def _note(what):
+    with FILE.open("a") as file:
+        file.write(f"{what} ")
+    if Path(__file__).with_name("broken").exists():
+        raise ot_sdk.ToolError("the bell is broken")
+
+
+@ot_sdk.undone_by("silence", bell="arguments.bell")
+def ring(*, bell: str) -> int:
+    \"\"\"Ring a bell.\"\"\"
+    _note(f"ring-{bell}")
+    return 1
+
+
+@ot_sdk.undone_by("ring", bell="arguments.bell")
+def silence(*, bell: str) -> int:
+    \"\"\"Silence a bell.\"\"\"
+    _note(f"silence-{bell}")
+    return 1
+
+
+if __name__ == "__main__":
+    ot_sdk.serve()
+"""
+
+
+class Ringer(Person):
+    """A person with bells, and what was done to them since it was last looked at."""
+
+    @property
+    def done(self) -> list[str]:
+        file = self.project / ".onetool" / "tools" / "bells" / "rung"
+        done = file.read_text().split() if file.exists() else []
+        file.unlink(missing_ok=True)
+        return done
+
+
+@pytest.fixture(scope="module")
+async def ringer(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Ringer]:
+    folder = tmp_path_factory.mktemp("bells") / "p"
+    async with open_engine(folder, extensions={"bells": BELLS}) as app:
+        yield Ringer(app, folder)
+
+
+async def test_calls_are_undone_once_by_undos_at_once_and_by_undos_of_undos(ringer: Ringer) -> None:
+    run, _ = await ringer.run('bells.ring(bell="a"); bells.ring(bell="b")')
+    assert ringer.done == ["ring-a", "ring-b"]
+    both_asked = anyio.Event()
+    undos: list[tuple[str, str]] = []
+
+    class Slow(Ringer):
+        async def _ask(self, question: str, choices: Sequence[Choice]) -> Choice | None:
+            self.asked.append(question)
+            if len(self.asked) == 2:
+                both_asked.set()
+            await both_asked.wait()
+            return self.says
+
+    slow = Slow(ringer.app, ringer.project)
+
+    async def undo() -> None:
+        undos.append(await slow.undo(run))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(undo)
+        tasks.start_soon(undo)
+    assert sorted(ringer.done) == ["silence-a", "silence-b"]
+    texts = " ".join(text for _, text in undos)
+    assert texts.count("another undo has called it in the meantime") == 2
+
+    for undo, _ in undos:
+        await ringer.undo(undo)
+    assert sorted(ringer.done) == ["ring-a", "ring-b"]
+    for undo, _ in undos:
+        await ringer.undo(undo)
+    assert ringer.done == []
+
+
+async def test_a_call_that_could_not_be_undone_is_tried_again_and_its_undo_is_not_undone(ringer: Ringer) -> None:
+    run, _ = await ringer.run('bells.ring(bell="a"); bells.ring(bell="b")')
+    broken = ringer.project / ".onetool" / "tools" / "bells" / "broken"
+    broken.touch()
+    failed, text = await ringer.undo(run)
+    assert "the bell is broken" in text
+    broken.unlink()
+    assert ringer.done == ["ring-a", "ring-b", "silence-b", "silence-a"]
+
+    assert "everything is as it was" in (await ringer.undo(failed))[1]
+    _, text = await ringer.undo(run)
+
+    assert "left: {}" in text
+    assert ringer.done == ["silence-b", "silence-a"]
 
 
 KINDS = ("nothing", "file", "program", "link", "link to a folder", "folder", "deep folder")

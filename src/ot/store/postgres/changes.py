@@ -13,6 +13,11 @@ from ot.store.postgres.link import PostgresLink
 
 _AT_ONCE = 8  # frames that are read together
 _ADD = "INSERT INTO undo_frames (principal, project, run, number, written, data) VALUES ($1, $2, $3, $4, $5, $6)"
+_EXTEND = """
+INSERT INTO undo_frames (principal, project, run, number, written, data) SELECT $1, $2, $3, $4::integer, $5, $6
+WHERE (SELECT count(*) FROM undo_frames WHERE principal = $1 AND project = $2 AND run = $3) = $4::integer
+ON CONFLICT DO NOTHING RETURNING number
+"""
 _READ = """
 SELECT number, data FROM undo_frames
 WHERE principal = $1 AND project = $2 AND run = $3 AND number >= $4 AND number < $5 ORDER BY number
@@ -50,6 +55,10 @@ class PostgresChanges:
                 await connection.executemany(_ADD, closed)
 
         self._link.run_now(add)
+
+    def extend(self, run: RunKey, number: int, frame: bytes) -> bool:
+        sealed = self._seal.close(run, number, frame)
+        return bool(self._link.fetch_now(_EXTEND, *_place(run), number, time.time(), sealed))
 
     def read(self, run: RunKey, first: int, count: int) -> Iterator[bytes]:
         end = first + count
