@@ -13,7 +13,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -25,7 +25,16 @@ from ot_system import read_attributes, write_attributes
 from ot_system.opening import READ_FILE
 
 PATH, MOVE = "path", "move"  # kinds of changes
-KIND, WAS, NOW, TO, NAMES, OWNER, ATTRIBUTES = "kind", "was", "now", "to", "names", "owner", "attributes"
+KIND, WAS, NOW, BEFORE, TO, NAMES, OWNER, ATTRIBUTES = (
+    "kind",
+    "was",
+    "now",
+    "before",
+    "to",
+    "names",
+    "owner",
+    "attributes",
+)
 FILE, FOLDER, LINK, OTHER = "file", "folder", "link", "other"
 MOST_READ = 64 * 1024**2  # bytes; of a larger file the time of its last change must do
 _PIECE = 1024 * 1024 - 1  # bytes of a file that are kept together
@@ -43,17 +52,17 @@ def note_change(folder: int, name: str, place: Path, *now: Mark) -> int:
     if found is None:
         return -1
     context, changes = found
-    before = _look(folder, name)
-    facts: JsonObject = {KIND: PATH, PATH: str(place), WAS: before.mark}
-    if before.attributes:
-        facts[ATTRIBUTES] = {each: value.hex() for each, value in before.attributes.items()}
-    if before.owner:
-        facts[OWNER] = [*before.owner]
-    if now:
-        facts[NOW] = now[0]
-    if before.names > 1:
-        facts[NAMES] = before.names
-    number, lost = changes.note(facts, before.content)
+    with _look(folder, name) as before:
+        facts: JsonObject = {KIND: PATH, PATH: str(place), WAS: before.mark}
+        if before.attributes:
+            facts[ATTRIBUTES] = {each: value.hex() for each, value in before.attributes.items()}
+        if before.owner:
+            facts[OWNER] = [*before.owner]
+        if now:
+            facts[NOW] = now[0]
+        if before.names > 1:
+            facts[NAMES] = before.names
+        number, lost = changes.note(facts, before.content, before.size)
     if lost:
         context.note(f"The change of {place} cannot be undone: {lost}.")
     return number
@@ -142,23 +151,31 @@ def fits(found: Mark, expected: Mark) -> bool:
 class _Before(NamedTuple):
     mark: Mark
     content: Iterable[tuple[int, bytes]] = ()
+    size: int = 0  # bytes of the content
     names: int = 1
     owner: Sequence[int] = ()  # the numbers of the user and the group
     attributes: Mapping[str, bytes] = {}
 
 
-def _look(folder: int, name: str) -> _Before:
+@contextmanager
+def _look(folder: int, name: str) -> Iterator[_Before]:
+    """Look at what is there; the content is there to be read within the block."""
     try:
         descriptor = os.open(name, READ_FILE, dir_fd=folder)
     except OSError:
         mark = mark_at(folder, name)
-        return _Before(mark, () if list_of(mark)[:1] != [FILE] else _unreadable())
-    status = os.fstat(descriptor)
-    about = (status.st_uid, status.st_gid), read_attributes(descriptor, is_kept_attribute)
-    if not stat.S_ISREG(status.st_mode):
-        os.close(descriptor)
-        return _Before(mark_at(folder, name), (), 1, *about)
-    return _Before(mark_of(descriptor), _content(descriptor, status.st_size), status.st_nlink, *about)
+        yield _Before(mark, () if list_of(mark)[:1] != [FILE] else _unreadable())
+        return
+    with ExitStack() as stack:
+        stack.callback(os.close, descriptor)
+        status = os.fstat(descriptor)
+        about = (status.st_uid, status.st_gid), read_attributes(descriptor, is_kept_attribute)
+        if stat.S_ISREG(status.st_mode):
+            size = sum(end - start for start, end in _parts_with_data(descriptor, status.st_size))
+            content = _content(descriptor, status.st_size)
+            yield _Before(mark_of(descriptor), content, size, status.st_nlink, *about)
+        else:
+            yield _Before(mark_at(folder, name), (), 0, 1, *about)
 
 
 def _unreadable() -> Iterator[tuple[int, bytes]]:
@@ -167,15 +184,31 @@ def _unreadable() -> Iterator[tuple[int, bytes]]:
 
 
 def _content(descriptor: int, size: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the content of an open file without its holes, and close it."""
-    with os.fdopen(descriptor, "rb"):
-        place = 0
-        while (place := next_data(descriptor, place, size)) < size:
-            piece = os.pread(descriptor, min(_PIECE, size - place), place)
+    """Yield the content of an open file without its holes."""
+    for start, end in _parts_with_data(descriptor, size):
+        place = start
+        while place < end:
+            piece = os.pread(descriptor, min(_PIECE, end - place), place)
             if not piece:
                 return
             yield place, piece
             place += len(piece)
+
+
+def _parts_with_data(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
+    """Yield where each part of an open file that is not a hole begins and ends."""
+    place = 0
+    while (place := next_data(descriptor, place, size)) < size:
+        end = _end_of_data(descriptor, place, size)
+        yield place, end
+        place = end
+
+
+def _end_of_data(descriptor: int, place: int, size: int) -> int:
+    try:
+        return min(size, os.lseek(descriptor, place, os.SEEK_HOLE))
+    except OSError:
+        return size  # a file system that knows of no holes
 
 
 def next_data(descriptor: int, place: int, size: int) -> int:

@@ -69,10 +69,10 @@ class OpenCall:
         changes = self.run.changes
         return nullcontext() if changes is None else changes.alone
 
-    def note(self, facts: JsonObject, content: Iterable[Piece] = ()) -> tuple[int, str]:
+    def note(self, facts: JsonObject, content: Iterable[Piece] = (), size: int = 0) -> tuple[int, str]:
         """Note what the call is about to change; see `RunChanges.note`."""
         changes = self.run.changes
-        return (-1, "") if changes is None else changes.note(self.number, facts, content)
+        return (-1, "") if changes is None else changes.note(self.number, facts, content, size)
 
     def add(self, number: int, facts: JsonObject) -> None:
         """Add to what was noted what is known only now."""

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from threading import RLock
 
-from mcp_core.json_types import JsonObject, list_of
+from mcp_core.json_types import Json, JsonObject, list_of
 from mcp_core.quick_dataclass import dataclass
+from ot.files.changes import BEFORE, FILE, KIND, NOW, PATH, WAS
 from ot.store.changes import LARGEST_FRAME
 from ot.store.parts import ChangeStore, RunKey
 
@@ -39,40 +40,86 @@ class RunChanges:
         self._room = most_bytes
         self._reserved = most_bytes // 8  # for entries, which say what else is missing
         self._frames = 0
+        self._files: dict[str, tuple[int, JsonObject]] = {}  # notes of files that a further one may add to, by path
+        self._paths: dict[int, str] = {}  # of these notes
 
-    def note(self, call: int, facts: JsonObject, content: Iterable[Piece] = ()) -> tuple[int, str]:
-        """Note a change; return the number of its entry, and why what was there could not be kept, if so."""
+    def note(self, call: int, facts: JsonObject, content: Iterable[Piece] = (), size: int = 0) -> tuple[int, str]:
+        """Note a change; return the number of its entry, and why what was there could not be kept, if so.
+
+        `size` is what the content has in bytes: what is too large takes nothing from the room of others. A file that
+        is as an earlier change of the run left it is kept once, and both changes are one.
+        """
         with self.alone:
-            pieces: list[list[int]] = []
-            lost = ""
             try:
-                for offset, data in content:
-                    pieces.append([offset, self._append(_CONTENT + data)])
+                if (first := self._find_earlier(facts)) is not None:
+                    self._append_entry({CALL: call, OF: first, BEFORE: facts[WAS], **_of_mark(facts)})
+                    self._remember(first, facts)
+                    return first, ""
             except OSError as error:
-                lost, pieces = error.strerror or str(error), []
+                self._forget()
+                return -1, error.strerror or str(error)
+            pieces, lost = self._keep(content, size)
             entry: JsonObject = {CALL: call, **facts}
             if pieces:
-                entry[PIECES] = [[*piece] for piece in pieces]
+                entry[PIECES] = pieces
             if lost:
                 entry[LOST] = lost
             try:
-                return self._append(json.dumps(entry, separators=(",", ":")).encode("ascii")), lost
+                number = self._append_entry(entry)
             except OSError as error:
                 return -1, lost or error.strerror or str(error)
+            self._remember(number, facts)
+            return number, lost
+
+    def _keep(self, content: Iterable[Piece], size: int) -> tuple[list[Json], str]:
+        """Keep content; return the numbers of its frames, or why it cannot be kept."""
+        pieces: list[Json] = []
+        try:
+            self._require_room(size + size // 1000, self._reserved)
+            for offset, data in content:
+                pieces.append([offset, self._append(_CONTENT + data)])
+        except OSError as error:
+            return [], error.strerror or str(error)
+        return pieces, ""
+
+    def _find_earlier(self, facts: JsonObject) -> int | None:
+        """Return the number of a change that left a file as this one finds it, if nothing but files changed since."""
+        number, now = self._files.get(str(facts.get(PATH)), (-1, {}))
+        return number if facts.get(KIND) == PATH and NOW in now and now[NOW] == facts[WAS] else None
+
+    def _remember(self, number: int, facts: JsonObject) -> None:
+        known = [facts[each] for each in (WAS, NOW) if each in facts]
+        if facts.get(KIND) == PATH and all(each is None or list_of(each)[:1] == [FILE] for each in known):
+            self._paths[number] = path = str(facts[PATH])
+            self._files[path] = number, _of_mark(facts)
+        else:  # folders and links come and go in their order
+            self._forget()
+
+    def _forget(self) -> None:
+        self._files.clear()
+        self._paths.clear()
 
     def add(self, number: int, call: int, facts: JsonObject) -> None:
         """Add to an entry what is known only now; what cannot be written is missing there."""
         if number >= 0:
             with self.alone, suppress(OSError):
-                self._append(json.dumps({CALL: call, OF: number, **facts}, separators=(",", ":")).encode("ascii"))
+                self._append_entry({CALL: call, OF: number, **facts})
+                path = self._paths.get(number, "")
+                if self._files.get(path, (-1,))[0] == number:
+                    self._remember(number, {KIND: PATH, PATH: path, **_of_mark(facts)})
 
     def finish(self) -> None:
         self._store.finish(self._run)
 
-    def _append(self, frame: bytes) -> int:
-        reserved = self._reserved if frame.startswith(_CONTENT) else 0
-        if len(frame) > self._room - reserved:
+    def _append_entry(self, entry: JsonObject) -> int:
+        return self._append(json.dumps(entry, separators=(",", ":")).encode("ascii"))
+
+    def _require_room(self, size: int, reserved: int) -> None:
+        if size > self._room - reserved:
             raise OSError(errno.EFBIG, "it is more than is kept of one run (journal.undo_size)")
+
+    def _append(self, frame: bytes) -> int:
+        self._require_room(len(frame), self._reserved if frame.startswith(_CONTENT) else 0)
         self._store.append(self._run, self._frames, [frame])
         self._room -= len(frame)
         self._frames += 1
@@ -87,6 +134,7 @@ class KeptChange:
     call: int
     facts: JsonObject
     lost: str  # why what was there is not kept, if so
+    calls: set[int]  # all that made it
 
 
 class KeptChanges:
@@ -128,9 +176,13 @@ class KeptChanges:
             facts: JsonObject = json.loads(frame)
             call, of = int(str(facts.pop(CALL))), facts.pop(OF, None)
             if isinstance(of, int):
-                self._found[of].facts.update(facts)
+                earlier = self._found[of]
+                earlier.calls.add(call)
+                if BEFORE in facts:
+                    earlier.facts.pop(NOW, None)
+                earlier.facts.update(facts)
             else:
-                self._found[number] = KeptChange(number, call, facts, str(facts.pop(LOST, "")))
+                self._found[number] = KeptChange(number, call, facts, str(facts.pop(LOST, "")), {call})
 
     def content_of(self, change: KeptChange) -> Iterator[Piece]:
         """Yield what was there before; raises OSError where it is no longer kept."""
@@ -140,6 +192,11 @@ class KeptChanges:
             if frame is None:
                 raise OSError(errno.ENODATA, _GONE)
             yield offset, frame[len(_CONTENT) :]
+
+
+def _of_mark(facts: JsonObject) -> JsonObject:
+    """Return what a note says of the mark of afterwards, if it says it yet."""
+    return {NOW: facts[NOW]} if NOW in facts else {}
 
 
 def pieces_of(data: bytes) -> Iterator[Piece]:

@@ -52,7 +52,7 @@ async def noted(git: Git, *aspects: str, files: Sequence[str] = (), commits: boo
         facts: JsonObject = {KIND: GIT, REPOSITORY: str(git.repository.top), ASPECT: aspect, COMMITS: commits}
         facts[WAS] = await read_aspect(git, aspect)
         content = await anyio.to_thread.run_sync(_read_index, git) if aspect == INDEX else b""
-        number, lost = await anyio.to_thread.run_sync(changes.note, facts, [*pieces_of(content)])
+        number, lost = await anyio.to_thread.run_sync(changes.note, facts, pieces_of(content), len(content))
         if lost:
             current().note(f"The change of {aspect} of {git.repository.top} cannot be undone: {lost}.")
         numbers.append((number, aspect))

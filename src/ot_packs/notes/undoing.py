@@ -36,7 +36,8 @@ def _note(store: Notes, project: str, title: str, now: Json) -> None:
     facts: JsonObject = {KIND: NOTE, PROJECT: project, TITLE: title, WAS: _mark_of(row), NOW: now}
     if row is not None:
         facts[ROW] = {**row.facts}
-    _, lost = changes.note(facts, pieces_of(row.content.encode()) if row is not None else ())
+    content = b"" if row is None else row.content.encode()
+    _, lost = changes.note(facts, pieces_of(content), len(content))
     if lost:
         current().note(f"The change of the note {title!r} cannot be undone: {lost}.")
 

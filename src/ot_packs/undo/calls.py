@@ -63,7 +63,7 @@ class CallUndoer:
         facts[KEY] = str(call.number)
         if call.outcome is CallOutcome.VALUE:
             facts[VALUE] = self._load(call.value, call.value_at) if call.has_value else None
-        return KeptChange(number, call.number, facts, "")
+        return KeptChange(number, call.number, facts, "", {call.number})
 
     def _load(self, given: Json, at: Place | None) -> Json:
         if at is None:

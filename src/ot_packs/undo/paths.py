@@ -11,10 +11,11 @@ from pathlib import Path
 import anyio.to_thread
 
 from mcp_core.atomic_write import open_folder
-from mcp_core.json_types import Json, list_of
+from mcp_core.json_types import Json, JsonObject, list_of
 from ot.errors import ChangedFileError, MissingPathError, PathError
 from ot.files.allowed_files import AllowedFiles, ResolvedPath, items_of, require_writable
 from ot.files.changes import (
+    BEFORE,
     FILE,
     FOLDER,
     LINK,
@@ -49,6 +50,10 @@ class PathUndoer:
     def __init__(self, files: AllowedFiles, kept: KeptChanges) -> None:
         self._files = files
         self._kept = kept
+        self._first: dict[str, Mark] = {}  # what was there before the run, by path
+        for change in kept.all:
+            if change.facts[KIND_OF_CHANGE] == PATH:
+                self._first.setdefault(str(change.facts[PATH]), change.facts[WAS])
         self._marks: dict[str, Mark] = {}  # by path
         self._new: set[str] = set()  # of these, what is there now says nothing about what will be in them
         self._moves: list[tuple[str, str]] = []  # where something will be, and where it is now
@@ -80,10 +85,11 @@ class PathUndoer:
         found = self._find(path)
         if fits(found, was):
             step.done = True
-        elif NOW not in facts:
-            step.problem = UNKNOWN
-        elif not fits(found, facts[NOW]):
-            step.problem, step.difference = CHANGED, self._compare(step.change, path)
+        elif not _is_as_left(found, facts):
+            step.done = found is not None and fits(found, self._first[path])  # all of it is undone
+            if not step.done:
+                step.problem = CHANGED if NOW in facts else UNKNOWN
+                step.difference = self._compare(step.change, path) if NOW in facts else ""
         elif step.change.lost:
             step.problem = f"what was there before is not kept: {step.change.lost}"
         elif list_of(was)[:1] == [OTHER]:
@@ -222,7 +228,7 @@ class PathUndoer:
                 found = mark_at(reached.folder, reached.name)
                 if fits(found, facts[WAS]):
                     return
-                if not fits(found, facts[NOW]):
+                if not _is_as_left(found, facts):
                     raise ChangedFileError(path, CHANGED)
                 try:
                     self._put_back(step, reached)
@@ -244,12 +250,14 @@ class PathUndoer:
                     given = give_back(folder, facts, mode)
             case [str(kind), str(target)] if kind == LINK:
                 self._files.make_link(reached, target)
-            case [str(kind), int(mode), int(size), _] if kind == FILE:
+            case [str(kind), int(mode), int(size), str(digest)] if kind == FILE:
                 expected = None if reached.status is None else version_of(reached.status)
                 new = reached.status is None
                 with self._files.replace_reached(reached, path, expected=expected, new=new, mode=mode) as file:
                     put_content(file.fileno(), size, self._kept.content_of(step.change))
                     given = give_back(file.fileno(), facts, mode)
+                    if digest.startswith("@"):  # it is compared by this time
+                        os.utime(file.fileno(), ns=(int(digest[1:]),) * 2)
             case _:
                 raise PathError(path, f"no program of this version has written {was}")
         if not given:
@@ -272,6 +280,11 @@ class PathUndoer:
 
 def _is_below(path: str, above: str) -> bool:
     return path == above or path.startswith(f"{above}/")
+
+
+def _is_as_left(found: Mark, facts: JsonObject) -> bool:
+    """True if a file is as the run left it, or, where it was stopped in the middle of its last change, before that."""
+    return any(fits(found, facts[each]) for each in (NOW, BEFORE) if each in facts)
 
 
 def _must_go(status: os.stat_result, was: Sequence[Json]) -> bool:

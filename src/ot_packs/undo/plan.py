@@ -70,7 +70,7 @@ def _in_order(
 
 def find_final(calls: Sequence[RecordedCall], changes: Sequence[KeptChange]) -> list[RecordedCall]:
     """Return the calls that may have had an effect of which nothing was noted."""
-    noted = {change.call for change in changes if change.facts[KIND] not in OF_CALLS}
+    noted = {call for change in changes if change.facts[KIND] not in OF_CALLS for call in change.calls}
     return [
         call
         for call in calls

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ot.errors import CallError
-from ot.files.changes import note_change, note_move
+from ot.files.changes import MOST_READ, note_change, note_move
 from tests.packs.undo.workbench import Workbench
 from tests.properties import unhurried
 
@@ -183,6 +183,61 @@ def test_what_is_too_large_is_noted_and_said(tmp_path: Path) -> None:
     assert [*left] == ["restore big, which was deleted"]
     assert "journal.undo_size" in left["restore big, which was deleted"]
     assert not (bench.project / "small").exists()
+
+
+def test_what_is_too_large_leaves_room_for_the_rest(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, undo_size=16 * 1024**2)
+    (bench.project / "big").write_bytes(os.urandom(12 * 1024**2))
+    (bench.project / "medium").write_bytes(os.urandom(4 * 1024**2))
+    before = (bench.project / "medium").read_bytes()
+    with bench.run("r1"):
+        bench.write("big", "short")
+        bench.write("medium", "short")
+        bench.write("big", "shorter")
+
+    reason = "it is more than is kept of one run (journal.undo_size)"
+    assert [*bench.notes.lines] == [f"The change of {bench.project / 'big'} cannot be undone: {reason}."]
+    assert [*bench.undo("r1", by="u1")] == ["restore big"]
+    assert (bench.project / "medium").read_bytes() == before
+
+
+def test_a_file_that_changes_often_is_kept_once(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, undo_size=16 * 1024**2)
+    (bench.project / "a").write_bytes(os.urandom(10**6))
+    before = bench.tree()
+    with bench.run("r1"):
+        for count in range(10):
+            bench.write("a", str(count) * 10**6)
+            bench.write("b", str(count) * 10**6)
+
+    assert not bench.notes.lines
+    plan, _ = bench.plan("r1")
+    assert sorted(step.words for step in plan.doable) == ["remove b", "restore a"]
+    assert bench.undo("r1", by="u1") == {}
+    assert bench.tree() == before
+
+
+def test_a_file_too_large_to_be_read_whole_is_undone_step_by_step(bench: Workbench) -> None:
+    for name in ("one", "two"):
+        with (bench.project / name).open("wb") as file:
+            file.truncate(MOST_READ + 1)
+            file.write(name.encode())
+    (bench.project / "a").write_bytes(b"short")
+    before = bench.tree()
+    with bench.run("r1"):
+        bench.copy("one", "a", overwrite=True)
+        bench.delete("two")
+        bench.make_folders("d")
+        bench.move("one", "a", overwrite=True)
+    after = bench.tree()
+
+    assert bench.undo("r1", by="u1") == {}
+    assert bench.tree() == before
+    assert bench.undo("u1", by="u2") == {}
+    assert bench.tree() == after
+    assert bench.undo("u2", by="u3") == {}
+    assert bench.tree() == before
+    assert all(step.done for step in bench.plan("r1")[0].steps)
 
 
 def test_a_folder_that_became_a_link_is_not_followed(bench: Workbench, tmp_path: Path) -> None:
