@@ -17,7 +17,7 @@ from mcp_core.atomic_write import open_folder
 from mcp_core.file_lock import lock
 from ot.config.models import TopicSettings
 from ot.errors import ToolError
-from ot.files.changes import alone, note_change, note_result
+from ot.files.changes import alone, folder_mark, note_change, note_result
 
 MAX_MESSAGE = 1_000_000  # characters
 PATIENCE = 5.0  # seconds to wait for the lock
@@ -33,13 +33,23 @@ def append_message(file: Path, topic: str, message: str, *, now: datetime | None
         raise ToolError(f"the message has {len(message):,} characters; at most {MAX_MESSAGE:,} are allowed")
     document = write_document(topic, message, now or datetime.now(UTC))
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        with alone():
+            _make_folder(file.parent)
         with open_folder(file.parent) as folder, alone():
-            number = note_change(folder, file.name, file)
+            number = note_change(folder, file.name, Path(os.path.realpath(file.parent), file.name))
             _write(file, document)
             note_result(number, folder, file.name)
     except OSError as error:
         raise ToolError(f"cannot write to {file}: {error.strerror or error}") from error
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder and those above it that are missing, and note each."""
+    if not folder.is_dir():
+        _make_folder(folder.parent)
+        with open_folder(folder.parent) as above:
+            note_change(above, folder.name, Path(os.path.realpath(folder.parent), folder.name), folder_mark())
+            folder.mkdir(exist_ok=True)
 
 
 def _write(file: Path, document: bytes) -> None:

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import jinja2
 
-from mcp_core.atomic_write import write_in_folder
 from mcp_core.distribution import VERSION
 from ot.errors import PathError, ReportWriteError
 from ot.files.allowed_files import AllowedFiles, open_here
@@ -98,7 +97,8 @@ def write_report(output: str, render: Callable[[], str], *, files: AllowedFiles)
     try:
         with files.reach(output, write=True, follow=False) as reached, open_here(reached.folder) as folder:
             _refuse_other_files(folder, reached.name, output)
-            write_in_folder(folder, reached.name, render().encode("utf-8", "replace"), replace=True)
+            with files.replace_reached(reached, output) as file:
+                file.write(render().encode("utf-8", "replace"))
             return reached.place
     except PathError as error:
         raise ReportWriteError(output, error.reason) from error

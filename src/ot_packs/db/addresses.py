@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import ssl
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -158,6 +158,16 @@ def find_connection(options: Mapping[str, object], name: str) -> Address:
             "packs.db.connections, and a file is given as `path`"
         )
     return read_connection(name, connections[name])
+
+
+def configured_files(options: Mapping[str, object]) -> Iterator[Path]:
+    """Yield the database files among `packs.db.connections`."""
+    connections = options.get("connections")
+    for name, entry in connections.items() if isinstance(connections, Mapping) else ():
+        with suppress(ToolError):
+            address = read_connection(str(name), entry)
+            if isinstance(address, FileAddress):
+                yield Path(address.path)
 
 
 def read_connection(name: str, entry: object) -> Address:

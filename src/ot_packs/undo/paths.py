@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 import anyio.to_thread
@@ -13,7 +13,7 @@ import anyio.to_thread
 from mcp_core.atomic_write import open_folder
 from mcp_core.json_types import Json, JsonObject, list_of
 from ot.errors import ChangedFileError, MissingPathError, PathError
-from ot.files.allowed_files import AllowedFiles, ResolvedPath, items_of, require_writable
+from ot.files.allowed_files import AllowedFiles, ResolvedPath, items_of, require_writable, word_path_error
 from ot.files.changes import (
     BEFORE,
     FILE,
@@ -34,11 +34,12 @@ from ot.files.changes import (
     put_content,
 )
 from ot.files.changes import KIND as KIND_OF_CHANGE
-from ot.files.walk import identity_of, version_of
+from ot.files.walk import begin, go, identity_of, version_of
 from ot.journal.run_changes import KeptChange, KeptChanges
 from ot_packs.file.changing import compare
 from ot_packs.file.editing import MOST_BYTES, is_binary, split_lines
 from ot_packs.undo_steps import CHANGED, UNKNOWN, Step
+from ot_system.opening import READ_FILE
 
 _NO_FOLDER = "its folder is gone"
 _ELSEWHERE = "its folder has been replaced since"
@@ -47,9 +48,11 @@ _ELSEWHERE = "its folder has been replaced since"
 class PathUndoer:
     """Looks at files as they will be once all that was planned is done: `_marks` and `_moves` say what differs then."""
 
-    def __init__(self, files: AllowedFiles, kept: KeptChanges) -> None:
+    def __init__(self, files: AllowedFiles, kept: KeptChanges, configured: Collection[Path] = ()) -> None:
+        """`configured` are files that the configuration names, which packs write wherever they lie."""
         self._files = files
         self._kept = kept
+        self._configured = configured
         self._first: dict[str, Mark] = {}  # what was there before the run, by path
         for change in kept.all:
             if change.facts[KIND_OF_CHANGE] == PATH:
@@ -188,16 +191,32 @@ class PathUndoer:
     @contextmanager
     def _reach(self, path: str) -> Iterator[ResolvedPath]:
         """Reach a path as it was noted; raises PathError where a link leads elsewhere by now."""
-        with self._files.reach(path, write=True, follow=False) as reached:
+        with self._reach_allowed(path) as reached:
             if str(reached.place) != path:
                 raise PathError(path, _ELSEWHERE)
             yield reached
+
+    @contextmanager
+    def _reach_allowed(self, path: str) -> Iterator[ResolvedPath]:
+        if any(each.is_relative_to(path) for each in self._configured):  # or one of its folders
+            with closing(begin(path)) as way:
+                try:
+                    go(way, follow=False)
+                except OSError as error:
+                    raise word_path_error(path, error) from error
+                yield ResolvedPath(way.folder, way.name, way.place, way.status)
+        else:
+            with self._files.reach(path, write=True, follow=False) as reached:
+                yield reached
 
     def _compare(self, change: KeptChange, path: str) -> str:
         """Return the difference between a text that is there and the one that would be put back."""
         try:
             kept = b"".join(data for _, data in self._kept.content_of(change))
-            with os.fdopen(self._files.open(self._actual(path) or path), "rb") as file:
+            with (
+                self._reach(self._actual(path) or path) as reached,
+                os.fdopen(os.open(reached.name, READ_FILE, dir_fd=reached.folder), "rb") as file,
+            ):
                 found = file.read(MOST_BYTES)
         except (OSError, PathError):
             return ""

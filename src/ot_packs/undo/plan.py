@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import anyio.to_thread
 
+from mcp_core.json_types import mapping_of
 from mcp_core.quick_dataclass import dataclass, field
 from ot.effects import Effect
 from ot.files.changes import KIND
@@ -17,8 +18,10 @@ from ot_packs.undo_steps import Step, Undoer
 
 KEEPING = frozenset({"chart", "code", "convert", "diagram", "excel", "file", "git", "notes"})
 """Packs that note all that they change: a call of theirs without a note has changed nothing."""
-_KEEPING_TOOLS = frozenset({"ot.apply", "ot.notify", "ot.reload", "ot.stats", "ot.stop", "ot.undo"})
+_KEEPING_TOOLS = frozenset({"ot.apply", "ot.notify", "ot.reload", "ot.stats", "ot.undo"})
 """Tools of which the same is true."""
+_READING_WITHOUT = {"db.query": "write"}
+"""Tools that only read unless an argument is true."""
 
 
 @dataclass(slots=True)
@@ -80,4 +83,10 @@ def find_final(calls: Sequence[RecordedCall], changes: Sequence[KeptChange]) -> 
         and call.number not in noted
         and call.tool.partition(".")[0] not in KEEPING
         and call.tool not in _KEEPING_TOOLS
+        and not _only_reads(call)
     ]
+
+
+def _only_reads(call: RecordedCall) -> bool:
+    name = _READING_WITHOUT.get(call.tool)
+    return name is not None and call.arguments_at is None and not mapping_of(call.arguments).get(name)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TypedDict
 
 import anyio.to_thread
 
+from ot.config.models import Config
 from ot.context import CallContext
 from ot.errors import CallError, ConsentError, PathError, RunNotResumableError, RunNotUndoableError
 from ot.files.allowed_files import AllowedFiles
@@ -14,6 +17,7 @@ from ot.files.changes import KIND, MOVE, PATH
 from ot.journal.journal import Journal
 from ot.journal.recorded import RecordedRun
 from ot.values import ToolValue
+from ot_packs.db.addresses import configured_files
 from ot_packs.git.undoing import GIT, GitUndoer
 from ot_packs.notes.undoing import NOTE, NoteUndoer
 from ot_packs.undo.calls import CALLED, CallUndoer, word_problem
@@ -54,7 +58,8 @@ async def plan_undo(context: CallContext, name: str) -> tuple[Plan, Mapping[str,
     run = await find_run(journal, context.caller.principal, name)
     context.caller.memory.note(run.read)
     kept = await anyio.to_thread.run_sync(journal.changes_of, run)
-    paths, calls = PathUndoer(files, kept), CallUndoer(context, kept, journal.store.fetch)
+    configured = await anyio.to_thread.run_sync(_find_configured, context.settings)
+    paths, calls = PathUndoer(files, kept, configured), CallUndoer(context, kept, journal.store.fetch)
     undoers: Mapping[str, Undoer] = {
         PATH: paths,
         MOVE: paths,
@@ -63,6 +68,15 @@ async def plan_undo(context: CallContext, name: str) -> tuple[Plan, Mapping[str,
         CALLED: calls,
     }
     return await make_plan(run, kept, undoers, calls), undoers
+
+
+def _find_configured(settings: Config) -> set[Path]:
+    """Return the files that the configuration names for packs to write; blocking."""
+    databases = settings.packs.get("db")
+    named = {topic.file for topic in settings.topics}
+    if databases is not None:
+        named.update(configured_files(databases.options))
+    return {Path(os.path.realpath(file.parent), file.name) for file in named}
 
 
 async def find_run(journal: Journal, principal: str, name: str) -> RecordedRun:

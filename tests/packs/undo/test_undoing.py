@@ -168,6 +168,10 @@ async def test_stashes_are_undone(person: Person, repository: str) -> None:
     push, _ = await person.run(f'git.stash(message="half", path="{repository}")')
     assert person.git("stash", "list", "--format=%gs") == "On main: half"
     assert not (person.top / "sub").exists()
+    drop, _ = await person.run(f'git.stash(action="drop", path="{repository}")')
+    assert person.git("stash", "list") == ""
+    await person.undo(drop)
+    assert person.git("stash", "list", "--format=%gs") == "On main: half"
     pop, _ = await person.run(f'git.stash(action="pop", path="{repository}")')
     assert person.git("stash", "list") == ""
 
@@ -213,6 +217,63 @@ ot.keep(name="k", value=1)
     assert (folder / "a.db").read_bytes() == before
     assert sorted(each.name for each in folder.iterdir()) == ["a.db"], text
     assert "ot.keep" in person.asked[-1]
+
+
+EVERY_PACK = """
+rows = [{"a": "x", "b": 1}]
+chart.bar(rows=rows, x="a", y="b", output="out/chart.svg")
+diagram.render(source="graph TD; a-->b", output="out/diagram.svg")
+convert.auto(path="a.html", output="out/a.md")
+code.rewrite(pattern="print($X)", replacement="log($X)", language="python", path="src", apply=True)
+excel.create(path="out/b.xlsx", sheets=[{"name": "S", "rows": [[1]]}])
+excel.format(path="out/b.xlsx", formats={"A1": {"bold": True}})
+excel.change_sheets(path="out/b.xlsx", add=["T"])
+db.load(path="out/e.duckdb", table="t", rows=rows)
+db.load(connection="shop", table="t", rows=rows)
+db.query(connection="shop", sql="SELECT * FROM t")
+ot.stats(output="out/report.html")
+ot.notify(topic="team", message="hello")
+ot.notify(topic="mine", message="hello")
+notes.write(title="n", content=1)
+file.copy(path="src", output="copy", recursive=True)
+ot.keep(name="k", value=1)
+scaffold.skill(name="shout", code="text.upper()", description="Shout.", parameters="text: str")
+"""
+
+
+async def test_all_packs_that_write_files_take_them_back(tmp_path: Path) -> None:
+    project, elsewhere = tmp_path / "p", tmp_path / "elsewhere"
+    for name in ("out", "src"):
+        (project / name).mkdir(parents=True)
+    elsewhere.mkdir()
+    (project / "src" / "a.py").write_text("print(1)\n")
+    (project / "a.html").write_text("<h1>Title</h1>")
+    topics = f"[{{pattern: team, file: {elsewhere}/new/inbox.yaml}}, {{pattern: mine, file: mine.yaml}}]"
+    config = f"topics: {topics}\npacks: {{db: {{connections: {{shop: 'sqlite:///{elsewhere}/shop.db'}}}}}}\n"
+    async with open_engine(project, config=config) as app:
+        person = Person(app, project)
+
+        def tree() -> dict[str, tuple[object, ...]]:
+            everything = {**tree_of(project), **tree_of(elsewhere)}
+            hidden = (".onetool/state", ".onetool/skills", ".onetool/tools")
+            return {name: found for name, found in everything.items() if not name.startswith(hidden)}
+
+        before = tree()
+        run, text = await person.run(EVERY_PACK)
+        assert {"chart.svg", "diagram.svg", "a.md", "b.xlsx", "e.duckdb", "report.html"} == {
+            each.name for each in (project / "out").iterdir()
+        }, text
+        assert (elsewhere / "new/inbox.yaml").exists()
+        assert (project / ".onetool/mine.yaml").exists()
+
+        _, text = await person.undo(run)
+
+        assert "left: {}" in text
+        assert tree() == before
+        final = person.asked[-1].partition("undone = ")[0]
+        assert [name for name in ("ot.keep(", "scaffold.skill(", "db.", "ot.notify") if name in final] == [
+            "ot.keep(", "scaffold.skill(",
+        ]  # fmt: skip
 
 
 AGENDA = """
@@ -378,12 +439,12 @@ async def test_calls_are_undone_once_by_undos_at_once_and_by_undos_of_undos(ring
 
     slow = Slow(ringer.app, ringer.project)
 
-    async def undo() -> None:
+    async def take_back() -> None:
         undos.append(await slow.undo(run))
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(undo)
-        tasks.start_soon(undo)
+        tasks.start_soon(take_back)
+        tasks.start_soon(take_back)
     assert sorted(ringer.done) == ["silence-a", "silence-b"]
     texts = " ".join(text for _, text in undos)
     assert texts.count("another undo has called it in the meantime") == 2
