@@ -80,10 +80,15 @@ def _word_end(outcome: Outcome, preview: Preview, registry: ToolRegistry) -> lis
         words = render_answer(Failure(outcome.error), inline_limit=_MOST_VALUE, registry=registry).text
         if isinstance(outcome.error, CodeError) and _STAND_IN in outcome.error.message:
             return [f"The preview ended: the code needs what a call gives. What follows is not known.\n{words}"]
+        if preview.listed:
+            return [f"The preview ended with an error, which may not occur once the calls above are made:\n{words}"]
         return [f"The code would end with an error:\n{words}"]
     if isinstance(outcome, Value):
         rendered = render(outcome.value, limit=_MOST_VALUE)
-        return [f"It would return: {rendered.text}{' ...' if rendered.cut or outcome.total is not None else ''}"]
+        unless = ", unless the calls above change it" if preview.listed else ""
+        return [
+            f"It would return{unless}: {rendered.text}{' ...' if rendered.cut or outcome.total is not None else ''}"
+        ]
     return []
 
 

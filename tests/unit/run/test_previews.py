@@ -66,6 +66,18 @@ async def test_calls_are_listed_with_their_arguments_and_reads_are_made(desk: De
     name_in(text)
 
 
+async def test_what_a_listed_call_may_change_is_not_told_for_certain(desk: Desk) -> None:
+    after = await desk.preview("ledger.pay(to='ann')\nledger.count()")
+    failed = await desk.preview("ledger.pay(to='ann')\nledger.count()\n1 / 0")
+    alone = await desk.preview("ledger.count() / 0")
+    only_read = await desk.preview("ledger.count()")
+
+    assert "It would return, unless the calls above change it: 0" in after
+    assert "The preview ended with an error, which may not occur once the calls above are made:\nZeroDiv" in failed
+    assert "The code would end with an error:\nZeroDivisionError" in alone
+    assert "It would return: 0" in only_read
+
+
 async def test_what_was_listed_is_done_once(desk: Desk) -> None:
     name = name_in(await desk.preview("paid = ledger.pay(to='ann')\nledger.note(value={'paid': paid})"))
     applied = await desk.run(f"ot.apply(preview='{name}')")
