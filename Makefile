@@ -1,6 +1,6 @@
 # Everything lives in .venv. Each target sets up what it needs; `make setup` does only that.
 .DEFAULT_GOAL := help
-.PHONY: help setup compiled system wasm run test test-quick test-long test-wasm test-ray test-team test-vm test-as-user coverage mutants check bench bench-scale bench-tasks bench-flows bench-voice profile format docs lock clean
+.PHONY: help setup compiled system wasm run test test-quick test-long test-wasm test-ray test-team test-vm test-as-user coverage mutants check bench bench-scale bench-tasks bench-flows bench-voice profile format docs bundle lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -13,6 +13,7 @@ ZWAVE := tests/zwave/node_modules/.ready
 TASKS := bench/tasks/servers/.venv/.ready
 DOJO := bench/flows/programs/.venv/.ready
 OPENID := tests/team/oidc/node_modules/.ready
+SHOP := tests/shop/node_modules/.ready
 # Two more than the two cores that this should run on: tests spend time waiting for servers and kernels.
 WORKERS ?= 4
 
@@ -65,6 +66,9 @@ $(ZWAVE): tests/zwave/package.json tests/zwave/package-lock.json $(CONFORMANCE) 
 $(OPENID): tests/team/oidc/package.json tests/team/oidc/package-lock.json $(CONFORMANCE) | system
 	@scripts/install-openid-provider && touch $@ || true
 
+$(SHOP): tests/shop/package.json tests/shop/package-lock.json $(CONFORMANCE) | system
+	@scripts/install-shop-tools && touch $@ || true
+
 $(TASKS): bench/tasks/servers/package-lock.json bench/tasks/servers/requirements.txt $(REFERENCE) | system
 	@scripts/install-task-servers && touch $@ || true
 
@@ -74,7 +78,7 @@ $(DOJO): bench/flows/programs/requirements.txt | setup
 run: setup  ## show a short session with the real server
 	@$(BIN)/onetool demo
 
-test: compiled system wasm $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE) $(OPENID)  ## run all tests
+test: compiled system wasm $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE) $(OPENID) $(SHOP)  ## run all tests
 	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup --repeat-failed
 
 # Without the rooms whose tests make environments, start servers and wear kernels out, and without properties, which try many examples.
@@ -107,7 +111,7 @@ test-vm: setup wasm  ## boot Debian's kernels in an emulator, as root, and try t
 test-as-user: compiled  ## run the tests of what protects a person as an ordinary user, also as root; TESTS names others
 	@$(KEEP_BYTECODE) scripts/test-as-user -n $(WORKERS) --dist loadgroup $(or $(TESTS),$(PROTECTION))
 
-coverage: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE) $(OPENID)  ## run all tests, and list the branches that none takes
+coverage: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE) $(OPENID) $(SHOP)  ## run all tests, and list the branches that none takes
 	@rm -f .coverage .coverage.*
 	@# CPython's own tests look at whether they are traced, and what they test is inside kernels.
 	@$(KEEP_BYTECODE) $(BIN)/coverage run -m pytest -n $(WORKERS) --dist loadgroup --ignore tests/cpython $(TESTS)
@@ -153,9 +157,12 @@ docs: setup  ## regenerate what the docs derive from the source, and build the s
 	@$(BIN)/python -m scripts.docs_tables
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
+bundle: setup  ## make the bundle that Claude Desktop installs (dist/)
+	@$(BIN)/python -m scripts.bundle
+
 lock: setup  ## update the pinned dependencies
 	scripts/lock
 
 clean:  ## remove everything that make set up
-	rm -rf .venv .cache/vm tests/ray/.cache tests/conformance/node_modules tests/zwave/node_modules tests/models/node_modules tests/models/.venv tests/reference_servers/node_modules \
+	rm -rf .venv .cache/vm tests/ray/.cache tests/conformance/node_modules tests/zwave/node_modules tests/shop/node_modules tests/models/node_modules tests/models/.venv tests/reference_servers/node_modules \
 		tests/reference_servers/.venv bench/tasks/servers/node_modules bench/tasks/servers/.venv tests/services/node_modules tests/services/.venv bench/peers/.venv bench/results .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage .coverage.* site

@@ -19,6 +19,7 @@ from scripts.reference.keys import render_keys
 from scripts.reference.layers import render_import_rules, render_layers
 from scripts.reference.run_code import render_limits, render_system_calls, render_values
 from scripts.reference.worker_protocol import render_error_codes
+from scripts.shop_window import render_links, render_shop_window
 
 DOCS = ROOT / "docs"
 DERIVED: dict[str, Callable[[], str]] = {
@@ -31,6 +32,7 @@ DERIVED: dict[str, Callable[[], str]] = {
     "keys": render_keys,
     "layers": render_layers,
     "limits": render_limits,
+    "links": render_links,
     "system calls": render_system_calls,
     "values": render_values,
 }
@@ -39,10 +41,10 @@ _BEGIN, _END = _SIGN + "{} -->\n", "<!-- end of {} -->\n"
 
 
 def render_pages() -> dict[Path, str]:
-    """Return every page that has something derived, as it should be."""
+    """Return every page, and every file of the shop window, that is derived, as it should be."""
     texts = {page: page.read_text(encoding="utf-8") for page in sorted(DOCS.rglob("*.md"))}
     derived = {page: _with_derived(text) for page, text in texts.items() if _SIGN in text}
-    return derived | render_pack_pages()
+    return derived | render_pack_pages() | render_shop_window()
 
 
 def _with_derived(text: str) -> str:
@@ -56,4 +58,5 @@ def _with_derived(text: str) -> str:
 
 if __name__ == "__main__":
     for file, content in render_pages().items():
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content, encoding="utf-8")

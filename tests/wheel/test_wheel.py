@@ -26,15 +26,6 @@ _UV = Path(sys.executable).with_name("uv")
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("dist")
-    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=120)
-    (built,) = folder.glob("*.whl")
-    return built
-
-
-@pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that README's line puts the programs into; their environment holds what they need, and nothing else."""
     [words] = re.findall(r"^uv (tool install \.)", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)

@@ -37,7 +37,7 @@ class Secrets:
     ) -> None:
         self._values = dict(values or {})
         self._project = dict(project or {})  # for what is not the project's, only where the person has none
-        self._environ = dict(environ or {})
+        self._environ = {name: value for name, value in (environ or {}).items() if value}  # an empty one is not set
         hidden = {*self._values.values(), *self._project.values(), *substituted}
         self._known = frozenset(value for value in hidden if len(value) >= SHORTEST_HIDDEN)
 
