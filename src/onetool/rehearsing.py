@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -14,15 +14,19 @@ import anyio
 
 from mcp_core.quick_dataclass import dataclass
 from ot.config.documents import parse_document
-from ot.config.models import Config, PolicySettings, with_strangers
+from ot.config.loader import LoadedConfig
+from ot.config.models import PolicySettings, with_strangers
+from ot.config.team import LimitSettings, TeamLimits
 from ot.errors import RunNotResumableError, UnknownRunError
-from ot.execution.rehearsal import Rehearsed, Verdict, rehearse
+from ot.execution.rehearsal import Rehearsed, Rules, Verdict, rehearse
 from ot.journal.journal import Journal
 from ot.journal.recorded import RecordedCall
 from ot.registry.registry import ToolRegistry
+from ot.store.quotas import CALLS, RUNNING, RUNS
 from ot.values import Arguments
 from ot_kernel.values import decode_fields
 
+_LIMITS = (CALLS, RUNS, RUNNING)
 _UNITS = {"h": 3600.0, "d": 86400.0}
 
 
@@ -33,10 +37,15 @@ class TriedRules:
     ask: Sequence[str] = ()
     deny: Sequence[str] = ()
     flows: Sequence[tuple[str, str]] = ()
+    limits: Sequence[tuple[str, int]] = ()
     instead: Mapping[object, object] | None = None  # the content of a configuration file
 
-    def join(self, config: Config) -> PolicySettings:
-        """Return the rules to try; raises SettingsError and ConfigError."""
+    def join(self, loaded: LoadedConfig, groups: Collection[str] = ()) -> Rules:
+        """Return the rules to try, as they would be for somebody in these groups; raises SettingsError, ConfigError."""
+        config, today = loaded.config, rules_of(loaded)
+        limits = today.limits if self.instead is None else _read_limits(self.instead).of(groups)
+        given = LimitSettings.model_validate(dict(self.limits))
+        limits = limits.model_copy(update={key: getattr(given, key) for key, _ in self.limits})
         base = config.policy if self.instead is None else PolicySettings.model_validate(self.instead.get("policy"))
         added = {
             "ask": [_parsed(text) for text in self.ask],
@@ -45,7 +54,16 @@ class TriedRules:
         }
         read = PolicySettings.model_validate(added)
         rules = base.model_copy(update={key: (*getattr(base, key), *getattr(read, key)) for key in added})
-        return with_strangers(config.model_copy(update={"policy": rules})).policy
+        return Rules(with_strangers(config.model_copy(update={"policy": rules})).policy, limits)
+
+
+def rules_of(loaded: LoadedConfig) -> Rules:
+    """Return the rules of today; limits are for people of a server that many share."""
+    return Rules(loaded.config.policy, LimitSettings() if loaded.administrator is None else loaded.config.limits)
+
+
+def _read_limits(content: Mapping[object, object]) -> TeamLimits:
+    return TeamLimits.model_validate(content.get("limits"))
 
 
 def _parsed(text: str) -> object:
@@ -63,6 +81,14 @@ def read_flow(text: str) -> tuple[str, str]:
     return origin, target
 
 
+def read_limit(text: str) -> tuple[str, int]:
+    """Read a limit such as `calls_per_minute=60`; raises ValueError."""
+    key, _, number = (part.strip() for part in text.partition("="))
+    if key not in _LIMITS or not number.isdecimal():
+        raise ValueError(f"{text!r} does not have the form KEY=NUMBER, KEY being {', '.join(_LIMITS)}")
+    return key, int(number)
+
+
 def read_since(text: str) -> float:
     """Read a time such as 12h, 7d or 2026-11-30; raises ValueError."""
     if found := re.fullmatch(r"(\d+)([hd])", text):
@@ -77,8 +103,8 @@ def rehearse_journal(
     journal: Journal,
     principal: str,
     registry: ToolRegistry,
-    before: PolicySettings,
-    after: PolicySettings,
+    before: Rules,
+    after: Rules,
     since: float,
 ) -> Rehearsed:
     """Try rules on the runs of a principal that began since a time; blocking, on any thread."""

@@ -46,7 +46,10 @@ def test_a_rule_is_tried_on_what_was_called(person: Path) -> None:
     found = tried(person, "--ask", "demo.upper", "--since", "2d")
 
     assert (found["calls"], found["runs"]) == (6, 2)
-    assert (found["today"], found["then"]) == ({"denied": 0, "asked": 0}, {"denied": 0, "asked": 4})
+    assert (found["today"], found["then"]) == (
+        {"denied": 0, "asked": 0, "limited": 0},
+        {"denied": 0, "asked": 4, "limited": 0},
+    )
     assert changes(found) == [(4, "demo.upper", "asked", "policy.ask names demo.upper")]
 
 
@@ -84,9 +87,21 @@ def test_the_rules_of_a_changed_file_are_tried_against_todays(person: Path, tmp_
     found = tried(person, str(changed))
     shown = onetool(person, "policy", "try", str(changed)).stdout
 
-    assert found["then"] == {"denied": 5, "asked": 0}
-    assert "denied  today 0, then 5" in shown
+    assert found["then"] == {"denied": 5, "asked": 0, "limited": 0}
+    assert "denied   today 0, then 5" in shown
     assert "passes  denied: policy.deny names demo.*" in shown
+
+
+@pytest.mark.parametrize("how", ["option", "file"])
+def test_calls_that_a_limit_would_have_stopped_are_counted(person: Path, tmp_path: Path, how: str) -> None:
+    changed = tmp_path / "changed.yaml"
+    changed.write_text("limits: {calls_per_minute: 1}")
+    arguments = ["--limit", "calls_per_minute=1"] if how == "option" else [str(changed)]
+    found = tried(person, *arguments)
+
+    assert (found["today"]["limited"], found["then"]["limited"]) >= (0, 3)  # a minute may have ended in between
+    assert {row[2:] for row in changes(found)} == {("limited", "limits.calls_per_minute is 1")}
+    assert "limited: limits.calls_per_minute is 1" in onetool(person, "policy", "try", *arguments).stdout
 
 
 def test_a_run_that_cannot_be_read_is_counted_and_passed_over(tmp_path: Path) -> None:
@@ -115,6 +130,8 @@ def test_trying_calls_nothing_and_leaves_the_journal_as_it_is(person: Path) -> N
     [
         (["--ask", "{tool: a.*, were: {}}"], "unknown key"),
         (["--flow", "web.*"], "FROM>TO"),
+        (["--limit", "calls=60"], "KEY=NUMBER"),
+        (["--limit", "calls_per_minute=0"], "calls_per_minute: must be greater"),
         (["--since", "yesterday"], "not a date or time"),
         (["no-such-file.yaml"], "no-such-file.yaml"),
     ],

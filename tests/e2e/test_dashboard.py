@@ -368,9 +368,10 @@ def test_rules_are_tried_on_the_calls_of_the_journal(dashboard: Dashboard) -> No
 def test_rules_of_a_changed_file_are_tried_instead(dashboard: Dashboard) -> None:
     page = dashboard.open("/rules")
     page.get_by_text("Other rules instead of today's").click()
-    page.get_by_label("Content of a configuration file").fill("policy: {deny: [demo.*]}")
+    page.get_by_label("Content of a configuration file").fill("policy: {deny: [demo.*]}\nlimits: {runs_per_minute: 60}")
     page.get_by_role("button", name="Try", exact=True).click()
 
+    assert page.get_by_role("term").filter(has_text="Limited").count() == 1
     assert "denied: policy.deny names demo.*" in page.get_by_role("row").filter(has_text="demo.upper").inner_text()
 
 

@@ -13,10 +13,10 @@ from onetool.cli.definitions import read_registry
 from onetool.cli.printing import add_json_argument, fail, say, say_json, say_table
 from onetool.cli.start import load
 from onetool.console.clean_text import count_of
-from onetool.rehearsing import TriedRules, read_flow, read_since, rehearse_journal, word_verdict
+from onetool.rehearsing import TriedRules, read_flow, read_limit, read_since, rehearse_journal, rules_of, word_verdict
 from ot.config.documents import read_document
 from ot.config.reading import SettingsError
-from ot.execution.rehearsal import ASKED, DENIED, Rehearsed
+from ot.execution.rehearsal import ASKED, DENIED, LIMITED, Rehearsed
 from ot.journal.journal import open_journal
 from ot.parts.stores import open_own_store
 
@@ -44,6 +44,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="add a rule to policy.flows",
     )
     trying.add_argument(
+        "--limit",
+        metavar="KEY=NUMBER",
+        action="append",
+        default=[],
+        type=_typed(read_limit),
+        help="set a limit of limits: calls_per_minute, runs_per_minute or concurrent_runs",
+    )
+    trying.add_argument(
         "--since", metavar="TIME", type=_typed(read_since), help="only calls since then: 12h, 7d, 2026-11-30"
     )
     add_json_argument(trying)
@@ -53,7 +61,7 @@ def main(options: Namespace) -> int:
     loaded = load(options)
     try:
         instead = None if options.file is None else read_document(options.file)
-        after = TriedRules(options.ask, options.deny, options.flow, instead).join(loaded.config)
+        after = TriedRules(options.ask, options.deny, options.flow, options.limit, instead).join(loaded)
     except SettingsError as error:
         return fail(f"onetool policy: {error}", USAGE)
     with open_own_store(loaded) as store:
@@ -61,7 +69,7 @@ def main(options: Namespace) -> int:
             open_journal(loaded, store),
             loaded.principal,
             read_registry(loaded),
-            loaded.config.policy,
+            rules_of(loaded),
             after,
             options.since or 0.0,
         )
@@ -80,8 +88,8 @@ def _show(found: Rehearsed) -> None:
         return
     began = datetime.fromtimestamp(found.since).astimezone()
     say(f"{count_of(found.calls, 'call')} of {count_of(found.runs, 'run')} since {began:%Y-%m-%d %H:%M}")
-    for action in (DENIED, ASKED):
-        say(f"  {action:<7} today {found.before[action]}, then {found.after[action]}")
+    for action in (DENIED, ASKED, LIMITED):
+        say(f"  {action:<8} today {found.before[action]}, then {found.after[action]}")
     if not found.changes:
         say("No call would be treated differently.")
         return
@@ -106,7 +114,7 @@ def _described(found: Rehearsed) -> dict[str, object]:
         for row, count in found.changes.most_common()
     ]
     totals = {
-        name: {action: counts[action] for action in (DENIED, ASKED)}
+        name: {action: counts[action] for action in (DENIED, ASKED, LIMITED)}
         for name, counts in (("today", found.before), ("then", found.after))
     }
     return {

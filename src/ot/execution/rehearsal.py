@@ -10,18 +10,28 @@ from typing import NamedTuple
 from mcp_core.quick_dataclass import dataclass, replace
 from ot.clients.caller import NOBODY, Caller, ClientMemory
 from ot.config.models import BY_VALUE, PolicySettings
+from ot.config.team import LimitSettings
 from ot.errors import FlowDeniedError, NotGrantedError, ToolDeniedError
 from ot.execution.policy import Policy, refuse_denied
 from ot.execution.rules import Guard, build_guard
 from ot.execution.value_flows import ValueFlows
 from ot.flows.seen_values import Carried
 from ot.journal.recorded import RecordedCall, RecordedRun
-from ot.store.quotas import HOUR
+from ot.limits import attends_runs
+from ot.store.quotas import CALLS, HOUR, RUNNING, RUNS
 from ot.text.redaction import Redactor
 from ot.values import Arguments
 from ot_kernel.values import decode
 
-DENIED, ASKED = "denied", "asked"
+DENIED, ASKED, LIMITED = "denied", "asked", "limited"
+_MINUTE = 60.0
+
+
+class Rules(NamedTuple):
+    """What decides on calls: the policy, and the limits of a person."""
+
+    policy: PolicySettings
+    limits: LimitSettings
 
 
 class Verdict(NamedTuple):
@@ -42,7 +52,7 @@ class Row(NamedTuple):
 
 @dataclass(slots=True)
 class Rehearsed:
-    """The calls that were looked at, how many of them each set of rules denies or asks about, and what differs."""
+    """The calls that were looked at, how many of them each set of rules stops or asks about, and what differs."""
 
     calls: int = 0
     runs: int = 0
@@ -66,10 +76,46 @@ class _Hours:
         return self._counts[key]
 
 
+class _Limits:
+    """Counts runs and calls in the minutes of a past that is gone through in its order."""
+
+    def __init__(self, settings: LimitSettings) -> None:
+        self._settings = settings
+        self._runs: Counter[int] = Counter()
+        self._calls: Counter[int] = Counter()
+        self._ends: list[float] = []  # of the runs that may still go on
+        self._refused = ""  # the limit by which the run that is looked at would not have begun
+
+    def begin(self, run: RecordedRun) -> None:
+        minute, running = int(run.time // _MINUTE), not attends_runs(run.command)
+        self._ends = [end for end in self._ends if end > run.time]
+        self._refused = self._find_reached(RUNS, self._runs[minute])
+        if running and not self._refused:
+            self._refused = self._find_reached(RUNNING, len(self._ends))
+        if not self._refused:
+            self._runs[minute] += 1
+            if running:
+                self._ends.append(run.time + run.seconds)
+
+    def count(self, call: RecordedCall) -> str:
+        """Count a call; return the limit that stops it, if one does."""
+        minute = int(call.time // _MINUTE)
+        reached = self._refused or self._find_reached(CALLS, self._calls[minute])
+        if not reached:
+            self._calls[minute] += 1
+        return reached
+
+    def _find_reached(self, key: str, count: int) -> str:
+        most = getattr(self._settings, key)
+        return f"limits.{key} is {most:,}" if most is not None and count >= most else ""
+
+
 class _Judge:
     """One set of rules, and what each client has read by them."""
 
-    def __init__(self, settings: PolicySettings, names_of: Callable[[str], tuple[str, ...]]) -> None:
+    def __init__(self, rules: Rules, names_of: Callable[[str], tuple[str, ...]]) -> None:
+        settings = rules.policy
+        self._limits = _Limits(rules.limits)
         self._settings = settings
         self._names_of = names_of
         self._hours = _Hours()
@@ -81,7 +127,8 @@ class _Judge:
             self._policy.by_value.apply(settings)
 
     async def hear(self, run: RecordedRun, memory: ClientMemory) -> None:
-        """Note what a run's command says."""
+        """Note that a run begins, and what its command says."""
+        self._limits.begin(run)
         if self._policy.by_value is not None:
             await self._policy.by_value.say(run.command, self._caller(run, memory))
 
@@ -95,9 +142,11 @@ class _Judge:
             guard = self._guards[call.tool] = build_guard(self._names_of(call.tool), self._settings)
         self._hours.now = call.time
         caller = self._caller(run, memory)
-        carried = await self._policy.find_carried(arguments, caller)
         try:
             refuse_denied(guard)
+            if limit := self._limits.count(call):
+                return Verdict(LIMITED, limit)
+            carried = await self._policy.find_carried(arguments, caller)
             reasons = await self._policy.judge(guard, arguments, caller, carried)
         except NotGrantedError:
             return Verdict(DENIED, "grants")
@@ -126,8 +175,8 @@ class _Judge:
 
 async def rehearse(
     runs: Iterable[RecordedRun],
-    before: PolicySettings,
-    after: PolicySettings,
+    before: Rules,
+    after: Rules,
     *,
     names_of: Callable[[str], tuple[str, ...]],
     arguments_of: Callable[[RecordedCall], Arguments],

@@ -10,12 +10,12 @@ import anyio.to_thread
 from starlette.responses import Response
 
 from onetool.dashboard.visit import Visit
-from onetool.rehearsing import TriedRules, read_flow, read_since, rehearse_journal, word_verdict
+from onetool.rehearsing import TriedRules, read_flow, read_since, rehearse_journal, rules_of, word_verdict
 from ot.config.documents import parse_document
 from ot.config.loader import LoadedConfig
 from ot.config.reading import SettingsError
 from ot.errors import ConfigError
-from ot.execution.rehearsal import ASKED, DENIED, Rehearsed
+from ot.execution.rehearsal import ASKED, DENIED, LIMITED, Rehearsed
 from ot.execution.wording import word_error
 from ot.journal.journal import Journal
 
@@ -41,12 +41,15 @@ async def try_rules(visit: Visit) -> Response:
     given = {name: form.get(name, "").replace("\r\n", "\n") for name in _FIELDS}
     loaded, journal = visit.who.part(LoadedConfig), visit.who.part(Journal)
     try:
-        after, since = _read(given).join(loaded.config), read_since(given["since"]) if given["since"] else 0.0
+        after, since = (
+            _read(given).join(loaded, visit.who.person.groups),
+            read_since(given["since"]) if given["since"] else 0.0,
+        )
     except ConfigError as error:
         return _show(visit, given, problem=word_error(error))
     except (SettingsError, ValueError) as error:
         return _show(visit, given, problem=f"{str(error)[:1].upper()}{str(error)[1:]}.")
-    rules = loaded.config.policy, after
+    rules = rules_of(loaded), after
     rehearsing = partial(rehearse_journal, journal, visit.who.person.principal, visit.who.app.registry, *rules, since)
     return _show(visit, given, found=await anyio.to_thread.run_sync(rehearsing))
 
@@ -55,7 +58,7 @@ def _read(given: Mapping[str, str]) -> TriedRules:
     """Read the rules of a form, one a line; raises ConfigError, SettingsError and ValueError."""
     ask, deny, flows = ([line.strip() for line in given[key].split("\n") if line.strip()] for key in _FIELDS[:3])
     instead = parse_document(given["instead"].encode(), Path("rules")) if given["instead"].strip() else None
-    return TriedRules(ask, deny, [read_flow(line) for line in flows], instead)
+    return TriedRules(ask, deny, [read_flow(line) for line in flows], instead=instead)
 
 
 def _show(visit: Visit, given: Mapping[str, str], *, problem: str = "", found: Rehearsed | None = None) -> Response:
@@ -65,7 +68,7 @@ def _show(visit: Visit, given: Mapping[str, str], *, problem: str = "", found: R
         "problem": problem,
         "found": found,
         "periods": _PERIODS,
-        "actions": (DENIED, ASKED),
+        "actions": (DENIED, ASKED, LIMITED),
         "rows": changes[:_MOST_ROWS],
         "total": len(changes),
         "word": word_verdict,
