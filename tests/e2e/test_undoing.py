@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ElicitResult, TextContent
 
+from tests.e2e.http_server import serving_to_anybody
 from tests.e2e.raw_server import environment_of, start_raw_server
 from tests.e2e.test_asking import LEGACY, MODERN, Person, connect
 from tests.e2e.test_resuming import wait_for
@@ -17,6 +22,7 @@ from tests.preloaded import run_preloaded
 
 pytestmark = pytest.mark.anyio
 
+Connect = Callable[..., AbstractAsyncContextManager[Client]]
 YES = ElicitResult(action="accept", content={"agree": True})
 NO = ElicitResult(action="decline")
 
@@ -32,11 +38,19 @@ async def latest(client: object) -> str:
     return str(json.loads(await said(client, "import json\njson.dumps(ot.runs(limit=2)[0]['run'])")))
 
 
+@asynccontextmanager
+async def connect_over_http(folder: Path, person: Person, *, mode: str) -> AsyncIterator[Client]:
+    with serving_to_anybody(folder, "") as url:
+        async with Client(streamable_http_client(url), mode=mode, elicitation_callback=person) as client:
+            yield client
+
+
+@pytest.mark.parametrize("over", [connect, connect_over_http])
 @pytest.mark.parametrize("mode", [LEGACY, MODERN])
-async def test_a_person_is_shown_what_is_taken_back_and_agrees(tmp_path: Path, mode: str) -> None:
+async def test_a_person_is_shown_what_is_taken_back_and_agrees(tmp_path: Path, mode: str, over: Connect) -> None:
     (tmp_path / "a.txt").write_text("before")
     person = Person(NO, YES)
-    async with connect(tmp_path, person, mode=mode) as client:
+    async with over(tmp_path, person, mode=mode) as client:
         await said(client, 'file.write(path="a.txt", content="after"); file.write(path="b/c.txt", content="new")')
         run = await latest(client)
 
@@ -140,3 +154,5 @@ def test_a_call_whose_undo_was_killed_is_not_made_again(tmp_path: Path) -> None:
     assert "an undo has called bells.silence before, and it is not known how that ended" in again["text"]
     assert "it is not known whether bells.silence was carried out" in back["text"]
     assert (folder / "silenced").read_text().split() == ["a"]
+    listed = run_preloaded("undo", "--list", "--json", cwd=tmp_path, env=environment_of(tmp_path)).stdout
+    assert {each["run"]: each["changes"] for each in json.loads(listed)} == {run: 1, undo: 1}

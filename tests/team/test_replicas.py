@@ -136,6 +136,24 @@ def attempt(text):
     assert text_of(result) == "[a, 'no', c]"
 
 
+async def test_a_run_of_one_replica_is_undone_at_the_other_by_its_own_person(team: Team) -> None:
+    await team.text("notes.write(title='mine', content='before')", at=FIRST)
+    await team.text("notes.write(title='mine', content='after', replace=True)", at=FIRST)
+    find = "[each['run'] for each in ot.runs() if each['command'].startswith('notes.write')][-1]"
+    run = await team.text(find, at=SECOND)
+    command = f"ot.undo(run='{run}')"
+    async with team.connect(answer=say_yes) as client:
+        async with team.only(SECOND):
+            question = await begin(client, command)
+        async with team.only(FIRST):
+            result = await answer(client, command, question, ElicitResult(action="accept", content={"agree": True}))
+
+    assert isinstance(result, CallToolResult)
+    assert "restore the note 'mine'" in text_of(result)
+    assert await team.text("notes.read(title='mine')['content']", at=SECOND) == "before"
+    assert f"no run '{run}'" in await team.text(command, at=FIRST, person="bob")
+
+
 async def test_a_preview_of_one_replica_is_applied_once_at_the_other(team: Team) -> None:
     shown = await team.text("ot.preview()\not.keep(name='applied', value=demo.upper(text='a'))", at=FIRST)
     found = re.search(r"ot\.apply\(.*\)", shown)

@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser, Namespace
+from functools import partial
 
 from onetool.cli import FAILED, OK
+from onetool.cli.definitions import read_registry
 from onetool.cli.printing import add_json_argument, fail, say, say_json, say_table
 from onetool.cli.run import run_command
 from onetool.cli.start import load
 from ot.clients.person import LOCAL
 from ot.config.loader import LoadedConfig
-from ot.errors import RunNotUndoableError
+from ot.errors import RunNotResumableError, RunNotUndoableError, UnknownRunError
+from ot.journal.inverse import find_inverse
 from ot.journal.journal import open_journal
 from ot.journal.recorded import RecordedRun, describe_run
 from ot.parts.stores import open_own_store
+from ot_packs.undo.plan import count_changes
 
 EPILOG = (
     "Without RUN, the latest run that changed something is undone. You are shown what is taken back, and asked; what "
@@ -59,13 +63,16 @@ def _list(loaded: LoadedConfig, *, as_json: bool) -> int:
 
 def _find_undoable(loaded: LoadedConfig) -> list[tuple[RecordedRun, int]]:
     """Return the runs with changes that are kept, and how many those are."""
+    registry, config = read_registry(loaded), loaded.config
+    has_inverse = partial(find_inverse, config=config, registry=registry)
     found = []
     with open_own_store(loaded) as store:
         journal = open_journal(loaded, store)
         for run in journal.recent(LOCAL):
             try:
-                count = len(journal.changes_of(run).all)
-            except RunNotUndoableError:
+                whole = journal.find(LOCAL, run.id, ended=False)
+                count = count_changes(whole, journal.changes_of(run), has_inverse)
+            except (RunNotResumableError, RunNotUndoableError, UnknownRunError):
                 continue
             if count:
                 found.append((run, count))

@@ -5,11 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mcp_core.json_types import JsonObject, list_of, mapping_of
+from ot.config.models import Config
 from ot.errors import ToolError
+from ot.registry.registry import ToolRegistry
 from ot.values import ToolValue
 from ot_kernel.values import Encoded, decode_field, encode
 
 TOOL, ARGUMENTS, VALUE = "tool", "arguments", "value"
+
+
+def find_inverse(tool: str, config: Config, registry: ToolRegistry) -> Mapping[str, str]:
+    """Return the tool that undoes a tool, with its arguments; empty where there is none."""
+    pack, _, name = tool.partition(".")
+    settings = config.packs.get(pack)
+    declared: Mapping[str, str] = settings.undo.get(name, {}) if settings is not None else {}
+    if not declared and registry.has(tool):
+        declared = registry.get(tool).undone_by
+    if not declared:
+        return {}
+    undoing = declared[TOOL]
+    return {**declared, TOOL: undoing if "." in undoing else f"{pack}.{undoing}"}
 
 
 def encoded(value: object) -> Encoded:

@@ -17,7 +17,7 @@ from ot.errors import CallError, ToolError
 from ot.execution.resuming import is_open_end
 from ot.execution.wording import word_error
 from ot.files.changes import KIND
-from ot.journal.inverse import ARGUMENTS, TOOL, VALUE, encoded, fill_in
+from ot.journal.inverse import ARGUMENTS, TOOL, VALUE, encoded, fill_in, find_inverse
 from ot.journal.journal import word_arguments
 from ot.journal.recorded import CallOutcome, RecordedCall
 from ot.journal.run_changes import KeptChange, KeptChanges
@@ -46,16 +46,7 @@ class CallUndoer:
         return str(found[-1].facts[KIND]) if found else ""
 
     def inverse_of(self, tool: str) -> Mapping[str, str]:
-        """Return the tool that undoes a tool, with its arguments; empty where there is none."""
-        pack, _, name = tool.partition(".")
-        settings = self._context.settings.packs.get(pack)
-        declared: Mapping[str, str] = settings.undo.get(name, {}) if settings is not None else {}
-        if not declared and self._context.registry.has(tool):
-            declared = self._context.registry.get(tool).undone_by
-        if not declared:
-            return {}
-        undoing = declared[TOOL]
-        return {**declared, TOOL: undoing if "." in undoing else f"{pack}.{undoing}"}
+        return find_inverse(tool, self._context.settings, self._context.registry)
 
     def as_change(self, call: RecordedCall, number: int) -> KeptChange:
         """Return a call of the journal as a change that can be undone; blocking where its value is large."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import anyio.to_thread
 
@@ -54,6 +54,12 @@ async def make_plan(run: RecordedRun, kept: KeptChanges, undoers: Mapping[str, U
         else:
             plan.steps.append(step)
     return plan
+
+
+def count_changes(run: RecordedRun, kept: KeptChanges, has_inverse: Callable[[str], object]) -> int:
+    """Count what an undo of a run looks at: what was noted, and calls that another tool undoes."""
+    noted = sum(1 for change in kept.all if change.facts[KIND] not in OF_CALLS)
+    return noted + sum(1 for call in find_final(run.calls, kept.all) if has_inverse(call.tool))
 
 
 def _in_order(
