@@ -54,7 +54,7 @@ def _cache(uv: Path) -> str:
 def _install(uv: Path, folder: Path) -> None:
     """Install what the bundle needs, from the cache if that has it."""
     for offline in (["--offline"], []):
-        sync = [uv, "sync", "--directory", folder, "--no-dev", *offline]
+        sync = [str(uv), "sync", "--directory", str(folder), "--no-dev", *offline]
         environ = {**os.environ, "UV_PYTHON": sys.executable}
         done = subprocess.run(sync, env=environ, capture_output=True, text=True, timeout=150, check=False)
         if done.returncode == 0:
