@@ -11,13 +11,15 @@ from pathlib import Path
 
 from scripts.pack_extras import ROOT
 from scripts.pack_pages import render_pack_pages
-from scripts.reference.benchmark_results import render_benchmark_results
+from scripts.reference.benchmark_results import render_benchmark_results, render_comparison
 from scripts.reference.benchmarks import render_benchmarks
 from scripts.reference.commands import render_commands
 from scripts.reference.errors import render_errors
 from scripts.reference.keys import render_keys
 from scripts.reference.layers import render_import_rules, render_layers
+from scripts.reference.recording import render_recording
 from scripts.reference.run_code import render_limits, render_system_calls, render_values
+from scripts.reference.token_picture import render_token_picture
 from scripts.reference.worker_protocol import render_error_codes
 from scripts.shop_window import render_links, render_shop_window
 
@@ -26,6 +28,7 @@ DERIVED: dict[str, Callable[[], str]] = {
     "benchmark results": render_benchmark_results,
     "benchmarks": render_benchmarks,
     "commands": render_commands,
+    "comparison": render_comparison,
     "error codes": render_error_codes,
     "errors": render_errors,
     "import rules": render_import_rules,
@@ -42,9 +45,11 @@ _BEGIN, _END = _SIGN + "{} -->\n", "<!-- end of {} -->\n"
 
 def render_pages() -> dict[Path, str]:
     """Return every page, and every file of the shop window, that is derived, as it should be."""
-    texts = {page: page.read_text(encoding="utf-8") for page in sorted(DOCS.rglob("*.md"))}
-    derived = {page: _with_derived(text) for page, text in texts.items() if _SIGN in text}
-    return derived | render_pack_pages() | render_shop_window()
+    texts = {page: page.read_text(encoding="utf-8") for page in sorted(DOCS.rglob("*.md"))} | render_shop_window()
+    derived = {page: _with_derived(text) if _SIGN in text else text for page, text in texts.items()}
+    pictures = {"tokens": render_token_picture, "recording": render_recording}
+    drawn = {DOCS / "assets" / f"{name}.svg": render() for name, render in pictures.items()}
+    return derived | render_pack_pages() | drawn
 
 
 def _with_derived(text: str) -> str:

@@ -16,6 +16,8 @@ from ot.text.output import render
 
 _ROOM = 20_000  # characters of the arguments of one call
 _MOST_VALUE = 2_000  # characters of what the code gave
+_UNCHANGED = "With the calls above not made yet, "  # what the code reads after them may differ once they are
+_FAILS = "The code would end with an error:"
 _STAND_IN = "StandIn"  # its name, as errors of the standard library have it
 
 
@@ -80,15 +82,11 @@ def _word_end(outcome: Outcome, preview: Preview, registry: ToolRegistry) -> lis
         words = render_answer(Failure(outcome.error), inline_limit=_MOST_VALUE, registry=registry).text
         if isinstance(outcome.error, CodeError) and _STAND_IN in outcome.error.message:
             return [f"The preview ended: the code needs what a call gives. What follows is not known.\n{words}"]
-        if preview.listed:
-            return [f"The preview ended with an error, which may not occur once the calls above are made:\n{words}"]
-        return [f"The code would end with an error:\n{words}"]
+        return [f"{_UNCHANGED}the code ends with an error:\n{words}" if preview.listed else f"{_FAILS}\n{words}"]
     if isinstance(outcome, Value):
         rendered = render(outcome.value, limit=_MOST_VALUE)
-        unless = ", unless the calls above change it" if preview.listed else ""
-        return [
-            f"It would return{unless}: {rendered.text}{' ...' if rendered.cut or outcome.total is not None else ''}"
-        ]
+        more = " ..." if rendered.cut or outcome.total is not None else ""
+        return [f"{f'{_UNCHANGED}it returns' if preview.listed else 'It would return'}: {rendered.text}{more}"]
     return []
 
 

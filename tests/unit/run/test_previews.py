@@ -72,8 +72,8 @@ async def test_what_a_listed_call_may_change_is_not_told_for_certain(desk: Desk)
     alone = await desk.preview("ledger.count() / 0")
     only_read = await desk.preview("ledger.count()")
 
-    assert "It would return, unless the calls above change it: 0" in after
-    assert "The preview ended with an error, which may not occur once the calls above are made:\nZeroDiv" in failed
+    assert "With the calls above not made yet, it returns: 0" in after
+    assert "With the calls above not made yet, the code ends with an error:\nZeroDivisionError" in failed
     assert "The code would end with an error:\nZeroDivisionError" in alone
     assert "It would return: 0" in only_read
 
