@@ -102,13 +102,13 @@ async def test_the_server_answers_the_official_client(programs: Path, tmp_path: 
     assert [block.text for block in result.content if isinstance(block, TextContent)] == ["42"]
 
 
-@pytest.mark.parametrize("program", ["onetool", "mcp-guide", "zwave-mcp"])
+@pytest.mark.parametrize("program", ["onetool", "onetool-run", "mcp-guide", "zwave-mcp"])
 def test_each_program_tells_how_it_is_used(programs: Path, program: str) -> None:
     finished = subprocess.run(
         [programs / program, "--help"], env={}, capture_output=True, text=True, timeout=60, check=False
     )
 
-    assert finished.stdout.startswith(f"usage: {program}"), finished.stderr
+    assert finished.stdout.startswith(f"usage: {program.removesuffix('-run')}"), finished.stderr
 
 
 def test_a_program_without_its_extra_prints_the_command_that_brings_it(programs: Path, tmp_path: Path) -> None:
