@@ -133,6 +133,13 @@ def test_secrets_can_be_built_by_hand() -> None:
 
 
 @posix_only
+def test_an_empty_variable_is_not_set() -> None:
+    """A client writes it into the environment for a key that its person left out."""
+    secrets = Secrets(environ={"KEY": "", "OTHER": "value"}, project={"KEY": "of the project"})
+
+    assert (secrets.get("KEY"), secrets.get("OTHER")) == ("of the project", "value")
+
+
 def test_the_command_that_closes_secrets_can_be_pasted(workspace: Workspace) -> None:
     file = workspace.write("A: sesame-open", "../my secrets/secrets.yaml")
     file.chmod(0o644)
