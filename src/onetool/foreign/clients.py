@@ -39,7 +39,10 @@ class ClientFile(NamedTuple):
 
     @property
     def references(self) -> References:
-        return {"codex": References.NONE, "gemini": References.BARE}.get(self.client, References.BRACES)
+        return _REFERENCES.get(self.client, References.BRACES)
+
+
+_REFERENCES = {"codex": References.NONE, "gemini": References.BARE, "opencode": References.CURLY}
 
 
 CLIENTS = {
@@ -52,13 +55,20 @@ CLIENTS = {
     "zed": "Zed",
     "codex": "Codex",
     "gemini": "Gemini CLI",
+    "antigravity": "Antigravity",
+    "cline": "Cline",
+    "copilot": "Copilot CLI",
+    "junie": "Junie",
+    "kiro": "Kiro",
+    "lm-studio": "LM Studio",
+    "opencode": "OpenCode",
 }
 
 
 LOOKING = frozenset({"claude-code", "cursor", "vscode"})
 """Those that let a tool which only reads pass unasked, so that `look` saves their person questions."""
 
-_FOLDER_VARIABLES = frozenset({"APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"})
+_FOLDER_VARIABLES = frozenset({"APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +124,7 @@ def client_files(system: System, project: Path) -> list[ClientFile]:
     data, home = system.application_data, system.home
     zed = data / "Zed" if system.platform == "win32" else system.configuration / "zed"
     codex = Path(system.environ.get("CODEX_HOME") or home / ".codex")
+    copilot = Path(system.environ.get("COPILOT_HOME") or home / ".copilot")
     claude = ("projects", str(project), "mcpServers")
     # Claude Desktop for Windows is a package, whose folder of data is its own; older installations use the common one.
     packages = home.glob("AppData/Local/Packages/Claude_*/LocalCache") if system.platform == "win32" else ()
@@ -126,6 +137,11 @@ def client_files(system: System, project: Path) -> list[ClientFile]:
         ClientFile("zed", project / ".zed" / "settings.json", ("context_servers",), project=project),
         ClientFile("codex", project / ".codex" / "config.toml", ("mcp_servers",), project=project),
         ClientFile("gemini", project / ".gemini" / "settings.json", project=project),
+        ClientFile("antigravity", project / ".agents" / "mcp_config.json", project=project),
+        ClientFile("copilot", project / ".github" / "mcp.json", project=project),
+        ClientFile("junie", project / ".junie" / "mcp" / "mcp.json", project=project),
+        ClientFile("kiro", project / ".kiro" / "settings" / "mcp.json", project=project),
+        *_opencode_files(project, project=project),
         ClientFile("claude-code", system.claude_code, claude, (("mcpServers",),)),
         *(ClientFile("claude-desktop", each / "Claude" / "claude_desktop_config.json") for each in desktop),
         ClientFile("cursor", home / ".cursor" / "mcp.json"),
@@ -138,7 +154,25 @@ def client_files(system: System, project: Path) -> list[ClientFile]:
         ClientFile("zed", zed / "settings.json", ("context_servers",)),
         ClientFile("codex", codex / "config.toml", ("mcp_servers",)),
         ClientFile("gemini", home / ".gemini" / "settings.json"),
+        ClientFile("antigravity", home / ".gemini" / "config" / "mcp_config.json"),
+        ClientFile("cline", home / ".cline" / "data" / "settings" / _CLINE),
+        ClientFile("cline", data / "Code/User/globalStorage/saoudrizwan.claude-dev/settings" / _CLINE),
+        ClientFile("copilot", copilot / "mcp-config.json"),
+        ClientFile("junie", home / ".junie" / "mcp" / "mcp.json"),
+        ClientFile("kiro", home / ".kiro" / "settings" / "mcp.json"),
+        ClientFile("lm-studio", home / ".lmstudio" / "mcp.json"),
+        *_opencode_files(system.configuration / "opencode"),
     ]
+
+
+_CLINE = "cline_mcp_settings.json"
+_OPENCODE_1 = ("mcp",)  # where version 1 has servers, and version 2 what it has them in
+
+
+def _opencode_files(folder: Path, *, project: Path | None = None) -> list[ClientFile]:
+    """Return both files that it reads, one that is there first, since that is the one a person edits."""
+    files = sorted((folder / name for name in ("opencode.json", "opencode.jsonc")), key=lambda file: not file.exists())
+    return [ClientFile("opencode", file, (*_OPENCODE_1, "servers"), (_OPENCODE_1,), project) for file in files]
 
 
 def connection_file(client: str, system: System, project: Path | None) -> ClientFile | None:
@@ -158,6 +192,10 @@ def connection_entry(client: str, command: str, arguments: list[str]) -> JsonObj
             return {"type": "stdio", **started}
         case "zed":
             return {"source": "custom", **started, "env": {}}
+        case "copilot":
+            return {"type": "local", **started, "tools": ["*"]}
+        case "opencode":
+            return {"type": "local", "command": [command, *arguments]}
     return started
 
 
@@ -225,6 +263,8 @@ def _read(source: ClientFile, original: TextFile, system: System, project: Path)
         servers = follow(document, keys)
         if servers is None:
             continue
+        if keys == _OPENCODE_1 and isinstance(servers, dict):
+            servers = {name: entry for name, entry in servers.items() if isinstance(entry, dict) and "type" in entry}
         if not isinstance(servers, dict):
             raise ConfigError("does not hold an object", file=source.file, key=".".join(keys), fix="it was left out")
         # What the client asks a person for: ids, and the prompt for each.

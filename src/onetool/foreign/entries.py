@@ -15,6 +15,7 @@ from mcp_core.json_types import Json, list_of, mapping_of
 from onetool.foreign import wsl
 
 _REFERENCE = re.compile(r"\$\{([^}\n]*)\}")
+_CURLY = re.compile(r"\{(?:env:([A-Za-z_][A-Za-z0-9_]*)|file:[^}\n]*)\}", re.ASCII)
 _BARE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _WITH_DEFAULT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*):-(.*)", re.ASCII | re.DOTALL)
@@ -25,6 +26,7 @@ class References(Enum):
 
     BRACES = "${NAME}"
     BARE = "$NAME as well"
+    CURLY = "{env:NAME}"
     NONE = "not at all: every text stands for itself"
 
 
@@ -44,6 +46,8 @@ class Translator:
         """Return a value in OneTool's notation; `name` is the variable that it is the value of, if it is one."""
         if self.references is References.NONE:
             return _escaped(text)
+        if self.references is References.CURLY:
+            return _CURLY.sub(self._curly, _escaped(text))
         if self.references is References.BARE:
             text = _BARE.sub(r"${\1}", text)
         parts: list[str] = []
@@ -52,6 +56,12 @@ class Translator:
             parts += [_escaped(text[place : match.start()]), self._replacement(match[1], text == match[0], name)]
             place = match.end()
         return "".join([*parts, _escaped(text[place:])])
+
+    def _curly(self, match: re.Match[str]) -> str:
+        if match[1]:
+            return self.variable(match[1])
+        self.unknown.append(match[0])  # a file
+        return match[0]
 
     def _replacement(self, reference: str, whole: bool, name: str) -> str:  # noqa: FBT001 - a fact about the match
         kind, _, rest = reference.partition(":")
@@ -83,7 +93,9 @@ def _escaped(text: str) -> str:
     return text.replace("${", "$${")
 
 
-_TRANSPORTS = frozenset({"stdio", "http", "sse", "streamable-http", "streamablehttp", "streamable_http"})
+_TRANSPORTS = frozenset(
+    {"stdio", "http", "sse", "streamable-http", "streamablehttp", "streamable_http", "local", "remote"}
+)
 _OWN_NAMES = frozenset({"onetool", "onetool.exe"})
 _OWN_PACKAGE = re.compile(r"onetool(-run)?(\[.*\])?([@=<>~!].*)?")
 _RUNNERS = frozenset({"uv", "uvx", "pipx"})
@@ -178,7 +190,7 @@ def _started(
     settings: ServerEntry = {"command": _at_home(translator.translate(command.strip()), translator.home)}
     if arguments:
         settings["args"] = [translator.translate(_text(argument)) for argument in arguments]
-    env = entry.get("env", mapping_of(entry.get("command")).get("env"))
+    env = entry.get("env", entry.get("environment", mapping_of(entry.get("command")).get("env")))
     passed = _words(entry.get("env_vars"))  # of Codex: names of variables that are passed on
     variables = {name: translator.variable(name) for name in passed}
     variables |= {name: translator.translate(value, name) for name, value in _texts(env).items()}

@@ -12,6 +12,7 @@ from onetool.foreign.clients import ForeignServer, Survey, System, survey
 
 SERVER = {"command": "server", "args": ["a"], "env": {"LEVEL": "1"}}
 OURS = {"command": "server", "args": ["a"], "env": {"LEVEL": "1"}}
+OPENCODE = {"type": "local", "command": ["server", "a"], "environment": {"LEVEL": "1"}}
 CODEX = '[mcp_servers.s]\ncommand = "server"\nargs = ["a"]\n\n[mcp_servers.s.env]\nLEVEL = "1"\n'
 
 
@@ -57,6 +58,22 @@ def machine(tmp_path: Path) -> Machine:
         ("~/.config/zed/settings.json", {"context_servers": {"s": {"source": "custom", **SERVER}}}, "zed"),
         ("~/.gemini/settings.json", {"mcpServers": {"s": SERVER}}, "gemini"),
         ("./.gemini/settings.json", {"mcpServers": {"s": SERVER}}, "gemini"),
+        ("~/.gemini/config/mcp_config.json", {"mcpServers": {"s": SERVER}}, "antigravity"),
+        ("./.agents/mcp_config.json", {"mcpServers": {"s": SERVER}}, "antigravity"),
+        ("~/.cline/data/settings/cline_mcp_settings.json", {"mcpServers": {"s": SERVER}}, "cline"),
+        (
+            "~/.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+            {"mcpServers": {"s": SERVER}},
+            "cline",
+        ),
+        ("~/.copilot/mcp-config.json", {"mcpServers": {"s": {"type": "local", "tools": ["*"], **SERVER}}}, "copilot"),
+        ("./.github/mcp.json", {"mcpServers": {"s": {"type": "local", **SERVER}}}, "copilot"),
+        ("~/.junie/mcp/mcp.json", {"mcpServers": {"s": SERVER}}, "junie"),
+        ("./.kiro/settings/mcp.json", {"mcpServers": {"s": SERVER}}, "kiro"),
+        ("~/.lmstudio/mcp.json", {"mcpServers": {"s": SERVER}}, "lm-studio"),
+        ("~/.config/opencode/opencode.json", {"mcp": {"servers": {"s": OPENCODE}}}, "opencode"),
+        ("./opencode.jsonc", '// mine\n{"mcp": {"servers": {"s": ' + json.dumps(OPENCODE) + ",},},}", "opencode"),
+        ("./opencode.json", {"mcp": {"s": {**OPENCODE, "enabled": True}}}, "opencode"),
         ("~/.codex/config.toml", CODEX, "codex"),
         ("./.codex/config.toml", CODEX, "codex"),
         (
@@ -231,6 +248,18 @@ def test_codex_writes_every_value_as_it_is_and_names_variables_by_keys_of_their_
         "tools": {"allow": ["x"], "deny": ["y"]},
     }
     assert set(found.wanted or {}) == {"D", "TOKEN"}
+
+
+def test_opencode_writes_variables_in_braces_of_its_own(machine: Machine) -> None:
+    server = {"type": "remote", "url": "https://mcp.example", "headers": {"A": "{env:KEY} ${B}", "C": "{file:~/key}"}}
+    machine.write("~/.config/opencode/opencode.json", {"mcp": {"servers": {"s": server}, "timeout": 5}})
+
+    found = machine.found()
+
+    assert found.entry is not None
+    assert found.entry.settings["headers"] == {"A": "${KEY} $${B}", "C": "{file:~/key}"}
+    assert found.wanted == {"KEY": ""}
+    assert found.unknown == ("{file:~/key}",)
 
 
 def test_gemini_writes_variables_without_braces_too(machine: Machine) -> None:
