@@ -9,6 +9,9 @@ from ot.journal.run_changes import KeptChange
 
 UNKNOWN = "it is not known whether the run changed it, which was stopped in the middle"
 CHANGED = "it has changed since"
+DAMAGED = "what was noted of it cannot be read"
+IN_DAMAGED = (LookupError, TypeError, ValueError)
+"""Errors of whoever reads a note that no OneTool has written."""
 
 
 @dataclass(slots=True)

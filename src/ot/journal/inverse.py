@@ -16,15 +16,18 @@ TOOL, ARGUMENTS, VALUE = "tool", "arguments", "value"
 
 def find_inverse(tool: str, config: Config, registry: ToolRegistry) -> Mapping[str, str]:
     """Return the tool that undoes a tool, with its arguments; empty where there is none."""
-    pack, _, name = tool.partition(".")
-    settings = config.packs.get(pack)
-    declared: Mapping[str, str] = settings.undo.get(name, {}) if settings is not None else {}
-    if not declared and registry.has(tool):
-        declared = registry.get(tool).undone_by
+    known = registry.get(tool) if registry.has(tool) else None
+    declared: Mapping[str, str] = {}
+    for name in (tool,) if known is None else known.all_names:  # a server may be called otherwise than its pack
+        pack, _, short = name.partition(".")
+        if not declared and (settings := config.packs.get(pack)) is not None:
+            declared = settings.undo.get(short, {})
+    if not declared and known is not None:
+        declared = known.undone_by
     if not declared:
         return {}
     undoing = declared[TOOL]
-    return {**declared, TOOL: undoing if "." in undoing else f"{pack}.{undoing}"}
+    return {**declared, TOOL: undoing if "." in undoing else f"{tool.partition('.')[0]}.{undoing}"}
 
 
 def encoded(value: object) -> Encoded:

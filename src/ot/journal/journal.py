@@ -202,7 +202,7 @@ class Journal:
             raise RunNotUndoableError(run.id, "nothing is kept of what runs change")
         try:
             return ot.journal.KeptChanges(self._open_changes(), (self._owner(run.principal), run.id))
-        except (OSError, LookupError, ValueError) as error:
+        except (OSError, LookupError, TypeError, ValueError, RecursionError) as error:
             reason = f"what it changed cannot be read: {getattr(error, 'strerror', None) or error}"
             raise RunNotUndoableError(run.id, reason) from error
 

@@ -17,9 +17,12 @@ from mcp_core.json_types import Json, JsonObject, list_of
 from mcp_core.quick_dataclass import dataclass
 from ot.files.changes import BEFORE, FILE, KIND, NOW, PATH, WAS
 from ot.store.changes import LARGEST_FRAME
+from ot.store.forms import FORM, check_form, read_mapping
 from ot.store.parts import ChangeStore, RunKey
 
 CALL, OF, LOST, PIECES = "call", "of", "lost", "pieces"
+_FORM = 1
+_FIRST = json.dumps({FORM: _FORM}).encode("ascii")  # the first frame of a run
 _CONTENT = b"\0"  # begins a frame that is no entry
 _GONE = "it is no longer kept"
 
@@ -120,9 +123,10 @@ class RunChanges:
 
     def _append(self, frame: bytes) -> int:
         self._require_room(len(frame), self._reserved if frame.startswith(_CONTENT) else 0)
-        self._store.append(self._run, self._frames, [frame])
+        frames = [frame] if self._frames else [_FIRST, frame]
+        self._store.append(self._run, self._frames, frames)
         self._room -= len(frame)
-        self._frames += 1
+        self._frames += len(frames)
         return self._frames - 1
 
 
@@ -157,6 +161,9 @@ class KeptChanges:
         False where what others have added since does not let it: `if_` is asked once that has been read.
         """
         entry = json.dumps({CALL: call, **facts}, separators=(",", ":")).encode("ascii")
+        if not self._frames:
+            self._store.extend(self._run, 0, _FIRST)
+            self._read_on()
         while if_():
             if self._store.extend(self._run, self._frames, entry):
                 self._read_on()
@@ -171,9 +178,12 @@ class KeptChanges:
         """Read what has been added since."""
         for number, frame in enumerate(self._store.read(self._run, self._frames, sys.maxsize), self._frames):
             self._frames = number + 1
+            if number == 0:
+                check_form(json.loads(frame), _FORM)
+                continue
             if frame.startswith(_CONTENT):
                 continue
-            facts: JsonObject = json.loads(frame)
+            facts = read_mapping(json.loads(frame))
             call, of = int(str(facts.pop(CALL))), facts.pop(OF, None)
             if isinstance(of, int):
                 earlier = self._found[of]
@@ -181,6 +191,8 @@ class KeptChanges:
                 if BEFORE in facts:
                     earlier.facts.pop(NOW, None)
                 earlier.facts.update(facts)
+            elif not isinstance(facts.get(KIND), str):
+                raise ValueError("an entry does not say what it is about")
             else:
                 self._found[number] = KeptChange(number, call, facts, str(facts.pop(LOST, "")), {call})
 
@@ -189,7 +201,7 @@ class KeptChanges:
         for piece in list_of(change.facts.get(PIECES)):
             offset, number = (int(str(each)) for each in list_of(piece))
             frame = next(self._store.read(self._run, number, 1), None)
-            if frame is None:
+            if frame is None or not frame.startswith(_CONTENT):
                 raise OSError(errno.ENODATA, _GONE)
             yield offset, frame[len(_CONTENT) :]
 

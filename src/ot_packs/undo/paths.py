@@ -31,6 +31,7 @@ from ot.files.changes import (
     fits,
     give_back,
     mark_at,
+    mark_of,
     put_content,
 )
 from ot.files.changes import KIND as KIND_OF_CHANGE
@@ -56,7 +57,7 @@ class PathUndoer:
         self._first: dict[str, Mark] = {}  # what was there before the run, by path
         for change in kept.all:
             if change.facts[KIND_OF_CHANGE] == PATH:
-                self._first.setdefault(str(change.facts[PATH]), change.facts[WAS])
+                self._first.setdefault(str(change.facts.get(PATH)), change.facts.get(WAS))
         self._marks: dict[str, Mark] = {}  # by path
         self._new: set[str] = set()  # of these, what is there now says nothing about what will be in them
         self._moves: list[tuple[str, str]] = []  # where something will be, and where it is now
@@ -274,6 +275,8 @@ class PathUndoer:
                 new = reached.status is None
                 with self._files.replace_reached(reached, path, expected=expected, new=new, mode=mode) as file:
                     put_content(file.fileno(), size, self._kept.content_of(step.change))
+                    if not digest.startswith("@") and list_of(mark_of(file.fileno()))[2:] != [size, digest]:
+                        raise PathError(path, "what is kept of it is damaged")
                     given = give_back(file.fileno(), facts, mode)
                     if digest.startswith("@"):  # it is compared by this time
                         os.utime(file.fileno(), ns=(int(digest[1:]),) * 2)

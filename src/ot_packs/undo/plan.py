@@ -14,7 +14,7 @@ from ot.journal.journal import word_call
 from ot.journal.recorded import CallOutcome, RecordedCall, RecordedRun
 from ot.journal.run_changes import KeptChange, KeptChanges
 from ot_packs.undo.calls import FINAL, OF_CALLS, CallUndoer
-from ot_packs.undo_steps import Step, Undoer
+from ot_packs.undo_steps import DAMAGED, IN_DAMAGED, Step, Undoer
 
 KEEPING = frozenset({"chart", "code", "convert", "diagram", "excel", "file", "git", "notes"})
 """Packs that note all that they change: a call of theirs without a note has changed nothing."""
@@ -48,7 +48,11 @@ async def make_plan(run: RecordedRun, kept: KeptChanges, undoers: Mapping[str, U
     plan = Plan(run, final=[word_call(call) for call in final if call not in taken_back])
     changes = await anyio.to_thread.run_sync(_in_order, run.calls, kept.all, taken_back, calls)
     for change in reversed(changes):
-        step = await undoers[str(change.facts[KIND])].look(change)
+        kind = str(change.facts[KIND])
+        try:
+            step = await undoers[kind].look(change)
+        except IN_DAMAGED:
+            step = Step(change, f"undo a change of the kind {kind[:40]!r}", problem=DAMAGED)
         if step.problem == FINAL:
             plan.final.append(step.words)
         else:

@@ -23,7 +23,7 @@ from ot_packs.notes.undoing import NOTE, NoteUndoer
 from ot_packs.undo.calls import CALLED, CallUndoer, word_problem
 from ot_packs.undo.paths import PathUndoer
 from ot_packs.undo.plan import Plan, make_plan
-from ot_packs.undo_steps import Step, Undoer
+from ot_packs.undo_steps import DAMAGED, IN_DAMAGED, Step, Undoer
 
 _MOST_SHOWN = 200  # steps of a question
 _ROOM = 8_000  # characters of it
@@ -49,6 +49,8 @@ async def undo_run(context: CallContext, name: str) -> Undone:
             undone.append(step.words if not step.warning else f"{step.words} ({step.warning})")
         except CallError as error:
             failed[step.words] = error.reason if isinstance(error, PathError) else word_problem(error)
+        except IN_DAMAGED:
+            failed[step.words] = DAMAGED
     return Undone(run=name, cannot_be_taken_back=plan.final, undone=undone, left=failed, note=_note(plan.run))
 
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ot.errors import CallError
+from mcp_core.json_types import Json
+from ot.errors import CallError, RunNotUndoableError
 from ot.files.changes import MOST_READ, note_change, note_move
 from tests.packs.undo.workbench import Workbench
 from tests.properties import unhurried
@@ -368,3 +369,53 @@ def test_folders_that_are_swapped_for_links_while_files_come_back_lead_no_write_
     assert bench.undo("r1", by="u9") == {}
     assert {each.read_text() for each in folder.iterdir()} == {"old"}
     assert len([*folder.iterdir()]) == 30
+
+
+MARKS = st.one_of(
+    st.none(),
+    st.tuples(st.just("file"), st.integers(), st.integers(-1, 10**6), st.text(max_size=3)).map(list),
+    st.tuples(st.just("folder"), st.sampled_from([0o755, None, -1])).map(list),
+    st.tuples(st.just("link"), st.sampled_from(["/", "../outside", ""])).map(list),
+    st.sampled_from([7, "file", [], ["file"], ["link", 1], {}, ["other", 0]]),
+)
+FORGED = st.fixed_dictionaries(
+    {"kind": st.sampled_from(["path", "move", "git", 1])},
+    optional={
+        "path": st.sampled_from(["/a", "/d/f", "/out/f", "/../outside/f", "/d/../../outside/new", "/", "a", "", 3]),
+        "to": st.sampled_from(["/a", "/out/g", "/../outside/f", "/new", None]),
+        "was": MARKS,
+        "now": MARKS,
+        "before": MARKS,
+        "owner": st.sampled_from([[0, 0], ["x"], 1]),
+        "attributes": st.sampled_from([{"user.x": "zz"}, {"user.x": "00"}, [1]]),
+        "pieces": st.sampled_from([[[0, 0]], [[0, 1]], [[-5, 1]], [1], "x", [[0, 10**9]]]),
+    },
+)
+
+
+@pytest.mark.hypothesis
+@unhurried
+@given(st.lists(FORGED, min_size=1, max_size=4))
+def test_notes_that_somebody_has_forged_lead_nowhere_else(forged: list[dict[str, Json]]) -> None:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
+        bench, outside = Workbench(Path(folder)), Path(folder) / "outside"
+        fill(bench.project)
+        outside.mkdir()
+        (outside / "f").write_text("mine")
+        (bench.project / "out").symlink_to(outside)
+        with bench.run("r1"):
+            bench.write("a", "new")  # frames: the form, what was there, and this change
+        for facts in forged:
+            if isinstance(path := facts.get("path"), str) and path.startswith("/"):
+                facts["path"] = f"{bench.project}{path}"
+            if isinstance(to := facts.get("to"), str):
+                facts["to"] = f"{bench.project}{to}"
+            with suppress(RunNotUndoableError, ValueError):
+                bench.forge("r1", facts)
+
+        try:
+            bench.undo("r1", by="u1")
+        except RunNotUndoableError as error:
+            assert "cannot be read" in error.reason  # noqa: PT017 - or it says so step by step
+
+        assert [(each.name, each.read_text()) for each in outside.iterdir()] == [("f", "mine")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from ot.clients.caller import Caller, Choice
 from ot.run.live_run import new_run_id
 from tests.engine import open_engine
 from tests.packs.undo.workbench import tree_of
+from tests.proxied import program
 
 pytestmark = pytest.mark.anyio
 
@@ -364,6 +366,40 @@ async def test_calls_are_undone_by_the_tools_that_extensions_and_people_name(tmp
         _, text = await person.undo(undo)
         assert (await person.run("agenda.events()"))[1] == "[one, two]", text
         assert "agenda.silence" in person.asked[-1]
+
+
+async def test_calls_of_a_server_are_undone_as_the_person_says(tmp_path: Path) -> None:
+    done = tmp_path / "done"
+    undo = {"create_event": {"tool": "delete_event", "id": "result.id"}}
+    config = {"servers": {"calendar": program("with_events", done)}, "packs": {"calendar": {"undo": undo}}}
+    async with open_engine(tmp_path / "p", config=json.dumps(config)) as app:
+        person = Person(app, tmp_path / "p")
+        run, text = await person.run('calendar_.create_event(title="x")["id"]')  # its name is taken by a module
+        assert text == "event-1"
+
+        _, text = await person.undo(run)
+
+        assert 'call calendar_.delete_event(id="event-1")' in text
+        assert done.read_text().splitlines()[1:] == ['delete_event {"id": "event-1"}']
+        assert "everything is as it was" in (await person.undo(run))[1]
+
+
+async def test_skills_and_resumed_runs_are_undone_like_others(person: Person) -> None:
+    code, parameters = "file.write(path=path, content='x')", "path: str"
+    await person.run(f"scaffold.skill(name='jot', code={code!r}, description='Jot.', parameters={parameters!r})")
+    skill, text = await person.run("skills.jot(path='jotted')")
+    assert (person.project / "jotted").exists(), text
+    await person.undo(skill)
+    assert not (person.project / "jotted").exists()
+
+    first = 'file.write(path="first", content="1")\n'
+    failed, _ = await person.run(f"{first}1 / 0")
+    resumed, _ = await person.run(f'ot.resume(run="{failed}")\n{first}file.write(path="second", content="2")')
+    _, text = await person.undo(resumed)
+    assert [(person.project / name).exists() for name in ("first", "second")] == [True, False]
+    assert f'ot.undo(run="{failed}")' in text
+    await person.undo(failed)
+    assert not (person.project / "first").exists()
 
 
 BELLS = """

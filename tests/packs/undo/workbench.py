@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from mcp_core.json_types import JsonObject
 from ot.clients.caller import Caller, Notes
 from ot.config.models import JournalSettings
 from ot.context import CallContext, reset_current, set_current
@@ -27,6 +28,7 @@ from ot_packs.file import changing, moving
 from ot_packs.undo.calls import CallUndoer
 from ot_packs.undo.paths import PathUndoer
 from ot_packs.undo.plan import Plan, make_plan
+from ot_packs.undo_steps import DAMAGED, IN_DAMAGED
 
 _GIVEN = b'"tool":"file.write","effect":"unknown","source":"","sent":{"kwargs":{}}'
 
@@ -88,7 +90,13 @@ class Workbench:
                     undoer._undo(step)
                 except CallError as error:
                     left[step.words] = str(error)
+                except IN_DAMAGED:
+                    left[step.words] = DAMAGED
         return left
+
+    def forge(self, name: str, facts: JsonObject) -> None:
+        """Add an entry to what a run has noted; raises RunNotUndoableError or ValueError where that is damaged now."""
+        self._journal.changes_of(self._journal.find("local", name, ended=False)).add(1, facts)
 
     # -- what the pack does
 
