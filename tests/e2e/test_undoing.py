@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
+import anyio.to_thread
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
@@ -16,8 +18,11 @@ from mcp_types import ElicitResult, TextContent
 from tests.e2e.http_server import serving_to_anybody
 from tests.e2e.raw_server import environment_of, start_raw_server
 from tests.e2e.test_asking import LEGACY, MODERN, Person, connect
+from tests.e2e.test_asking_elsewhere import CLIENTS, approving, begin
+from tests.e2e.test_asking_elsewhere import wait_for as wait_for_run
 from tests.e2e.test_resuming import wait_for
 from tests.engine import write_extension
+from tests.models.terminal import in_terminal
 from tests.preloaded import run_preloaded
 
 pytestmark = pytest.mark.anyio
@@ -61,6 +66,34 @@ async def test_a_person_is_shown_what_is_taken_back_and_agrees(tmp_path: Path, m
     assert (tmp_path / "a.txt").read_text() == "before"
     assert not (tmp_path / "b").exists()
     assert person.questions[-1].startswith(f"Undo the run {run}? 3 of its changes are taken back.")
+
+
+async def test_without_forms_the_person_is_asked_at_a_terminal_and_undoes_the_undo_there(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("before")
+
+    def take_back() -> tuple[int, str]:
+        words = [sys.executable, "-m", "onetool", "undo"]
+        with in_terminal(words, cwd=tmp_path, env=environment_of(tmp_path)) as terminal:
+            terminal.wait_for(lambda text: "Allow it?" in text)
+            terminal.type("y\n")
+            return terminal.wait_for_exit(), terminal.screen.text
+
+    async with CLIENTS["stdio"](tmp_path, "") as client:
+        await said(client, 'file.write(path="a.txt", content="after")')
+        run = await latest(client)
+        waiting = await begin(client, f'ot.undo(run="{run}")')
+        assert file.read_text() == "after"
+        _, screen = await approving(tmp_path, waiting, "y\n")
+        await wait_for_run(client, waiting)
+
+    assert "restore a.txt" in screen
+    assert file.read_text() == "before"
+    status, screen = await anyio.to_thread.run_sync(take_back)
+    assert (status, file.read_text()) == (0, "after"), screen
+    assert f"Undo the run {waiting}?" in screen
+    audited = run_preloaded("audit", "--json", "--tool", "ot.undo", cwd=tmp_path, env=environment_of(tmp_path)).stdout
+    assert [each["outcome"] for each in json.loads(audited)] == ["ok", "ok"], audited
 
 
 def test_commands_list_runs_and_undo_none_without_a_terminal(tmp_path: Path) -> None:
