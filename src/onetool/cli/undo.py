@@ -65,12 +65,13 @@ def _find_undoable(loaded: LoadedConfig) -> list[tuple[RecordedRun, int]]:
     """Return the runs with changes that are kept, and how many those are."""
     registry, config = read_registry(loaded), loaded.config
     has_inverse = partial(find_inverse, config=config, registry=registry)
+    any_inverse = any(has_inverse(tool.name) for tool in registry.definitions())  # else no run need be read whole
     found = []
     with open_own_store(loaded) as store:
         journal = open_journal(loaded, store)
         for run in journal.recent(LOCAL):
             try:
-                whole = journal.find(LOCAL, run.id, ended=False)
+                whole = journal.find(LOCAL, run.id, ended=False) if any_inverse else run
                 count = count_changes(whole, journal.changes_of(run), has_inverse)
             except (RunNotResumableError, RunNotUndoableError, UnknownRunError):
                 continue

@@ -89,6 +89,27 @@ async def test_an_undo_needs_somebody_who_says_yes(person: Person) -> None:
     assert (person.project / "c.txt").read_text() == "c"
 
 
+async def test_what_changes_while_the_person_is_asked_is_left(person: Person, tmp_path: Path) -> None:
+    for name in ("asked", "below"):
+        (person.project / name).mkdir()
+        (person.project / name / "f").write_text("before")
+    run, _ = await person.run("[file.write(path=f'{name}/f', content='after') for name in ('asked', 'below')]")
+
+    class Sly(Person):
+        async def _ask(self, question: str, _: Sequence[Choice]) -> Choice | None:
+            (self.project / "asked" / "f").write_text("mine")
+            (self.project / "below").rename(tmp_path / "elsewhere")
+            (self.project / "below").symlink_to(tmp_path / "elsewhere")
+            return Choice.ONCE
+
+    _, text = await Sly(person.app, person.project).undo(run)
+
+    assert "restore asked/f: it has changed since" in text
+    assert "outside the folders that tools may use" in text
+    assert (person.project / "asked" / "f").read_text() == "mine"
+    assert (tmp_path / "elsewhere" / "f").read_text() == "after"
+
+
 async def test_runs_that_changed_nothing_or_are_unknown_say_so(person: Person) -> None:
     run, _ = await person.run("1 + 1")
     assert "it changed nothing" in (await person.undo(run))[1]
