@@ -95,7 +95,7 @@ def _show(found: Rehearsed) -> None:
         return
     headings = ("calls", "tool", "client", "today", "then")
     rows = [
-        (str(count), row.tool, row.client, word_verdict(row.before), word_verdict(row.after))
+        (str(count), row.tool, row.client or "command line", word_verdict(row.before), word_verdict(row.after))
         for row, count in found.changes.most_common()
     ]
     say("")
