@@ -79,7 +79,10 @@ def note_move(folder: int, name: str, place: Path, to: Path) -> None:
     """Note that a file or folder is about to get another place, where nothing is."""
     found = _noting()
     if found is not None:
-        found[1].note({KIND: MOVE, PATH: str(place), TO: str(to), WAS: mark_at(folder, name)})
+        context, changes = found
+        _, lost = changes.note({KIND: MOVE, PATH: str(place), TO: str(to), WAS: mark_at(folder, name)})
+        if lost:
+            context.note(f"The move of {place} cannot be undone: {lost}.")
 
 
 def alone() -> AbstractContextManager[object]:

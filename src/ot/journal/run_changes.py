@@ -21,9 +21,12 @@ from ot.store.forms import FORM, check_form, read_mapping
 from ot.store.parts import ChangeStore, RunKey
 
 CALL, OF, LOST, PIECES = "call", "of", "lost", "pieces"
+MORE = "more"  # the kind of an entry after which changes were made that are not noted
+TOO_MUCH = "it is more than is kept of one run (journal.undo_size)"
 _FORM = 1
 _FIRST = json.dumps({FORM: _FORM}).encode("ascii")  # the first frame of a run
 _CONTENT = b"\0"  # begins a frame that is no entry
+_LAST = 100  # bytes for the entry that says that there is no room for more
 _GONE = "it is no longer kept"
 
 Piece = tuple[int, bytes]
@@ -43,6 +46,7 @@ class RunChanges:
         self._room = most_bytes
         self._reserved = most_bytes // 8  # for entries, which say what else is missing
         self._frames = 0
+        self._ended = False  # no room is left for entries
         self._files: dict[str, tuple[int, JsonObject]] = {}  # notes of files that a further one may add to, by path
         self._paths: dict[int, str] = {}  # of these notes
 
@@ -60,6 +64,7 @@ class RunChanges:
                     return first, ""
             except OSError as error:
                 self._forget()
+                self._note_end(call)
                 return -1, error.strerror or str(error)
             pieces, lost = self._keep(content, size)
             entry: JsonObject = {CALL: call, **facts}
@@ -70,6 +75,7 @@ class RunChanges:
             try:
                 number = self._append_entry(entry)
             except OSError as error:
+                self._note_end(call)
                 return -1, lost or error.strerror or str(error)
             self._remember(number, facts)
             return number, lost
@@ -84,6 +90,14 @@ class RunChanges:
         except OSError as error:
             return [], error.strerror or str(error)
         return pieces, ""
+
+    def _note_end(self, call: int) -> None:
+        """Note that there is no room for further entries, so that an undo can say so."""
+        if not self._ended:
+            self._ended = True
+            self._room += _LAST
+            with suppress(OSError):
+                self._append_entry({CALL: call, KIND: MORE})
 
     def _find_earlier(self, facts: JsonObject) -> int | None:
         """Return the number of a change that left a file as this one finds it, if nothing but files changed since."""
@@ -119,7 +133,7 @@ class RunChanges:
 
     def _require_room(self, size: int, reserved: int) -> None:
         if size > self._room - reserved:
-            raise OSError(errno.EFBIG, "it is more than is kept of one run (journal.undo_size)")
+            raise OSError(errno.EFBIG, TOO_MUCH)
 
     def _append(self, frame: bytes) -> int:
         self._require_room(len(frame), self._reserved if frame.startswith(_CONTENT) else 0)

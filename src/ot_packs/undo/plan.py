@@ -12,7 +12,7 @@ from ot.effects import Effect
 from ot.files.changes import KIND
 from ot.journal.journal import word_call
 from ot.journal.recorded import CallOutcome, RecordedCall, RecordedRun
-from ot.journal.run_changes import KeptChange, KeptChanges
+from ot.journal.run_changes import MORE, TOO_MUCH, KeptChange, KeptChanges
 from ot_packs.undo.calls import FINAL, OF_CALLS, CallUndoer
 from ot_packs.undo_steps import DAMAGED, IN_DAMAGED, Step, Undoer
 
@@ -49,6 +49,9 @@ async def make_plan(run: RecordedRun, kept: KeptChanges, undoers: Mapping[str, U
     changes = await anyio.to_thread.run_sync(_in_order, run.calls, kept.all, taken_back, calls)
     for change in reversed(changes):
         kind = str(change.facts[KIND])
+        if kind == MORE:
+            plan.steps.append(Step(change, "undo the changes that were not noted", problem=TOO_MUCH))
+            continue
         try:
             step = await undoers[kind].look(change)
         except IN_DAMAGED:

@@ -87,6 +87,23 @@ def test_an_undo_gives_the_tree_of_before(changes: list[tuple[object, ...]], mor
 
 @pytest.mark.hypothesis
 @unhurried
+@given(st.lists(CHANGES, max_size=8), st.integers(0, 6000))
+def test_without_room_an_undo_says_what_it_could_not(changes: list[tuple[object, ...]], room: int) -> None:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
+        bench = Workbench(Path(folder), undo_size=room)
+        fill(bench.project)
+        before = bench.tree()
+        with bench.run("r1"):
+            for change in changes:
+                make(bench, change)
+
+        left = bench.undo("r1", by="u1")
+
+        assert left or bench.tree() == before
+
+
+@pytest.mark.hypothesis
+@unhurried
 @given(st.lists(CHANGES, min_size=1, max_size=6), st.lists(st.tuples(PATHS, st.text(max_size=3)), max_size=2))
 def test_what_others_have_changed_since_stays(changes: list[tuple[object, ...]], others: list[tuple[str, str]]) -> None:
     with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:

@@ -46,7 +46,7 @@ class Workbench:
         self.files = AllowedFiles([self.project], project=self.project, home=folder / "home")
         kept = Retention(3600, 16 * 1024**2, undo_size)
         store = Backend().build_store(folder / "state", principal="local", journal=kept)
-        settings = JournalSettings.model_validate({"undo_size": undo_size})
+        settings = JournalSettings.model_validate({}).model_copy(update={"undo_size": undo_size})
         self._journal = Journal(
             store.journal, settings, project=self.project, redactor=Redactor(()), open_changes=store.open_changes
         )
