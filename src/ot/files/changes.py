@@ -209,9 +209,10 @@ def _parts_with_data(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
 
 def _end_of_data(descriptor: int, place: int, size: int) -> int:
     try:
-        return min(size, os.lseek(descriptor, place, os.SEEK_HOLE))
+        end = min(size, os.lseek(descriptor, place, os.SEEK_HOLE))
     except OSError:
         return size  # a file system that knows of no holes
+    return end if end > place else size  # it has been cut off in this moment
 
 
 def next_data(descriptor: int, place: int, size: int) -> int:

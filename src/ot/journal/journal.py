@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
 import anyio.to_thread
 
 import ot.journal
@@ -77,6 +78,7 @@ class Journal:
         self._later = later
         self._open_changes = open_changes
         self.open_runs: dict[str, RunJournal] = {}  # that go on in this process, by name
+        self._undoing: dict[str, anyio.Lock] = {}  # by the name of the run that is undone
         self.replays: dict[str, Replay] = {}  # by the name of the run whose calls each answers
 
     def begin(self, command: str, caller: Caller) -> RunJournal | None:
@@ -205,6 +207,17 @@ class Journal:
         except (OSError, LookupError, TypeError, ValueError, RecursionError) as error:
             reason = f"what it changed cannot be read: {getattr(error, 'strerror', None) or error}"
             raise RunNotUndoableError(run.id, reason) from error
+
+    @asynccontextmanager
+    async def undoing(self, run: str) -> AsyncIterator[None]:
+        """Let one undo of a run come after another: what the first has put back, the second one finds."""
+        lock = self._undoing.setdefault(run, anyio.Lock())
+        try:
+            async with lock:
+                yield
+        finally:
+            if not lock.locked():
+                self._undoing.pop(run, None)
 
     def recent(self, principal: str) -> list[RecordedRun]:
         """List the runs of this principal and project without their calls, the oldest first."""

@@ -249,6 +249,8 @@ class PathUndoer:
                 if fits(found, facts[WAS]):
                     return
                 if not _is_as_left(found, facts):
+                    if found is not None and fits(found, self._first[path]):
+                        return  # another undo has been faster
                     raise ChangedFileError(path, CHANGED)
                 try:
                     self._put_back(step, reached)

@@ -41,6 +41,13 @@ async def undo_run(context: CallContext, name: str) -> Undone:
     """Undo what a run has changed, if the person agrees; raises CallError."""
     plan, undoers = await plan_undo(context, name)
     await _ask(context, plan)
+    async with context.part(Journal).undoing(name):
+        undone, failed = await _do(plan, undoers)
+    return Undone(run=name, cannot_be_taken_back=plan.final, undone=undone, left=failed, note=_note(plan.run))
+
+
+async def _do(plan: Plan, undoers: Mapping[str, Undoer]) -> tuple[list[str], dict[str, str]]:
+    """Undo what can be; return that, and what is left with the reason."""
     failed = {step.words: step.problem for step in plan.blocked}
     undone = []
     for step in plan.doable:
@@ -51,7 +58,7 @@ async def undo_run(context: CallContext, name: str) -> Undone:
             failed[step.words] = error.reason if isinstance(error, PathError) else word_problem(error)
         except IN_DAMAGED:
             failed[step.words] = DAMAGED
-    return Undone(run=name, cannot_be_taken_back=plan.final, undone=undone, left=failed, note=_note(plan.run))
+    return undone, failed
 
 
 async def plan_undo(context: CallContext, name: str) -> tuple[Plan, Mapping[str, Undoer]]:

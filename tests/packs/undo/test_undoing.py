@@ -48,6 +48,30 @@ class Person:
         return done.stdout.strip()
 
 
+async def undo_twice_at_once(person: Person, run: str) -> list[tuple[str, str]]:
+    """Undo a run in two others, which both know what to do before either does it."""
+    both_asked = anyio.Event()
+    undos: list[tuple[str, str]] = []
+
+    class Slow(Person):
+        async def _ask(self, question: str, choices: Sequence[Choice]) -> Choice | None:
+            self.asked.append(question)
+            if len(self.asked) == 2:
+                both_asked.set()
+            await both_asked.wait()
+            return self.says
+
+    slow = Slow(person.app, person.project)
+
+    async def undo() -> None:
+        undos.append(await slow.undo(run))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(undo)
+        tasks.start_soon(undo)
+    return undos
+
+
 @pytest.fixture(scope="module")
 async def engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[App]:
     folder = tmp_path_factory.mktemp("undo")
@@ -206,6 +230,30 @@ async def test_stashes_are_undone(person: Person, repository: str) -> None:
     assert person.git("status", "--porcelain") == before
     assert (person.top / "sub" / "y.txt").read_text() == "y"
     assert (person.top / "x.txt").stat().st_mode & 0o777 == 0o600
+
+
+async def test_two_undos_at_once_leave_what_one_does(person: Person, repository: str) -> None:
+    person.git("add", "x.txt")
+    person.git("commit", "--quiet", "--message=First")
+    for content in ("old", "new"):
+        (person.top / "x.txt").write_text(content)
+        if content == "old":
+            person.git("stash", "push", "--quiet", "--message=old")
+    run, _ = await person.run(f"""
+git.stash(path="{repository}")
+notes.write(title="twice", content=1)
+file.write(path="{repository}/y/z.txt", content="z")
+""")
+    assert len(person.git("stash", "list").splitlines()) == 2
+
+    await undo_twice_at_once(person, run)
+
+    assert person.git("stash", "list", "--format=%gs") == "On main: old"
+    assert (person.top / "x.txt").read_text() == "new"
+    assert not (person.top / "y").exists()
+    assert (await person.run("[each['title'] for each in notes.list()['notes'] if each['title'] == 'twice']"))[
+        1
+    ] == "[]"
 
 
 async def test_a_commit_that_a_remote_has_stays(person: Person, repository: str, tmp_path: Path) -> None:
@@ -483,25 +531,7 @@ async def ringer(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Ring
 async def test_calls_are_undone_once_by_undos_at_once_and_by_undos_of_undos(ringer: Ringer) -> None:
     run, _ = await ringer.run('bells.ring(bell="a"); bells.ring(bell="b")')
     assert ringer.done == ["ring-a", "ring-b"]
-    both_asked = anyio.Event()
-    undos: list[tuple[str, str]] = []
-
-    class Slow(Ringer):
-        async def _ask(self, question: str, choices: Sequence[Choice]) -> Choice | None:
-            self.asked.append(question)
-            if len(self.asked) == 2:
-                both_asked.set()
-            await both_asked.wait()
-            return self.says
-
-    slow = Slow(ringer.app, ringer.project)
-
-    async def take_back() -> None:
-        undos.append(await slow.undo(run))
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(take_back)
-        tasks.start_soon(take_back)
+    undos = await undo_twice_at_once(ringer, run)
     assert sorted(ringer.done) == ["silence-a", "silence-b"]
     texts = " ".join(text for _, text in undos)
     assert texts.count("another undo has called it in the meantime") == 2
