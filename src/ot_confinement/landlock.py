@@ -34,6 +34,7 @@ class _RulesetAttributes(ctypes.Structure):
 
 class _PathBeneath(ctypes.Structure):
     _pack_ = 1
+    _layout_ = "ms"  # what packing has always meant; Python 3.14 wants it said
     _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
 
 

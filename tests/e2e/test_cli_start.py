@@ -30,7 +30,7 @@ NOT_NEEDED = {
     "ot.isolate.helper_calls",
 }
 NOT_NEEDED_TO_LIST = {"ot.app", "ot.run.runner", "ot.kernel.supply", "ot.execution.tool_executor", "sqlite3"}
-MOST_MODULES_TO_LIST = 320
+MOST_MODULES_TO_LIST = 330
 
 
 def start(folder: Path, *arguments: str) -> tuple[str, set[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -136,7 +137,9 @@ MISTAKES = {
     "an error names the file": (
         "x = 1\nskills.fails(n=0)",
         [
-            "ZeroDivisionError: division by zero" if on_wasm() else "ZeroDivisionError: integer division",
+            "ZeroDivisionError: division by zero"
+            if on_wasm() or sys.version_info >= (3, 14)
+            else "ZeroDivisionError: integer",
             "  line 2: skills.fails(n=0)\n  ~/.onetool/skills/fails.py, line 5: divide()\n",
             "  ~/.onetool/skills/fails.py, line 4, in divide: return 1 // n",
         ],
