@@ -12,6 +12,7 @@ SERVICES := tests/services/.venv/.ready
 ZWAVE := tests/zwave/node_modules/.ready
 TASKS := bench/tasks/servers/.venv/.ready
 DOJO := bench/flows/programs/.venv/.ready
+VIEWS := tests/views/node_modules/.ready
 OPENID := tests/team/oidc/node_modules/.ready
 SHOP := tests/shop/node_modules/.ready
 # Two more than the two cores that this should run on: tests spend time waiting for servers and kernels.
@@ -63,6 +64,9 @@ $(SERVICES): tests/services/package-lock.json tests/services/requirements.txt $(
 $(ZWAVE): tests/zwave/package.json tests/zwave/package-lock.json $(CONFORMANCE) | system
 	@scripts/install-zwave-network && touch $@ || true
 
+$(VIEWS): tests/views/package.json tests/views/package-lock.json $(CONFORMANCE) | system
+	@scripts/install-view-host && touch $@ || true
+
 $(OPENID): tests/team/oidc/package.json tests/team/oidc/package-lock.json $(CONFORMANCE) | system
 	@scripts/install-openid-provider && touch $@ || true
 
@@ -78,7 +82,7 @@ $(DOJO): bench/flows/programs/requirements.txt | setup
 run: setup  ## show a short session with the real server
 	@$(BIN)/onetool demo
 
-test: compiled system wasm $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE) $(OPENID) $(SHOP)  ## run all tests
+test: compiled system wasm $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE) $(OPENID) $(VIEWS) $(SHOP)  ## run all tests
 	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup --repeat-failed
 
 # Without the rooms whose tests make environments, start servers and wear kernels out, and without properties, which try many examples.
@@ -111,7 +115,7 @@ test-vm: setup wasm  ## boot Debian's kernels in an emulator, as root, and try t
 test-as-user: compiled  ## run the tests of what protects a person as an ordinary user, also as root; TESTS names others
 	@$(KEEP_BYTECODE) scripts/test-as-user -n $(WORKERS) --dist loadgroup $(or $(TESTS),$(PROTECTION))
 
-coverage: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE) $(OPENID) $(SHOP)  ## run all tests, and list the branches that none takes
+coverage: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE) $(OPENID) $(VIEWS) $(SHOP)  ## run all tests, and list the branches that none takes
 	@rm -f .coverage .coverage.*
 	@# CPython's own tests look at whether they are traced, and what they test is inside kernels.
 	@$(KEEP_BYTECODE) $(BIN)/coverage run -m pytest -n $(WORKERS) --dist loadgroup --ignore tests/cpython $(TESTS)
@@ -164,5 +168,5 @@ lock: setup  ## update the pinned dependencies
 	scripts/lock
 
 clean:  ## remove everything that make set up
-	rm -rf .venv .cache/vm tests/ray/.cache tests/conformance/node_modules tests/zwave/node_modules tests/shop/node_modules tests/models/node_modules tests/models/.venv tests/reference_servers/node_modules \
+	rm -rf .venv .cache/vm tests/ray/.cache tests/conformance/node_modules tests/zwave/node_modules tests/views/node_modules tests/shop/node_modules tests/models/node_modules tests/models/.venv tests/reference_servers/node_modules \
 		tests/reference_servers/.venv bench/tasks/servers/node_modules bench/tasks/servers/.venv tests/services/node_modules tests/services/.venv bench/peers/.venv bench/results .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage .coverage.* site

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from mcp import Client, StdioServerParameters
+from mcp.client.extension import ClientExtension
 from mcp.client.session import ElicitationFnT, MessageHandlerFnT
 
 from ot.kernel.zygote_process import COMPILED
@@ -23,6 +25,7 @@ def connect_server(
     path: str = "",
     person: ElicitationFnT | None = None,
     hear: MessageHandlerFnT | None = None,
+    extensions: Sequence[ClientExtension] = (),
 ) -> Client:
     """A client of a server whose home and project are one folder; use it with `async with`.
 
@@ -43,4 +46,5 @@ def connect_server(
         mode=mode,
         elicitation_callback=person,
         message_handler=hear,
+        extensions=extensions,
     )

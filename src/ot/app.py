@@ -34,6 +34,7 @@ from ot.run.outcome import Keeping
 from ot.run.runner import Runner
 from ot.run.runs import Runs
 from ot.run.task_names import TaskNames
+from ot.run.view_handles import ViewHandles
 from ot.shapes.shapes import SHAPES_FOLDER, Shapes
 from ot.stats.recorder import open_recorder
 from ot.store.parts import Store
@@ -150,6 +151,7 @@ async def _open_parts(
 
     parts = tools.registry, executor, shared.supply, namespace, Keeping(results)
     runner = Runner(*parts, tools.catch_up if own.alone else catch_up, run_settings(loaded))
+    runner.handles = ViewHandles(journal.store.load_key, config.results.keep_for)
     answers = KeptAnswers(results, reader, store.kept_answers, project=loaded.project)
     names = TaskNames(journal.store.load_key, config.results.keep_for)
     runs = Runs(runner, answers, elsewhere=shared.elsewhere, beside=questions, task_names=names)

@@ -330,11 +330,12 @@ class ServerUnavailableError(ToolCallError, names=("server",), caught_as="Connec
 
 
 class ToolChangedError(ToolCallError, names=("server",), caught_as="PermissionError"):
-    """A proxied tool, or a `prompt`, is not defined as a person accepted it, and its server is pinned."""
+    """A proxied tool, or a `prompt` or `view`, is not as a person accepted it, and its server is pinned."""
 
     server: str
     new: bool
     prompt: str = ""
+    view: str = ""
 
 
 class UntrustedPackError(CallError, names=("pack",), caught_as="PermissionError"):

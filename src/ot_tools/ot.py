@@ -464,7 +464,7 @@ async def preview() -> None:
     await current().part(Runs).preview(current().caller)
 
 
-async def apply(*, preview: str) -> Any:
+async def apply(*, preview: str, calls: list[int] | None = None) -> Any:
     """Run the code of a preview; it may do what the preview listed, and nothing else. Alone in its command, and once.
 
     A call that may change something and is not on the list, or a file that is not as the preview showed it, ends the
@@ -472,6 +472,8 @@ async def apply(*, preview: str) -> Any:
 
     Args:
         preview: The id from the answer of the preview.
+        calls: The numbers of the calls to make, written out as numbers; the code gets a PermissionError for the others.
+            Without it, all are made.
 
     Returns:
         What the code returns.

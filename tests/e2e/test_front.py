@@ -25,9 +25,14 @@ META = {
 }
 
 
-def initialize(revision: str = REVISION, name: str = "raw") -> Message:
+SHOWS = {"extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]}}}
+SHOWING = {**META, "io.modelcontextprotocol/clientCapabilities": SHOWS}
+
+
+def initialize(revision: str = REVISION, name: str = "raw", capabilities: Message | None = None) -> Message:
     client = {"name": name, "version": "1"}
-    return {"method": "initialize", "params": {"protocolVersion": revision, "capabilities": {}, "clientInfo": client}}
+    params = {"protocolVersion": revision, "capabilities": capabilities or {}, "clientInfo": client}
+    return {"method": "initialize", "params": params}
 
 
 def call(command: str, meta: Message | None = None, **more: object) -> Message:
@@ -137,6 +142,25 @@ CONVERSATIONS: dict[str, tuple[bytes, int]] = {
             {"method": "tools/list"},
         ),
         6,
+    ),
+    "a client that shows views": (
+        lines(
+            initialize(capabilities=SHOWS),
+            {"method": "notifications/initialized"},
+            {"method": "tools/list"},
+            {"method": "resources/list"},
+            {"method": "resources/read", "params": {"uri": "ui://onetool/answer"}},
+            {"method": "tools/call", "params": {"name": "view", "arguments": {"handle": "x", "ask": "page"}}},
+        ),
+        5,
+    ),
+    "a client of no session that shows views": (
+        lines(
+            {"method": "server/discover", "params": {"_meta": SHOWING}},
+            {"method": "tools/list", "params": {"_meta": SHOWING}},
+            {"method": "resources/read", "params": {"uri": "ui://onetool/answer", "_meta": SHOWING}},
+        ),
+        3,
     ),
     "an unknown revision": (
         lines({"method": "tools/list"}, initialize("1999-01-01"), {"method": "tools/list"}, initialize()),

@@ -33,7 +33,7 @@ EPILOG_ACCEPT = (
     "its title, instructions, tools and prompts. What you accepted stays accepted while something else is offered."
 )
 EPILOG_LOGIN = "Tokens are kept in ~/.onetool/state, readable only by you."
-_KINDS: dict[Part, str] = {"words": "its ", "tools": "", "prompts": "prompt "}
+_KINDS: dict[Part, str] = {"words": "its ", "tools": "", "prompts": "prompt ", "views": "view "}
 
 
 def _find_server(loaded: LoadedConfig, name: str, *, with_url: bool = False) -> tuple[str, ServerSettings] | None:

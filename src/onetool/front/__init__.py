@@ -15,6 +15,9 @@ has its first answer. `tools/list` waits for the engine, because the description
 They are named by what the registry knows without connecting anything, so the text stays the same while servers come
 and go; clients are told only when it changes.
 
+Clients that show views have one of an answer (`view`, `page`), and a tool for it that nobody else sees. Its data is in
+the answer's `_meta` (`ot.run.shown_answer`); it is made only for such clients.
+
 `commands` is the way of every command that is awaited, over HTTP or from the SDK: it finds the person's engine,
 recalls what the client has read and agreed to, begins the run, and brings answers back to a run that waits, in another
 replica if need be. It has the memory of each client: a connection, or all requests of a person without a session.

@@ -31,6 +31,7 @@ from ot.errors import StoreGoneError
 from ot.run.answer import Answer
 from ot.run.live_run import new_run_id
 from ot.run.task_names import UnknownTaskError
+from ot.run.view_handles import UnknownHandleError
 from ot.run.waiting_runs import RunState, Waiting, WaitingRuns
 from ot.store.owner import StoreUnavailableError
 from ot.store.replicas import RememberedClient
@@ -144,6 +145,15 @@ class Client:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """A request of a view, as it came."""
+
+    handle: str
+    ask: str
+    options: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
 class Commands:
     """The way of a command to the engine of its person, and of an answer to the run that waits for it."""
 
@@ -168,6 +178,27 @@ class Commands:
 
         def begin(app: App, caller: Caller, context: Variables | None) -> LiveRun:
             work = partial(use.make, app.executor, app.servers)
+            return app.runs.begin_use(work, caller, questions=client.questions, context=context)
+
+        return await self._begin(begin, client)
+
+    async def view(self, asked: Asked, client: Client) -> Answer | Waiting:
+        """Do what the view of an answer asks for; raises UnknownHandleError, and OSError."""
+        from ot.run.view_requests import ViewParts, ViewRequest, word_apply  # noqa: PLC0415 - few clients show views
+
+        async with self.apps.use(client.person) as app:
+            caller = caller_of(
+                client.front, memory=client.memory, client=client.name, principal=client.person.principal
+            )
+            if app.runner.handles is None:
+                raise UnknownHandleError
+            grant = await app.runner.handles.read(asked.handle, caller)
+        if asked.ask == "apply" and (command := word_apply(grant, asked.options)):
+            return await self.run(command, client)
+        request = ViewRequest(asked.ask, grant, asked.options)
+
+        def begin(app: App, caller: Caller, context: Variables | None) -> LiveRun:
+            work = partial(request.make, ViewParts(app.executor, app.servers, app.runs))
             return app.runs.begin_use(work, caller, questions=client.questions, context=context)
 
         return await self._begin(begin, client)

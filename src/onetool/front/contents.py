@@ -13,10 +13,12 @@ from mcp_types.version import is_version_at_least
 
 from mcp_core.json_types import JsonObject
 from onetool.front.commands import Client, Commands
+from onetool.front.definition import ANSWER_URI
 from onetool.front.messages import LISTS
 from onetool.front.offer import Offer, StaleCursorError
 from onetool.front.rendering import STALE_CURSOR
 from onetool.front.tool_run import ServerState, follow, input_required
+from onetool.front.view import read_answer_page, shows_views
 from onetool.people.person_of import person_of
 from ot.run.answer import Answer
 from ot.run.uses import Use, UseFailure, complete, get_prompt, read_resource, read_use
@@ -59,6 +61,8 @@ class ContentRequests:
         return answer
 
     async def _read(self, ctx: Asked, params: mcp_types.ReadResourceRequestParams) -> Handled:
+        if params.uri == ANSWER_URI and shows_views(ctx):
+            return {**read_answer_page(), **_COMPLETE}
         found = await self._use(read_resource(params.uri), ctx, params)
         # Others may not have what this person may read.
         return {"ttlMs": 0, **found, "cacheScope": "private"} if isinstance(found, dict) else found

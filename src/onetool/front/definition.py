@@ -7,7 +7,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import Json, JsonObject, mapping_of
+from ot.clients.front import VIEWS
 from ot.run.answer import DESCRIPTION, LOOK_DESCRIPTION
 
 if TYPE_CHECKING:
@@ -38,6 +39,11 @@ RESULT_TEMPLATE: JsonObject = {
 }
 TASKS = "io.modelcontextprotocol/tasks"
 EXTENSIONS: JsonObject = {TASKS: {}}  # for clients without a session
+VIEW = "view"
+"""The tool by which the view of an answer asks for more; no model is told of it."""
+ANSWER_URI = "ui://onetool/answer"
+SHOWN: JsonObject = {"ui": {"resourceUri": ANSWER_URI, "visibility": ["model"]}}
+"""What tells clients that show views that the answers of our tools have one."""
 _PARAMETER = "\n\n- `command` (string, required): Python code"
 _SCHEMA: JsonObject = {
     "type": "object",
@@ -54,6 +60,12 @@ def final_names(*, look: bool) -> dict[str, str]:
     return {f"{prefix}_{tool}" if prefix else tool: tool for tool in ((RUN, LOOK) if look else (RUN,))}
 
 
+def view_name() -> str:
+    """Return the name of the tool of views, as clients know it."""
+    prefix = os.environ.get("MCP_TOOL_PREFIX")
+    return f"{prefix}_{VIEW}" if prefix else VIEW
+
+
 def instruct(mistakes: Sequence[Mistake], *, look: bool = False) -> str:
     """Word the instructions; they name what mistakes in the configuration keep off."""
     instructions = f"{INSTRUCTIONS} {LOOK_INSTRUCTIONS}" if look else INSTRUCTIONS
@@ -65,12 +77,39 @@ def instruct(mistakes: Sequence[Mistake], *, look: bool = False) -> str:
     return f"{instructions} Mistakes in the configuration keep this off, as ot.health() explains: {names}."
 
 
-def define_tools(names: Mapping[str, str], offer: str) -> list[Json]:
-    """Return the definitions of the tools; the description of `run` ends with what it offers at this moment."""
-    return [
-        {**_definition(name, tool, offer), "title": TITLES[tool], "annotations": HINTS[tool]}
+def define_tools(names: Mapping[str, str], offer: str, *, shows: bool = False) -> list[Json]:
+    """Return the definitions of the tools; the description of `run` ends with what it offers at this moment.
+
+    A client that `shows` views is told of that of an answer.
+    """
+    shown: JsonObject = {"_meta": SHOWN} if shows else {}
+    tools: list[Json] = [
+        {**_definition(name, tool, offer), "title": TITLES[tool], "annotations": HINTS[tool], **shown}
         for name, tool in names.items()
     ]
+    return [*tools, define_view()] if shows else tools
+
+
+def define_view() -> JsonObject:
+    """Return the definition of the tool of views."""
+    texts: JsonObject = {name: {"type": "string"} for name in ("handle", "ask")}
+    return {
+        "name": view_name(),
+        "title": "The view of an answer",
+        "description": "What the view of an answer asks for, by the handle that came with that answer.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {**texts, "options": {"type": "object"}},
+            "required": [*texts],
+        },
+        "annotations": HINTS[RUN],
+        "_meta": {"ui": {"visibility": ["app"]}},
+    }
+
+
+def with_views(capabilities: JsonObject) -> JsonObject:
+    """Return our capabilities for a client that shows views."""
+    return {**capabilities, "extensions": {**mapping_of(capabilities.get("extensions")), VIEWS: {}}}
 
 
 def with_offer(tool: str, description: str, offer: str) -> str:

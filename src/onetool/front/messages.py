@@ -1,4 +1,4 @@
-"""The protocol's few plain messages, read and written in both of its eras. Standard library only.
+"""The protocol's few plain messages, read and written in both of its eras.
 
 A message is plain if nothing in it is odd: known members only, each of its usual kind. `read_request` gives None for
 every other one, which is the SDK's to answer.
@@ -12,6 +12,7 @@ from collections.abc import Container, Mapping
 from typing import NamedTuple, TypeGuard
 
 from mcp_core.json_types import Json, JsonObject
+from ot.clients.front import Abilities
 
 HANDSHAKE_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 SESSIONLESS_REVISIONS = ("2026-07-28",)
@@ -79,6 +80,11 @@ class Request(NamedTuple):
     def capabilities(self) -> JsonObject:
         found = self.meta.get(_CAPABILITIES) if self.sessionless else self.params.get("capabilities")
         return found if isinstance(found, dict) else {}
+
+
+def shows_views(request: Request) -> bool:
+    """True if the client that introduces itself by this request shows views."""
+    return "extensions" in request.capabilities and Abilities.read(request.capabilities).can_show
 
 
 def read_json(text: bytes) -> Json:

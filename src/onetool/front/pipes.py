@@ -23,7 +23,7 @@ from mcp_core.line_pipes import LinePipes, LineTooLongError
 from onetool.front import messages
 from onetool.front.definition import LOOK, define_tools, final_names
 from onetool.front.late_app import LateApp
-from onetool.front.messages import Request, RequestId
+from onetool.front.messages import Request, RequestId, shows_views
 from onetool.front.offer import Offer, StaleCursorError
 from onetool.front.rendering import FRESH, STALE_CURSOR, PlainResults, ProgressReport, render_answer
 from onetool.front.tasks import render_begun, takes_tasks
@@ -192,7 +192,9 @@ class PipeFront:
         self._revision = request.revision
         self.introduction.append(line)
         self._greet(request)
-        self._send_result(request, time.perf_counter(), self._results.initialize(request.revision))
+        self._send_result(
+            request, time.perf_counter(), self._results.initialize(request.revision, shows=shows_views(request))
+        )
         return True
 
     def _greet(self, request: Request) -> None:
@@ -206,7 +208,7 @@ class PipeFront:
             self._tasks.start(partial(self._list, began), request)
         elif request.method == messages.DISCOVER and request.sessionless:
             self._greet(request)
-            self._send_result(request, began, self._results.discover())
+            self._send_result(request, began, self._results.discover(shows=shows_views(request)))
         elif request.method == messages.PING and not request.sessionless:
             self._send_result(request, began, {})
         elif request.method == messages.SET_LEVEL and not request.sessionless:
@@ -221,7 +223,8 @@ class PipeFront:
             self._pipes.write(messages.write_notification(f"notifications/{name}/list_changed"))
 
         if request.method == messages.LIST:
-            listed: JsonObject = {"tools": define_tools(self._tools, await self._offer.describe(LOCAL_PERSON))}
+            offer, shows = await self._offer.describe(LOCAL_PERSON), shows_views(self._introduced or request)
+            listed: JsonObject = {"tools": define_tools(self._tools, offer, shows=shows)}
             fresh = FRESH
         else:
             try:

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from mcp_core.distribution import VERSION
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import Json, JsonObject, mapping_of
 from mcp_core.quick_dataclass import dataclass, replace
-from onetool.front.definition import CAPABILITIES, EXTENSIONS, NAME
+from onetool.front.definition import CAPABILITIES, EXTENSIONS, NAME, view_name, with_views
 from onetool.front.messages import HANDSHAKE_REVISIONS, SERVER_INFO, SESSIONLESS_REVISIONS
 from ot.clients.caller import Milestone
 from ot.run.answer import Answer
@@ -20,6 +20,8 @@ from ot_kernel.values import Audio, Image, Resource
 if TYPE_CHECKING:
     from ot.run.waiting_runs import Waiting
 
+SHOWN_KEY = "onetool/answer"
+"""The member of an answer's `_meta` with the data for its view."""
 _SINCE = {"audio": "2025-03-26", "resource_link": "2025-06-18"}
 """The revisions that have brought a kind of content; an older client is told in words that it was there."""
 
@@ -30,7 +32,10 @@ def render_answer(answer: Answer, revision: str = "") -> JsonObject:
     content: list[Json] = [_fitting(_render(item), revision) for item in attached] if attached else []
     if answer.text or not content:
         content.insert(0, {"type": "text", "text": escape_surrogates(answer.text)})
-    return {"content": content, "isError": answer.is_error}
+    result: JsonObject = {"content": content, "isError": answer.is_error}
+    if answer.shown is not None:
+        result["_meta"] = {SHOWN_KEY: {"tool": view_name(), **answer.shown}}
+    return result
 
 
 def _fitting(block: JsonObject, revision: str) -> JsonObject:
@@ -78,21 +83,22 @@ class PlainResults:
         self._instructions = instructions
         self._info: JsonObject = {"name": NAME, "version": VERSION}
 
-    def initialize(self, asked: str) -> JsonObject:
-        """Settle the revision, which is the one asked for if it is known."""
+    def initialize(self, asked: str, *, shows: bool = False) -> JsonObject:
+        """Settle the revision, which is the one asked for if it is known; a client may `show` views."""
         self.revision = asked if asked in HANDSHAKE_REVISIONS else HANDSHAKE_REVISIONS[-1]
         return {
             "protocolVersion": self.revision,
-            "capabilities": CAPABILITIES,
+            "capabilities": with_views(CAPABILITIES) if shows else CAPABILITIES,
             "serverInfo": self._info,
             "instructions": self._instructions,
         }
 
-    def discover(self) -> JsonObject:
+    def discover(self, *, shows: bool = False) -> JsonObject:
         """Tell a client without a session about this server."""
+        capabilities: JsonObject = {**CAPABILITIES, "extensions": EXTENSIONS}
         result: JsonObject = {
             "supportedVersions": list(SESSIONLESS_REVISIONS),
-            "capabilities": {**CAPABILITIES, "extensions": EXTENSIONS},
+            "capabilities": with_views(capabilities) if shows else capabilities,
             "instructions": self._instructions,
         }
         return self.complete(result, sessionless=True, fresh=FRESH)
@@ -102,7 +108,8 @@ class PlainResults:
         if not sessionless:
             return result
         cached: JsonObject = {} if fresh is None else {"cacheScope": "private", "ttlMs": fresh}
-        return {**_COMPLETE, **result, **cached, "_meta": {SERVER_INFO: self._info}}
+        beside = mapping_of(result.get("_meta"))
+        return {**_COMPLETE, **result, **cached, "_meta": {**beside, SERVER_INFO: self._info}}
 
 
 PROGRESS_INTERVAL = 0.1  # seconds between two notifications

@@ -24,13 +24,26 @@ from mcp_official import DeclaredToolsServer
 from onetool.front import tool_run
 from onetool.front.commands import Clients, Commands
 from onetool.front.contents import ContentRequests
-from onetool.front.definition import HINTS, LOOK, NAME, TITLES, final_names, instruct, with_offer
+from onetool.front.definition import (
+    HINTS,
+    LOOK,
+    NAME,
+    SHOWN,
+    TITLES,
+    define_view,
+    final_names,
+    instruct,
+    view_name,
+    with_offer,
+    with_views,
+)
 from onetool.front.late_app import ServedApps
 from onetool.front.messages import LISTS
 from onetool.front.offer import Offer
 from onetool.front.rendering import FRESH
 from onetool.front.task_extension import Tasks
 from onetool.front.tool_run import LogLevels, ServerState
+from onetool.front.view import call_view, shows_views
 from onetool.front.watching import Listener, Watching
 from onetool.people.person_of import person_of
 from onetool.replicas.draining import Draining
@@ -104,6 +117,9 @@ _ASKING: ContextVar[Person] = ContextVar("onetool_asking", default=LOCAL_PERSON)
 """Who lists tools, or listens for changes: the SDK tells neither of them whose request it is."""
 
 
+_SHOWING: ContextVar[bool] = ContextVar("onetool_showing", default=False)
+"""True while tools are listed for a client that shows views."""
+
 _HEARING: ContextVar[list[Listener]] = ContextVar("onetool_hearing")
 """Those who hear of updates of resources by the request that listens for them."""
 
@@ -164,6 +180,7 @@ class OneToolServer(DeclaredToolsServer[ServerState]):
         self._watching.register()
         self._tools = final_names(look=apps.look)
         self._lowlevel_server.cache_hints = dict.fromkeys(("tools/list", "server/discover"), CacheHint(FRESH))
+        self._lowlevel_server.middleware.insert(0, _naming_views)
         self._lowlevel_server.middleware.insert(0, watching_operations(telemetry or Telemetry()))
         self._lowlevel_server.add_request_handler(
             "logging/setLevel", mcp_types.SetLevelRequestParams, log_levels.set_level
@@ -172,12 +189,18 @@ class OneToolServer(DeclaredToolsServer[ServerState]):
     async def list_tools(self) -> list[mcp_types.Tool]:
         """List our tools, with what they offer at this moment."""
         offer = await self._offer.describe(_ASKING.get())
-        return [_complete(tool, self._tools[tool.name], offer) for tool in await super().list_tools()]
+        tools = [_complete(tool, self._tools[tool.name], offer) for tool in await super().list_tools()]
+        if not _SHOWING.get():
+            return tools
+        shown = [tool.model_copy(update={"meta": SHOWN}) for tool in tools]
+        return [*shown, mcp_types.Tool.model_validate(define_view())]
 
     async def call_tool(
         self, name: str, arguments: JsonObject, context: Context[ServerState] | None = None
     ) -> mcp_types.CallToolResult | mcp_types.InputRequiredResult:
-        """Answer an unknown name as the protocol asks, which the SDK does not."""
+        """Answer an unknown name as the protocol asks, which the SDK does not, and what views ask for."""
+        if name == view_name() and context is not None and shows_views(context):
+            return await call_view(arguments, context)
         if name not in self.argument_models:
             known = ", ".join(self.argument_models)
             raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown tool: {name}. This server has: {known}")
@@ -207,6 +230,17 @@ class _Subscriptions:
         """Do nothing: the offer itself tells of changes."""
 
 
+async def _naming_views(ctx: ServerRequestContext[ServerState], call_next: CallNext) -> HandlerResult:
+    """Tell a client that shows views that we have some."""
+    result = await call_next(ctx)
+    if ctx.method in ("initialize", "server/discover") and isinstance(result, dict):
+        said = (ctx.params or {}).get("capabilities") if ctx.method == "initialize" else None
+        said = said or (ctx.meta or {}).get(mcp_types.CLIENT_CAPABILITIES_META_KEY)
+        if isinstance(said, Mapping) and Abilities.read(said).can_show:
+            result["capabilities"] = with_views(result["capabilities"])
+    return result
+
+
 def _noting_clients(apps: ServedApps) -> ServerMiddleware[State]:
     """Build the middleware that notes what each client says of itself as it comes, before any server is connected."""
 
@@ -232,7 +266,7 @@ def _noting_listeners(offer: Offer, watching: Watching) -> ServerMiddleware[Serv
         person = person_of(ctx)
         if ctx.method != "subscriptions/listen" and (client := ctx.session.client_params) is not None:
             offer.watch(person, _telling(ctx.session), key=_Identity(client))
-        token = _ASKING.set(person)
+        token, showing = _ASKING.set(person), _SHOWING.set(shows_views(ctx))
         try:
             if ctx.method != "subscriptions/listen":
                 return await call_next(ctx)
@@ -240,6 +274,7 @@ def _noting_listeners(offer: Offer, watching: Watching) -> ServerMiddleware[Serv
                 _HEARING.set(listeners)
                 return await call_next(ctx)
         finally:
+            _SHOWING.reset(showing)
             _ASKING.reset(token)
 
     return note

@@ -140,7 +140,7 @@ def _client_of(ctx: Context[ServerState], state: ServerState) -> Client:
     if questions is not None:
         front = Front(object(), able, questions.ask, sessionless=True)
     elif sessionless or not ctx.session.can_send_request:
-        front = Front(object(), sessionless=sessionless)
+        front = Front(object(), Abilities(can_show=able.can_show), sessionless=sessionless)
     else:
         front = _session_front(ctx, able, memory, state.log_levels)
     name = params.client_info.name if params is not None else ""

@@ -44,6 +44,7 @@ from onetool.front.messages import (
     progress_params,
     read_command,
     read_request,
+    shows_views,
 )
 from onetool.front.offer import Offer, StaleCursorError
 from onetool.front.rendering import FRESH, STALE_CURSOR, PlainResults, ProgressReport, render_answer
@@ -99,9 +100,10 @@ class PlainRequests:
         with timed_operation(self._telemetry, request.method) as operation:
             if request.method == DISCOVER:
                 self._commands.apps.clients_of(person).note(Abilities.read(request.capabilities))
-                return self._results.discover()
+                return self._results.discover(shows=shows_views(request))
             if request.method == LIST:
-                listed: JsonObject = {"tools": define_tools(self._tools, await self._offer.describe(person))}
+                offer, shows = await self._offer.describe(person), shows_views(request)
+                listed: JsonObject = {"tools": define_tools(self._tools, offer, shows=shows)}
                 return self._results.complete(listed, sessionless=True, fresh=FRESH)
             if request.method in LISTS:
                 return await self._list(request, person)
@@ -120,7 +122,8 @@ class PlainRequests:
 
     async def _run(self, request: Request, person: Person, report: Report) -> Answer:
         memory = self._commands.clients.shared(person.principal)
-        front, looks = Front(object(), sessionless=True), self._tools[str(request.params["name"])] == LOOK
+        able = Abilities.read(request.capabilities)  # it may show views, and cannot be asked
+        front, looks = Front(object(), able, sessionless=True), self._tools[str(request.params["name"])] == LOOK
         takes = takes_tasks(request.capabilities)
         client = Client(person, request.client, memory, front, ProgressReport(report), looks=looks, takes_tasks=takes)
         outcome = await self._commands.run(read_command(request, self._tools) or "", client)

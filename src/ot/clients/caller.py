@@ -14,6 +14,7 @@ from mcp_core.json_types import JsonObject, mapping_of
 from mcp_core.quick_dataclass import dataclass, field
 from ot.clients.front import ELICIT, Front, FrontError
 from ot.clients.person import LOCAL
+from ot.clients.shown import ShownCalls
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
@@ -197,6 +198,7 @@ class Caller:
     admitted: bool = False  # it is part of a call that was on the list of the run's plan
     inside: set[tuple[str, ...]] | None = None  # takes the names of guarded tools whose values come from this call
     principal: str = LOCAL  # whose runs and values these are; nothing that outlives a run is looked up without it
+    shown: ShownCalls | None = None  # takes calls that a client can show
 
 
 def previews(caller: Caller) -> bool:
@@ -246,6 +248,7 @@ def caller_of(
         run_id=run_id,
         looks=looks,
         principal=principal,
+        shown=ShownCalls() if front.able.can_show else None,
     )
 
 

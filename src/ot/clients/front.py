@@ -15,15 +15,21 @@ from mcp_core.quick_dataclass import dataclass
 Claims = dict[str, JsonObject]
 """Capabilities by their names, in the protocol's words."""
 
+VIEWS = "io.modelcontextprotocol/ui"
+"""The extension by which clients show views of tools."""
+PAGE = "text/html;profile=mcp-app"
+"""The type of such a view."""
+
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """The requests that a client can answer."""
+    """The requests that a client can answer, and whether it shows views."""
 
     can_elicit: bool = False  # a person can fill in a form
     can_open_urls: bool = False  # a person can be sent to a web page
     can_sample: bool = False  # a model can be asked
     can_list_roots: bool = False  # it knows which folders matter
+    can_show: bool = False  # it shows views, which is no request
 
     @classmethod
     def read(cls, capabilities: Mapping[str, object] | None) -> Self:
@@ -37,6 +43,7 @@ class Abilities:
             can_open_urls=ways is not None and ways.get("url") is not None,
             can_sample=found.get("sampling") is not None,
             can_list_roots=found.get("roots") is not None,
+            can_show=_shows_pages(found.get("extensions")),
         )
 
     @property
@@ -54,6 +61,8 @@ class Abilities:
             claims["sampling"] = {}
         if self.can_list_roots:
             claims["roots"] = {}
+        if self.can_show:
+            claims["extensions"] = {VIEWS: {"mimeTypes": [PAGE]}}
         return claims
 
     def __or__(self, other: Abilities) -> Abilities:
@@ -62,7 +71,14 @@ class Abilities:
             can_open_urls=self.can_open_urls or other.can_open_urls,
             can_sample=self.can_sample or other.can_sample,
             can_list_roots=self.can_list_roots or other.can_list_roots,
+            can_show=self.can_show or other.can_show,
         )
+
+
+def _shows_pages(extensions: object) -> bool:
+    settings = extensions.get(VIEWS) if isinstance(extensions, Mapping) else None
+    kinds = settings.get("mimeTypes") if isinstance(settings, Mapping) else None
+    return isinstance(kinds, list) and PAGE in kinds
 
 
 class KnownClients:

@@ -12,8 +12,9 @@ from collections.abc import Iterable
 import anyio.to_thread
 
 from mcp_core.quick_dataclass import dataclass, replace
-from ot.errors import FileChangedSinceError, NotPlannedError
+from ot.errors import ConsentError, FileChangedSinceError, NotPlannedError
 from ot.execution.call import Call, Step
+from ot.execution.consent import NO
 from ot.execution.invocation import CallStep
 from ot.execution.plans import Agreed, Answers, is_paid
 from ot.execution.previewing import value_of
@@ -47,6 +48,8 @@ class AgreedStep(RunStep):
             call.before = plan.answers.take(digest) or plan.early.take(digest)
         call.planned = None if call.depth else await self._take(call, plan)
         if call.planned is not None:
+            if plan.chosen is not None and not self._tool.reads and call.planned.number not in plan.chosen:
+                raise ConsentError(call.name, NO, f"it is not among the calls={sorted(plan.chosen)} of ot.apply")
             await check_files(call, plan)
             call.caller = replace(call.caller, admitted=not self._tool.reads)
         elif not self._tool.reads and plan.preview:

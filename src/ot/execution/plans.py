@@ -83,6 +83,7 @@ class Preview(Plan):
     made: list[tuple[str, bytes]] = field(default_factory=list)  # values of reads before any listed effect
     paid: list[tuple[str, bytes]] = field(default_factory=list)  # of reads that somebody pays for
     files: FilesAhead = field(default_factory=FilesAhead)  # as listed calls would leave them
+    ending: list[str] = field(default_factory=list)  # where the code came to, in words, once it has ended
 
     def add(self, listed: Listed) -> None:
         self.listed.append(listed)
@@ -178,6 +179,7 @@ class Agreed(Plan):
     early: Answers = field(default_factory=Answers)  # to reads, as long as no call has had an effect
     approved: dict[int, Approval] = field(default_factory=dict)  # by the numbers of calls
     declined: set[int] = field(default_factory=set)
+    chosen: frozenset[int] | None = None  # of a preview, where not all of its calls are to be made
     broken: RunEndingError | None = None  # by a call inside another one
     strays: int = 0  # calls in progress that may change files, and to which nobody has agreed
     project: Path | None = None  # in which arguments name files

@@ -111,9 +111,10 @@ def _word_server_unavailable(error: errors.ServerUnavailableError) -> str:
 
 def _word_tool_changed(error: errors.ToolChangedError) -> str:
     what = "was added after its server was accepted" if error.new else "has changed since it was accepted"
-    prompt = f"The prompt {error.prompt!r} of {error.server} was not filled in" if error.prompt else ""
+    used = f"The prompt {error.prompt!r} of {error.server} was not filled in" if error.prompt else ""
+    used = f"The view {error.view} of {error.server} was not shown" if error.view else used
     return (
-        f"{prompt or f'{error.tool} was not called'}: it {what} (security.pin_tools). A person can review the "
+        f"{used or f'{error.tool} was not called'}: it {what} (security.pin_tools). A person can review the "
         f"change and accept it with `onetool accept {error.server}`; code cannot."
     )
 

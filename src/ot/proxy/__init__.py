@@ -48,5 +48,6 @@ if TYPE_CHECKING:
     from ot.proxy.status import ServerStatus
     from ot.proxy.transports.commands import find_mistake
     from ot.proxy.uses import MOST_COMPLETIONS, complete_listed, fill_listed, read_listed, watch_listed
+    from ot.proxy.views import open_view, read_for_view, tool_for_view
 else:  # The SDK's client is loaded by the first connection, and nothing before it is needed.
     __getattr__ = lazy_names(__name__)

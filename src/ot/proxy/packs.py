@@ -9,10 +9,13 @@ from typing import cast
 
 from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import replace
+from ot.clients.shown import ShownCall
 from ot.config.server_settings import ToolFilter
+from ot.context import current_or_none
 from ot.errors import PackLoadError
 from ot.proxy.calls import ResultForm, plain_arguments, read_result, result_form
 from ot.proxy.definitions.pins import definitions_of
+from ot.proxy.definitions.views import view_of
 from ot.proxy.listed import Listed
 from ot.proxy.server import ProxiedServer
 from ot.registry.definitions import PackDefinition, ToolDefinition
@@ -60,7 +63,7 @@ def build_pack(server: ProxiedServer, placed: PackDefinition, wanted: str, liste
     for short, tool in pack.tools.items():
         own_name = tool.original or tool.tool
         form = result_form(by_name[own_name], json_text=server.settings.json_text)
-        functions[short] = partial(_call, server, own_name, form, listed)
+        functions[short] = partial(_call, server, own_name, form, listed, view_of(by_name[own_name]))
     return pack, functions, problems
 
 
@@ -96,13 +99,16 @@ async def _relinked(value: ToolValue, listed: FindListed, server: str) -> ToolVa
 
 
 async def _call(
-    server: ProxiedServer, tool: str, form: ResultForm, listed: FindListed, arguments: Arguments
+    server: ProxiedServer, tool: str, form: ResultForm, listed: FindListed, view: str, arguments: Arguments
 ) -> ToolValue:
     if PLAIN.issuperset(map(type, arguments.values())):
         plain = cast("JsonObject", dict(arguments))
     else:
         plain = await aside(plain_arguments, arguments) if is_large(arguments) else plain_arguments(arguments)
     result = await server.call(tool, plain)
+    context = current_or_none()
+    if context is not None and context.caller.shown is not None:
+        context.caller.shown.add(ShownCall(server.name, tool, view, plain, result))
     content = result.get("content")
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     parts = (block.get(key) for block in blocks for key in ("text", "data"))

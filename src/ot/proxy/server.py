@@ -256,6 +256,13 @@ class ProxiedServer:
         """Have it list its prompts, so that one is not used which has changed; raises CallError."""
         await self.note_prompts(await self.ask(lambda connection: connection.contents.prompts()))
 
+    async def note_views(self, views: Sequence[JsonObject]) -> None:
+        """Take over what views are like now, beside those that are known."""
+        known = {str(each["name"]): each for each in self.memory.views or ()} | {
+            str(each["name"]): each for each in views
+        }
+        await anyio.to_thread.run_sync(self.memory.note_listed, {"views": [*known.values()]})
+
     def offers(self, part: Offered) -> bool:
         """True if a part of it is offered to anybody."""
         return part in self.settings.offer
@@ -309,10 +316,10 @@ class ProxiedServer:
         raise ServerUnavailableError("", server=self.name, reason=lost.reason, tail=lost.tail)
 
     def refuse_unaccepted(self, part: Part, name: str) -> None:
-        """Raise ToolChangedError if it is pinned, and nobody has accepted this tool or prompt as it is now."""
+        """Raise ToolChangedError if it is pinned, and nobody has accepted this tool, prompt or view as it is now."""
         if self.memory.pinned and name in (changes := self.memory.changes(part)):
-            prompt = name if part == "prompts" else ""
-            raise ToolChangedError("", server=self.name, new=name in changes.added, prompt=prompt)
+            prompt, view = (name if part == each else "" for each in ("prompts", "views"))
+            raise ToolChangedError("", server=self.name, new=name in changes.added, prompt=prompt, view=view)
 
     def unavailable(self) -> ServerUnavailableError | SwitchedOffError:
         """Return the error for whoever needs it while it is not there."""

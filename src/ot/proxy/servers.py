@@ -208,6 +208,14 @@ class Servers:
         pack = self._packs.get(name)
         return (self._places.name_of(pack) or "") if pack is not None else absent_name(name)
 
+    def tool_name(self, server: ProxiedServer, tool: str) -> str:
+        """Return the name by which code knows a tool, given that of its server; empty if code cannot call it."""
+        pack = self.pack_name(server.name)
+        if not pack:
+            return ""
+        tools = self._registry.pack(pack).tools.values()
+        return next((each.name for each in tools if (each.original or each.tool) == tool), "")
+
     async def catch_up(self, code: str) -> None:
         """Wait for servers that the code of a run names, if nothing is known about them yet."""
         if not self._servers:

@@ -101,26 +101,52 @@ def _unreadable(error: ValueError) -> ToolError:
     return ToolError(f"the stored result cannot be read: {str(error)[:200]}")
 
 
+def read_items(value: StoredValue, first: int, most: int) -> tuple[list[ToolValue], int]:
+    """Return items of a stored list from number `first` on, and how many it has; blocking. Raises ToolError.
+
+    Only these are decoded, and fewer of them where they are large.
+    """
+    with _readable(value.file) as stored:
+        facts = stored.facts
+        if not facts.breaks:
+            raise ToolError("this stored result is no list")
+        opening, closing = _frame(stored)
+        if not opening.endswith(b"["):
+            raise ToolError("this stored result is no list")
+        found: list[bytes] = []
+        weight = 0
+        for start, size in islice(stored.lines_from(first + 1), max(min(most, facts.lines - first), 0)):
+            weight += size
+            if found and weight > LIGHT:
+                break
+            found.append(stored.read(start, size).removesuffix(b","))
+        try:
+            items = loads(opening + b",".join(found) + closing)
+        except ValueError as error:
+            raise _unreadable(error) from error
+        return list(items) if isinstance(items, list) else [], facts.lines
+
+
 class StoredValue(FileValue):
     """The value of `ot.load`. A run gets it as a file, so that the server never decodes it; others call `read`."""
 
-    __slots__ = ("_file",)
+    __slots__ = ("file",)
 
     def __init__(self, file: Path) -> None:
-        self._file = file
+        self.file = file
 
     def read(self) -> ToolValue:
-        with _readable(self._file) as stored:
+        with _readable(self.file) as stored:
             return read_value(stored)
 
     def size(self) -> int:
         """Return the bytes of its stored form; blocking. Raises ToolError."""
-        with _readable(self._file) as stored:
+        with _readable(self.file) as stored:
             return stored.facts.size
 
     def copy_to(self, create: Callable[[], int]) -> str:
         """Put the stored form into the file that is created, and tell which kind it is; blocking. Raises ToolError."""
-        with _readable(self._file) as stored:
+        with _readable(self.file) as stored:
             copy = create()
             try:
                 stored.copy_to(copy)

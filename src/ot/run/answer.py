@@ -45,6 +45,7 @@ class Answer:
     attachments: tuple[Attached, ...] = ()
     cut: bool = False
     task: TaskNote | None = None
+    shown: JsonObject | None = None  # for a client that shows views; it crosses to no other replica
 
     def encoded(self) -> Json:
         note = self.task

@@ -105,7 +105,7 @@ class LiveRun:
         self.watched = False
         self.stays = False  # it ends with its request, however long that takes
         self.known_elsewhere = False  # to other replicas
-        self._client = client
+        self.client = client
         self._hold = hold
         self._asks_within = asks_within
         self._hear = hear
@@ -126,7 +126,7 @@ class LiveRun:
 
         It leads back here, so it is not kept: every run would be a circle that only a search for garbage finds.
         """
-        client = self._client
+        client = self.client
         elsewhere = client.ask is None and self._asks_within > 0
         return replace(
             client,
@@ -145,15 +145,15 @@ class LiveRun:
             assert client.ask is not None  # such a client would not be asked
             return await client.ask(question, choices)
 
-        if self._attached and has_forms(self._client):
+        if self._attached and has_forms(self.client):
             try:
                 return await self._through_attached(put)
             except NobodyCameError:
                 return Said(None, f"since nobody answered within {self._hold:g} s")
         self._asked += 1
-        name, now, hold = str(self._asked), time.time(), self._hold if has_forms(self._client) else self._asks_within
+        name, now, hold = str(self._asked), time.time(), self._hold if has_forms(self.client) else self._asks_within
         asked = OpenQuestion(
-            self.id, name, question, tuple(choices), self._client.client, now, now + hold, calls=calls_of(choices)
+            self.id, name, question, tuple(choices), self.client.client, now, now + hold, calls=calls_of(choices)
         )
         if not self.detached:
             self.patience.spend()
@@ -180,15 +180,15 @@ class LiveRun:
 
     async def _log(self, level: str, logger: str, data: Json) -> None:
         """Pass it on while the client is attached; afterwards there is no request that it belongs to."""
-        if not self.detached and self._client.front is not None:
-            await self._client.front.log(level, logger, data)
+        if not self.detached and self.client.front is not None:
+            await self.client.front.log(level, logger, data)
 
     async def _report(self, done: float, total: float | None, message: str) -> None:
         if self.detached:
             self._progress = done, total, message
             self.nudge()
-        elif self._client.progress is not None:
-            await self._client.progress(done, total, message)
+        elif self.client.progress is not None:
+            await self.client.progress(done, total, message)
 
     async def _through_client(
         self, what: str, able: Callable[[Caller], bool], work: Callable[[Caller], Awaitable[Result]]
@@ -202,7 +202,7 @@ class LiveRun:
         """Have it done by the client of the run; raises NobodyCameError where that looks at its task no more."""
         try:
             with self.patience.held(), anyio.move_on_after(self._hold if self.is_task else None):
-                return await work(self._client)
+                return await work(self.client)
             raise NobodyCameError
         finally:
             self.nudge()  # patience may be over by now
@@ -226,7 +226,7 @@ class LiveRun:
     @property
     def asks_elsewhere(self) -> bool:
         """True if it has a question that its client could not show."""
-        return bool(self.open_questions) and not has_forms(self._client)
+        return bool(self.open_questions) and not has_forms(self.client)
 
     @property
     def open_questions(self) -> list[OpenQuestion]:
@@ -260,7 +260,7 @@ class LiveRun:
 
         self._deliver = deliver
         if progress is not None:
-            self._client = replace(self._client, progress=progress)
+            self.client = replace(self.client, progress=progress)
         if self.ended:
             self.deliver(self.outcome)
         self._tell_questions()
@@ -290,7 +290,7 @@ class LiveRun:
 
     def _tell_questions(self) -> None:
         if self.questions and self._deliver is not None and not self.ended:
-            self._client = replace(self._client, progress=None)
+            self.client = replace(self.client, progress=None)
             self.deliver(self.questions)
 
     # -- its course

@@ -28,7 +28,8 @@ def word_preview(outcome: Outcome, caller: Caller, executor: ToolExecutor, regis
     lines = [_word_beginning(preview, caller.run_id)]
     for listed in preview.listed:
         lines += _word_call(listed, executor)
-    lines += _word_end(outcome, preview, registry)
+    preview.ending = _word_end(outcome, preview, registry)
+    lines += preview.ending
     return Value("\n".join(lines), outcome.printed)
 
 
@@ -49,25 +50,37 @@ def _word_beginning(preview: Preview, name: str) -> str:
 
 
 def _word_call(listed: Listed, executor: ToolExecutor) -> list[str]:
+    name, arguments, fate, changes = describe_call(listed, executor)
+    return [
+        f"{listed.call.number}. {name}{f'  ({fate})' if fate else ''}",
+        *(f" {line}" for line in arguments),
+        *(f"   {x}" for x in changes.split("\n") if x),
+    ]
+
+
+def describe_call(listed: Listed, executor: ToolExecutor) -> tuple[str, list[str], str, str]:
+    """Return the name of a call, its arguments, what would become of it, and what it would change, all in words."""
     call = listed.call
     name, *arguments = executor.word_call(call.tool, listed.subject.arguments, _ROOM)
     fate = ""
     if call.refused:
-        fate = f"  (refused: {call.refused})"
+        fate = f"refused: {call.refused}"
     elif not call.is_comparable:
-        fate = "  (too large to be compared: ot.apply would stop before it)"
+        fate = "too large to be compared: ot.apply would stop before it"
     elif executor.limits is not None and call.number > (executor.limits.calls_per_minute or call.number):
-        fate = f"  (limited: at most {executor.limits.calls_per_minute} calls in a minute, limits.{CALLS})"
+        fate = f"limited: at most {executor.limits.calls_per_minute} calls in a minute, limits.{CALLS}"
     elif call.reasons:
-        fate = f"  (a person is asked: {'; '.join(call.reasons)})"
+        fate = f"a person is asked: {'; '.join(call.reasons)}"
     elif call.reads:
-        fate = "  (only reads, and needs what another call gives)"
-    changes = executor.redactor.text(listed.changes)
-    return [
-        f"{call.number}. {name}{fate}",
-        *(f" {line}" for line in arguments),
-        *(f"   {x}" for x in changes.split("\n") if x),
-    ]
+        fate = "only reads, and needs what another call gives"
+    return name, arguments, fate, executor.redactor.text(listed.changes)
+
+
+def can_be_applied(preview: Preview) -> bool:
+    """True if `ot.apply` can make the calls of a preview."""
+    made = any(not listed.call.refused for listed in preview.listed)
+    journal = preview.journal
+    return made and journal is not None and not journal.lost and journal.verbatim
 
 
 def _word_end(outcome: Outcome, preview: Preview, registry: ToolRegistry) -> list[str]:

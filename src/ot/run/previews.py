@@ -22,7 +22,10 @@ from ot.run.live_run import new_run_id
 from ot.run.outcome import Outcome
 from ot.run.preview_answer import word_left, word_preview
 
-_APPLY = re.compile(rf"""\s*{re.escape(APPLY)}\(\s*(?:preview\s*=\s*)?(["'])(?P<name>\w+)\1\s*\)\s*""")
+_APPLY = re.compile(
+    rf"""\s*{re.escape(APPLY)}\(\s*(?:preview\s*=\s*)?(["'])(?P<name>\w+)\1\s*"""
+    r"(?:,\s*calls\s*=\s*\[(?P<calls>[0-9,\s]*)\]\s*)?\)\s*"
+)
 
 
 @dataclass(eq=False)
@@ -62,6 +65,8 @@ class Previews:
         caller.run_memory.plan = Agreed(
             preview.id, planned, [call.tool for call in planned], answers, project=self._executor.project
         )
+        if found["calls"] is not None:
+            caller.run_memory.plan.chosen = frozenset(map(int, re.findall(r"[0-9]{1,9}", found["calls"])))
         return preview.command
 
     async def look_ahead(self, caller: Caller) -> tuple[Preview, Caller | None] | None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import anyio
 import anyio.to_thread
 
+from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import dataclass, replace
 from ot.clients.caller import NOBODY, Caller, ClientMemory, Notes
 from ot.clients.person import LOCAL
@@ -25,7 +26,7 @@ from ot.journal.journal import APPLY
 from ot.journal.run_journal import RunJournal
 from ot.kernel.supply import KernelSupply
 from ot.limits import attends_runs
-from ot.logs import write_span
+from ot.logs import write_log, write_span
 from ot.registry.registry import ToolRegistry
 from ot.run.answer import Answer
 from ot.run.fence_processor import read_command
@@ -40,6 +41,7 @@ from ot.run.snippets import Expanded, Snippets
 if TYPE_CHECKING:
     from ot.execution.plans import Preview
     from ot.run.previews import Previews
+    from ot.run.view_handles import ViewHandles
 
 LONG_COMMAND = 50_000  # characters
 READERS = 2  # threads that read large messages of kernels: with more, everybody else would wait longer for a turn
@@ -97,6 +99,7 @@ class Runner:
     _keeping: Keeping
     _catch_up: Callable[[str], Awaitable[None]]  # lets the registry see what has changed, and what this code needs
     settings: RunSettings  # of runs that begin now
+    handles: ViewHandles | None = None  # for answers that are shown
     _readers: anyio.CapacityLimiter = field(default_factory=partial(anyio.CapacityLimiter, READERS))
     _unrecorded: Iterator[int] = field(default_factory=partial(itertools.count, 1))  # runs that nobody records
 
@@ -191,10 +194,11 @@ class Runner:
         asked.view.outcome = outcome
         ended.fields["outcome"] = type(outcome).__name__
         ended.error = error_kind(outcome) if isinstance(outcome, Failure) else ""
-        answer = shown = render_answer(outcome, inline_limit=asked.settings.inline_limit, registry=self._registry)
+        kept, limit = outcome, asked.settings.inline_limit
+        answer = shown = render_answer(outcome, inline_limit=limit, registry=self._registry)
         if answer.cut and isinstance(outcome, Value) and outcome.total is None:  # too long for an answer
             kept = await self._keeping.keep_value(outcome, read_before=asked.caller.memory.read)
-            answer = render_answer(kept, inline_limit=asked.settings.inline_limit, registry=self._registry)
+            answer = render_answer(kept, inline_limit=limit, registry=self._registry)
         parts = () if isinstance(outcome, Failure) else outcome.partial
         whole = answer is shown and isinstance(outcome, Value) and outcome.total is None
         for line in word_partial(parts, self._registry, answer.text, whole=whole) if parts else ():
@@ -210,9 +214,21 @@ class Runner:
             self._executor.journal.end(run, how, error=ended.error, answer=told)
             if run.waits and (problem := await _settle(run)):
                 answer = replace(answer, text=f"{answer.text}\n{problem}")
+        if asked.caller.shown is not None and self.handles is not None:
+            answer = replace(answer, shown=await self._show(kept, asked.caller, self.handles))
         ended.answer = answer
         if asked.deliver is not None:
             asked.deliver(answer)
+
+    async def _show(self, outcome: Outcome, caller: Caller, handles: ViewHandles) -> JsonObject | None:
+        """Return what a view shows of an outcome; None where the store has no key for it."""
+        from ot.run.shown_answer import show_answer  # noqa: PLC0415 - few clients show views
+
+        try:
+            return await show_answer(outcome, caller, self._executor, handles)
+        except OSError as error:
+            write_log(logging.WARNING, "run.shown", error=error.strerror)
+            return None
 
     def _add_notes(self, notes: Notes, made: MadeCalls | None, run: RunJournal | None, *, failed: bool) -> None:
         """Say below the answer what was done and reused and, where the run failed, how the next one can go on."""

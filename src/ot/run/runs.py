@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import traceback
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import Context
@@ -31,6 +32,7 @@ from ot.run.task_names import TaskNames
 from ot.tasks.owned_tasks import OwnedTasks
 
 MOST_DETACHED = 16  # runs that go on at once, each with its kernel
+_MOST_SHOWN = 16
 _ENDED_BEFORE = 'Run {0} had ended before. Its answer: ot.wait(run="{0}")'
 _ENDED_WITH_SERVER = "The run ended with its server."
 _STOPPED_WITH_SERVER = (
@@ -64,6 +66,7 @@ class Runs:
     task_names: TaskNames | None = None  # without it, no run becomes a task
     _tasks: OwnedTasks = field(default_factory=OwnedTasks)
     _live: dict[str, LiveRun] = field(default_factory=dict)
+    _shown: OrderedDict[str, JsonObject] = field(default_factory=OrderedDict)  # what views show of runs that went on
 
     async def __aenter__(self) -> Self:
         return self
@@ -241,6 +244,7 @@ class Runs:
                 self._end(run)
         if run.detached and run.outcome is not None:
             with LogSpan("run.detached", run=run.id, seconds=round(run.elapsed, 3)), anyio.CancelScope(shield=True):
+                self._keep_shown(run)
                 await self._answers.keep(run.id, _answer_of(run), principal=run.principal, read_before=run.memory.read)
                 await self._make_unknown(run)
             self._forget(run)
@@ -304,9 +308,10 @@ class Runs:
                         write_log(logging.WARNING, "run.known", error=error.strerror)
                         run.takes_task = False
                 text, task = await self._word_running(run), await self._begin_task(run)
+                shown = await self._show(run) if task is None else None
                 if self._may_detach(run):
                     run.detached, run.is_task = True, task is not None
-                    run.deliver(Answer(text, task=task))
+                    run.deliver(Answer(text, task=task, shown=shown))
                     return
         except Exception as error:  # noqa: BLE001 - it belongs to the client
             run.deliver(error)
@@ -335,6 +340,25 @@ class Runs:
         with suppress(OSError):  # then its client gets what others get
             if run.takes_task and self.task_names is not None:
                 return await self.task_names.begin(run, await self._word_task(run))
+        return None
+
+    def _keep_shown(self, run: LiveRun) -> None:
+        if isinstance(run.outcome, Answer) and run.outcome.shown is not None:
+            self._shown[run.id] = run.outcome.shown
+            while len(self._shown) > _MOST_SHOWN:
+                self._shown.popitem(last=False)
+
+    def shown_of(self, name: str) -> JsonObject | None:
+        """Return what a view shows of a run that went on here, and ended not long ago."""
+        return self._shown.get(name)
+
+    async def _show(self, run: LiveRun) -> JsonObject | None:
+        if run.client.shown is None or (handles := self._runner.handles) is None:
+            return None
+        from ot.run.shown_answer import show_going_on  # noqa: PLC0415 - few clients show views
+
+        with suppress(OSError):  # then its client gets what others get
+            return await show_going_on(run.id, run.client, handles)
         return None
 
     async def look(self, name: str, caller: Caller, answers: Mapping[str, JsonObject]) -> TaskLook | None:

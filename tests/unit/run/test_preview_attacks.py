@@ -379,3 +379,24 @@ async def test_a_preview_outlives_its_server_and_not_its_tools(tmp_path: Path) -
         async with open_app(loaded, launched=launch_forked(loaded), packs=[folder / "packs"]) as app:
             await Desk(app, folder).run(f"ot.apply(preview='{name}')")
     assert desk.lines == ["pay a 1"]
+
+
+@pytest.mark.parametrize(("calls", "paid"), [("[2]", ["pay b 1"]), ("[]", []), ("[1, 3, 99]", ["pay a 1", "pay c 1"])])
+async def test_only_the_calls_that_were_chosen_are_made(desk: Desk, calls: str, paid: list[str]) -> None:
+    code = "for name in 'abc':\n    try: ledger.pay(to=name)\n    except PermissionError as error: print(error)"
+    name = name_in(await desk.preview(code))
+
+    applied = await desk.run(f"ot.apply(preview='{name}', calls={calls})")
+
+    assert desk.lines == paid
+    assert applied.text.count("the answer was no (it is not among the calls=") == 3 - len(paid)
+
+
+@pytest.mark.parametrize("calls", ["[n]", "None", "(1,)", "[-1]"])
+async def test_chosen_calls_are_written_out(desk: Desk, calls: str) -> None:
+    name = name_in(await desk.preview(PAY))
+
+    refused = await desk.run(f"ot.apply(preview='{name}', calls={calls})")
+
+    assert refused.is_error
+    assert desk.lines == []

@@ -178,7 +178,8 @@ class ClaimingTransport:
         elif CLIENT_CAPABILITIES_META_KEY in params.get("_meta", {}):
             front = front_of(current_or_none())
             claims = self._known() if front is None else front.able.claims
-            params["_meta"][CLIENT_CAPABILITIES_META_KEY] = {**claims, "extensions": {EXTENSION: {}}}
+            extensions = {**claims.get("extensions", {}), EXTENSION: {}}
+            params["_meta"][CLIENT_CAPABILITIES_META_KEY] = {**claims, "extensions": extensions}
 
 
 class _ClaimingWriter:

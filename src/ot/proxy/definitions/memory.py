@@ -98,6 +98,12 @@ class ServerMemory:
             self._unreadable = self._offer is None
         return self._offer
 
+    @property
+    def views(self) -> tuple[JsonObject, ...] | None:
+        """What is pinned of its views; None until one was shown."""
+        offer = self.recall()
+        return None if offer is None else offer.views
+
     def note(self, offer: Offer) -> bool:
         """Take over what the server says now; True if any of it is new. What it was not asked for stays."""
         known = self.recall()
@@ -107,6 +113,7 @@ class ServerMemory:
                 prompts=known.prompts if offer.prompts is None else offer.prompts,
                 resources=known.resources if offer.resources is None else offer.resources,
                 templates=known.templates if offer.templates is None else offer.templates,
+                views=known.views if offer.views is None else offer.views,
             )
         if offer == known:
             return False

@@ -26,7 +26,7 @@ Era = Literal["handshake", "sessionless"]
 _CACHE_FORM = 2  # of the file; one of another form is ignored
 _STALE = 30 * 24 * 3600.0  # seconds
 _PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
-Part = Literal["tools", "words", "prompts"]
+Part = Literal["tools", "words", "prompts", "views"]
 """A part of an offer that is accepted by itself; `words` are the server's title and instructions."""
 _FORM = 3
 _MOST_OF_A_NAME = 8  # definitions that are accepted at the same time; the oldest is forgotten first
@@ -35,7 +35,10 @@ _PINNED: dict[Part, tuple[str, ...]] = {
     "tools": ("name", "title", "description", "inputSchema", "outputSchema", "annotations"),
     "words": ("name", "text"),
     "prompts": ("name", "title", "description", "arguments"),
+    "views": ("name", "page", "ui"),
 }
+
+_KEYS = {"prompts": "name", "resources": "uri", "templates": "uriTemplate", "views": "name"}
 
 Items = Iterable[Mapping[str, Json]]  # the definitions of one part as the server gave them, each with a name
 Definition = Mapping[str, Json]  # the pinned part of a definition
@@ -58,6 +61,7 @@ class Offer:
     version: str = ""  # of the program; told to nobody
     resources: tuple[JsonObject, ...] | None = None
     templates: tuple[JsonObject, ...] | None = None  # of addresses of resources
+    views: tuple[JsonObject, ...] | None = None  # digests of pages, since the first of them was shown
 
     def with_lists(self, listed: Mapping[str, Iterable[JsonObject]]) -> Offer:
         """Return it with these lists beside that of tools; of two items with one name or address the first counts."""
@@ -66,6 +70,7 @@ class Offer:
             prompts=_each_once(listed["prompts"], "name") if "prompts" in listed else self.prompts,
             resources=_each_once(listed["resources"], "uri") if "resources" in listed else self.resources,
             templates=_each_once(listed["templates"], "uriTemplate") if "templates" in listed else self.templates,
+            views=_each_once(listed["views"], "name") if "views" in listed else self.views,
         )
 
 
@@ -93,12 +98,11 @@ class DefinitionCache:
             found = check_form(json.loads(self.shelf.read(name)), _CACHE_FORM)
             era: Era = "sessionless" if found["era"] == "sessionless" else "handshake"
             tools, version = _read_items(found["tools"], "tools"), str(found.get("version", ""))
-            prompts, resources, templates = (
-                None if found.get(part) is None else _read_items(found[part], part, key)
-                for part, key in (("prompts", "name"), ("resources", "uri"), ("templates", "uriTemplate"))
+            prompts, resources, templates, views = (
+                None if found.get(part) is None else _read_items(found[part], part, key) for part, key in _KEYS.items()
             )
             words = str(found["instructions"]), str(found["title"])
-            return Offer(tools, *words, era, prompts, version, resources, templates)
+            return Offer(tools, *words, era, prompts, version, resources, templates, views)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
@@ -214,11 +218,13 @@ class Pins:
 
 
 def parts_of(offer: Offer) -> dict[Part, Items]:
-    """Return what an offer says, part by part; prompts only if they were ever listed."""
+    """Return what an offer says, part by part; prompts and views only if they were ever read."""
     words = ({"name": "title", "text": offer.title}, {"name": "instructions", "text": offer.instructions})
     parts: dict[Part, Items] = {"words": words, "tools": offer.tools}
     if offer.prompts is not None:
         parts["prompts"] = offer.prompts
+    if offer.views is not None:
+        parts["views"] = offer.views
     return parts
 
 
