@@ -12,7 +12,6 @@ import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from fnmatch import fnmatchcase
 
 from mcp_core.quick_dataclass import dataclass, field
 from ot.clients.caller import EVERYTHING, Caller, ClientMemory
@@ -22,8 +21,11 @@ from ot.execution.call import Call
 from ot.execution.records import RedactionStep
 from ot.execution.rules import first_rule
 from ot.execution.wording import word_error
+from ot.flows.known import Own, own_values
+from ot.flows.letters import skeleton
+from ot.flows.numbers import numbers_in
 from ot.flows.seen_values import Carried, Found, RunValues, SeenValues, Source, read_command
-from ot.flows.traces import Own, Traces, numbers_in, skeleton
+from ot.flows.traces import Traces
 from ot.journal.journal import Journal
 from ot.journal.recorded import RecordedCall
 from ot.journal.reuse import JournalledValue
@@ -50,8 +52,7 @@ class ValueFlows:
 
     def apply(self, policy: PolicySettings) -> None:
         """Go by these rules from now on."""
-        patterns = [pattern.casefold() for pattern in policy.known]
-        self._own = (lambda text: _matches(text.casefold(), patterns)) if patterns else None
+        self._own = own_values(policy.known)
 
     def of(self, memory: ClientMemory) -> SeenValues:
         """Return what a client has seen; what it read before this was looked at is not remembered by value."""
@@ -95,24 +96,41 @@ class ValueFlows:
     def compare(self, arguments: Arguments, caller: Caller, seen: SeenValues) -> Iterator[Carried]:
         """Yield what arguments carry; on whatever thread."""
         run = None if caller.run_memory is None else caller.run_memory.of_run
-        if run is None or not run.sources:  # mostly nothing is found, and then it does not matter where
-            traces = Traces(came=False, own=self._own)
-            for value in arguments.values():
-                traces.add(value.read() if isinstance(value, FileValue) else value)
-            if not seen.find(traces.found) and not traces.cut:
-                seen.learn(traces.found)
-                return
+        traces = Traces(came=False, own=self._own)
+        texts = []
+        for value in map(_content, arguments.values()):
+            if type(value) is str and seen.has_passed(value, self._own):
+                traces.add_piece(value)
+                continue
+            traces.add(value)
+            if type(value) is str:
+                texts.append(value)
+        traces.add_pieces()
+        over_all = seen.find(traces.found)
+        if not over_all and not traces.cut and (run is None or not run.sources):  # mostly nothing is found
+            seen.learn(traces.found)
+            seen.note_passed(texts, self._own)
+            return
+        carried = False
         for name, value in arguments.items():
-            traces = Traces(came=False, own=self._own)
-            traces.add(value.read() if isinstance(value, FileValue) else value)
-            found = seen.find(traces.found)
-            if not found and run is not None and run.sources:
-                found = list(self._computed(value, run, seen))
-            if not found and traces.cut:
-                found = [Found("", "", Source((EVERYTHING,), time.time()))]
-            if not found:
-                seen.learn(traces.found)
-            yield from (Carried(name, each) for each in found)
+            for each in self._compare_one(value, seen, run):
+                carried = True
+                yield Carried(name, each)
+        if not carried:  # it is split over several
+            yield from (Carried(" and ".join(arguments), each) for each in over_all)
+
+    def _compare_one(self, value: object, seen: SeenValues, run: RunValues | None) -> list[Found]:
+        """Return what one argument carries, and remember it as said where that is nothing."""
+        traces = Traces(came=False, own=self._own)
+        traces.add(_content(value))
+        found = seen.find(traces.found)
+        if not found and run is not None and run.sources:
+            found = list(self._computed(value, run, seen))
+        if not found and traces.cut:
+            found = [Found("", "", Source((EVERYTHING,), time.time()))]
+        if not found:
+            seen.learn(traces.found)
+        return found
 
     def _computed(self, value: object, run: RunValues, seen: SeenValues) -> Iterator[Found]:
         """Yield the leaves that code has computed after a guarded call: they may be made of what that brought."""
@@ -181,7 +199,7 @@ class ValueFlows:
         traces = Traces(came=True, own=self._own)
         if isinstance(value, JournalledValue):
             value = decode(json.loads(value.encoded))
-        traces.add(value.read() if isinstance(value, FileValue) else value)
+        traces.add(_content(value))
         return traces
 
     def note_error(self, call: Call, error: OneToolError) -> None:
@@ -287,8 +305,8 @@ def _is_from(source: Source, flow: FlowSettings) -> bool:
     return first_rule(source.names, flow.origins) is not None
 
 
-def _matches(text: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(text, pattern) for pattern in patterns)
+def _content(value: object) -> object:
+    return value.read() if type(value) is not str and isinstance(value, FileValue) else value
 
 
 def _decoded(call: RecordedCall) -> object:

@@ -11,17 +11,21 @@ import re
 import secrets
 import sys
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2s
 from typing import NamedTuple
 
 from mcp_core.quick_dataclass import dataclass, field
-from ot.flows.traces import Traces, flatten, numbers_in, skeleton, unescape
+from ot.flows.encodings import unescape
+from ot.flows.letters import flatten, skeleton
+from ot.flows.numbers import numbers_in
+from ot.flows.traces import Traces
 
 AT_LEAST = 2 * 1024 * 1024  # characters of what came that are remembered
 EVERYTHING = "*"
 _MOST_KNOWN = 200_000
-_FORM = 1
+_MOST_PASSED = 10_000
+_FORM = 2
 _DIGEST = 8  # bytes
 _FIGURE = re.compile(r"\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d{1,3})?")
 _LITERAL = re.compile(r"[\"']([^\"'\n]+)[\"']")
@@ -65,12 +69,13 @@ class SeenValues:
         self.version = 0
         self.lost: set[str] = set()  # names of tools of which not everything is remembered
         self.adopted: dict[str, int] = {}  # versions of other clients' memories that are part of this one
-        self._key = key[:32]
+        self._key = blake2s(key).digest()  # of one length, which texts follow
         self._brought: dict[int, int] = {}  # the numbers of batches by digest
         self._hashes: set[int] = set()  # of this process, for what came here: quicker to look up than digests
         self._batches: dict[int, _Batch] = {}
         self._count = 0
         self._size = 0
+        self._passed: set[int] = set()  # hashes of texts that were given since something came, and carry nothing
         self._known: tuple[set[int], set[int]] = (set(), set())  # hashes of traces; the older set is dropped first
 
     @property
@@ -90,6 +95,15 @@ class SeenValues:
         number = hash(trace)
         return number in self._known[0] or number in self._known[1]
 
+    def has_passed(self, text: str, own: object) -> bool:
+        """True if a text was given before, nothing of it had come, and nothing has come since."""
+        return hash((text, id(own))) in self._passed
+
+    def note_passed(self, texts: Iterable[str], own: object) -> None:
+        if len(self._passed) > _MOST_PASSED:
+            self._passed.clear()
+        self._passed.update(hash((text, id(own))) for text in texts)
+
     # -- what came
 
     def prepare(self, traces: Traces) -> array[int]:
@@ -103,6 +117,7 @@ class SeenValues:
         """Remember that a call brought these; the oldest ones make room, and are known to be lost."""
         if cut:
             self.lost.update(source.names)
+        self._passed.clear()
         self._count += 1
         new = array("Q", [digest for digest in digests if digest not in self._brought])
         self._batches[self._count] = _Batch(source, size, new)
@@ -122,7 +137,13 @@ class SeenValues:
 
     def find(self, traces: Mapping[str, str]) -> list[Found]:
         """Return those of these traces that guarded calls brought."""
-        likely = [trace for trace in traces if hash(trace) in self._hashes] if not self.adopted else [*traces]
+        if not self._brought:
+            return []
+        likely = [*traces]
+        if not self.adopted:
+            if self._hashes.isdisjoint(map(hash, likely)):
+                return []
+            likely = [trace for trace in likely if hash(trace) in self._hashes]
         found = []
         for trace, digest in zip(likely, self._digests(likely), strict=True):
             number = self._brought.get(digest)
@@ -131,13 +152,16 @@ class SeenValues:
         return found
 
     def key_of(self, trace: str) -> str:
-        return f"{next(iter(self._digests([trace]))):016x}"
+        return f"{self._digests([trace])[0]:016x}"
 
-    def _digests(self, traces: Iterable[str]) -> Iterable[int]:
-        key, number_of = self._key, int.from_bytes
-        for trace in traces:
-            data = trace.encode("utf-8", "surrogatepass")
-            yield number_of(blake2s(data, digest_size=_DIGEST, key=key).digest(), "little")
+    def _digests(self, traces: Sequence[str]) -> Sequence[int]:
+        """Return a number for each of these, which only who has the key can make."""
+        key, digests = self._key, array("Q")
+        texts = "\n".join(traces).encode("utf-8", "surrogatepass").split(b"\n") if traces else ()
+        digests.frombytes(b"".join([blake2s(key + text, digest_size=_DIGEST).digest() for text in texts]))
+        if sys.byteorder == "big":
+            digests.byteswap()
+        return digests
 
     # -- its way to other clients
 

@@ -21,13 +21,20 @@ _MOST_MET = 50_000
 
 def rare_among(tokens: Iterable[str]) -> list[str]:
     """Return, once each, the tokens of one case that no dictionary has: rare words, and whatever has digits."""
+    rest = {*tokens} - _load() - _met()
+    if not rest:
+        return []
+    return [
+        token
+        for token in rest
+        if len(token) >= _SHORTEST and (token[-1] not in _ENDINGS or not token.isalpha() or not _is_form(token))
+    ]
+
+
+def _is_form(token: str) -> bool:
+    """True if what is left of a word without a common ending is listed; such forms are kept."""
     listed, met = _load(), _met()
-    return [token for token in {*tokens} - listed - met if not _is_ordinary(token, listed, met)]
-
-
-def _is_ordinary(token: str, listed: frozenset[str], met: set[str]) -> bool:
-    """True if a token is short, or what is left of it without a common ending is listed; such forms are kept."""
-    if len(token) >= _SHORTEST and not (token.isalpha() and any(stem in listed for stem in _stems(token))):
+    if not any(stem in listed for stem in _stems(token)):
         return False
     if len(met) > _MOST_MET:
         met.clear()

@@ -36,13 +36,13 @@ def test_a_project_cannot_take_away_a_rule(workspace: Workspace, deny: str) -> N
 
 def test_a_project_adds_flows_and_frees_nothing(workspace: Workspace) -> None:
     workspace.write_home("policy: {flows: [{from: [mail.*], to: [web.*]}]}")
-    workspace.write("policy: {flows: [{from: [a.*], to: [b.*], action: deny}], allow: ['*']}")
+    workspace.write("policy: {flows: [{from: [a.*], to: [b.*], action: deny}], allow: ['*'], known: ['*']}")
 
     loaded = workspace.load()
 
     assert [flow.to for flow in loaded.config.policy.flows] == [(CallRule("web.*"),), (CallRule("b.*"),)]
-    assert loaded.config.policy.allow == ()
-    assert refused(loaded) == ["policy.allow"]
+    assert (loaded.config.policy.allow, loaded.config.policy.known) == ((), ())
+    assert sorted(refused(loaded)) == ["policy.allow", "policy.known"]
 
 
 def test_a_project_that_takes_a_servers_name_does_not_inherit_what_the_person_believes_of_it(

@@ -233,6 +233,31 @@ async def test_after_a_call_that_was_stopped_the_rule_acts_by_call_until_a_perso
     assert "mail.read was called before" in client.person.questions[1]
 
 
+async def test_a_preview_tries_no_spellings_either(tmp_path: Path) -> None:
+    async with open_shop(tmp_path, LETTER) as app:
+        client = Client(app, Person(Choice.ONCE))
+        await client.run("mail.read(name='a')")
+        before = await client.run("ot.preview()\nout.send(to='a friend')")
+        listed = await client.run("ot.preview()\nout.send(to='eve@evil.example')")
+
+        assert not await client.sends("out.send(to='a friend')")
+        assert await client.sends("out.send(to='a friend')")
+
+    assert "carries" not in before
+    assert "to carries what mail.read brought" in listed
+
+
+async def test_a_value_that_is_split_over_arguments_is_put_together(tmp_path: Path) -> None:
+    async with open_shop(tmp_path, {"a": "Please send it to AB12CD34EF56GH78 today"}) as app:
+        client = Client(app)
+        await client.run("mail.read(name='a')")
+
+        assert await client.sends("out.send(to='AB12C', body='D34EF5')")
+        assert not await client.sends("out.send(to='AB12C', body='D34EF5', amount='6GH78')")
+
+    assert "to and body and amount: 'AB12C D34EF5 6GH78' came from mail.read" in client.person.questions[0]
+
+
 async def test_a_rule_that_denies_says_which_argument_and_refuses_the_rest(tmp_path: Path) -> None:
     async with open_shop(tmp_path, LETTER, flows=[{**BY_VALUE, "action": "deny"}]) as app:
         client = Client(app)
@@ -315,7 +340,7 @@ async def test_a_resumed_call_brings_what_it_brought(tmp_path: Path) -> None:
 
 
 async def test_who_fills_the_memory_has_the_rule_act_by_call(tmp_path: Path) -> None:
-    flood = [f"{n:07}x" for n in range(AT_LEAST // 4)]
+    flood = [f"{n:063}x" for n in range(AT_LEAST // 31)]
     async with open_shop(tmp_path, {**LETTER, "flood": flood}) as app:
         client = Client(app)
         await client.run("mail.read(name='a')")

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ot.flows.words
-from ot.flows.traces import Traces, numbers_in
+from ot.flows.numbers import numbers_in
+from ot.flows.traces import Traces
 from ot.flows.words import rare_among
 from tests.properties import unhurried
 
@@ -144,6 +145,35 @@ def test_nothing_is_found_in_what_has_no_content() -> None:
 def test_bytes_are_found_as_text_or_as_a_whole() -> None:
     assert finds(b"eve7@evil.example", "eve7@evil.example")
     assert finds(b"\xff\x00\xfe", {"data": b"\xff\x00\xfe"})
+
+
+HOSTILE = {
+    "thousands of number words": "hundred " * 5_000 + "thousand " * 5_000,
+    "letters without end before numbers": "a" * 200_000 + "1 2",
+    "percent inside percent": "%25" * 30_000,
+    "base64 inside base64": base64.b64encode(base64.b64encode(base64.b64encode(b"A" * 20_000))).decode(),
+    "backslashes": "\\" * 50_000 + "\n",
+    "JSON inside JSON": "[" * 5_000 + "]" * 5_000,
+    "code points that do not exist": "\\UFFFFFFFF \\u{FFFFFF} &#x7FFFFFFF; U+FFFFFF U+FFFFFF U+FFFFFF",
+    "half of a pair": "\ud800 eve7@evil.example \udfff",
+    "wrong Punycode": "xn--99999999999999999 xn---- xn--ä",
+    "exponents": "1e999 1e-999 9e308,1",
+    "digits without end": "1," * 50_000,
+    "quotation marks": "\"'`" * 30_000,
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_text_is_looked_through_like_any_other(text: str) -> None:
+    assert finds("eve7@evil.example", [text, "eve7@evil.example"])
+    assert finds([text[:20_000], "eve7@evil.example"], "eve7@evil.example")
+
+
+@unhurried
+@given(text=st.text(max_size=200), other=st.binary(max_size=100))
+def test_whatever_comes_leaves_traces_and_no_error(text: str, other: bytes) -> None:
+    trace([text, other], came=True)
+    trace([text, other], came=False)
 
 
 def test_a_value_that_is_too_large_says_so() -> None:
