@@ -21,12 +21,10 @@ _WORDS = (
     "the meeting that we had planned for this week is moved to another day because several people are away and the "
     "report is not finished yet please tell everybody who wanted to come and answer before the end of the month"
 )
-_ARGUMENTS: Arguments = {
-    "to": "bob@ours.example",
-    "subject": "Meeting on Friday",
-    "body": "Hello Bob, the meeting that we had planned for Friday is moved to Monday at ten, in the large room. "
-    "Please tell Alice. Thanks",
-}
+_BODY = (
+    "Hello {}, the meeting that we had planned for Friday is moved to Monday at ten, in the large room. "
+    "Please tell Alice. Thanks"
+)
 
 
 def measure(_: Servers) -> Iterator[Line]:
@@ -38,9 +36,23 @@ def measure(_: Servers) -> Iterator[Line]:
         traces.add(text)
         seen.bring(Source(("mail.read",), time.time()), seen.prepare(traces), traces.size)
 
+    def compare(arguments: Iterator[Arguments]) -> None:
+        list(flows.compare(next(arguments), caller, seen))
+
     yield Line("by value: 100 kB that comes in", _take(bring, 1) * 1e3, None, "ms", 20)
-    compare = _take(lambda: list(flows.compare(_ARGUMENTS, caller, seen)), 20)
-    yield Line("by value: a call with 200 bytes of arguments", compare * 1e6, None, "µs", 30)
+    new, other = _write(anew=True), _write(anew=False)
+    taken = _take(lambda: compare(new), 20)
+    yield Line("by value: a call with 200 bytes of arguments", taken * 1e6, None, "µs", 30)
+    taken = _take(lambda: compare(other), 20)
+    yield Line("by value: another text of that length to the same person", taken * 1e6, None, "µs", 30)
+
+
+def _write(*, anew: bool) -> Iterator[Arguments]:
+    """Yield arguments of calls, no two of which are the same; `anew` if nothing in them was given before."""
+    for number in range(2 * _REPEATS) if anew else range(10 * _REPEATS, 12 * _REPEATS):
+        name = "".join(chr(97 + int(digit)) for digit in str(number))
+        own = name if anew else "bob"
+        yield {"to": f"{own}@ours.example", "subject": f"Meeting on Friday, {own}", "body": _BODY.format(name)}
 
 
 def _take(work: Callable[[], object], times: int) -> float:
