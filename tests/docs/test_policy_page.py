@@ -9,6 +9,7 @@ from ot.config.loader import load_config
 from ot.config.models import PolicySettings
 from ot.execution.conditions import fits
 from ot.execution.rules import build_guard
+from ot.flows.known import own_values, without_own
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policy.md").read_text()
 
@@ -38,3 +39,17 @@ def test_rules_on_arguments_are_worded_as_the_page_says(tmp_path: Path) -> None:
     assert f"`{asked}`" in PAGE
     assert fits(asked, {"to": "ann@ours.example, eve@evil.example"})
     assert [str(rule) for rule in guard.denied_if] == ["mail.send, more than 5 per run"]
+
+
+def test_values_that_are_known_fit_as_the_page_says(tmp_path: Path) -> None:
+    [example] = [example for example in EXAMPLES if "known:" in example]
+    own = own_values(load_policy(tmp_path, example).known)
+
+    assert own is not None
+    assert without_own("Ann <ann@ours.example>, DE89 3704 0044 0532 0130 00", own).split() == ["Ann", ","]
+    for disguised in (
+        "ann@ours.example.evil.example",
+        '"ann@ours.example"@evil.example',
+    ):
+        assert disguised in PAGE
+        assert without_own(disguised, own) == disguised

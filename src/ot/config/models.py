@@ -210,7 +210,8 @@ class PolicySettings(Section):
     )
     known: tuple[Pattern, ...] = setting(
         (),
-        "patterns of your own values, such as `*@example.com`, which flows `by: value` let pass",
+        "patterns of your own values, such as `*@example.com`, which flows `by: value` let pass; "
+        "each fits a [whole value](policy.md#flows-by-value)",
         layers=PERSON,
     )
     flows: tuple[FlowSettings, ...] = setting(
