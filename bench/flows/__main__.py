@@ -187,6 +187,7 @@ def _configure(suite: str, variant: Variant, found: dict[str, Any]) -> dict[str,
         "packs": {"dojo": {"reads": [*reads, "dojo_*"]}},
         "policy": {**policy, **({ONE_QUESTION: variant.one_question} if _has_one_question() else {})},
         "results": {"inline_limit": 1_000_000},
+        "execution": {"patience": "off", "timeout": 600},  # of a busy machine, too, the answer is wanted
         "log": {"level": "error"},  # nobody reads on after the line that says where it serves
     }
 
