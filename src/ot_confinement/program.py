@@ -36,7 +36,7 @@ CONFINES_ITSELF = sys.platform != "darwin"
 """False where a process cannot take its bounds on, and only a program can be started within them."""
 
 MEANS = "Landlock, seccomp and namespaces" if CONFINES_ITSELF else "Seatbelt (sandbox-exec), after a probe"
-"""What this system confines a program by."""
+"""The way in which this system confines a program."""
 
 _SINKS = ("/dev/null", "/dev/full")
 _PLACES = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")

@@ -43,7 +43,7 @@ VIEW = "view"
 """The tool by which the view of an answer asks for more; no model is told of it."""
 ANSWER_URI = "ui://onetool/answer"
 SHOWN: JsonObject = {"ui": {"resourceUri": ANSWER_URI, "visibility": ["model"]}}
-"""What tells clients that show views that the answers of our tools have one."""
+"""Tells clients that show views that the answers of our tools have one."""
 _PARAMETER = "\n\n- `command` (string, required): Python code"
 _SCHEMA: JsonObject = {
     "type": "object",

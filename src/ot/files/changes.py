@@ -40,7 +40,7 @@ MOST_READ = 64 * 1024**2  # bytes; of a larger file the time of its last change 
 _PIECE = 1024 * 1024 - 1  # bytes of a file that are kept together
 
 Mark: TypeAlias = Json
-"""What tells something from something else: `null` for nothing, or a list that begins with its kind."""
+"""The facts that tell one thing from another: `null` for nothing, or a list that begins with its kind."""
 
 
 def note_change(folder: int, name: str, place: Path, *now: Mark) -> int:

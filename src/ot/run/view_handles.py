@@ -32,7 +32,7 @@ class UnknownHandleError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a handle is good for: the run of an answer, what was stored of it, and perhaps one server's view."""
+    """The uses of a handle: the run of an answer, what was stored of it, and perhaps one server's view."""
 
     run: str
     stored: str = ""  # the handle of a stored result
