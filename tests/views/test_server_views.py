@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, FrameLocator, expect
 
+from tests.preloaded import run_preloaded
 from tests.proxied import program
 from tests.views.view_host import ANSWER, ViewHost, bundle_host, open_host, server_from_npm, serving
 
@@ -194,15 +195,22 @@ def test_a_huge_meta_is_left_out(host: ViewHost) -> None:
 
 
 def test_a_page_that_has_changed_is_not_shown_until_somebody_has_accepted_it(host: ViewHost, folder: Path) -> None:
-    nested(host.show("attack.show(text='one')"), "attack")
+    first = nested(host.show("attack.show(text='one')"), "attack")
+    expect(first.locator("#done")).to_be_attached()
     (folder / "attack.html").write_text(ATTACK.replace("trying", "trying more"))
-    try:
-        view = host.show("attack.show(text='one')")
+    view = host.show("attack.show(text='one')")
 
-        expect(view.get_by_text("has changed since it was accepted")).to_be_visible()
-        expect(view.locator("iframe")).to_have_count(0)
-    finally:
-        (folder / "attack.html").write_text(ATTACK)
+    expect(view.get_by_text("has changed since it was accepted")).to_be_visible()
+    expect(view.locator("iframe")).to_have_count(0)
+
+    file = str(folder / "onetool.yaml")
+    accepted = run_preloaded(
+        "--config", file, "accept", "attack", "--yes", cwd=folder, env={"HOME": str(folder), "PATH": ""}
+    )
+    assert "view ui://shows/page (changed)" in accepted.stdout, accepted.stderr
+    assert "Accepted 1 view of attack." in accepted.stdout
+    again = nested(host.show("attack.show(text='one')"), "attack")
+    expect(again.locator("#done")).to_be_attached()
 
 
 def test_servers_hear_of_views_where_the_client_shows_them(host: ViewHost) -> None:
