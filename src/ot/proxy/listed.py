@@ -59,6 +59,8 @@ class Listed:
             name, _, own = uri.removeprefix(_BELOW).partition("/")
             server = unquote(name)
             return Owned(server, own) if own and server in self._names else None
+        if _is_claimed(uri):  # a template such as `{+all}` could give it
+            return None
         owner = self._owners.get(uri)
         if owner is None:
             owner = next((server for space, server in self._spaces.items() if fits(uri, space)), None)
@@ -83,7 +85,10 @@ class Listed:
         return uri if owned == Owned(server, uri) else _below(server, uri)
 
     def _share_addresses(self, servers: Iterable[ProxiedServer]) -> None:
-        """Give each address, and each template, to the server that has listed it first."""
+        """Give each address, and each template, to the server that has listed it first, or a template that gives it.
+
+        A template that could give addresses of any scheme is nobody's.
+        """
         claims = sorted(
             (when, server.name, uri)
             for server in servers
@@ -91,11 +96,11 @@ class Listed:
             if not _why_not(uri)
         )
         for _, server, uri in claims:
+            others = (space for space, owner in self._spaces.items() if owner != server)
             if "{" not in uri:
-                self._owners.setdefault(uri, server)
-            elif uri not in self._spaces and not any(
-                owner != server and _overlap(uri, space) for space, owner in self._spaces.items()
-            ):
+                first = next((space for space in others if uri.startswith(_fixed(space)) and fits(uri, space)), "")
+                self._owners.setdefault(uri, self._spaces.get(first, server))
+            elif ":" in _fixed(uri) and uri not in self._spaces and not any(_overlap(uri, space) for space in others):
                 self._spaces[uri] = server
 
     def _add(self, server: ProxiedServer) -> None:
@@ -159,8 +164,13 @@ def fits(uri: str, template: object) -> bool:
 
 def _overlap(one: str, other: str) -> bool:
     """True if two templates could give the same address, as far as what is in front of their variables tells."""
-    first, second = one.partition("{")[0], other.partition("{")[0]
+    first, second = _fixed(one), _fixed(other)
     return first.startswith(second) or second.startswith(first)
+
+
+def _fixed(template: str) -> str:
+    """Return what is in front of the variables of a template."""
+    return template.partition("{")[0]
 
 
 def _below(server: str, uri: str) -> str:

@@ -14,7 +14,7 @@ from ot.context import current_or_none
 from ot.errors import CallError, ServerUnavailableError, ToolDeniedError, ToolError
 from ot.logs import write_log
 from ot.proxy.calls import read_result
-from ot.proxy.listed import OURS, fits
+from ot.proxy.listed import OURS, Listed, fits
 from ot.proxy.packs import word_hidden
 from ot.proxy.server import ProxiedServer
 from ot.proxy.servers import Servers
@@ -45,20 +45,30 @@ class Asked:
 async def list_resources(servers: Servers, server: str = "", *, patience: float = PATIENCE) -> list[JsonObject]:
     """List the resources of all servers, or of one; raises CallError if that one cannot be asked."""
     chosen = _offering(servers, "resources", server)
-    asked = await ask_all(chosen, _resources_of, server, patience=patience)
+    asked, listed = await ask_all(chosen, _resources_of, server, patience=patience), await servers.listed()
     found: list[JsonObject] = []
     for name, item in ((name, item) for name, items in asked.listed.items() for item in items):
-        facts = {"server": name, "uri": item.get("uri"), "uri_template": item.get("uriTemplate")}
+        uri, template = (_address(listed, name, item.get(key)) for key in ("uri", "uriTemplate"))
+        facts: JsonObject = {"server": name, "uri": uri, "uri_template": template}
         facts |= {"name": item.get("title") or item.get("name"), "description": item.get("description")}
         facts |= {"mime_type": item.get("mimeType"), "size": item.get("size")}
         found.append({key: value for key, value in facts.items() if value is not None})
     return found + asked.failures_as_items()
 
 
+def _address(listed: Listed, server: str, uri: Json) -> Json:
+    """Return the address by which what a server lists can be read; its own, unless that is another server's."""
+    if not isinstance(uri, str):
+        return None
+    owned = listed.find_template(uri)
+    return uri if owned is None or owned.server == server else listed.address_of(server, uri)
+
+
 async def read_resource(servers: Servers, uri: str, server: str = "") -> object:
     """Return the content of a resource: text, an image, bytes; or a list of resources if it has several parts."""
-    # Without a server, the one that lists the address, or a pattern that it fits, is asked first; then each in turn.
-    if uri.startswith(OURS) and (owned := (await servers.listed()).find_address(uri)) is not None:
+    # Without a server, an address is that of whoever listed it first; then whoever lists it now, or a pattern that it
+    # fits, is asked first; then each in turn.
+    if (uri.startswith(OURS) or not server) and (owned := (await servers.listed()).find_address(uri)) is not None:
         server, uri = owned.server, owned.name
     chosen = _offering(servers, "resources", server)
     failures: list[str] = []

@@ -2,7 +2,7 @@
 
     offers.py FILE
 
-The file is JSON: `prompts`, `resources` and `templates` as they are listed, `texts` by address, `links` that a prompt
+The file is JSON: `prompts`, `resources` and `templates` as they are listed, `contents` by address, `links` that a prompt
 and the tool `link` give. Each use is a line in `FILE.used`. The tool `change` adds a resource and says so; `touch` says
 that a resource has changed.
 """
@@ -57,8 +57,9 @@ class Offers(Server):
             case "resources/templates/list":
                 return {"resourceTemplates": self.said.get("templates", [])}
             case "resources/read":
-                text = self.said.get("texts", {}).get(params["uri"], f"{self.file.name} has {params['uri']}")
-                return {"contents": [{"uri": params["uri"], "mimeType": "text/plain", "text": text}]}
+                content = {"mimeType": "text/plain", "text": f"{self.file.name} has {params['uri']}"}
+                content = self.said.get("contents", {}).get(params["uri"], content)
+                return {"contents": [{"uri": params["uri"], **content}]}
             case "prompts/get":
                 text = {"type": "text", "text": f"{params['name']} {json.dumps(params.get('arguments'))}"}
                 messages = [{"role": "user", "content": each} for each in (text, *self.links())]
