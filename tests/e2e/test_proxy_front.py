@@ -24,6 +24,7 @@ from mcp_types import (
     LoggingMessageNotificationParams,
     Root,
     TextContent,
+    TextResourceContents,
 )
 from pydantic import FileUrl
 
@@ -56,7 +57,11 @@ class Front:
         self.hesitates = 0.0
         self.client = connect(
             folder,
-            {"asks": program("asks", timeout=2), "slow": program("slow", self.journal, timeout=60)},
+            {
+                "asks": program("asks", timeout=2),
+                "sessionless": program("asks", "sessionless", timeout=2),
+                "slow": program("slow", self.journal, timeout=60),
+            },
             mode=mode,
             elicitation_callback=self._elicit,
             sampling_callback=self._sample,
@@ -166,6 +171,24 @@ async def test_a_server_asks_the_person_at_the_front_while_the_clocks_stand_stil
 
     assert front.asked == ["[asks] Your name?"]
     assert value_of(result) == {"action": "accept", "content": {"name": "Ada"}}
+
+
+@BOTH_ERAS
+@pytest.mark.parametrize("server", ["asks", "sessionless"])
+async def test_a_server_asks_before_it_gives_a_prompt_or_a_resource(able: Able, server: str, mode: str) -> None:
+    front = await able(mode)
+    front.answer = ElicitResult(action="accept", content={"name": "Ada"})
+    where = "asks://elicit" if server == "asks" else f"onetool://servers/{server}/asks://elicit"
+
+    with anyio.fail_after(60):
+        [message] = (await front.client.get_prompt(f"{server}.elicit")).messages
+        [content] = (await front.client.read_resource(where)).contents
+
+    assert front.asked == [f"[{server}] Your name?"] * 2
+    assert isinstance(message.content, TextContent)
+    assert isinstance(content, TextResourceContents)
+    assert '"Ada"' in message.content.text
+    assert '"Ada"' in content.text
 
 
 @BOTH_ERAS

@@ -1,6 +1,7 @@
 """Asks its client in the middle of a call: for a model's words, a person's, the roots; and writes to its log.
 
 With the argument `sessionless` it asks in its answers, under keys of its own. It also tells what its client claims.
+What it asks it also asks before it gives a prompt of that name, or the resource `asks://NAME`.
 """
 
 import itertools
@@ -44,7 +45,7 @@ MANY = 200
 
 
 class Asks(Server):
-    capabilities = {"tools": {}, "logging": {}}
+    capabilities = {"tools": {}, "logging": {}, "prompts": {}, "resources": {}}
     numbers = itertools.count(1)
 
     claims = None  # of the handshake
@@ -55,7 +56,22 @@ class Asks(Server):
     def answer(self, request):
         if request["method"] == "initialize":
             self.claims = request["params"]["capabilities"]
-        return super().answer(request)
+        return self.beside_tools(request, self.ask) or super().answer(request)
+
+    def beside_tools(self, request, ask):
+        """Answer what is about prompts and resources; what `ask` returns is in them."""
+        params = request.get("params") or {}
+        match request["method"]:
+            case "prompts/list":
+                return {"prompts": [{"name": "elicit"}]}
+            case "prompts/get":
+                return {"messages": [{"role": "user", "content": ask(params["name"])["content"][0]}]}
+            case "resources/list":
+                return {"resources": [{"uri": "asks://elicit", "name": "elicit"}]}
+            case "resources/read":
+                told = ask(params["uri"].removeprefix("asks://"))["content"][0]["text"]
+                return {"contents": [{"uri": params["uri"], "text": told}]}
+        return None
 
     def call(self, name, arguments, request):
         if name == "claims":
@@ -70,6 +86,9 @@ class Asks(Server):
             return text("logged")
         if name == "flood":
             return text(json.dumps(self.flood()))
+        return self.ask(name)
+
+    def ask(self, name):
         method, params = ASKED[name]
         number = f"asked-{next(self.numbers)}"
         send({"id": number, "method": method, **({"params": params} if params else {})})
@@ -97,13 +116,14 @@ class AsksInAnswers(Asks):
         if method == "initialize":
             return None
         if method == "server/discover":
-            found = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
-        elif method == "tools/call" and params["name"] in ASKED and "inputResponses" not in params:
-            asked, asking = ASKED[params["name"]]
-            question = {"method": asked, "params": asking or {}}
-            return {"resultType": "input_required", "inputRequests": {f"my-{params['name']}": question}}
-        elif method == "tools/call" and params["name"] in ASKED:
+            found = {"supportedVersions": ["2026-07-28"], "capabilities": self.capabilities}
+        elif (name := str(params.get("name") or params.get("uri")).removeprefix("asks://")) in ASKED:
+            if "inputResponses" not in params:
+                asked, asking = ASKED[name]
+                question = {"method": asked, "params": asking or {}}
+                return {"resultType": "input_required", "inputRequests": {f"my-{name}": question}}
             found = text(json.dumps(params["inputResponses"]))
+            found = self.beside_tools(request, lambda _: found) or found
         elif method == "tools/call":
             self.claims = params["_meta"]["io.modelcontextprotocol/clientCapabilities"]
             found = super().answer(request)
