@@ -15,6 +15,7 @@ from typing import Any
 
 import anyio
 import httpx2
+import jwt
 
 from ot.clients.caller import Caller
 from ot.clients.front import Abilities, Front
@@ -24,15 +25,22 @@ from ot.errors import CallError
 from ot.execution.tool_executor import ToolExecutor
 from ot.parts.known_tools import load_connection_builder
 from ot.proxy.host import ProxyHost
+from ot.proxy.plan import TeamIssuer, TeamLogins
 from ot.proxy.resources import fill_prompt, list_prompts, list_resources, read_resource
 from ot.proxy.server import ProxiedServer
 from ot.proxy.servers import Servers, open_servers
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry
 from ot.store.credentials import FileCredentials
+from ot.store.logins import MemoryPendingLogins
 from ot.store.shelf import Shelf
 
 SERVER = "conformance"
+GRANTS = {
+    "auth/client-credentials-basic": "client_credentials",
+    "auth/enterprise-managed-authorization": "enterprise",
+}
+"""The scenarios that play a login without a browser, which a person configures."""
 CLIENT_DOCUMENT = "https://conformance-test.local/client-metadata.json"  # the one that the suite knows of
 _SAMPLES = {"integer": 3, "number": 5, "string": "text", "boolean": True, "array": [], "object": {}}
 
@@ -53,17 +61,43 @@ async def log_in(url: str) -> None:
         await browser.get(url)
 
 
+async def find_issuer(url: str) -> str:
+    """What a person looks up who configures a server with such a grant: the issuer that it names."""
+    place = httpx2.URL(url)
+    async with httpx2.AsyncClient() as client:
+        found = await client.get(place.copy_with(path=f"/.well-known/oauth-protected-resource{place.path}"))
+    issuer: str = found.json()["authorization_servers"][0]
+    return issuer
+
+
+def known_logins(facts: Mapping[str, Any]) -> TeamLogins:
+    """The person whom the suite's issuer knows, logged in to a dashboard."""
+    claims = jwt.decode(facts["idp_id_token"], options={"verify_signature": False})
+    issuer = TeamIssuer(facts["idp_issuer"], facts["idp_client_id"], None)
+    principal = json.dumps([claims["iss"], claims["sub"]])
+    return TeamLogins(MemoryPendingLogins(), principal, "http://127.0.0.1", issuer)
+
+
 async def main(url: str) -> int:
     facts = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
     oauth = {"client_id": facts.get("client_id"), "client_secret": facts.get("client_secret")}
-    settings = {"url": url, "oauth": {**oauth, "client_metadata_url": CLIENT_DOCUMENT}, "start_timeout": 100}
+    oauth |= {"client_metadata_url": CLIENT_DOCUMENT}
+    grant = GRANTS.get(os.environ.get("MCP_CONFORMANCE_SCENARIO", ""))
+    if grant is not None:
+        oauth |= {"grant": grant, "issuer": await find_issuer(url)}
+    settings = {"url": url, "oauth": oauth, "start_timeout": 100}
     config = Config.model_validate({"servers": {SERVER: settings}})
     registry = ToolRegistry()
     with tempfile.TemporaryDirectory() as folder:
+        credentials = FileCredentials(Path(folder) / "tokens")
+        logins = known_logins(facts) if grant == "enterprise" else None
+        if logins is not None:
+            await logins.keep_identity(facts["idp_id_token"], credentials)
         host = ProxyHost(
             project=Path(folder),
             shelf=Shelf(Path(folder) / "state"),
-            credentials=FileCredentials(Path(folder) / "tokens"),
+            credentials=credentials,
+            logins=logins,
             environ=os.environ,
             load_builder=load_connection_builder,
             authorise=log_in,

@@ -18,10 +18,8 @@ def _failing(reason: str, *checks: str) -> ExpectedFailure:
 
 
 _FIXTURE_TOOL = "calls a tool that only the suite's own fixture server has; our one tool is run"
-_NO_COMPLETION = "completes an argument of a prompt of the suite's fixture server; ours has none"
-_NO_PROMPTS = "asks for a prompt of the suite's fixture server; no server is behind ours"
-_NO_RESOURCES = "asks for a resource of the suite's fixture server; no server is behind ours"
-_NO_SUBSCRIPTIONS = "subscribes to a resource of the suite's fixture server; no server is behind ours"
+_NO_COMPLETION = "completes an argument of a prompt by a name without its server, which ours never have"
+_NO_PROMPTS = "asks for a prompt by a name without its server, which ours never have"
 _NO_TASKS = "makes tasks of tools that only the suite's own fixture server has; our one tool is run"
 _NO_HEADER_PARAMETERS = "run has no parameter that is mirrored in an HTTP header"
 
@@ -32,9 +30,6 @@ _BOTH_REVISIONS = {
     "prompts-get-simple": _failing(_NO_PROMPTS, "prompts-get-simple"),
     "prompts-get-with-args": _failing(_NO_PROMPTS, "prompts-get-with-args"),
     "prompts-get-with-image": _failing(_NO_PROMPTS, "prompts-get-with-image"),
-    "resources-read-binary": _failing(_NO_RESOURCES, "resources-read-binary"),
-    "resources-read-text": _failing(_NO_RESOURCES, "resources-read-text"),
-    "resources-templates-read": _failing(_NO_RESOURCES, "resources-templates-read"),
     "tools-call-audio": _failing(_FIXTURE_TOOL, "tools-call-audio"),
     "tools-call-embedded-resource": _failing(_FIXTURE_TOOL, "tools-call-embedded-resource"),
     "tools-call-error": _failing(_FIXTURE_TOOL, "tools-call-error"),
@@ -49,8 +44,6 @@ EXPECTED_FAILURES: dict[str, dict[str, ExpectedFailure]] = {
         **_BOTH_REVISIONS,
         "elicitation-sep1034-defaults": _failing(_FIXTURE_TOOL, "elicitation-sep1034-general"),
         "elicitation-sep1330-enums": _failing(_FIXTURE_TOOL, "elicitation-sep1330-general"),
-        "resources-subscribe": _failing(_NO_SUBSCRIPTIONS, "resources-subscribe"),
-        "resources-unsubscribe": _failing(_NO_SUBSCRIPTIONS, "resources-unsubscribe"),
         "tools-call-elicitation": _failing(_FIXTURE_TOOL, "tools-call-elicitation"),
         "tools-call-sampling": _failing(_FIXTURE_TOOL, "tools-call-sampling"),
         "tools-call-with-logging": _failing(_FIXTURE_TOOL, "tools-call-with-logging"),
@@ -138,6 +131,11 @@ PASSING: dict[str, frozenset[str]] = {
             "ping",
             "prompts-list",
             "resources-list",
+            "resources-read-binary",
+            "resources-read-text",
+            "resources-subscribe",
+            "resources-templates-read",
+            "resources-unsubscribe",
             "server-initialize",
             "server-session-lifecycle",
             "server-sse-multiple-streams",
@@ -156,6 +154,9 @@ PASSING: dict[str, frozenset[str]] = {
             "input-required-result-validate-input",
             "prompts-list",
             "resources-list",
+            "resources-read-binary",
+            "resources-read-text",
+            "resources-templates-read",
             "sep-2164-resource-not-found",
             "server-sse-multiple-streams",
             "tasks-status-notifications",

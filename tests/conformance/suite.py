@@ -31,7 +31,7 @@ def run_client_suite(client: Sequence[str], revision: str, results: Path) -> dic
 
 def run_client_scenario(client: Sequence[str], scenario: str, revision: str, results: Path) -> Checks:
     """Run one scenario by itself."""
-    options = ["--scenario", scenario, "--spec-version", revision, *_PATIENCE]
+    options = ["--scenario", scenario, "--spec-version", revision, "--force", *_PATIENCE]  # also of extensions
     return _run(["client", "--command", shlex.join(client), *options], results)[scenario]
 
 

@@ -1,7 +1,11 @@
-"""The official conformance suite against the real server over HTTP, at both revisions of the protocol."""
+"""The official conformance suite against the real server over HTTP, at both revisions of the protocol.
+
+The resources that the suite asks for are those of a server behind ours.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -12,10 +16,18 @@ import pytest
 from tests.conformance.exceptions import EXPECTED_FAILURES, PASSING
 from tests.conformance.suite import Checks, run_suite
 from tests.measured import MEASURED
+from tests.proxied import program
 
 pytestmark = pytest.mark.xdist_group("conformance")
 
 REVISIONS = tuple(PASSING)
+OFFERED = {
+    "resources": [
+        {"uri": f"test://{name}", "name": name} for name in ("static-text", "static-binary", "watched-resource")
+    ],
+    "templates": [{"uriTemplate": "test://template/{id}/data", "name": "template"}],
+    "contents": {"test://static-binary": {"mimeType": "image/png", "blob": "iVBORw0KGgo="}},
+}
 SCENARIOS = [
     (revision, name)
     for revision in REVISIONS
@@ -26,8 +38,11 @@ SCENARIOS = [
 @pytest.fixture(scope="module")
 def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("server")
-    config = folder / "onetool.yaml"
-    config.write_text("log: {file: server.log}")  # nobody reads what follows the address on stderr
+    config, offered = folder / "onetool.yaml", folder / "offered.json"
+    offered.write_text(json.dumps(OFFERED))
+    servers = {"fixture": program("offers", offered)}
+    # Nobody reads what follows the address on stderr.
+    config.write_text(json.dumps({"log": {"file": "server.log"}, "servers": servers}))
     arguments = ["serve", "--config", str(config), "--http", "127.0.0.1:0", "--no-token"]
     with subprocess.Popen(
         [sys.executable, "-m", "onetool", *arguments],
