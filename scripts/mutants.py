@@ -39,7 +39,11 @@ _STEPS = [
     "tests/unit/execution/test_tool_executor.py",
 ]
 _ARGUMENTS = ["tests/unit/execution/test_validation.py", "tests/unit/execution/test_checkable.py"]
-_POLICY = ["tests/unit/execution/test_policy.py"]
+_POLICY = [
+    "tests/unit/execution/test_policy.py",
+    "tests/unit/execution/test_argument_rules.py",
+    "tests/unit/execution/test_value_flows.py",
+]
 _AUDIT = ["tests/unit/audit/test_reading.py", "tests/unit/audit/test_log.py"]
 _AUDITED = ["tests/unit/execution/test_audited_calls.py"]
 _JOURNAL = [
