@@ -15,7 +15,7 @@ from mcp_core.distribution import VERSION
 from scripts.pack_extras import ROOT
 from scripts.shop_window import NAME, wheel_name
 
-_PARTS = ROOT / "packaging" / "bundle"
+_PARTS = ROOT / "publishing" / "bundle"
 _THEN = (1980, 1, 1, 0, 0, 0)  # the first moment that a zip can name
 
 

@@ -81,7 +81,7 @@ TESTED_BY = {
     "src/ot/execution/auditing.py": [*_STEPS, *_AUDITED],
     "src/ot/execution/policy.py": [*_STEPS, *_POLICY],
     "src/ot/execution/rules.py": [*_STEPS, *_POLICY],
-    "src/ot/execution/consent.py": [*_STEPS, *_POLICY],
+    "src/ot/execution/consent.py": [*_STEPS, *_POLICY, "tests/unit/run/test_one_question.py"],
     "src/ot/execution/question_text.py": [*_POLICY, "tests/unit/execution/test_shown_questions.py"],
     "src/ot/execution/validation.py": _ARGUMENTS,
     "src/ot/execution/problems.py": _ARGUMENTS,

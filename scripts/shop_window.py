@@ -1,7 +1,7 @@
 """What registries, clients and catalogues read about OneTool, all made from the same facts; `make docs` writes it.
 
 The version is that of the distribution, the description and the keywords are in pyproject.toml, who publishes it is in
-packaging/publisher.toml, and which secrets there are is read from the packs.
+publishing/publisher.toml, and which secrets there are is read from the packs.
 
     python -m scripts.shop_window    fail while the publisher is a placeholder: run it before anything is published
 """
@@ -29,7 +29,7 @@ from scripts.pack_pages import read_packs
 NAME, TITLE = "onetool", "OneTool"
 PLACEHOLDER = "example"
 LONGEST = 100  # characters of a description, in the registry
-_PACKAGING = ROOT / "packaging"
+_PUBLISHING = ROOT / "publishing"
 _MANIFEST = "0.4"  # of a bundle
 _SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 _MARKER = re.compile(r"<!-- mcp-name: \S+ -->")
@@ -59,7 +59,7 @@ class Facts:
 @cache
 def read_facts() -> Facts:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    publisher = tomllib.loads((_PACKAGING / "publisher.toml").read_text(encoding="utf-8"))
+    publisher = tomllib.loads((_PUBLISHING / "publisher.toml").read_text(encoding="utf-8"))
     return Facts(
         **publisher,
         description=project["description"],
@@ -220,7 +220,7 @@ def _render_plugin_servers(facts: Facts) -> str:
 
 
 def _render_marketplace(facts: Facts) -> str:
-    plugin = {"name": NAME, "source": "./packaging/plugin", "description": facts.description, "version": VERSION}
+    plugin = {"name": NAME, "source": "./publishing/plugin", "description": facts.description, "version": VERSION}
     words = {"description": f"{TITLE} for Claude Code"}
     return _json({"name": NAME, "owner": {"name": facts.author}, "metadata": words, "plugins": [plugin]})
 
@@ -237,11 +237,11 @@ _FILES: dict[str, Callable[[Facts], str]] = {
     "server.json": _render_registry_entry,
     "llms.txt": _render_index_for_models,
     ".claude-plugin/marketplace.json": _render_marketplace,
-    "packaging/bundle/manifest.json": _render_bundle_manifest,
-    "packaging/bundle/pyproject.toml": _render_bundle_project,
-    "packaging/docker/server.yaml": _render_catalogue_entry,
-    "packaging/plugin/.claude-plugin/plugin.json": _render_plugin,
-    "packaging/plugin/.mcp.json": _render_plugin_servers,
+    "publishing/bundle/manifest.json": _render_bundle_manifest,
+    "publishing/bundle/pyproject.toml": _render_bundle_project,
+    "publishing/docker/server.yaml": _render_catalogue_entry,
+    "publishing/plugin/.claude-plugin/plugin.json": _render_plugin,
+    "publishing/plugin/.mcp.json": _render_plugin_servers,
 }
 
 
@@ -259,7 +259,7 @@ def _json(value: object) -> str:
 
 if __name__ == "__main__":
     sys.exit(
-        f"packaging/publisher.toml names no publisher: replace {PLACEHOLDER!r} by your own names, and run `make docs`"
+        f"publishing/publisher.toml names no publisher: replace {PLACEHOLDER!r} by your own names, and run `make docs`"
         if read_facts().is_placeholder
         else 0
     )

@@ -22,7 +22,7 @@ from scripts.pack_extras import ROOT
 from scripts.shop_window import LONGEST, read_facts
 from tests.shop.programs import claude, mcpb
 
-_PUBLISHED = ("README.md", "docs", "deploy", "packaging")  # what people read, and what is installed from
+_PUBLISHED = ("README.md", "docs", "deploy", "publishing")  # what people read, and what is installed from
 
 
 def test_the_entry_of_the_registry_fits_its_schema_and_readme_proves_who_owns_it() -> None:
@@ -35,15 +35,15 @@ def test_the_entry_of_the_registry_fits_its_schema_and_readme_proves_who_owns_it
 
 
 def test_the_manifest_of_the_bundle_is_valid() -> None:
-    checked = mcpb("validate", ROOT / "packaging/bundle/manifest.json")
+    checked = mcpb("validate", ROOT / "publishing/bundle/manifest.json")
 
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 def test_every_key_is_a_secret_everywhere() -> None:
-    manifest = json.loads((ROOT / "packaging/bundle/manifest.json").read_text(encoding="utf-8"))
+    manifest = json.loads((ROOT / "publishing/bundle/manifest.json").read_text(encoding="utf-8"))
     entry = json.loads((ROOT / "server.json").read_text(encoding="utf-8"))
-    catalogue = yaml.safe_load((ROOT / "packaging/docker/server.yaml").read_text(encoding="utf-8"))
+    catalogue = yaml.safe_load((ROOT / "publishing/docker/server.yaml").read_text(encoding="utf-8"))
 
     names = set(read_facts().secrets)
     assert names >= {"BRAVE_API_KEY", "GEMINI_API_KEY"}
@@ -54,7 +54,7 @@ def test_every_key_is_a_secret_everywhere() -> None:
 
 
 def test_claude_code_installs_the_plugin(tmp_path: Path) -> None:
-    for folder in (ROOT, ROOT / "packaging/plugin"):
+    for folder in (ROOT, ROOT / "publishing/plugin"):
         checked = claude(tmp_path, "plugin", "validate", "--strict", folder)
         assert checked.returncode == 0, checked.stdout + checked.stderr
     added = claude(tmp_path, "plugin", "marketplace", "add", ROOT)
@@ -70,7 +70,7 @@ def test_claude_code_installs_the_plugin(tmp_path: Path) -> None:
 
 
 def test_the_entry_of_the_docker_catalogue_keeps_its_rules() -> None:
-    entry = yaml.safe_load((ROOT / "packaging/docker/server.yaml").read_text(encoding="utf-8"))
+    entry = yaml.safe_load((ROOT / "publishing/docker/server.yaml").read_text(encoding="utf-8"))
     title = entry["about"]["title"]
 
     assert re.fullmatch(r"[a-z0-9-]+", entry["name"])
@@ -99,14 +99,14 @@ def test_publishing_is_refused_while_the_publisher_is_a_placeholder() -> None:
     )
 
     assert refused.returncode == 1
-    assert "packaging/publisher.toml names no publisher" in refused.stderr
+    assert "publishing/publisher.toml names no publisher" in refused.stderr
 
 
 def test_links_and_the_plugin_start_the_package_once_it_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = replace(read_facts(), namespace="io.github.ours", repository="https://github.com/ours/onetool")
     monkeypatch.setattr(shop_window, "read_facts", lambda: ours)
     cursor, code = re.findall(r"`((?:cursor|vscode):\S+)`", shop_window.render_links())
-    plugin = json.loads(shop_window.render_shop_window()[ROOT / "packaging/plugin/.mcp.json"])
+    plugin = json.loads(shop_window.render_shop_window()[ROOT / "publishing/plugin/.mcp.json"])
 
     [packed] = parse_qs(urlsplit(cursor).query)["config"]
     start = {"command": "uvx", "args": [DISTRIBUTION, "serve"]}
