@@ -14,6 +14,7 @@ from mcp import Client
 from mcp.client.subscriptions import ResourcesListChanged, ResourceUpdated, Subscription
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    ElicitResult,
     PromptReference,
     ResourceListChangedNotification,
     ResourceTemplateReference,
@@ -59,11 +60,12 @@ async def client_of(
     mode: str = "legacy",
     heard: int | None = None,
     hear: Any = None,
+    person: Any = None,
     **config: Any,
 ) -> AsyncIterator[Client]:
     """A client of OneTool over these servers, once it lists as many things as there are."""
     async with connect_server(
-        folder, config=json.dumps({"servers": servers, **config}), mode=mode, hear=hear
+        folder, config=json.dumps({"servers": servers, **config}), mode=mode, hear=hear, person=person
     ) as client:
         with anyio.fail_after(60):
             while heard is not None and len(await names_of(client)) < heard:
@@ -384,6 +386,24 @@ async def test_a_client_hears_of_changed_lists_and_of_resources_that_it_has_subs
         tasks.cancel_scope.cancel()
 
     assert "notes://other" not in heard.names
+
+
+async def test_nobody_is_asked_at_each_letter_that_is_typed(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    async def agree(context: object, question: Any) -> ElicitResult:
+        asked.append(question.message)
+        return ElicitResult(action="accept", content={"answer": "once"})
+
+    one = offers(tmp_path, "one", prompts=[GREETING])
+    policy = {"ask": ["one.prompt:*"]}
+    async with client_of(tmp_path, {"one": one}, heard=2, person=agree, policy=policy) as client:
+        prompt = PromptReference(type="ref/prompt", name="one.greet")
+        completed = await client.complete(prompt, {"name": "name", "value": "A"})
+        await client.get_prompt("one.greet", {"name": "Ada"})
+
+    assert completed.completion.values == []
+    assert len(asked) == 1
 
 
 async def test_nobody_hears_of_what_the_policy_denies(tmp_path: Path) -> None:

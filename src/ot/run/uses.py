@@ -14,10 +14,10 @@ from urllib.parse import unquote
 import anyio.to_thread
 
 from mcp_core.json_types import Json, JsonObject, mapping_of
-from mcp_core.quick_dataclass import dataclass
+from mcp_core.quick_dataclass import dataclass, replace
 from ot.clients.caller import Caller
 from ot.context import current
-from ot.errors import CallError, NotListedError, ToolError, UnknownResultError
+from ot.errors import CallError, ConsentError, NotListedError, ToolError, UnknownResultError
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import word_error
 from ot.proxy import MOST_COMPLETIONS, complete_listed, fill_listed, plain_arguments, read_listed, watch_listed
@@ -39,11 +39,15 @@ RESULT_TEMPLATE = f"{RESULTS}{{handle}}"
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One use: a call of a tool, and the function that gives the result as clients get it."""
+    """One use: a call of a tool, and the function that gives the result as clients get it.
+
+    `unasked` is the result where a person would have to agree first, if nobody should be asked for this use.
+    """
 
     tool: str
     arguments: JsonObject
     carry_out: Callable[[Servers], Awaitable[JsonObject]]
+    unasked: JsonObject | None = None
 
     async def make(self, executor: ToolExecutor, servers: Servers, caller: Caller) -> Answer:
         """Make the call, and return the answer as text."""
@@ -51,9 +55,13 @@ class Use:
         async def instead(_: dict[str, ToolValue]) -> ToolValue:
             return await self.carry_out(servers)
 
+        if self.unasked is not None:
+            caller = replace(caller, ask=None)
         try:
             result = await executor.call(self.tool, self.arguments, caller=caller, instead=instead)
         except CallError as error:
+            if self.unasked is not None and isinstance(error, ConsentError):
+                return Answer(json.dumps(self.unasked))
             unknown = isinstance(error, (NotListedError, UnknownResultError))
             return Answer(json.dumps({"message": word_error(error), "unknown": unknown}), is_error=True)
         return Answer(json.dumps(result))
@@ -92,12 +100,13 @@ def get_prompt(name: str, arguments: JsonObject) -> Use:
 
 
 def complete(reference: JsonObject, argument: JsonObject, given: JsonObject) -> Use:
-    """Complete an argument of a prompt or of a template of addresses."""
+    """Complete an argument of a prompt or of a template of addresses, but ask nobody at each letter that is typed."""
     if reference.get("uri") == RESULT_TEMPLATE:
         return Use("ot.kept", {}, lambda _: _complete_handle(str(argument.get("value", ""))))
     named: JsonObject = {"name": str(reference["name"])} if "name" in reference else {}
     tool = "ot.prompts" if named else "ot.resources"
-    return Use(tool, named, lambda servers: complete_listed(servers, reference, argument, given))
+    nothing: JsonObject = {"completion": {"values": []}}
+    return Use(tool, named, lambda servers: complete_listed(servers, reference, argument, given), nothing)
 
 
 def watch_resource(uri: str, tell: Callable[[], None], ends: list[Callable[[], None]]) -> Use:
