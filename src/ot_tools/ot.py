@@ -472,8 +472,8 @@ async def apply(*, preview: str, calls: list[int] | None = None) -> Any:
 
     Args:
         preview: The id from the answer of the preview.
-        calls: The numbers of the calls to make, written out as numbers; the code gets a PermissionError for the others.
-            Without it, all are made.
+        calls: The numbers of the calls that are wanted, written out as numbers; the code gets a PermissionError for the
+            others. Without it, all are.
 
     Returns:
         What the code returns.
