@@ -28,7 +28,7 @@ _MINUTE = 60.0
 
 
 class Rules(NamedTuple):
-    """What decides on calls: the policy, and the limits of a person."""
+    """The rules that decide on calls: the policy, and the limits of a person."""
 
     policy: PolicySettings
     limits: LimitSettings

@@ -411,7 +411,8 @@ _SENTENCES: dict[type, str | Callable[[Any], str]] = {
     errors.NoPreviewError: "No preview: {error.reason}.",
     errors.PreviewNotAppliedError: "The preview {error.preview!r} was not applied: {error.reason}.",
     errors.ApplyNotAloneError: (
-        '{error.tool}(preview="...") must be alone in its command: it runs the code of the preview.'
+        '{error.tool}(preview="...") must be alone in its command, and the numbers of calls=[1, 3] written out: '
+        "it runs the code of the preview."
     ),
     errors.NotPlannedError: lambda error: (
         f"The run was stopped before {error.call}: preview {error.preview} does not list it"

@@ -160,8 +160,11 @@ class Journal:
         mine.preview()
         return mine
 
-    async def take_preview(self, caller: Caller, name: str) -> RecordedRun:
-        """Find a preview that is about to be applied, which happens once; raises CallError."""
+    async def take_preview(self, caller: Caller, name: str, chosen: frozenset[int] | None = None) -> RecordedRun:
+        """Find a preview that is about to be applied, which happens once; raises CallError.
+
+        `chosen` are the numbers of the calls to be made, if not all are.
+        """
         try:
             found = await anyio.to_thread.run_sync(self.find, caller.principal, name)
         except RunNotResumableError as error:
@@ -172,6 +175,8 @@ class Journal:
             raise PreviewNotAppliedError(name, "not all of it could be written to the journal")
         if not found.verbatim:
             raise PreviewNotAppliedError(name, "its code has a secret in it, so it was not kept; run the code itself")
+        if chosen is not None and (not chosen or max(chosen) > len(found.planned) or min(chosen) < 1):
+            raise PreviewNotAppliedError(name, f"calls must name calls of its list, which has {len(found.planned)}")
         try:
             first = await anyio.to_thread.run_sync(self.store.claim, self._owner(caller.principal), name)
         except OSError as error:

@@ -58,15 +58,16 @@ class Previews:
             return ""
         if caller.looks:
             raise NotOnlyReadingError(APPLY)
-        preview = await journal.take_preview(caller, found["name"])
+        listed = found["calls"]
+        chosen = None if listed is None else frozenset(map(int, re.findall(r"[0-9]{1,9}", listed)))
+        preview = await journal.take_preview(caller, found["name"], chosen)
         answers = paid_reads(preview.calls, self._executor.registry)
         await self._executor.hear(preview.command, caller)
         planned = [*map(read_planned, preview.planned)]
         caller.run_memory.plan = Agreed(
             preview.id, planned, [call.tool for call in planned], answers, project=self._executor.project
         )
-        if found["calls"] is not None:
-            caller.run_memory.plan.chosen = frozenset(map(int, re.findall(r"[0-9]{1,9}", found["calls"])))
+        caller.run_memory.plan.chosen = chosen
         return preview.command
 
     async def look_ahead(self, caller: Caller) -> tuple[Preview, Caller | None] | None:

@@ -416,7 +416,10 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     ),
     (
         errors.ApplyNotAloneError("ot.apply"),
-        'ot.apply(preview="...") must be alone in its command: it runs the code of the preview.',
+        (
+            'ot.apply(preview="...") must be alone in its command, and the numbers of calls=[1, 3] written out: '
+            "it runs the code of the preview."
+        ),
     ),
     (
         errors.NotPlannedError("mail.send", "r7k2", 'mail.send(to="a")', 'mail.send(to="b")'),

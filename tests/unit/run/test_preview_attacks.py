@@ -381,7 +381,7 @@ async def test_a_preview_outlives_its_server_and_not_its_tools(tmp_path: Path) -
     assert desk.lines == ["pay a 1"]
 
 
-@pytest.mark.parametrize(("calls", "paid"), [("[2]", ["pay b 1"]), ("[]", []), ("[1, 3, 99]", ["pay a 1", "pay c 1"])])
+@pytest.mark.parametrize(("calls", "paid"), [("[2]", ["pay b 1"]), ("[1, 3, 3]", ["pay a 1", "pay c 1"])])
 async def test_only_the_calls_that_were_chosen_are_made(desk: Desk, calls: str, paid: list[str]) -> None:
     code = "for name in 'abc':\n    try: ledger.pay(to=name)\n    except PermissionError as error: print(error)"
     name = name_in(await desk.preview(code))

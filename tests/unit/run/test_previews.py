@@ -78,6 +78,16 @@ async def test_what_a_listed_call_may_change_is_not_told_for_certain(desk: Desk)
     assert "It would return: 0" in only_read
 
 
+@pytest.mark.parametrize("calls", ["[]", "[3]", "[0]", "[1, 99]", "[999999999999]"])
+async def test_a_number_that_is_not_on_the_list_does_not_use_the_preview_up(desk: Desk, calls: str) -> None:
+    name = name_in(await desk.preview("ledger.pay(to='ann')\nledger.pay(to='bob')"))
+    refused = await desk.run(f"ot.apply(preview='{name}', calls={calls})")
+    await desk.run(f"ot.apply(preview='{name}', calls=[1])")
+
+    assert f"The preview '{name}' was not applied: calls must name calls of its list, which has 2." in refused.text
+    assert desk.lines == ["pay ann 1"]
+
+
 async def test_what_was_listed_is_done_once(desk: Desk) -> None:
     name = name_in(await desk.preview("paid = ledger.pay(to='ann')\nledger.note(value={'paid': paid})"))
     applied = await desk.run(f"ot.apply(preview='{name}')")

@@ -100,7 +100,7 @@ class ServerMemory:
 
     @property
     def views(self) -> tuple[JsonObject, ...] | None:
-        """What is pinned of its views; None until one was shown."""
+        """The pins of its views; None until one was shown."""
         offer = self.recall()
         return None if offer is None else offer.views
 
