@@ -30,7 +30,7 @@ NOT_NEEDED = {
     "ot.isolate.helper_calls",
 }
 NOT_NEEDED_TO_LIST = {"ot.app", "ot.run.runner", "ot.kernel.supply", "ot.execution.tool_executor", "sqlite3"}
-MOST_MODULES_TO_LIST = 330
+MOST_MODULES_TO_LIST = 330 if sys.version_info >= (3, 14) else 320
 
 
 def start(folder: Path, *arguments: str) -> tuple[str, set[str]]:
