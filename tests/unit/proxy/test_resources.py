@@ -72,3 +72,13 @@ async def test_prompts_are_listed_and_filled_in(notes_server: dict[str, str], tm
     assert [(each["server"], each["name"]) for each in listed] == [("notes", "greet")]
     assert listed[0]["arguments"] == [{"name": "name", "required": True}]
     assert filled == [{"role": "user", "content": "Greet Ada."}]
+
+
+async def test_one_that_is_against_the_protocol_hides_no_other(tmp_path: Path) -> None:
+    async with open_proxied(tmp_path, {"odd": program("against_protocol")}) as proxied:
+        prompts = await list_prompts(proxied.servers)
+        found = await list_resources(proxied.servers)
+
+    assert [each["name"] for each in prompts] == ["first", "last"]
+    addresses = [each.get("uri") or each.get("uri_template") for each in found]
+    assert addresses == ["notes://first", "notes://last", "notes://{day}/all"]

@@ -116,7 +116,7 @@ async def test_a_tool_against_the_protocol_is_named_and_the_others_work(
     assert caught.value.lacks == "describes it against the protocol (inputSchema.type: Input should be 'object')"
     assert (status.tool_count, status.error) == (2, "")
     assert status.refused == {"wrong": "inputSchema.type: Input should be 'object'"}
-    assert sum("proxy.tool" in str(record.msg) for record in caplog.records) == 3
+    assert sum("proxy.item server=odd part=tools" in record.getMessage() for record in caplog.records) == 3
 
 
 async def test_what_is_no_list_of_tools_is_told_as_that_and_not_as_an_exit(tmp_path: Path) -> None:

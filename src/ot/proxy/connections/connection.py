@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -20,7 +19,6 @@ from mcp.shared.dispatcher import CallOptions, ProgressFnT
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import MCP_NAME_HEADER, encode_header_value
 from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ToolsListChanged
-from mcp_types.methods import validate_server_result
 from pydantic import ValidationError
 
 from mcp_core.distribution import VERSION
@@ -29,8 +27,9 @@ from ot.clients.front import Claims
 from ot.context import CallContext
 from ot.errors import ToolError
 from ot.logs import LogSpan, write_log
-from ot.proxy.connections.contents import Contents, list_all
+from ot.proxy.connections.contents import Contents
 from ot.proxy.connections.fresh_results import fresh_results
+from ot.proxy.connections.lists import Listing, Lists, first_mistake
 from ot.proxy.connections.server_requests import ClaimingTransport, ServerRequests, word_missing
 from ot.proxy.connections.server_tasks import ServerTasks, TaskBegun, TaskExtension, needs_task
 from ot.proxy.definitions.pins import Offer
@@ -40,7 +39,6 @@ from ot.proxy.task_states import ServerTask
 from ot.proxy.transports.commands import build_command
 from ot.proxy.transports.http import HttpTransport
 from ot.proxy.transports.stdio import StdioTransport
-from ot.registry.from_schema import REFUSED
 from ot_sdk.failures import innermost, message_of
 
 Answer = TypeVar("Answer")
@@ -88,7 +86,8 @@ class Connection:
         )
         self._tasks = ServerTasks(plan.server, self._send_raw, self._judge_now)
         self._only_tasks: frozenset[str] = frozenset()  # tools of a server of 2025
-        self.contents = Contents(plan.server, self._client, self._ask)
+        self._lists = Lists(plan.server, self._client, self._send_raw)
+        self.contents = Contents(plan.server, self._client, self._ask, self._lists)
 
     @property
     def usable(self) -> bool:
@@ -220,45 +219,17 @@ class Connection:
 
     async def _list_tools(self) -> tuple[JsonObject, ...]:
         """List its tools; many servers that have some forget to say so, and those that have none refuse."""
-        # One tool against the protocol makes the SDK refuse the whole list: then each is read by itself.
-        self._tools_until = math.inf
+        # What it lists is kept with its definitions, and not by the SDK's client as well.
         try:
-            try:
-                return tuple(await list_all(self._list_page, "tools"))
-            except ValidationError:
-                refused: list[JsonObject] = []
-                return (*await list_all(partial(self._list_leniently, refused), "tools"), *refused)
+            listing = await self._lists.read("tools", partial(self._client.list_tools, cache_mode="bypass"))
         except MCPError as error:
             if self._client.server_capabilities.tools is not None or error.code == types.CONNECTION_CLOSED:
                 raise
-            return ()
-
-    async def _list_page(self, *, cursor: str | None) -> types.ListToolsResult:
-        # What it lists is kept with its definitions, and not here as well.
-        return self._note_freshness(await self._client.list_tools(cursor=cursor, cache_mode="bypass"))
-
-    def _note_freshness(self, page: types.ListToolsResult) -> types.ListToolsResult:
-        """Note for how long its server calls the list of tools fresh; one that does not say so announces changes."""
-        if page.ttl_ms:
-            self._tools_until = min(self._tools_until, anyio.current_time() + min(page.ttl_ms, MAX_TTL_MS) / 1000)
-        return page
-
-    async def _list_leniently(self, refused: list[JsonObject], *, cursor: str | None) -> types.ListToolsResult:
-        """List a page; tools against the protocol go to `refused`. Raises MCPError; ValidationError if it is none."""
-        session = self._client.session  # its own way validates the page as a whole
-        raw: dict[str, Any] = await self._send_raw("tools/list", {} if cursor is None else {"cursor": cursor})
-        listed = raw.get("tools")
-        page = _read_tools({**raw, "tools": []} if isinstance(listed, list) else raw, self._client.protocol_version)
-        for tool in listed if isinstance(listed, list) else ():
-            try:
-                page.tools += _read_tools({**raw, "tools": [tool]}, self._client.protocol_version).tools
-            except ValidationError as error:
-                name, reason = tool.get("name") if isinstance(tool, dict) else None, _first_mistake(error, past=2)
-                write_log(logging.WARNING, "proxy.tool", server=self._plan.server, refused=str(name), reason=reason)
-                if isinstance(name, str) and name:
-                    refused.append({"name": name, REFUSED: reason})
-        listing = session._absorb_tool_listing(page, complete=cursor is None and page.next_cursor is None)  # noqa: SLF001
-        return self._note_freshness(listing)
+            listing = Listing()
+        # One that does not say for how long its list is fresh announces changes.
+        fresh_for = math.inf if listing.fresh_for is None else min(listing.fresh_for, MAX_TTL_MS) / 1000
+        self._tools_until = anyio.current_time() + fresh_for
+        return (*listing.items, *listing.refused)
 
     async def _on_message(self, message: object) -> None:
         for kind, part in _NOTICES:
@@ -275,7 +246,7 @@ class Connection:
         if isinstance(cause, ConnectFailedError):
             return cause.reason
         if isinstance(cause, ValidationError):
-            return f"does not follow the protocol: {_first_mistake(cause)}"
+            return f"does not follow the protocol: {first_mistake(cause)}"
         return self._transport.describe_failure(cause, message_of(cause) or type(cause).__name__, connected=connected)
 
     async def call(self, tool: str, arguments: JsonObject, context: CallContext | None) -> JsonObject | ServerTask:
@@ -342,7 +313,7 @@ class Connection:
         except MCPError as error:
             raise await self._judge(error, given) from error
         except ValidationError as error:
-            raise ToolError(f"its server's answer does not follow the protocol: {_first_mistake(error)}") from error
+            raise ToolError(f"its server's answer does not follow the protocol: {first_mistake(error)}") from error
 
     async def ping(self) -> None:
         """Find out if it is still there, where only asking can tell, and close it if not."""
@@ -356,19 +327,6 @@ class Connection:
         except MCPError as error:
             if error.code == types.CONNECTION_CLOSED or self._transport.forgotten:
                 self.closing.set()
-
-
-def _read_tools(page: dict[str, Any], version: str) -> types.ListToolsResult:
-    """Read a page as the SDK does; raises ValidationError."""
-    with suppress(KeyError):  # a version without a schema of its own
-        validate_server_result("tools/list", version, page)
-    return types.ListToolsResult.model_validate(page, by_name=False)
-
-
-def _first_mistake(error: ValidationError, *, past: int = 0) -> str:
-    """Say where the first mistake is, without the first `past` steps of its path, and what it is."""
-    found = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    return f"{'.'.join(map(str, found['loc'][past:]))}: {found['msg']}"
 
 
 async def _accept(name: str, result: object) -> None:

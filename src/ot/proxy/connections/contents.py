@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Collection, Sequence
 from typing import Protocol, TypeVar
 
 import anyio
@@ -15,10 +15,10 @@ from pydantic import BaseModel
 from mcp_core.json_types import JsonObject
 from ot.errors import ToolError
 from ot.logs import write_log
+from ot.proxy.connections.lists import FetchPage, Lists, plain
 from ot.proxy.status import LostError
 from ot.proxy.watched import Watched
 
-_MOST_ITEMS = 5_000
 _LISTEN_AGAIN = 5.0  # seconds
 _COMPLETES_UNSAID = "2024-11-05"
 _OF_ITS_OWN = types.SERVER_INFO_META_KEY  # says who the server is, to us
@@ -31,34 +31,14 @@ class Ask(Protocol):
     def __call__(self, asking: Awaitable[Answer], /) -> Awaitable[Answer]: ...
 
 
-async def list_all(fetch: Callable[..., Awaitable[types.PaginatedResult]], field: str) -> list[JsonObject]:
-    """Follow the pages to their end; a server whose pages never end, or lead in a circle, is cut off."""
-    # `fetch` is a method of the SDK's client that lists the page at a `cursor`; raises MCPError.
-    found: list[JsonObject] = []
-    cursor: str | None = None
-    seen: set[str] = set()
-    for _ in range(200):
-        page = await fetch(cursor=cursor)
-        found += map(plain, getattr(page, field))
-        cursor = page.next_cursor
-        if cursor is None or cursor in seen or len(found) >= _MOST_ITEMS:
-            break
-        seen.add(cursor)
-    return found[:_MOST_ITEMS]
-
-
-def plain(item: BaseModel) -> JsonObject:
-    """Return an item with the protocol's own names."""
-    return item.model_dump(by_alias=True, mode="json", exclude_none=True)
-
-
 class Contents:
     """The contents of one server."""
 
-    def __init__(self, server: str, client: Client, ask: Ask) -> None:
+    def __init__(self, server: str, client: Client, ask: Ask, lists: Lists) -> None:
         self._server = server
         self._client = client
         self._ask = ask
+        self._lists = lists
 
     async def list_parts(self, wanted: Collection[str]) -> dict[str, list[JsonObject]]:
         """List the `wanted` ones of prompts and resources; what cannot be listed is left out, and logged."""
@@ -75,22 +55,25 @@ class Contents:
         """List prompts; raises LostError or ToolError."""
         if self._client.server_capabilities.prompts is None:
             return []
-        return await self._ask(list_all(self._client.list_prompts, "prompts"))
+        return await self._list("prompts", self._client.list_prompts)
 
     async def resources(self) -> list[JsonObject]:
         """List resources; raises LostError or ToolError."""
         if self._client.server_capabilities.resources is None:
             return []
-        return await self._ask(list_all(self._client.list_resources, "resources"))
+        return await self._list("resources", self._client.list_resources)
 
     async def templates(self) -> list[JsonObject]:
         """List templates of addresses; raises LostError."""
         if self._client.server_capabilities.resources is None:
             return []
         try:
-            return await self._ask(list_all(self._client.list_resource_templates, "resource_templates"))
+            return await self._list("templates", self._client.list_resource_templates)
         except ToolError:
             return []  # many servers know no templates, and do not say so beforehand
+
+    async def _list(self, part: str, fetch: FetchPage) -> list[JsonObject]:
+        return (await self._ask(self._lists.read(part, fetch))).items
 
     async def watch(self, watched: Watched) -> None:
         """Have the server tell of updates of what is watched, for as long as this is not cancelled."""
