@@ -63,6 +63,7 @@ async def tools(*, pattern: str = "", info: Literal["list", "min", "full"] = "mi
     context = current()
     await introspect.wait_for_servers(context, introspect.concerns_tools(pattern, context.registry))
     introspect.note_switched_off(context, pattern)
+    await introspect.note_contents(context, pattern)
     if info == "list":
         introspect.note_refused(context, pattern)
     marked = map(introspect.marking(context.settings.policy, context.caller), context.registry.definitions())
@@ -86,6 +87,7 @@ async def packs(*, pattern: str = "", info: Literal["list", "min", "full"] = "mi
     context = current()
     await introspect.wait_for_servers(context, introspect.concerns_packs(pattern))
     introspect.note_switched_off(context, pattern)
+    await introspect.note_contents(context, pattern)
     return introspect.list_packs(context.registry.packs(), pattern, info, instructions=context.settings.prompts.packs)
 
 
@@ -147,8 +149,8 @@ async def help(*, query: str | list[str] = "", info: Literal["list", "min", "ful
     catalogue = await context.part(introspect.Finder).catalogue(settings)
     mark = introspect.marking(settings.policy, context.caller)
     answers = introspect.Help(registry, settings, catalogue, expand_with(snippets), _signatures(), mark)
-    text, servers = await answers.answer(queries, info), context.part(Servers)
-    contents = introspect.name_contents(await servers.listed(), queries) if servers.choose() else ""
+    text = await answers.answer(queries, info)
+    contents = await introspect.name_contents(context, queries)
     return f"{text}\n\n{contents}" if contents else text
 
 

@@ -422,7 +422,14 @@ async def test_help_names_the_prompts_and_resources_that_fit(tmp_path: Path) -> 
     async with client_of(tmp_path, {"one": one}, heard=4) as client:
         [answer] = (await client.call_tool("run", {"command": "ot.help(query='canteen lunch dishes')"})).content
         [other] = (await client.call_tool("run", {"command": "ot.help(query='send a mail')"})).content
+        [named] = (await client.call_tool("run", {"command": "ot.tools(pattern='one.')"})).content
+        [fitting] = (await client.call_tool("run", {"command": "ot.packs(pattern='lunch')"})).content
+        [everything] = (await client.call_tool("run", {"command": "ot.tools(info='list')"})).content
 
+    uses = ["ot.prompts(name='critique', server='one')", "ot.read(uri='menu://lunch')", "ot.read(uri='notes://today')"]
+    assert f"[Prompts and resources of servers, which are no tools: {', '.join(uses)}.]" in str(named)
+    assert f"[Prompts and resources of servers, which are no tools: {uses[1]}.]" in str(fitting)
+    assert "Prompts and resources" not in str(everything)
     assert "ot.read(uri='menu://lunch'): Dishes of the canteen for lunch" in str(answer)
     assert "notes://today" not in str(answer)
     assert "Prompts and resources" not in str(other)

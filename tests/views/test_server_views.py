@@ -149,6 +149,20 @@ def test_a_view_has_the_call_and_reaches_its_own_server(host: ViewHost, folder: 
     assert len((folder / "friendly.html.used").read_text().splitlines()) == len(calls) + 1  # the run's own
 
 
+def test_a_tool_for_views_only_is_not_there_for_code(host: ViewHost, folder: Path) -> None:
+    host.run("friendly.show(text='one')")
+    listed = str(host.run("[*ot.tools(pattern='friendly.', info='list'), ot.help(query='friendly')]")["content"])
+    used = (folder / "friendly.html.used").read_text().splitlines()
+    refused = [host.run(code) for code in ("friendly.refresh(text='x')", "getattr(friendly, 're' + 'fresh')(text='x')")]
+
+    assert "friendly.show" in listed
+    assert "friendly.for_models" in listed
+    assert "refresh" not in listed
+    assert {answer["isError"] for answer in refused} == {True}
+    assert {"its server offers it to its own views only" in str(answer) for answer in refused} == {True}
+    assert (folder / "friendly.html.used").read_text().splitlines() == used
+
+
 def test_a_hostile_view_reaches_nothing(host: ViewHost, folder: Path) -> None:
     view = host.show("attack.show(text='one')")
     inside = nested(view, "attack")

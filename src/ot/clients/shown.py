@@ -21,12 +21,17 @@ class ShownCall(NamedTuple):
 
 
 class ShownCalls:
-    """Takes calls as they succeed; with `every`, also those of tools without a view."""
+    """Takes calls as they succeed; those `of_view`, by a view itself, also where the tool has none."""
 
-    def __init__(self, *, every: bool = False) -> None:
+    def __init__(self, *, of_view: bool = False) -> None:
         self.calls: deque[ShownCall] = deque(maxlen=MOST_SHOWN)
-        self._every = every
+        self.of_view = of_view
 
     def add(self, call: ShownCall) -> None:
-        if call.view or self._every:
+        if call.view or self.of_view:
             self.calls.append(call)
+
+
+def is_view(shown: ShownCalls | None) -> bool:
+    """True if the caller is a view of a server."""
+    return shown is not None and shown.of_view

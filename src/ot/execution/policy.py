@@ -11,6 +11,7 @@ import anyio.to_thread
 import ot.execution
 from mcp_core.quick_dataclass import dataclass
 from ot.clients.caller import EVERYTHING, LOST, VALUES, Caller, Choice, Said, previews
+from ot.clients.shown import is_view
 from ot.config.call_rules import CallRule
 from ot.config.models import BY_VALUE, FlowSettings
 from ot.context import OwnQuestion
@@ -55,8 +56,9 @@ class DenyStep(Step):
         refuse_denied(self._tool.guard)
         if call.caller.looks and not self._tool.reads and not previews(call.caller):
             raise NotOnlyReadingError(call.name)
-        if self._tool.definition.lacks:
-            raise UnsupportedToolError(call.name, self._tool.definition.lacks)
+        lacks = self._tool.definition.lacks
+        if lacks and not (self._tool.definition.for_views and is_view(call.caller.shown)):
+            raise UnsupportedToolError(call.name, lacks)
         if call.depth > MAX_DEPTH:
             raise call_error_from(RecursionError(f"calls inside calls, more than {MAX_DEPTH} deep"), call.name)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from mcp_core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from ot.introspect.contents_help import name_contents
+    from ot.introspect.contents_help import name_contents, note_contents
     from ot.introspect.finder import Finder
     from ot.introspect.health import Health
     from ot.introspect.help import Catalogue, Help

@@ -15,7 +15,7 @@ from ot.context import current_or_none
 from ot.errors import PackLoadError
 from ot.proxy.calls import ResultForm, plain_arguments, read_result, result_form
 from ot.proxy.definitions.pins import definitions_of
-from ot.proxy.definitions.views import view_of
+from ot.proxy.definitions.views import is_for_models, view_of
 from ot.proxy.listed import Listed
 from ot.proxy.server import ProxiedServer
 from ot.registry.definitions import PackDefinition, ToolDefinition
@@ -58,6 +58,7 @@ def build_pack(server: ProxiedServer, placed: PackDefinition, wanted: str, liste
         timeout=server.settings.timeout,
         problems=problems,
         finish=finish,
+        for_views={name for name, tool in by_name.items() if not is_for_models(tool)},
     )
     functions: dict[str, ToolFunction] = {}
     for short, tool in pack.tools.items():

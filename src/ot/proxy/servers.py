@@ -211,10 +211,7 @@ class Servers:
     def tool_name(self, server: ProxiedServer, tool: str) -> str:
         """Return the name by which code knows a tool, given that of its server; empty if code cannot call it."""
         pack = self.pack_name(server.name)
-        if not pack:
-            return ""
-        tools = self._registry.pack(pack).tools.values()
-        return next((each.name for each in tools if (each.original or each.tool) == tool), "")
+        return self._registry.name_of(pack, tool) if pack else ""
 
     async def catch_up(self, code: str) -> None:
         """Wait for servers that the code of a run names, if nothing is known about them yet."""

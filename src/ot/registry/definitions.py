@@ -123,6 +123,7 @@ class ToolDefinition:
     plain_signature: str = ""  # the signature as Python writes it, where the one that is shown says more
     open_result: str | None = None  # the result in its signature, where that leaves open what comes back
     lacks: str = ""  # what its server does, if that keeps us from calling it
+    for_views: bool = False  # of its server alone: nobody else calls it, and nothing lists it
     learns: LearntFrom | None = None  # where the shape of its values is kept
     late: Late | None = None  # until all fields are there
 
@@ -188,6 +189,7 @@ def define_late(
     _set(made, "cancellation", Cancellation.PROXY)
     _set(made, "file", None)
     _set(made, "known_to_read", False)
+    _set(made, "for_views", False)
     return made
 
 

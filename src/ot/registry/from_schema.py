@@ -7,7 +7,7 @@ noted as a problem of the server.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -44,6 +44,7 @@ def define_pack(
     timeout: float | None = None,
     problems: list[PackLoadError] | None = None,
     finish: Callable[[ToolDefinition], ToolDefinition] = lambda tool: tool,
+    for_views: Collection[str] = (),
 ) -> PackDefinition:
     """Every tool of a server under the pack's name; what is wrong with one is added to `problems`."""
     # Which tool gets which identifier depends on all their names, so all tools are defined together. Most of a plain
@@ -55,8 +56,9 @@ def define_pack(
     defined: dict[str, ToolDefinition] = {}
     for name, tool in usable.items():
         short = identifiers[name]
-        define = partial(_define, f"{pack}.{short}", tool, source=source, timeout=timeout, finish=finish)
-        if (plain := _read_plain(tool)) is not None:
+        shows = name not in for_views
+        define = partial(_define, f"{pack}.{short}", tool, source=source, timeout=timeout, finish=finish, shows=shows)
+        if shows and (plain := _read_plain(tool)) is not None:
             schema, summary, body = plain
             late = Late(define, lambda schema: read_parameters(dict(schema)).schema, schema, body)
             own, effect = "" if name == short else name, _hinted_effect(tool.get("annotations"))
@@ -124,6 +126,7 @@ def _define(
     source: str,
     timeout: float | None,
     finish: Callable[[ToolDefinition], ToolDefinition],
+    shows: bool,
 ) -> ToolDefinition:
     parameters = parameters or read_parameters(tool.get("inputSchema"))
     returned = result_schema(tool.get("outputSchema"))
@@ -133,7 +136,9 @@ def _define(
     docs = _read_docs(tool, parameters, returned)
     own_name, result = str(tool["name"]), _result_text(returned, detailed_annotation)
     lacks = f"describes it against the protocol ({clean_text(tool[REFUSED], MAX_SUMMARY)})" if REFUSED in tool else ""
-    if lacks:
+    if not shows and not lacks:
+        lacks = "offers it to its own views only"
+    elif lacks:
         docs = replace(docs, summary=f"(Cannot be called: its server {lacks}.) {docs.summary}".strip())
     made = ToolDefinition(
         name=name,
@@ -151,6 +156,7 @@ def _define(
         # Plain text leaves open what comes back, too: it may be JSON.
         open_result=result if result == "str" or leaves_open(returned, returned) else None,
         lacks=lacks,
+        for_views=not shows,
     )
     return finish(made)
 

@@ -79,7 +79,8 @@ class ToolRegistry:
         pack = self._packs.get(pack_name)
         if pack is None:
             pack = self._packs[pack_name] = PackDefinition(pack_name, "", definition.source, definition.file)
-        pack.tools[tool] = definition
+        if not definition.for_views:
+            pack.tools[tool] = definition
         if definition.original:
             self._originals[f"{pack_name}.{definition.original}"] = definition.name
 
@@ -93,7 +94,9 @@ class ToolRegistry:
             definition = self._with_effect(known.definition)
             if definition is not known.definition:
                 self._tools[name] = RegisteredTool(definition, known.function)
-                self._packs[definition.pack].tools[definition.tool] = definition
+                tools = self._packs[definition.pack].tools
+                if definition.tool in tools:
+                    tools[definition.tool] = definition
 
     def known_to_read(self, pack: str, *names: str | None) -> bool:
         """True if the person says that a tool, by one of its names, changes nothing."""
@@ -135,8 +138,8 @@ class ToolRegistry:
         self.version += 1
         self._late.pop(name, None)
         pack = self._packs.pop(name, None)
-        for tool in pack.tools if pack is not None else ():
-            original = self._tools.pop(f"{name}.{tool}").definition.original
+        for tool in [each for each in self._tools if each.startswith(f"{name}.")] if pack is not None else ():
+            original = self._tools.pop(tool).definition.original
             self._originals.pop(f"{name}.{original}", None)
 
     def explain_absent(self, origin: str, packs: Mapping[str, AbsentPack]) -> None:
@@ -174,6 +177,12 @@ class ToolRegistry:
             raise self._unknown(name)
         return found
 
+    def name_of(self, pack: str, original: str) -> str:
+        """Return the name of a tool, given that of its server; empty if it has none."""
+        self._load(pack)
+        name = f"{pack}.{original}"
+        return self._originals.get(name, name if name in self._tools else "")
+
     def has(self, name: str) -> bool:
         """True if `pack.tool` can be called, by this name or by the name that its server has for it."""
         self._load(name.partition(".")[0])
@@ -189,7 +198,8 @@ class ToolRegistry:
 
     def definitions(self) -> list[ToolDefinition]:
         self._load_all()
-        return [self._tools[name].definition for name in sorted(self._tools)]
+        found = (self._tools[name].definition for name in sorted(self._tools))
+        return [definition for definition in found if not definition.for_views]
 
     def model_tools(self) -> list[JsonObject]:
         """Every tool in the form in which AI clients show it to a model."""

@@ -161,7 +161,7 @@ async def _through_door(
 
 async def _call(asked: ViewRequest, parts: ViewParts, caller: Caller) -> Answer:
     """Call a tool of the server whose view this is; what comes back is what the server said."""
-    taken = ShownCalls(every=True)
+    taken = ShownCalls(of_view=True)
     name = await tool_for_view(parts.servers, asked.grant.server, asked.options.get("name"))
     arguments = dict(mapping_of(asked.options.get("arguments")))
     try:
