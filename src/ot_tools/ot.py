@@ -367,7 +367,7 @@ async def wait(*, run: str, seconds: float = 45) -> RunAnswer:
     context = current()
     context.hold()  # it has a limit of its own
     try:
-        return await context.part(Runs).wait(run, seconds=seconds, caller=context.caller)
+        return RunAnswer.of(run, await context.part(Runs).wait(run, seconds=seconds, caller=context.caller))
     finally:
         context.release()
 

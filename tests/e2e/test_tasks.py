@@ -10,6 +10,7 @@ from pathlib import Path
 import mcp_types as types
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp.client.extension import advertise
 from mcp.client.session import ClientRequestContext
 from mcp.shared.exceptions import MCPError
 
@@ -77,6 +78,20 @@ async def test_a_run_that_outlasts_patience_is_a_task_whose_state_has_its_answer
     assert done["result"]["resultType"] == "complete"  # as clients check
     assert again["result"] == done["result"]
     assert done["createdAt"] == working["createdAt"]
+
+
+async def test_a_client_that_shows_views_has_one_of_a_tasks_answer(address: str, tmp_path: Path) -> None:
+    shows = advertise("io.modelcontextprotocol/ui", {"mimeTypes": ["text/html;profile=mcp-app"]})
+    async with Client(address, mode=MODERN, extensions=[TakesTasks(), shows]) as client:
+        task = await begin(client, f"{waiting_for(tmp_path / 'go')}[{{'n': n}} for n in range(2)]")
+        (tmp_path / "go").touch()
+        done = await until(client, task.task_id, "completed")
+    async with connected(address) as other:
+        elsewhere = await ask(other, "tasks/get", task.task_id)
+
+    shown = done["result"]["_meta"]["onetool/answer"]
+    assert shown["rows"] == {"columns": ["n"], "cells": [[0], [1]], "total": 2}
+    assert "_meta" not in elsewhere["result"]
 
 
 async def test_a_question_of_a_task_is_in_its_state_and_answered_by_an_update(

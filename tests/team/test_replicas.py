@@ -13,6 +13,7 @@ import anyio.to_thread
 import httpx2
 import pytest
 from mcp import Client
+from mcp.client.extension import advertise
 from mcp.client.session import ClientRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolResult, ElicitRequestParams, ElicitResult, InputRequiredResult
@@ -50,6 +51,7 @@ CONFIG = {
 }
 YES = ElicitResult(action="accept", content={"answer": "once"})
 RUNNING = re.compile(r"Run (r\w+) is still running")
+SHOWS = advertise("io.modelcontextprotocol/ui", {"mimeTypes": ["text/html;profile=mcp-app"]})
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +128,7 @@ def attempt(text):
 [attempt(text) for text in ("a", "b", "c")]
 """
     chosen = ElicitResult(action="accept", content={"answer": "some", "call_1": True, "call_3": True})
-    async with team.connect(answer=say_yes) as client:
+    async with team.connect(answer=say_yes, extensions=[SHOWS]) as client:
         async with team.only(FIRST):
             question = await begin(client, command)
         async with team.only(SECOND):
@@ -134,6 +136,7 @@ def attempt(text):
 
     assert isinstance(result, CallToolResult)
     assert text_of(result) == "[a, 'no', c]"
+    assert (result.meta or {})["onetool/answer"]["text"] == "[a, 'no', c]"  # for the view
 
 
 async def test_a_run_of_one_replica_is_undone_at_the_other_by_its_own_person(team: Team) -> None:
@@ -205,7 +208,7 @@ async def test_a_run_is_waited_for_and_stopped_at_the_other_replica(team: Team, 
 
 
 async def test_a_task_is_looked_at_and_answered_at_the_other_replica(team: Team, tmp_path: Path) -> None:
-    async with team.connect(answer=say_yes, extensions=[TakesTasks()]) as client:
+    async with team.connect(answer=say_yes, extensions=[TakesTasks(), SHOWS]) as client:
         async with team.only(FIRST):
             task = (await tasks.begin(client, f"{wait_for(tmp_path / 'go on')}\ndemo.foo()\n'whole'")).task_id
         async with team.only(SECOND):
@@ -221,6 +224,7 @@ async def test_a_task_is_looked_at_and_answered_at_the_other_replica(team: Team,
 
     assert working["status"] == "working"
     assert done["result"]["content"][0]["text"].startswith("whole"), done
+    assert done["result"]["_meta"]["onetool/answer"]["text"] == "whole"
     assert caught.value.code == INVALID_PARAMS
 
 

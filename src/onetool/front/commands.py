@@ -25,7 +25,7 @@ from onetool.front.tasks import CANCEL, UPDATE, render_state
 from onetool.people.person_of import person_of
 from onetool.replicas.draining import NO_NEW_RUNS, Draining, word_stopped
 from ot.clients.caller import IDLE, STOPPED, Caller, ClientMemory, caller_of
-from ot.clients.front import Front
+from ot.clients.front import Abilities, Front
 from ot.clients.person import Person
 from ot.errors import StoreGoneError
 from ot.run.answer import Answer
@@ -245,12 +245,15 @@ class Commands:
 
         return progress.kept_in(await self._carry_out(resume, found.run, principal))
 
-    async def task(self, method: str, task: str, answers: Mapping[str, JsonObject], person: Person) -> JsonObject:
-        """Answer a request about a task; raises UnknownTaskError, and OSError."""
+    async def task(
+        self, method: str, task: str, answers: Mapping[str, JsonObject], person: Person, *, shows: bool
+    ) -> JsonObject:
+        """Answer a request about a task, of a client that `shows` views; raises UnknownTaskError, and OSError."""
         from ot.run.run_tasks import RunTasks  # noqa: PLC0415 - most clients take no tasks
 
         memory = self.clients.shared(person.principal)
-        caller = caller_of(Front(None, sessionless=True), memory=memory, principal=person.principal)
+        front = Front(None, Abilities(can_show=shows), sessionless=True)
+        caller = caller_of(front, memory=memory, principal=person.principal)
         async with self.apps.use(person) as app:
             names = app.runs.task_names
             if names is None:

@@ -19,6 +19,7 @@ from onetool.front.definition import TASKS
 from onetool.front.messages import SESSIONLESS_REVISIONS
 from onetool.front.tasks import CANCEL, GET, NO_SUCH_TASK, UPDATE, render_begun
 from onetool.people.person_of import person_of
+from ot.clients.front import Abilities
 from ot.run.answer import TaskNote
 from ot.run.task_names import UnknownTaskError
 
@@ -61,7 +62,9 @@ class Tasks(Extension):
         require_client_extension(ctx, TASKS)
         answers: Mapping[str, JsonObject] = params.model_dump(mode="json")["input_responses"]
         try:
-            return dict(await self._commands.task(ctx.method, params.task_id, answers, person_of(ctx)))
+            claimed = ctx.session.client_capabilities
+            shows = claimed is not None and Abilities.read(claimed.model_dump(by_alias=True, mode="json")).can_show
+            return dict(await self._commands.task(ctx.method, params.task_id, answers, person_of(ctx), shows=shows))
         except UnknownTaskError:
             raise MCPError(mcp_types.INVALID_PARAMS, NO_SUCH_TASK) from None
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mcp_core.json_types import Json, JsonObject
 from onetool.front.definition import TASKS
 from onetool.front.rendering import render_answer
-from ot.run.answer import Answer, TaskNote
+from ot.run.answer import TaskNote
 
 if TYPE_CHECKING:
     from ot.run.run_tasks import TaskState
@@ -35,9 +35,8 @@ def render_state(state: TaskState, revision: str) -> JsonObject:
     more: JsonObject = {}
     status = "input_required" if state.questions else "working"
     if state.answer is not None:
-        status, found = "completed", state.answer
-        answer = Answer(found.text, found.is_error, found.attachments)
-        more["result"] = {**render_answer(answer, revision), "resultType": "complete"}
+        status = "completed"
+        more["result"] = {**render_answer(state.answer, revision), "resultType": "complete"}
     elif state.questions:
         more["inputRequests"] = dict(state.questions)
     return {**_describe(state.note, status), **more, "resultType": "complete"}

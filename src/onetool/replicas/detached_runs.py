@@ -12,12 +12,13 @@ from typing import NamedTuple, Protocol, Self
 import anyio
 
 from mcp_core.json_types import Json, JsonObject
+from mcp_core.quick_dataclass import replace
 from onetool.replicas.channels import ReplicaChannel, ReplicaChannels, ReplicaGoneError, pass_on, progress_to
 from ot.clients.caller import Caller, ClientMemory, Said, caller_of
 from ot.clients.front import Abilities, Front, FrontError
 from ot.errors import NoDetachedRunError, ToolError
 from ot.execution.consent import held
-from ot.run.answer import Answer, RunAnswer, TaskLook
+from ot.run.answer import Answer, TaskLook
 from ot.run.client_requests import OpenQuestion, Settled, decode_choice, encode_choice
 from ot.run.runs import Runs
 from ot.store.replicas import DetachedRun
@@ -57,12 +58,11 @@ class DetachedElsewhere:
     async def is_lost(self, run: str, principal: str) -> bool:
         return any(each.run == run and not each.alive for each in await self._known.runs_of(principal))
 
-    async def wait(self, run: str, *, seconds: float, caller: Caller) -> RunAnswer | None:
+    async def wait(self, run: str, *, seconds: float, caller: Caller) -> Answer | None:
         match await self._talk(WAIT, run, caller, seconds):
             case {"answer": answer, "running": bool(running), "read": list(read)}:
                 caller.memory.note(map(str, read))
-                told = Answer.decoded(answer)
-                return RunAnswer(run, running, told.is_error, told.text, told.attachments)
+                return replace(Answer.decoded(answer), running=running)
         return None
 
     async def stop(self, run: str, *, caller: Caller) -> str | None:
@@ -205,7 +205,7 @@ class DetachedHere:
     async def wait(self, talk: ReplicaChannel, asked: JsonObject) -> Json:
         async def wait(runs: Runs, caller: Caller) -> JsonObject:
             told = await runs.wait(waiter.run, seconds=waiter.seconds, caller=caller)
-            return {"answer": Answer(told.text, told.is_error, told.attachments).encoded(), "running": told.running}
+            return {"answer": told.encoded(), "running": told.running}
 
         waiter = _Waiter.read(asked)
         return await self._serve(talk, waiter, wait)

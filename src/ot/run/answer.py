@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self, cast
 
 from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import dataclass
@@ -37,7 +37,8 @@ class TaskNote:
 class Answer:
     """The text of an answer, and images, audio or resources beside it; `cut` if something is left out.
 
-    With a `task`, it is for clients that take none: the run goes on.
+    With a `task`, it is for clients that take none: the run goes on. So it does if it is `running`, and the text says
+    what is new.
     """
 
     text: str
@@ -45,20 +46,22 @@ class Answer:
     attachments: tuple[Attached, ...] = ()
     cut: bool = False
     task: TaskNote | None = None
-    shown: JsonObject | None = None  # for a client that shows views; it crosses to no other replica
+    shown: JsonObject | None = None  # for a client that shows views
+    running: bool = False
 
     def encoded(self) -> Json:
         note = self.task
         task = [] if note is None else [[note.id, note.began, note.ttl, note.message]]
-        return encode([self.text, self.is_error, self.attachments, *task])
+        shown = [] if self.shown is None or task else [self.shown]
+        return encode([self.text, self.is_error, self.attachments, *task, *shown])
 
     @classmethod
     def decoded(cls, said: Json) -> Self:
         """Read that form; raises ValueError."""
         match decode(said):
-            case [str(text), bool(is_error), tuple(attachments)]:
+            case [str(text), bool(is_error), tuple(attachments), *shown] if not shown or isinstance(shown[0], dict):
                 kept = tuple(item for item in attachments if isinstance(item, Image | Audio | Resource))
-                return cls(text, is_error, kept)
+                return cls(text, is_error, kept, shown=cast("JsonObject", shown[0]) if shown else None)
             case [str(text), bool(is_error), tuple(), [str(name), float(began), float(ttl), str(message)]]:
                 return cls(text, is_error, task=TaskNote(name, began, ttl, message))
         raise ValueError("not an answer")
@@ -76,6 +79,10 @@ class RunAnswer:
     is_error: bool
     text: str
     attachments: tuple[Attached, ...] = ()
+
+    @classmethod
+    def of(cls, run: str, answer: Answer) -> Self:
+        return cls(run, answer.running, answer.is_error, answer.text, answer.attachments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +117,7 @@ class RunsElsewhere(Protocol):
     async def look(self, run: str, principal: str, answers: Mapping[str, JsonObject]) -> TaskLook | None:
         """Give answers to a task in another replica, and see what it does; None if none has it."""
 
-    async def wait(self, run: str, *, seconds: float, caller: Caller) -> RunAnswer | None:
+    async def wait(self, run: str, *, seconds: float, caller: Caller) -> Answer | None:
         """Wait for a run that goes on in another replica; None if none does. Raises CallError."""
 
     async def stop(self, run: str, *, caller: Caller) -> str | None:

@@ -11,15 +11,17 @@ from collections import OrderedDict
 from collections.abc import Collection
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import anyio.to_thread
 
-from mcp_core.quick_dataclass import dataclass, field
+from mcp_core.json_types import JsonObject
+from mcp_core.quick_dataclass import dataclass, field, replace
 from ot.clients.caller import Caller
 from ot.errors import ExpiredResultError, ResultNotKeptError, UnknownResultError
 from ot.results.reader import ResultReader
 from ot.results.store import ResultStore
-from ot.run.answer import Answer, RunAnswer
+from ot.run.answer import Answer
 from ot.run.live_run import ALPHABET
 from ot.store.owner import Owner
 from ot.store.results import KeptEntry, KeptNames
@@ -39,7 +41,7 @@ class KeptAnswers:
     reader: ResultReader
     names: KeptNames
     project: Path
-    _unstored: OrderedDict[tuple[str, str], RunAnswer] = field(default_factory=OrderedDict)
+    _unstored: OrderedDict[tuple[str, str], Answer] = field(default_factory=OrderedDict)
 
     async def keep(self, run: str, answer: Answer, *, principal: str, read_before: Collection[str]) -> None:
         """Keep an answer; `read_before` are guarded tools whose values may be in it."""
@@ -48,6 +50,8 @@ class KeptAnswers:
             "text": answer.text,
             "attachments": list(answer.attachments),
         }
+        if answer.shown is not None:
+            content["shown"] = answer.shown
         try:
             stored = await self.results.keep_value(content, read_before=read_before)
             entry = KeptEntry(stored.handle, stored.facts.expires)
@@ -55,11 +59,11 @@ class KeptAnswers:
             await anyio.to_thread.run_sync(put)
         except (ResultNotKeptError, OSError):
             text = f"{answer.text}\n{_WITHOUT_ATTACHMENTS}" if answer.attachments else answer.text
-            self._unstored[principal, run] = RunAnswer(run, running=False, is_error=answer.is_error, text=text)
+            self._unstored[principal, run] = replace(answer, text=text, attachments=())
             if len(self._unstored) > MOST_UNSTORED:
                 self._unstored.popitem(last=False)
 
-    async def find(self, run: str, caller: Caller) -> RunAnswer | None:
+    async def find(self, run: str, caller: Caller) -> Answer | None:
         """Find an answer of this principal and project; raises ToolError if it is damaged."""
         if (caller.principal, run) in self._unstored:
             return self._unstored[caller.principal, run]
@@ -74,7 +78,8 @@ class KeptAnswers:
         except (ExpiredResultError, UnknownResultError):
             return None
         match content:
-            case {"is_error": bool(is_error), "text": str(text), "attachments": list(given)}:
+            case {"is_error": bool(is_error), "text": str(text), "attachments": list(given), **more}:
                 attachments = tuple(each for each in given if isinstance(each, Image | Audio | Resource))
-                return RunAnswer(run, running=False, is_error=is_error, text=text, attachments=attachments)
+                shown = more.get("shown")
+                return Answer(text, is_error, attachments, shown=cast("JsonObject", shown) if shown else None)
         return None

@@ -13,7 +13,7 @@ from ot.clients.caller import Caller
 from ot.errors import CallError, NoDetachedRunError, RunNotResumableError, ToolError, UnknownRunError
 from ot.execution.wording import word_error
 from ot.journal.journal import Journal
-from ot.run.answer import RunAnswer, TaskNote
+from ot.run.answer import Answer, TaskNote
 from ot.run.runs import LOST, Runs
 from ot.run.task_names import TaskNames, UnknownTaskError
 
@@ -24,7 +24,7 @@ class TaskState:
 
     note: TaskNote
     questions: Mapping[str, JsonObject] = field(default_factory=dict)
-    answer: RunAnswer | None = None
+    answer: Answer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,8 @@ class RunTasks:
         if found is not None:
             return TaskState(replace(note, message=found.message), found.questions)
         answer = await self._answer(run, caller)
+        if caller.shown is None:
+            answer = replace(answer, shown=None)
         return TaskState(note, answer=None if answer.running else answer)
 
     async def cancel(self, task: str, caller: Caller) -> None:
@@ -56,23 +58,23 @@ class RunTasks:
         except ToolError:
             pass  # it was lost with its server, as its answer says
 
-    async def _answer(self, run: str, caller: Caller) -> RunAnswer:
+    async def _answer(self, run: str, caller: Caller) -> Answer:
         try:
             return await self.runs.wait(run, seconds=0.0, caller=caller)
         except NoDetachedRunError:
             return await self._lost(run, caller.principal)
         except CallError as error:
-            return RunAnswer(run, running=False, is_error=True, text=word_error(error))
+            return Answer(word_error(error), is_error=True)
 
-    async def _lost(self, run: str, principal: str) -> RunAnswer:
+    async def _lost(self, run: str, principal: str) -> Answer:
         """Answer for a run that has ended with its server, or goes on in another process, as the journal says."""
 
-        def find() -> RunAnswer:
+        def find() -> Answer:
             found = self.journal.find(principal, run, ended=False)
             if self.journal.going_on([found]):
-                return RunAnswer(run, running=True, is_error=False, text="")
+                return Answer("", running=True)
             failed = not found.outcome or bool(found.error)
-            return RunAnswer(run, running=False, is_error=failed, text=found.answer or LOST.format(run))
+            return Answer(found.answer or LOST.format(run), is_error=failed)
 
         try:
             return await anyio.to_thread.run_sync(find)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 import traceback
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import Context
@@ -21,7 +20,7 @@ from mcp_core.quick_dataclass import dataclass, field
 from ot.clients.caller import Caller, Said
 from ot.errors import NoDetachedRunError, ToolError
 from ot.logs import LogSpan, write_log
-from ot.run.answer import Answer, RunAnswer, RunsElsewhere, TaskLook, TaskNote
+from ot.run.answer import Answer, RunsElsewhere, TaskLook, TaskNote
 from ot.run.client_requests import HOLD, OpenQuestion, Questions, Settled
 from ot.run.kept_answers import KeptAnswers
 from ot.run.live_run import Deliver, LiveRun
@@ -32,7 +31,6 @@ from ot.run.task_names import TaskNames
 from ot.tasks.owned_tasks import OwnedTasks
 
 MOST_DETACHED = 16  # runs that go on at once, each with its kernel
-_MOST_SHOWN = 16
 _ENDED_BEFORE = 'Run {0} had ended before. Its answer: ot.wait(run="{0}")'
 _ENDED_WITH_SERVER = "The run ended with its server."
 _STOPPED_WITH_SERVER = (
@@ -66,7 +64,6 @@ class Runs:
     task_names: TaskNames | None = None  # without it, no run becomes a task
     _tasks: OwnedTasks = field(default_factory=OwnedTasks)
     _live: dict[str, LiveRun] = field(default_factory=dict)
-    _shown: OrderedDict[str, JsonObject] = field(default_factory=OrderedDict)  # what views show of runs that went on
 
     async def __aenter__(self) -> Self:
         return self
@@ -155,7 +152,7 @@ class Runs:
         """Let the run of this caller only show what it would do; raises RunEndingError."""
         await self._runner.previews.begin(caller)
 
-    async def wait(self, name: str, *, seconds: float, caller: Caller) -> RunAnswer:
+    async def wait(self, name: str, *, seconds: float, caller: Caller) -> Answer:
         """Wait for a detached run: its answer, or what is new; raises ToolError and NoDetachedRunError."""
         run = self._find(name, caller)
         if run is None:
@@ -171,11 +168,8 @@ class Runs:
         if not run.ended:
             text = await self._word_running(run)
             if not run.ended:
-                return RunAnswer(run.id, running=True, is_error=False, text=text)
-        answer = _answer_of(run)
-        return RunAnswer(
-            run.id, running=False, is_error=answer.is_error, text=answer.text, attachments=answer.attachments
-        )
+                return Answer(text, running=True)
+        return _answer_of(run)
 
     async def stop(self, name: str, *, caller: Caller) -> str:
         """End a detached run; raises ToolError and NoDetachedRunError."""
@@ -244,7 +238,6 @@ class Runs:
                 self._end(run)
         if run.detached and run.outcome is not None:
             with LogSpan("run.detached", run=run.id, seconds=round(run.elapsed, 3)), anyio.CancelScope(shield=True):
-                self._keep_shown(run)
                 await self._answers.keep(run.id, _answer_of(run), principal=run.principal, read_before=run.memory.read)
                 await self._make_unknown(run)
             self._forget(run)
@@ -342,16 +335,6 @@ class Runs:
                 return await self.task_names.begin(run, await self._word_task(run))
         return None
 
-    def _keep_shown(self, run: LiveRun) -> None:
-        if isinstance(run.outcome, Answer) and run.outcome.shown is not None:
-            self._shown[run.id] = run.outcome.shown
-            while len(self._shown) > _MOST_SHOWN:
-                self._shown.popitem(last=False)
-
-    def shown_of(self, name: str) -> JsonObject | None:
-        """Return what a view shows of a run that went on here, and ended not long ago."""
-        return self._shown.get(name)
-
     async def _show(self, run: LiveRun) -> JsonObject | None:
         if run.client.shown is None or (handles := self._runner.handles) is None:
             return None
@@ -394,7 +377,7 @@ class Runs:
         run = self._live.get(name)
         return run if run is not None and run.principal == caller.principal and run.detached else None
 
-    async def _find_kept(self, name: str, caller: Caller) -> RunAnswer:
+    async def _find_kept(self, name: str, caller: Caller) -> Answer:
         kept = await self._answers.find(name, caller)
         if kept is not None:
             return kept

@@ -129,7 +129,7 @@ async def _look(asked: ViewRequest, parts: ViewParts, caller: Caller) -> Answer:
         return _refuse(f"Run {run} has ended, and its answer is not kept.")
     if found.running:
         return Answer("", shown={"going": True, "message": ""})
-    shown = parts.runs.shown_of(run) or {"run": run, "failed": found.is_error}
+    shown = found.shown or {"run": run, "failed": found.is_error}
     return Answer(found.text, found.is_error, found.attachments, shown=shown)
 
 

@@ -23,7 +23,7 @@ from ot.effects import Effect
 from ot.errors import NoDetachedRunError, ToolError
 from ot.results.reader import ResultReader
 from ot.results.store import ResultStore
-from ot.run.answer import Answer, RunAnswer
+from ot.run.answer import Answer
 from ot.run.kept_answers import KeptAnswers
 from ot.run.live_run import Delivered
 from ot.run.runs import Runs
@@ -585,8 +585,8 @@ class Replicas:
     async def is_lost(self, run: str, principal: str) -> bool:
         return run == "rlost"
 
-    async def wait(self, run: str, *, seconds: float, caller: Caller) -> RunAnswer | None:
-        return RunAnswer(run, running=False, is_error=False, text=f"{seconds:g} s") if run in self._runs else None
+    async def wait(self, run: str, *, seconds: float, caller: Caller) -> Answer | None:
+        return Answer(f"{seconds:g} s") if run in self._runs else None
 
     async def stop(self, run: str, *, caller: Caller) -> str | None:
         return "stopped there" if run in self._runs else None
@@ -763,7 +763,7 @@ async def test_after_the_end_no_run_begins(app: App) -> None:
 
 
 async def test_whoever_waits_for_a_run_at_its_servers_end_is_told_how_to_go_on(app: App) -> None:
-    answers: list[RunAnswer] = []
+    answers: list[Answer] = []
     async with anyio.create_task_group() as tasks, scripted_runs(app, Paused()) as runs:
         run, _ = await detach(runs, SCRIPT)
 
@@ -834,7 +834,14 @@ async def test_a_run_turns_to_its_client_while_that_is_there(app: App) -> None:
     assert answer.text == "no client came to answer it in time"
 
 
-@pytest.mark.parametrize("answer", [Answer("a"), Answer("b", is_error=True, attachments=(Image(b"x"),))])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer("a"),
+        Answer("b", is_error=True, attachments=(Image(b"x"),)),
+        Answer("c", shown={"run": "r", "rows": [[1]]}),
+    ],
+)
 def test_an_answer_crosses_to_another_server(answer: Answer) -> None:
     assert Answer.decoded(answer.encoded()) == answer
     with pytest.raises(ValueError, match="not an answer"):
