@@ -15,6 +15,7 @@ DOJO := bench/flows/programs/.venv/.ready
 VIEWS := tests/views/node_modules/.ready
 OPENID := tests/team/oidc/node_modules/.ready
 SHOP := tests/shop/node_modules/.ready
+INSPECTOR := tests/inspector/node_modules/.ready
 # Two more than the two cores that this should run on: tests spend time waiting for servers and kernels.
 WORKERS ?= 4
 
@@ -73,6 +74,9 @@ $(OPENID): tests/team/oidc/package.json tests/team/oidc/package-lock.json $(CONF
 $(SHOP): tests/shop/package.json tests/shop/package-lock.json $(CONFORMANCE) | system
 	@scripts/install-shop-tools && touch $@ || true
 
+$(INSPECTOR): tests/inspector/package.json tests/inspector/package-lock.json $(CONFORMANCE) | system
+	@scripts/install-inspector && touch $@ || true
+
 $(TASKS): bench/tasks/servers/package-lock.json bench/tasks/servers/requirements.txt $(REFERENCE) | system
 	@scripts/install-task-servers && touch $@ || true
 
@@ -91,7 +95,7 @@ test-quick: compiled  ## run the quick tests of single parts, between two edits 
 		--ignore tests/unit/workers --ignore tests/unit/proxy --ignore tests/unit/kernel --ignore tests/unit/mcp_guide \
 		$(or $(TESTS),tests/unit)
 
-test-long: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE)  ## run the tests that are too long for `make test`
+test-long: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE) $(INSPECTOR)  ## run the tests that are too long for `make test`
 	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup --repeat-failed -m long
 	@$(KEEP_BYTECODE) EXAMPLES=500 $(BIN)/pytest -n $(WORKERS) --dist loadgroup --repeat-failed -m 'hypothesis and not long and not ray'
 
@@ -168,5 +172,5 @@ lock: setup  ## update the pinned dependencies
 	scripts/lock
 
 clean:  ## remove everything that make set up
-	rm -rf .venv .cache/vm tests/ray/.cache tests/conformance/node_modules tests/zwave/node_modules tests/views/node_modules tests/shop/node_modules tests/models/node_modules tests/models/.venv tests/reference_servers/node_modules \
+	rm -rf .venv .cache/vm tests/ray/.cache tests/conformance/node_modules tests/zwave/node_modules tests/views/node_modules tests/shop/node_modules tests/inspector/node_modules tests/models/node_modules tests/models/.venv tests/reference_servers/node_modules \
 		tests/reference_servers/.venv bench/tasks/servers/node_modules bench/tasks/servers/.venv tests/services/node_modules tests/services/.venv bench/peers/.venv bench/results .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage .coverage.* site
