@@ -16,7 +16,14 @@ from mcp import Client
 from mcp.client.extension import advertise
 from mcp.client.session import ClientRequestContext
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolResult, ElicitRequestParams, ElicitResult, InputRequiredResult
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolResult,
+    ElicitRequestParams,
+    ElicitResult,
+    InputRequiredResult,
+    ResourceTemplateReference,
+)
 
 from ot.clients.person import KEYS_ISSUER, Person
 from ot.journal.equality import Equality
@@ -226,6 +233,24 @@ async def test_a_task_is_looked_at_and_answered_at_the_other_replica(team: Team,
     assert done["result"]["content"][0]["text"].startswith("whole"), done
     assert done["result"]["_meta"]["onetool/answer"]["text"] == "whole"
     assert caught.value.code == INVALID_PARAMS
+
+
+async def test_what_a_person_has_kept_is_a_resource_for_nobody_else(team: Team) -> None:
+    await team.text("ot.keep(name='attached', value='the plan of ada')", at=FIRST)
+    found = re.search(r'ot\.result\(handle="([^"]+)"', await team.text("'the plan of ada ' * 20_000", at=FIRST))
+    assert found is not None
+    template = ResourceTemplateReference(type="ref/resource", uri="onetool://results/{handle}")
+    asked = {"name": "handle", "value": ""}
+    async with team.connect() as ada, team.connect("bob") as bob, team.only(SECOND):
+        own = [await ada.read_resource(f"onetool://results/{name}") for name in ("attached", found[1])]
+        completed = [(await each.complete(template, asked)).completion.values for each in (ada, bob)]
+        for name in ("attached", found[1]):
+            with pytest.raises(MCPError, match=re.escape(name)):
+                await bob.read_resource(f"onetool://results/{name}")
+
+    assert ["the plan of ada" in str(each.contents) for each in own] == [True, True]
+    assert "attached" in completed[0]
+    assert completed[1] == []
 
 
 async def test_the_task_of_a_replica_that_was_killed_says_so_at_the_other(team: Team, tmp_path: Path) -> None:

@@ -3,8 +3,8 @@
     offers.py FILE
 
 The file is JSON: `prompts`, `resources` and `templates` as they are listed, `contents` by address, `links` that a prompt
-and the tool `link` give. Each use is a line in `FILE.used`. The tool `change` adds a resource and says so; `touch` says
-that a resource has changed.
+and the tool `link` give. Each use is a line in `FILE.used`. The tool `change` adds a resource and a prompt and says so;
+`touch` says that a resource has changed.
 """
 
 import json
@@ -33,6 +33,7 @@ class Offers(Server):
         if name == "change":
             self.added.append({"uri": f"added://{len(self.added)}", "name": "added"})
             send({"method": "notifications/resources/list_changed"})
+            send({"method": "notifications/prompts/list_changed"})
         elif name == "touch" and arguments["uri"] in self.watched:
             send({"method": "notifications/resources/updated", "params": {"uri": arguments["uri"]}})
         elif name == "link":
@@ -51,7 +52,8 @@ class Offers(Server):
                 used.write(json.dumps([method, params], sort_keys=True) + "\n")
         match method:
             case "prompts/list":
-                return {"prompts": self.said.get("prompts", [])}
+                added = [{"name": f"added_{number}"} for number, _ in enumerate(self.added)]
+                return {"prompts": [*self.said.get("prompts", []), *added]}
             case "resources/list":
                 return {"resources": [*self.said.get("resources", []), *self.added]}
             case "resources/templates/list":
