@@ -39,6 +39,7 @@ class OwnQuestion(NamedTuple):
     files: tuple[Path, ...]
     places: tuple[Path, ...]
     room: int
+    always: bool = False
 
 
 class TaskRecord(Protocol):
@@ -156,14 +157,17 @@ class CallContext:
         files: Iterable[Path] = (),
         places: Iterable[Path] = (),
         room: int = 0,
+        always: bool = False,
     ) -> bool:
         """Ask a person yes or no; raises ConsentError where that is not possible.
 
         The question is one line of the tool's own words. What others wrote, or what may be long, is `shown` below it by
         name, as the arguments of a call are. It is an error if one of `files` has another content once the person has
         agreed, or if one of `places` leads to another file. `room` is the number of characters that are shown at least.
+        If it is asked `always`, no `policy.allow` answers for the person.
         """
-        return await self._door.ask_within(self, OwnQuestion(shown or {}, question, tuple(files), tuple(places), room))
+        asked = OwnQuestion(shown or {}, question, tuple(files), tuple(places), room, always)
+        return await self._door.ask_within(self, asked)
 
     async def admit(self, names: tuple[str, ...], arguments: Arguments) -> None:
         """Take what this call is about to get through the policy, under all of its names; raises CallError."""

@@ -11,6 +11,7 @@ from ot.config.paths import FOLDER, SKILLS, TOOLS
 from ot.context import CallContext, current
 from ot.errors import ConsentError, NewExtensionError, NewSkillError, ToolError
 from ot.execution.wording import word_error
+from ot.files.noted_files import noting_new
 from ot.skills.new_skill import LONGEST_SHOWN, Draft, NewSkill, keep_on_shelf, write_text
 from ot.skills.skill_loader import SkillLoader
 from ot.store.shelf import Shelf
@@ -50,7 +51,8 @@ async def extension(*, name: str) -> dict[str, str]:
         question = "Write a new extension, the example that comes with OneTool, and trust it?"
         agreed = await _ask(context, question, shown, own=trust is None)
         write = partial(write_extension, tools, name, project=context.project, taken=taken)
-        file, test = await anyio.to_thread.run_sync(write)
+        with noting_new(tools / name / f"{name}_tools.py", tools / name / f"test_{name}.py"):
+            file, test = await anyio.to_thread.run_sync(write)
     except NewExtensionError as error:
         raise ToolError(word_error(error)) from error
     if agreed and trust is not None:
@@ -105,7 +107,8 @@ async def skill(
         shown = {"skill": name, "folder": str(folder), "file": text}
         question = "Write this skill into the project, and trust it?"
         agreed = await _ask(context, question, shown, own=loader.trust is None)
-        file = await anyio.to_thread.run_sync(draft.write)
+        with noting_new(folder / f"{name}.py"):
+            file = await anyio.to_thread.run_sync(draft.write)
     except NewSkillError as error:
         raise ToolError(word_error(error)) from error
     if agreed and loader.trust is not None:

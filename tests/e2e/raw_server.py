@@ -106,10 +106,10 @@ class RawServer:
         result: Message = self.wait_for_answer(self.start_run(command))["result"]
         return result
 
-    def initialize(self) -> Message:
+    def initialize(self, able: Message | None = None) -> Message:
         """Shake hands in the era of 2025; gives the server's side of it."""
         client = {"name": "raw", "version": "1"}
-        params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
+        params = {"protocolVersion": "2025-11-25", "capabilities": able or {}, "clientInfo": client}
         result: Message = self.request("initialize", params)["result"]
         self.send({"method": "notifications/initialized"})
         return result
@@ -123,6 +123,16 @@ class RawServer:
             return next((m for m in self.messages() if m.get("id") == identifier and "method" not in m), None)
 
         return self._wait(find, f"an answer to request {identifier}")
+
+    def agree(self) -> None:
+        """Agree to a question, once there is one."""
+        self.send({"id": self.wait_for_question()["id"], "result": {"action": "accept", "content": {"agree": True}}})
+
+    def wait_for_question(self) -> Message:
+        def find() -> Message | None:
+            return next((m for m in self.messages() if m.get("method") == "elicitation/create"), None)
+
+        return self._wait(find, "question")
 
     def wait_for_log(self, text: str, *, times: int = 1, after: int = 0) -> None:
         """Wait until this text stands in so many lines of the log, those before line `after` not counted."""
@@ -165,7 +175,12 @@ class RawServer:
 
 @contextmanager
 def start_raw_server(
-    folder: Path, *arguments: str, config: str = "", preloaded: bool = True, introduced: bool = True
+    folder: Path,
+    *arguments: str,
+    config: str = "",
+    preloaded: bool = True,
+    introduced: bool = True,
+    able: Message | None = None,
 ) -> Iterator[RawServer]:
     """A server on this configuration, after the handshake; its process is the server's own if it is not preloaded."""
     file = folder / "onetool.yaml"
@@ -173,7 +188,7 @@ def start_raw_server(
     server = RawServer(folder, "--config", str(file), *arguments, preloaded=preloaded)
     try:
         if introduced:
-            server.initialize()
+            server.initialize(able)
         yield server
     finally:
         server.end()

@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import anyio.to_thread
 import pytest
@@ -30,6 +31,7 @@ pytestmark = pytest.mark.anyio
 Connect = Callable[..., AbstractAsyncContextManager[Client]]
 YES = ElicitResult(action="accept", content={"agree": True})
 NO = ElicitResult(action="decline")
+ASKABLE: dict[str, Any] = {"elicitation": {}}
 
 
 async def said(client: object, command: str) -> str:
@@ -124,11 +126,41 @@ def test_a_run_whose_server_was_killed_is_undone_by_the_next(tmp_path: Path) -> 
     (run,) = set(re.findall(r'"run":"(r\w+)"', journal))
     assert [each.name for each in (tmp_path / ".onetool/state/undo").iterdir()] == [f"{run}.changes"]
 
-    with start_raw_server(tmp_path, config='policy: {allow: ["ot.undo"]}') as server:
-        answer = server.run(f'ot.undo(run="{run}")')
+    with start_raw_server(tmp_path, able=ASKABLE) as server:
+        identifier = server.start_run(f'ot.undo(run="{run}")')
+        server.agree()
+        answer = server.wait_for_answer(identifier)
 
-    assert "demo.block(seconds=600)" in answer["content"][0]["text"]
+    assert "demo.block(seconds=600)" in answer["result"]["content"][0]["text"]
     assert (tmp_path / "a.txt").read_text() == "before"
+
+
+def test_a_client_that_leaves_in_the_middle_has_undone_nothing_or_all(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("before")
+    with start_raw_server(tmp_path, able=ASKABLE) as server:
+        server.run('file.write(path="a.txt", content="after"); file.write(path="b/c.txt", content="new")')
+        (run,) = set(re.findall(r'"run":"(r\w+)"', wait_for(tmp_path, '"content":"new"')))
+        server.start_run(f'ot.undo(run="{run}")')
+        server.wait_for_question()
+        server.close_stdin()
+        server.wait_for_exit()
+    assert (tmp_path / "a.txt").read_text() == "after"
+
+    with start_raw_server(tmp_path, able=ASKABLE) as server:
+        server.start_run(f'ot.undo(run="{run}")')
+        server.agree()
+        server.close_stdin()
+        server.wait_for_exit()
+    left = (tmp_path / "a.txt").read_text(), (tmp_path / "b").exists()
+    assert left in (("before", False), ("after", True), ("after", False))  # the latest change is taken back first
+
+    with start_raw_server(tmp_path, able=ASKABLE) as server:
+        identifier = server.start_run(f'ot.undo(run="{run}")')
+        if left[0] == "after":
+            server.agree()
+        server.wait_for_answer(identifier)
+    assert (tmp_path / "a.txt").read_text() == "before"
+    assert not (tmp_path / "b").exists()
 
 
 SLOW = """
@@ -138,6 +170,7 @@ SLOW = """
 # ///
 import time
 from pathlib import Path
+from typing import Any
 
 import ot_sdk
 
@@ -165,13 +198,13 @@ if __name__ == "__main__":
 
 
 def test_a_call_whose_undo_was_killed_is_not_made_again(tmp_path: Path) -> None:
-    config = 'policy: {allow: ["ot.undo"]}'
     folder = write_extension(tmp_path, "bells", SLOW).parent
     (folder / "slow").touch()
-    with start_raw_server(tmp_path, config=config, preloaded=False) as server:
+    with start_raw_server(tmp_path, preloaded=False, able=ASKABLE) as server:
         server.run('bells.ring(bell="a")')
         (run,) = set(re.findall(r'"run":"(r\w+)"', wait_for(tmp_path, '"tool":"bells.ring"')))
         server.start_run(f'ot.undo(run="{run}")')
+        server.agree()
         journal = wait_for(tmp_path, '"tool":"ot.undo"')
         while not (folder / "silenced").exists():
             assert server.process.poll() is None
@@ -180,7 +213,7 @@ def test_a_call_whose_undo_was_killed_is_not_made_again(tmp_path: Path) -> None:
     (folder / "slow").unlink()
     (undo,) = set(re.findall(r'"run":"(r\w+)"', journal)) - {run}
 
-    with start_raw_server(tmp_path, config=config) as server:
+    with start_raw_server(tmp_path) as server:
         [again] = server.run(f'ot.undo(run="{run}")')["content"]
         [back] = server.run(f'ot.undo(run="{undo}")')["content"]
 

@@ -6,7 +6,7 @@ import re
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from ot.app import App
-from ot.clients.caller import Caller
+from ot.clients.caller import Caller, Choice
 from ot.registry.definitions import ToolDefinition
 from tests.engine import answer_of, open_engine
 from tests.opened_executor import BUILT_IN
@@ -186,9 +186,13 @@ async def test_the_example_runs(app: App, project: Path, site: Site, tool: ToolD
     elif "r7k2m9xqd" in example:
         example = example.replace("r7k2m9xqd", await _outlast_patience(app, 60 if tool.name == "ot.stop" else 1))
 
-    answer = await app.runner.run(example)
+    answer = await app.runner.run(example, Caller(ask=agree))
 
     assert answer.is_error == (tool.name in MEANT_TO_FAIL), answer.text
+
+
+async def agree(_question: str, _choices: Sequence[Choice]) -> Choice:
+    return Choice.ONCE
 
 
 async def _outlast_patience(app: App, seconds: float) -> str:

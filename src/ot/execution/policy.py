@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 _CARRIES = "carries what"
 _MARKED_HERE = 256 * 1024  # bytes of a file that is read while others wait
 MAX_DEPTH = 32  # calls that tools make inside calls
+ALWAYS_ASKS = "the tool always asks"
 OWN_QUESTION = "the tool asks by itself; policy.allow can answer for it"
 
 
@@ -306,7 +307,9 @@ class Policy:
         return key if before + counted[key] > rule.more_than else ""
 
     async def ask(self, asked: OwnQuestion, guard: Guard, caller: Caller) -> Said:
-        """Ask for a tool that does so by itself, unless `policy.allow` has answered; raises ConsentError."""
-        if guard.allowed_by is not None:
+        """Ask for a tool that does so by itself, unless `policy.allow` may answer and has; raises ConsentError."""
+        shown, question, files, places, room, always = asked
+        if guard.allowed_by is not None and not always:
             return Said(Choice.ONCE)
-        return await self._consent.decide(Subject(guard.names[0], OWN_QUESTION, *asked), caller)
+        reason = ALWAYS_ASKS if always else OWN_QUESTION
+        return await self._consent.decide(Subject(guard.names[0], reason, shown, question, files, places, room), caller)

@@ -6,9 +6,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from mcp_core.atomic_write import open_folder
 from ot.context import current
 from ot.files.allowed_files import AllowedFiles, ResolvedPath
 from ot.files.changes import KIND, PATH, WAS, note_change, note_result
+
+
+@contextmanager
+def noting_new(*places: Path) -> Iterator[None]:
+    """Note what is about to be made where nothing is, below folders that packs may not write otherwise."""
+    changes, made = current().changes, list(dict.fromkeys(each for place in places for each in _missing(place)))
+    if changes is None:
+        yield
+        return
+    with changes.alone:
+        notes = {place: changes.note({KIND: PATH, PATH: str(place), WAS: None})[0] for place in made}
+        try:
+            yield
+        finally:
+            for place, number in notes.items():
+                if place.parent.is_dir():
+                    with open_folder(place.parent) as folder:
+                        note_result(number, folder, place.name)
+                else:
+                    note_result(number)
+
+
+def _missing(place: Path) -> list[Path]:
+    """Return what is to be made so that there is something at a place, each folder before what is in it."""
+    folders = (folder for folder in place.parents if not folder.exists())
+    return [*reversed([*folders]), place]
 
 
 def note_files(files: AllowedFiles, top: Path, names: Sequence[str]) -> dict[Path, int]:

@@ -49,11 +49,14 @@ _ELSEWHERE = "its folder has been replaced since"
 class PathUndoer:
     """Looks at files as they will be once all that was planned is done: `_marks` and `_moves` say what differs then."""
 
-    def __init__(self, files: AllowedFiles, kept: KeptChanges, configured: Collection[Path] = ()) -> None:
-        """`configured` are files that the configuration names, which packs write wherever they lie."""
+    def __init__(
+        self, files: AllowedFiles, kept: KeptChanges, configured: Collection[Path] = (), folders: Collection[Path] = ()
+    ) -> None:
+        """`configured` are files that packs write wherever they lie, `folders` those that only `scaffold` writes in."""
         self._files = files
         self._kept = kept
         self._configured = configured
+        self._folders = folders
         self._first: dict[str, Mark] = {}  # what was there before the run, by path
         for change in kept.all:
             if change.facts[KIND_OF_CHANGE] == PATH:
@@ -199,7 +202,8 @@ class PathUndoer:
 
     @contextmanager
     def _reach_allowed(self, path: str) -> Iterator[ResolvedPath]:
-        if any(each.is_relative_to(path) for each in self._configured):  # or one of its folders
+        below = any(Path(path).is_relative_to(each) for each in self._folders)
+        if below or any(each.is_relative_to(path) for each in (*self._configured, *self._folders)):  # or one around it
             with closing(begin(path)) as way:
                 try:
                     go(way, follow=False)

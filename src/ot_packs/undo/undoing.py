@@ -10,13 +10,16 @@ from typing import TypedDict
 import anyio.to_thread
 
 from ot.config.models import Config
+from ot.config.paths import FOLDER, SKILLS, TOOLS
 from ot.context import CallContext
 from ot.errors import CallError, ConsentError, PathError, RunNotResumableError, RunNotUndoableError
 from ot.files.allowed_files import AllowedFiles
 from ot.files.changes import KIND, MOVE, PATH
 from ot.journal.journal import Journal
 from ot.journal.recorded import RecordedRun
+from ot.skills.skill_loader import SkillLoader
 from ot.values import ToolValue
+from ot.workers.extension_loader import ExtensionLoader
 from ot_packs.db.addresses import configured_files
 from ot_packs.git.undoing import GIT, GitUndoer
 from ot_packs.notes.undoing import NOTE, NoteUndoer
@@ -43,6 +46,8 @@ async def undo_run(context: CallContext, name: str) -> Undone:
     await _ask(context, plan)
     async with context.part(Journal).undoing(name):
         undone, failed = await _do(plan, undoers)
+    await context.part(ExtensionLoader).catch_up(at_once=True)  # their files may be among what was undone
+    await context.part(SkillLoader).catch_up(at_once=True)
     return Undone(run=name, cannot_be_taken_back=plan.final, undone=undone, left=failed, note=_note(plan.run))
 
 
@@ -68,7 +73,8 @@ async def plan_undo(context: CallContext, name: str) -> tuple[Plan, Mapping[str,
     context.caller.memory.note(run.read)
     kept = await anyio.to_thread.run_sync(journal.changes_of, run)
     configured = await anyio.to_thread.run_sync(_find_configured, context.settings)
-    paths, calls = PathUndoer(files, kept, configured), CallUndoer(context, kept, journal.store.fetch)
+    own = [context.project / FOLDER / name for name in (SKILLS, TOOLS)]
+    paths, calls = PathUndoer(files, kept, configured, own), CallUndoer(context, kept, journal.store.fetch)
     undoers: Mapping[str, Undoer] = {
         PATH: paths,
         MOVE: paths,
@@ -112,7 +118,7 @@ async def _ask(context: CallContext, plan: Plan) -> None:
     question = f"Undo{rest}? {len(doable)} of its changes are taken back"
     question += f", {len(blocked)} are left as they are." if blocked else "."
     try:
-        agreed = await context.ask(question, shown, room=_ROOM)
+        agreed = await context.ask(question, shown, room=_ROOM, always=True)
     except ConsentError as error:
         reason = f"{error.reason}. A person can type: onetool undo {name}"
         raise RunNotUndoableError(name, reason) from error

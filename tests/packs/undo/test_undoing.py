@@ -309,6 +309,7 @@ notes.write(title="n", content=1)
 file.copy(path="src", output="copy", recursive=True)
 ot.keep(name="k", value=1)
 scaffold.skill(name="shout", code="text.upper()", description="Shout.", parameters="text: str")
+scaffold.extension(name="weather")
 """
 
 
@@ -326,8 +327,7 @@ async def test_all_packs_that_write_files_take_them_back(tmp_path: Path) -> None
 
         def tree() -> dict[str, tuple[object, ...]]:
             everything = {**tree_of(project), **tree_of(elsewhere)}
-            hidden = (".onetool/state", ".onetool/skills", ".onetool/tools")
-            return {name: found for name, found in everything.items() if not name.startswith(hidden)}
+            return {name: found for name, found in everything.items() if not name.startswith(".onetool/state")}
 
         before = tree()
         run, text = await person.run(EVERY_PACK)
@@ -342,9 +342,7 @@ async def test_all_packs_that_write_files_take_them_back(tmp_path: Path) -> None
         assert "left: {}" in text
         assert tree() == before
         final = person.asked[-1].partition("undone = ")[0]
-        assert [name for name in ("ot.keep(", "scaffold.skill(", "db.", "ot.notify") if name in final] == [
-            "ot.keep(", "scaffold.skill(",
-        ]  # fmt: skip
+        assert [name for name in ("ot.keep(", "scaffold.", "db.", "ot.notify") if name in final] == ["ot.keep("]
 
 
 AGENDA = """
@@ -451,6 +449,38 @@ async def test_calls_of_a_server_are_undone_as_the_person_says(tmp_path: Path) -
         assert 'call calendar_.delete_event(id="event-1")' in text
         assert done.read_text().splitlines()[1:] == ['delete_event {"id": "event-1"}']
         assert "everything is as it was" in (await person.undo(run))[1]
+
+
+async def test_no_rule_answers_for_the_person(tmp_path: Path) -> None:
+    async with open_engine(tmp_path, config="policy: {allow: [ot.undo]}\n") as app:
+        person = Person(app, tmp_path)
+        run, _ = await person.run('file.write(path="a", content="1")')
+
+        _, text = await person.run(f'ot.undo(run="{run}")', alone=True)
+
+        assert "nobody" in text, text
+        assert (tmp_path / "a").exists()
+        await person.undo(run)
+        assert len(person.asked) == 1
+        assert not (tmp_path / "a").exists()
+
+
+async def test_a_skill_that_was_written_and_taken_back_is_gone_and_written_again_by_the_undo_of_that(
+    person: Person,
+) -> None:
+    file = person.project / ".onetool" / "skills" / "loud.py"
+    made, _ = await person.run(
+        "scaffold.skill(name='loud', code='text.upper()', description='Shout.', parameters='text: str')"
+    )
+    undo, _ = await person.undo(made)
+    gone = (await person.run("skills.loud(text='a')"))[1]  # and the pack with it
+    there = file.exists()
+    await person.undo(undo)
+
+    assert "There is no pack 'skills'" in gone
+    assert not there
+    assert file.exists()
+    assert (await person.run("skills.loud(text='a')"))[1] == "A"
 
 
 async def test_skills_and_resumed_runs_are_undone_like_others(person: Person) -> None:
