@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -24,23 +25,32 @@ WAIT = 60.0  # seconds: a bound for a machine that is busy
 
 
 class Replica:
-    """Answers with its number; one that drains refuses."""
+    """Answers with its number; one that drains refuses, and sessions of others are unknown to it."""
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.draining = False
         self.asked: list[str] = []
         self.port = 0
+        self.life = ExitStack()
 
 
 @contextmanager
 def running(replica: Replica) -> Iterator[None]:
+    connections: list[socket.socket] = []
+
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
+        def setup(self) -> None:
+            super().setup()
+            connections.append(self.connection)
+
         def do_POST(self) -> None:
             replica.asked.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
-            self.send_response(503 if replica.draining else 200)
+            session = self.headers.get("Mcp-Session-Id", "")
+            known = not session.startswith("replica") or session.startswith(f"replica{replica.number}-8080.")
+            self.send_response(503 if replica.draining else 200 if known else 404)
             body = f"{replica.number} {self.headers['Host']} {self.headers['X-Forwarded-For']}".encode()
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -49,7 +59,7 @@ def running(replica: Replica) -> Iterator[None]:
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with ThreadingHTTPServer(("127.0.0.1", replica.port), Handler) as server:
         server.daemon_threads = True
         replica.port = server.server_port
         thread = threading.Thread(target=server.serve_forever)
@@ -59,6 +69,9 @@ def running(replica: Replica) -> Iterator[None]:
         finally:
             server.shutdown()
             thread.join()
+            for connection in connections:  # as the system does when a process has died
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
 
 
 class Site:
@@ -82,7 +95,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     replicas = [Replica(number) for number in (1, 2, 3)]
     with ExitStack() as stack:
         for replica in replicas:
-            stack.enter_context(running(replica))
+            replica.life.enter_context(running(replica))
+            stack.callback(replica.life.close)
         (folder / "nginx.conf").write_text(_whole(folder, port, replicas))
         command = [str(nginx), "-p", str(folder), "-e", str(folder / "error.log"), "-c", str(folder / "nginx.conf")]
         subprocess.run([*command, "-t", "-q"], check=True, timeout=WAIT)
@@ -129,6 +143,20 @@ def test_requests_of_a_session_go_to_the_replica_that_its_id_names(site: Site) -
     for number in ("1", "2", "3"):
         assert {site.post(f"replica{number}-8080.0123").text[0] for _ in range(4)} == {number}
     assert site.post("elsewhere-8080.0123").status_code == 200
+
+
+def test_a_session_of_a_dead_replica_is_unknown_and_its_live_neighbours_go_on(site: Site) -> None:
+    first = site.replicas[0]
+    first.life.close()
+    try:
+        dead = [site.post("replica1-8080.0123").status_code for _ in range(3)]
+        alive = site.post("replica2-8080.0123")
+    finally:
+        first.life.enter_context(running(first))
+
+    assert dead == [404] * 3
+    assert (alive.status_code, alive.text[0]) == (200, "2")
+    assert site.post("replica1-8080.0123").text[0] == "1"
 
 
 def test_what_a_draining_replica_refuses_goes_to_another(site: Site) -> None:
