@@ -12,7 +12,7 @@ from typing import Any, Self
 from mcp_core.json_types import Json
 from mcp_core.line_log import LEVELS, TRACE, LineMessage, Redact, put_off_line, send_log
 from ot.clients.person import served
-from ot.text.log_text import brief, brief_fact
+from ot.text.log_text import brief, brief_fact, without_messages
 
 __all__ = ["LEVELS", "TRACE", "LogEntry", "LogSpan", "configure_logging", "write_log"]
 
@@ -31,9 +31,9 @@ class LogEntry(LineMessage):
         """`span` is its status and how many seconds it took."""
         self._name = name
         self._fields = fields
-        self._detail = detail
         self._span = span
         self._person = served()
+        self._detail = without_messages(detail) if self._person and detail else detail
 
     def render(self, redact: Redact | None) -> str:
         """Write `name key=value ...`, the detail below; values are redacted before they are shortened."""
@@ -101,8 +101,11 @@ class LogSpan:
 
 
 def logs_content() -> bool:
-    """True if lines may hold what tools read and write: at the level `debug`, which a person has chosen."""
-    return _LOGGER.isEnabledFor(logging.DEBUG)
+    """True if lines may hold what tools read and write: at the level `debug`, which a person has chosen for themselves.
+
+    The log of a team's server has nothing of that at any level: who reads it is somebody else.
+    """
+    return _LOGGER.isEnabledFor(logging.DEBUG) and not served()
 
 
 def write_span(level: int, name: str, status: str, seconds: float, fields: Mapping[str, object]) -> None:

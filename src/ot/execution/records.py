@@ -10,7 +10,9 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from mcp_core.quick_dataclass import dataclass, replace
+from ot import errors
 from ot.clients.caller import Caller
+from ot.clients.person import served
 from ot.errors import CallError, OneToolError
 from ot.execution.call import Call, Delivery, Step
 from ot.execution.wording import word_error
@@ -28,6 +30,22 @@ if TYPE_CHECKING:
     from ot.telemetry.telemetry import Telemetry
 
 SLOW = 1.0  # seconds
+_WAITING = frozenset({"ot.wait"})  # tools that are slow by intention
+_OF_OPERATORS = (
+    errors.BrokenPackError,
+    errors.CallNotJournalledError,
+    errors.DatabaseUnavailableError,
+    errors.KeyRefusedError,
+    errors.PackNotReadyError,
+    errors.PaymentRequiredError,
+    errors.ServerUnavailableError,
+    errors.ServiceUnavailableError,
+    errors.ToolFailedError,
+    errors.WorkerCrashedError,
+    errors.WorkerStartError,
+    errors.WrongSettingsError,
+)
+"""Failures of a team's server, and not of the code that met them."""
 
 
 @dataclass(eq=False, slots=True)
@@ -68,23 +86,27 @@ class ShapeStep(Step):
 class RecordStep(Step):
     """Writes each call into the log, and notes it for the statistics where those are kept.
 
-    Only at the level `debug` does a line hold what was read or written.
+    Only at the level `debug` of one's own server does a line hold what was read or written. The log of a team's server
+    has no arguments at all, and warns of what its operator can mend, not of what people's code did wrong.
     """
 
     _recorder: Recorder | None
 
     def end(self, call: Call, error: BaseException | None = None) -> None:
         seconds, level, status = call.seconds, logging.INFO, "ok"
-        whole = logs_content()
-        fields: dict[str, object] = {"arguments": call.arguments if whole else Outline(call.arguments, arguments=True)}
+        whole, own = logs_content(), not served()
+
+        def outlined(value: object, *, arguments: bool = False) -> object:
+            return value if whole else Outline(value, arguments=arguments and own)
+
+        fields: dict[str, object] = {"arguments": outlined(call.arguments, arguments=True)}
         if call.positional:
-            fields["positional"] = call.positional if whole else Outline(call.positional, arguments=True)
+            fields["positional"] = outlined(call.positional, arguments=True)
         if error is None:
-            fields["result"] = call.value if whole else Outline(call.value)
+            fields["result"] = outlined(call.value)
         else:
-            level = logging.WARNING if isinstance(error, Exception) else level
-            status = type(error).__name__
-            if isinstance(error, CallError):
+            level, status = _level_of(error), type(error).__name__
+            if own and isinstance(error, CallError):
                 fields["error"] = word_error(error)
         startup = 0.0 if call.context is None else call.context.startup
         if startup:
@@ -95,7 +117,7 @@ class RecordStep(Step):
             )
         if seconds > SLOW:
             fields["slow"] = True
-            level = logging.WARNING
+            level = max(level, logging.WARNING if own and call.name not in _WAITING else level)
         write_span(level, call.name, status, seconds, fields)
 
     def fail(self, call: Call, error: BaseException) -> None:
@@ -112,9 +134,15 @@ class MadeRecordStep(RecordStep):
             super().end(call, error)
 
 
+def _level_of(error: BaseException) -> int:
+    if not isinstance(error, Exception):
+        return logging.INFO
+    return logging.INFO if served() and not isinstance(error, _OF_OPERATORS) else logging.WARNING
+
+
 def record_unknown(name: str, error: CallError, caller: Caller, sent: bytes, recorder: Recorder | None) -> None:
     failure = type(error).__name__
-    write_log(logging.WARNING, "executor.unknown_tool", tool=name, error=failure)
+    write_log(_level_of(error), "executor.unknown_tool", tool=name, error=failure)
     if recorder is not None:
         recorder.call(UNKNOWN_TOOL, seconds=0, error=failure, run=caller.run, sent=sent)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import PurePath
 
@@ -16,6 +17,13 @@ _SHORT_TEXT = 60
 TOTAL_LIMIT = 1000
 ITEM_LIMIT = 8
 DEPTH_LIMIT = 3
+_FRAME = re.compile(r'  File ".*", line \d+')
+_KIND = re.compile(r"([A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Iteration|Warning|Failure|Group))(?::|$)")
+_BETWEEN = (
+    "Traceback (most recent call last):",
+    "The above exception was the direct cause of the following exception:",
+    "During handling of the above exception, another exception occurred:",
+)
 _SHORT = frozenset({bool, float, type(None)})
 # Redaction must see a secret whole: this much is looked at beyond the cut. Longer secrets do not exist in practice.
 _MARGIN = 8192
@@ -37,6 +45,23 @@ class Outline:
         if self.arguments and isinstance(self.value, (list, tuple)):
             return f"[{', '.join(map(_short, self.value))}]"
         return _outline(self.value)
+
+
+def without_messages(text: str) -> str:
+    """Return the places and types of tracebacks; messages, which quote values, and any other text are left out."""
+    kept: list[str] = []
+    in_frame = False
+    for line in text.splitlines():
+        if in_frame and line.startswith("    "):  # the source of the frame
+            kept.append(line)
+            in_frame = False
+        elif in_frame := _FRAME.match(line) is not None:
+            kept.append(line)
+        elif line in _BETWEEN:
+            kept.append(line)
+        elif kept and (kind := _KIND.match(line)) is not None:
+            kept.append(kind[1])
+    return "\n".join(kept)
 
 
 def brief(value: object, redact: Callable[[str], str] | None = None) -> str:

@@ -27,11 +27,13 @@ from pydantic import BaseModel, ValidationError
 
 from mcp_core.json_types import Json, JsonObject
 from ot.clients.front import ELICIT, LIST_ROOTS, SAMPLE, Claims, Front, FrontError
+from ot.clients.person import served
 from ot.context import CallContext, current_or_none
 from ot.logs import write_log
 from ot.proxy.connections.server_questions import HiddenTextError, ServerQuestions, show_form
 from ot.proxy.status import CallsInFlight, front_of
 from ot.proxy.task_states import EXTENSION
+from ot.text.log_text import Outline
 
 _LEVELS = {
     "debug": logging.DEBUG, "info": logging.INFO, "notice": logging.INFO, "warning": logging.WARNING,
@@ -93,7 +95,7 @@ class ServerRequests:
                 write_log(logging.WARNING, "proxy.log", server=self._server, reason=reason)
             return
         level = _LEVELS.get(params.level, logging.INFO)
-        write_log(level, f"{self._server}.log", logger=params.logger or "", message=params.data)
+        write_log(level, f"{self._server}.log", logger=params.logger or "", message=Outline(params.data) if served() else params.data)
         logger = f"{self._server}.{params.logger}" if params.logger else self._server
         for _, front in self._calls.fronts():
             await front.log(params.level, logger, params.data)
