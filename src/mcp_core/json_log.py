@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
+import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from types import TracebackType
 
 from mcp_core.json_types import Json
 from mcp_core.line_log import LineMessage, Redact
@@ -33,6 +36,20 @@ class JsonFormatter(logging.Formatter):
         if record.exc_info:
             entry["detail"] = self._redact(self.formatException(record.exc_info))
         return json.dumps({**entry, **getattr(record, _TOLD, {})})
+
+
+def log_what_escapes() -> None:
+    """Write warnings, and exceptions that nobody catches, into the log: a traceback would not be a JSON object."""
+    logger = logging.getLogger("onetool")
+
+    def log(kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        found = None if kind is None or error is None else (kind, error, trace)
+        logger.critical("%s", "uncaught" if kind is None else kind.__name__, exc_info=found)
+
+    sys.excepthook = log
+    threading.excepthook = lambda seen: log(seen.exc_type, seen.exc_value, seen.exc_traceback)
+    sys.unraisablehook = lambda seen: log(seen.exc_type, seen.exc_value, seen.exc_traceback)
+    logging.captureWarnings(True)
 
 
 class Telling(logging.Filter):

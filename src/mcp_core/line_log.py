@@ -74,6 +74,8 @@ def send_log(
     for handler in handlers:
         own_form = formatter if isinstance(handler, _LineHandler) else None
         handler.setFormatter(own_form or _LineFormatter(redact, redact_argument))
+        if isinstance(handler, _LineHandler):
+            handler.alone = together and formatter is not None and file is None
         if also is not None:
             handler.addFilter(also)
         root.addHandler(handler)
@@ -100,10 +102,28 @@ def put_off_line(level: int, message: LineMessage) -> bool:
     return level < first.level or first.put_off((time.time(), level, message))
 
 
-def log_descriptor() -> int:
-    """Return the descriptor that log lines are written to, for what must be able to write without the interpreter."""
-    own = [handler for handler in logging.getLogger().handlers if isinstance(handler, _LineHandler)]
-    return own[0].stream.fileno() if own else 2  # stderr
+def write_past_handlers(text: str, *, level: int, name: str) -> None:
+    """Write straight to where log lines go, for what may not wait for a lock; in a log in another form as an entry."""
+    handler = _own_handler()
+    if handler is not None and handler.formatter is not None and type(handler.formatter) is not _LineFormatter:
+        record = logging.makeLogRecord({"name": name, "levelno": level, "levelname": logging.getLevelName(level)})
+        record.msg = text
+        text = f"{handler.formatter.format(record)}\n"
+    with suppress(OSError):
+        os.write(2 if handler is None else handler.stream.fileno(), text.encode("utf-8", "replace"))
+
+
+def enter_word(text: str, level: int) -> bool:
+    """Write what a program says to its person as an entry of a server's log, if that has stderr for itself alone."""
+    handler = _own_handler()
+    if handler is None or not handler.alone:
+        return False
+    handler.handle(logging.LogRecord("onetool", level, "", 0, text, None, None))
+    return True
+
+
+def _own_handler() -> _LineHandler | None:
+    return next((each for each in logging.getLogger().handlers if isinstance(each, _LineHandler)), None)
 
 
 class LineMessage:
@@ -173,6 +193,8 @@ class _LineHandler(logging.StreamHandler[TextIO]):
         super().__init__(sys.stderr if file is None else _open_log(file))
         self._own_stream = file is not None
         self.together = together
+        # A server writes nothing but entries to stderr where they are for a program to read.
+        self.alone = False
         self._waiting: deque[logging.LogRecord | _Line] = deque()  # which threads may add to without a lock
         self._due_on: AbstractEventLoop | None = None  # the loop that will write what waits
         self._due_thread = 0  # in which it runs

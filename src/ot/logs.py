@@ -157,9 +157,11 @@ def configure_logging(
     """
     formatter = also = None
     if tell is not None:
-        from mcp_core.json_log import JsonFormatter, Telling  # noqa: PLC0415 - few logs are written so
+        from mcp_core.json_log import JsonFormatter, Telling, log_what_escapes  # noqa: PLC0415 - few logs are so
 
         formatter, also = JsonFormatter(redact), Telling(tell)
+        if together:
+            log_what_escapes()
     send_log(file, redact=redact, together=together, keep=keep, formatter=formatter, also=also)
     _LOGGER.setLevel(LEVELS[level])
 

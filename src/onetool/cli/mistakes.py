@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onetool.cli import FAILED, USAGE
-from onetool.cli.printing import complain, fail
+from onetool.cli.printing import fail
 from ot.errors import ConfigError, OneToolError
 from ot.execution.wording import word_error
 from ot.store.owner import StoreUnavailableError
@@ -12,8 +12,7 @@ from ot.store.owner import StoreUnavailableError
 def report_mistake(error: Exception) -> int:
     match error:
         case OneToolError():
-            complain(f"onetool: {word_error(error)}")
-            return USAGE if isinstance(error, ConfigError) else FAILED
+            return fail(f"onetool: {word_error(error)}", USAGE if isinstance(error, ConfigError) else FAILED)
         case StoreUnavailableError():
             return fail(f"onetool: {error.reason}. Try again once the database answers (store in the configuration).")
     raise error

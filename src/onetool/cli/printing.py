@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 from argparse import ArgumentParser
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
+from mcp_core.line_log import enter_word
 from mcp_core.visible_text import visible, visible_line
 from onetool.cli import FAILED
 from onetool.console.clean_text import clean, escape, one_line, write_encodable
@@ -53,14 +55,15 @@ def paint(text: str, style: Style) -> str:
     return text if plain or not text else f"\x1b[{_CODES[style]}m{text}\x1b[0m"
 
 
-def complain(text: str) -> None:
-    """Write a line to stderr; nothing in it acts on the terminal."""
-    write_encodable(f"{clean(text)}\n", sys.stderr)
+def complain(text: str, *, level: int = logging.INFO) -> None:
+    """Write a line to stderr; nothing in it acts on the terminal. Where stderr is a log of JSON, it is an entry."""
+    if not enter_word(text, level):
+        write_encodable(f"{clean(text)}\n", sys.stderr)
 
 
 def fail(text: str, status: int = FAILED) -> int:
     """Complain, and return an exit status."""
-    complain(text)
+    complain(text, level=logging.ERROR)
     return status
 
 

@@ -7,19 +7,18 @@ is open, whatever blocks the event loop is named in the log.
 from __future__ import annotations
 
 import logging
-import os
 import signal
 import threading
 import time
 import traceback
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import anyio
 
-from mcp_core.line_log import log_descriptor
+from mcp_core.line_log import write_past_handlers
 from ot.clients.front import KnownClients
 from ot.clients.person import LOCAL, Person
 from ot.logs import write_log
@@ -61,8 +60,7 @@ def _write_stack(_signum: int, frame: FrameType | None) -> None:
     places = traceback.StackSummary.extract(traceback.walk_stack(frame), limit=20, lookup_lines=False)
     lines = [f'  File "{place.filename}", line {place.lineno}, in {place.name}\n' for place in places]
     text = "".join(["The event loop is blocked (most recent call first):\n", *lines])
-    with suppress(OSError):
-        os.write(log_descriptor(), text.encode("utf-8", "replace"))
+    write_past_handlers(text, level=logging.WARNING, name="loop.stall")
 
 
 Engine = TypeVar("Engine")
