@@ -17,6 +17,7 @@ import httpx2
 import pytest
 import yaml
 
+from ot.config.loader import load_config
 from tests.availability import require_installed
 from tests.ports import find_free_port
 
@@ -180,3 +181,15 @@ def test_the_objects_for_kubernetes_are_whole() -> None:
     assert [each["kind"] for each in objects] == ["Service", "StatefulSet", "Deployment", "Service"]
     [container] = objects[1]["spec"]["template"]["spec"]["containers"]
     assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
+
+
+def test_the_configuration_of_a_replica_is_whole(tmp_path: Path) -> None:
+    environ = {"DASHBOARD_CLIENT_SECRET": "a-secret-of-the-client"}
+    loaded = load_config(DEPLOY / "onetool.yaml", environ=environ, cwd=tmp_path, home=tmp_path)
+    unit = (DEPLOY / "systemd" / "onetool@.service").read_text()
+    auth, seal = loaded.config.auth, loaded.config.seal
+
+    assert (auth.client_id, auth.client_secret) == ("onetool", environ["DASHBOARD_CLIENT_SECRET"])
+    assert seal.file is not None
+    assert f"StateDirectory={seal.file.parent.name}" in unit  # where its user may write
+    assert f"WorkingDirectory={seal.file.parent}" in unit

@@ -46,7 +46,9 @@ raise ValueError("uncaught")
 
 
 def test_what_escapes_the_log_is_an_entry_too(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", ESCAPING], capture_output=True, text=True, timeout=WAIT, cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", ESCAPING], check=False, capture_output=True, text=True, timeout=WAIT, cwd=tmp_path
+    )
 
     entries = [json.loads(line) for line in done.stderr.splitlines()]
     words = [f"{each['name']} {each.get('message')} {each.get('detail', '')}" for each in entries]
@@ -81,7 +83,9 @@ def test_a_server_says_nothing_else(tmp_path: Path) -> None:
 def test_a_server_that_cannot_start_says_why_in_json(tmp_path: Path) -> None:
     home = give_demo(tmp_path, json.dumps({"log": {"format": "json"}}))
     command = [sys.executable, "-m", "onetool", "serve", "--http", "192.0.2.1:80"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT, cwd=home, env=environment_of(home))
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, timeout=WAIT, cwd=home, env=environment_of(home)
+    )
 
     [entry] = [json.loads(line) for line in done.stderr.splitlines()]
     assert done.returncode == 2

@@ -27,6 +27,9 @@ def test_everything_that_a_team_lacks_is_found_at_once(tmp_path: Path) -> None:
     red = {finding["area"] for finding in told["findings"] if finding["light"] == "red"}
     assert (done.returncode, told["ok"]) == (1, False)
     assert {"address", "people", "store", "sealing"} <= red
+    [dashboard] = [finding for finding in told["findings"] if finding["area"] == "dashboard"]
+    assert "auth.client_id and auth.client_secret not set" in dashboard["text"]
+    assert "http://team.example/login/callback" in dashboard["fix"]
     assert all(finding["fix"] for finding in told["findings"] if finding["light"] != "green")
     assert any("cannot be reached" in finding["text"] for finding in told["findings"] if finding["area"] == "telemetry")
     assert "pw-of-the-database" not in done.stdout + done.stderr

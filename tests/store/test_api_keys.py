@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 
 from ot.store.logins import KEYS_FILE, ApiKeys, EmbeddedApiKeys, new_key, split_key
 from ot.store.opening import build_backend
+from tests.e2e.raw_server import environment_of
+from tests.preloaded import run_preloaded
 from tests.store.conftest import BOTH, EMBEDDED
 
 NOW = 1_700_000_000.0
@@ -51,6 +54,30 @@ async def test_a_key_that_a_command_makes_is_found_by_a_server_until_it_is_revok
     command.remove(key_id)
     assert await open_keys().find(key_id) is None
     assert list(command.entries()) == [second]
+
+
+def test_keys_are_made_for_every_line_of_a_file_or_for_none(tmp_path: Path) -> None:
+    names = tmp_path / "names"
+
+    def make() -> subprocess.CompletedProcess[str]:
+        command = ("keys", "new", "--from", str(names), "--groups", "all")
+        return run_preloaded(*command, cwd=tmp_path, env=environment_of(tmp_path))
+
+    names.write_text("# our machines\nbuilder, dev, nightly\n\ndeployer\n,\n")
+    refused = make()
+    names.write_text("# our machines\nbuilder, dev, nightly\n\ndeployer\n")
+    made = make()
+
+    assert refused.returncode == 2
+    assert "line 5" in refused.stderr
+    rows = [line.split("\t") for line in made.stdout.splitlines()]
+    keys = EmbeddedApiKeys(tmp_path / ".onetool" / "state").entries()
+    assert [(each.name, set(each.groups)) for each in keys] == [
+        ("builder", {"dev", "nightly", "all"}),
+        ("deployer", {"all"}),
+    ]
+    assert [name for name, _ in rows] == ["builder", "deployer"]
+    assert [split_key(key)[0] for _, key in rows] == [each.id for each in keys]
 
 
 @pytest.mark.parametrize("text", ["", "onetool_", "onetool_abc", "onetool_abc_", "abc_def", "onetool__"])

@@ -6,15 +6,18 @@ import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 
 from onetool.cli import OK
 from onetool.cli.printing import add_json_argument, complain, fail, say, say_json, say_table
 from onetool.cli.start import load
 from ot.config.paths import state_folder
+from ot.errors import ConfigError
 from ot.store.logins import ApiKeys, new_key
 from ot.store.opening import build_backend
 
 EPILOG = "A key is shown once, when it is created; only its digest is stored. Its person is NAME of the issuer onetool."
+_FROM = "the machines that use one each: a line has NAME, or NAME, GROUP, ...; prints NAME and key, with a tab between"
 _DAY = 86400.0
 _DATE = "%Y-%m-%d"
 _TIME = f"{_DATE}T%H:%M:%SZ"
@@ -24,7 +27,9 @@ _MOST = (12, 40, 40, 10)  # characters of each column
 def add_arguments(parser: ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     new = actions.add_parser("new", help="create a key and print it")
-    new.add_argument("--for", dest="name", metavar="NAME", required=True, type=_name, help="the machine that uses it")
+    whom = new.add_mutually_exclusive_group(required=True)
+    whom.add_argument("--for", dest="name", metavar="NAME", type=_name, help="the machine that uses it")
+    whom.add_argument("--from", dest="file", metavar="FILE", type=Path, help=_FROM)
     new.add_argument("--groups", metavar="GROUP", nargs="+", default=[], type=_name, help="the groups it belongs to")
     new.add_argument("--days", metavar="N", type=_days, default=365.0, help="days until it expires (default: 365)")
     listing = actions.add_parser("list", help="list the keys (default)")
@@ -39,11 +44,7 @@ def main(options: Namespace) -> int:
         with closing(build_backend(loaded.config.store)) as backend:
             keys = backend.build_api_keys(state_folder(loaded.home))
             if options.action == "new":
-                key, text = new_key(options.name, groups=options.groups, now=time.time(), lifetime=options.days * _DAY)
-                keys.add(key)
-                say(text)
-                expires = datetime.fromtimestamp(key.expires, UTC)
-                complain(f"Key {key.id} for {key.name} expires on {expires:{_DATE}}. It is not shown again.")
+                _make(keys, options)
                 if not loaded.config.auth.in_force:
                     why = "It cannot be used yet, because `auth` is not configured."
                     complain(f"{why} Set auth.public_url in the configuration.")
@@ -61,6 +62,38 @@ def main(options: Namespace) -> int:
             return OK
     except OSError as error:
         return fail(f"onetool keys: {error.filename or 'the store'}: {error.strerror}")
+
+
+def _make(keys: ApiKeys, options: Namespace) -> None:
+    """Create a key, or one for each line of a file, and print what opens with it; raises ConfigError."""
+    wanted = [(options.name, [])] if options.file is None else _read_names(options.file)
+    for name, groups in wanted:
+        given = [*dict.fromkeys([*groups, *options.groups])]
+        key, text = new_key(name, groups=given, now=time.time(), lifetime=options.days * _DAY)
+        keys.add(key)
+        say(text if options.file is None else f"{name}\t{text}")
+        expires = datetime.fromtimestamp(key.expires, UTC)
+        complain(f"Key {key.id} for {key.name} expires on {expires:{_DATE}}. It is not shown again.")
+
+
+def _read_names(file: Path) -> list[tuple[str, list[str]]]:
+    """Return the names in a file with their groups; raises ConfigError before any key is made."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else "") or "it is not text in UTF-8"
+        raise ConfigError(f"cannot be read: {reason}", file=file, key="--from") from error
+    found = []
+    for number, line in enumerate(lines, 1):
+        if line.strip() and not line.startswith("#"):
+            try:
+                name, *groups = (_name(part) for part in line.split(","))
+            except ArgumentTypeError as error:
+                raise ConfigError(f"line {number}: {error}", file=file, key="--from") from error
+            found.append((name, groups))
+    if not found:
+        raise ConfigError("contains no name", file=file, key="--from", fix="write NAME, GROUP, ... on each line")
+    return found
 
 
 def _list(keys: ApiKeys, *, as_json: bool) -> None:

@@ -12,6 +12,7 @@ import httpx2
 
 from mcp_core.distribution import DISTRIBUTION, install_command, with_extra
 from onetool.console.clean_text import count_of
+from onetool.dashboard.logins import CALLBACK
 from onetool.doctor import Finding, green, red, yellow
 from onetool.http.connections import bounds_within, count_open_files_allowed
 from onetool.http.listening import bind_address
@@ -19,7 +20,7 @@ from onetool.telemetry_setup import EXTRA, wants_sending
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.config.personal_secrets import keys_file, load_sealer
-from ot.config.team import EMBEDDED_STORE, is_safe
+from ot.config.team import EMBEDDED_STORE, AuthSettings, is_safe
 from ot.errors import ConfigError
 from ot.execution.wording import word_error
 from ot.store.owner import StoreUnavailableError
@@ -65,8 +66,23 @@ def look_at_people(loaded: LoadedConfig) -> Iterator[Finding]:
             yield red("people", f"the keys of {auth.issuer} cannot be fetched: {reason}", fix)
         else:
             yield green("people", f"{auth.issuer} publishes {count_of(len(keys), 'key')}")
+        yield from _look_at_dashboard(auth)
     if not auth.admins:
         yield yellow("people", "there are no administrators (auth.admins is empty)", "add `admins: [GROUP]`")
+
+
+def _look_at_dashboard(auth: AuthSettings) -> Iterator[Finding]:
+    """Check that people could log in to the dashboard, which takes a client of the issuer."""
+    address = f"{(auth.public_url or '').rstrip('/')}{CALLBACK}"
+    missing = [f"auth.{key}" for key in ("client_id", "client_secret") if not getattr(auth, key)]
+    if not auth.client_id:
+        text = f"nobody can log in to the dashboard: {' and '.join(missing)} not set"
+        yield yellow("dashboard", text, f"register a client at {auth.issuer} with the redirect address {address}")
+    elif missing:
+        text = f"{missing[0]} is not set, so {auth.client_id} must be a public client at {auth.issuer}"
+        yield yellow("dashboard", text, f"set {missing[0]}, unless the issuer gave none")
+    else:
+        yield green("dashboard", f"people log in as {auth.client_id}, which must be registered with {address}")
 
 
 def look_at_store(loaded: LoadedConfig) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ import resource
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import ClassVar, NamedTuple
 
 import h11
@@ -110,7 +111,8 @@ def count_open_files_allowed() -> int:
 class Places:
     """Who is connected. A client whose request was let in has a place that no stranger can take.
 
-    A new stranger takes the place of the oldest one, so that connections which say nothing keep nobody out.
+    A new stranger takes the place of the oldest one that has asked nothing, so that connections which say nothing keep
+    nobody out, and nobody is turned away while it is looked up who they are.
     """
 
     def __init__(self, bounds: Bounds) -> None:
@@ -120,9 +122,22 @@ class Places:
 
     def enter(self, connection: HttpConnection) -> None:
         self._strangers[connection] = None
-        if len(self._strangers) > self.bounds.unauthenticated:
-            self._close(next(iter(self._strangers)))
-            LOGGER.warning("closed the oldest of %d unauthenticated connections", self.bounds.unauthenticated)
+        most = self.bounds.unauthenticated
+        if len(self._strangers) <= most:
+            return
+        heard = islice(self._strangers, len(self._strangers) - self.bounds.accepted_at_once * 2)
+        oldest = next((each for each in heard if not each.asking), None)
+        if oldest is None and len(self._strangers) > 2 * most:
+            oldest = next(iter(self._strangers))
+        if oldest is not None:
+            self._close(oldest)
+            LOGGER.warning("closed the oldest of %d unauthenticated connections", most)
+
+    def is_crowded(self, connection: HttpConnection) -> bool:
+        """True if a stranger has to come again later, since so many are being looked up already."""
+        if connection not in self._strangers:
+            return False
+        return sum(each.asking for each in self._strangers) > self.bounds.unauthenticated
 
     def admit(self, connection: HttpConnection) -> bool:
         """Give the client of a request that was let in a place of its own; False if all of them are busy."""
@@ -147,6 +162,7 @@ class Places:
 
     def _close(self, connection: HttpConnection) -> None:
         self.leave(connection)
+        connection.transport.get_write_buffer_size()  # sends an answer that was only gathered so far
         connection.transport.abort()
 
 
@@ -205,6 +221,11 @@ class HttpConnection(H11Protocol):
         """True between two requests."""
         return self._has_answered and self.conn.their_state is h11.IDLE and not self.conn.trailing_data[0]
 
+    @property
+    def asking(self) -> bool:
+        """True while a request waits for its answer."""
+        return not getattr(self.cycle, "response_complete", True)  # there is no cycle before the first request
+
     def _watch_arrival(self) -> None:
         state = self.conn.their_state
         if state is not h11.SEND_BODY and (state is not h11.IDLE or self.idle):
@@ -233,6 +254,19 @@ class HttpConnection(H11Protocol):
             self.transport.close()
 
 
+class CrowdGate:
+    """Lets a request through to whoever finds out who asks, or answers 503 where too many others wait for that."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and (connection := connection_of(scope)).places.is_crowded(connection):
+            await _refusal("Too many clients have come at once: try again in a moment\n")(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
 class PlaceGate:
     """Lets a request through if there is a place for its connection; else it is answered 503."""
 
@@ -254,8 +288,8 @@ def refuse_if_crowded(scope: Scope) -> Response | None:
     connection = connection_of(scope)
     if connection.places.admit(connection):
         return None
-    return PlainTextResponse(
-        "All connections of this server are busy: close one, or raise http.connections\n",
-        status_code=503,
-        headers={"Connection": "close", "Retry-After": "1"},
-    )
+    return _refusal("All connections of this server are busy: close one, or raise http.connections\n")
+
+
+def _refusal(text: str) -> Response:
+    return PlainTextResponse(text, status_code=503, headers={"Connection": "close", "Retry-After": "1"})

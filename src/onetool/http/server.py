@@ -261,6 +261,7 @@ def _build_web_app(site: Site, offer: Offer, hosts: set[str], token: str | None,
     gate: ASGIApp = connections.PlaceGate(DrainGate(web_app, site.draining))
     if site.people is not None:
         gate = PeopleGate(ShareGate(gate, requests=max(1, bounds.connections // 2)), site.people)
+        gate = connections.CrowdGate(gate)
     elif token is not None:
         gate = BearerGate(gate, token)
     return BesideMcp(gate, build_routes(site), hosts)

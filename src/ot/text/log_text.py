@@ -55,9 +55,7 @@ def without_messages(text: str) -> str:
         if in_frame and line.startswith("    "):  # the source of the frame
             kept.append(line)
             in_frame = False
-        elif in_frame := _FRAME.match(line) is not None:
-            kept.append(line)
-        elif line in _BETWEEN:
+        elif (in_frame := _FRAME.match(line) is not None) or line in _BETWEEN:
             kept.append(line)
         elif kept and (kind := _KIND.match(line)) is not None:
             kept.append(kind[1])

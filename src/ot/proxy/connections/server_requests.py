@@ -95,7 +95,12 @@ class ServerRequests:
                 write_log(logging.WARNING, "proxy.log", server=self._server, reason=reason)
             return
         level = _LEVELS.get(params.level, logging.INFO)
-        write_log(level, f"{self._server}.log", logger=params.logger or "", message=Outline(params.data) if served() else params.data)
+        write_log(
+            level,
+            f"{self._server}.log",
+            logger=params.logger or "",
+            message=Outline(params.data) if served() else params.data,
+        )
         logger = f"{self._server}.{params.logger}" if params.logger else self._server
         for _, front in self._calls.fronts():
             await front.log(params.level, logger, params.data)
