@@ -55,6 +55,10 @@ class UnsetVariableError(ConfigError, names=("variable",)):
     variable: str = ""
 
 
+class KeychainError(ConfigError):
+    """A secret in the keychain of the person's system that cannot be read or kept."""
+
+
 class CommandError(OneToolError, caught_as="SyntaxError"):
     """The text given to run() cannot become code."""
 

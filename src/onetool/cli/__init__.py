@@ -49,6 +49,7 @@ COMMANDS = {
     "import": "import servers from other MCP clients, or add OneTool to one",
     "connect": "add OneTool to another MCP client, or remove it",
     "login": "log in to a server that asks for it",
+    "secrets": "list, set, test and remove your own secrets, in secrets.yaml or the keychain",
     "seal": "create and rotate the keys that encrypt people's secrets and logins",
     "accept": "review what a server has changed about itself, and accept it",
     "new": "write a first extension and a test for it",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from argparse import ArgumentParser, Namespace
 from functools import partial
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 
@@ -50,6 +51,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_windows_argument(parser, "read the files, and with --connect write the file,")
     parser.add_argument("--yes", action="store_true", help="do not ask about servers that come with the project, "
                         "nor with --connect")  # fmt: skip
+    parser.add_argument("--keyring", action="store_true", help="keep secrets in your system's keychain, without "
+                        "asking; not those of a project")  # fmt: skip
     parser.add_argument("--dry-run", action="store_true", help="show what would be done, and write nothing")
 
 
@@ -87,7 +90,7 @@ def main(options: Namespace) -> int:
     for name in missing:
         complain(f"onetool: no client has a server {name!r}")
     if plan.servers:
-        _write(plan, dry_run=options.dry_run)
+        _write(plan, dry_run=options.dry_run, keychain=trust is None and _wants_keychain(options, plan))
         if trust is not None and not options.dry_run:
             trust.store.trust(trust.project, read_folder(trust.folder).contents, whole=True)
     systems = [each for each in (system, windows) if each is not None]
@@ -185,7 +188,15 @@ def _show(plan: Plan, found: Survey, names: list[str]) -> None:
             say_visibly(f"  {decision.name}: {near(decision.state)}{f' ({line})' if line else ''}", *notes)
 
 
-def _write(plan: Plan, *, dry_run: bool) -> None:
+def _wants_keychain(options: Namespace, plan: Plan) -> bool:
+    """Return True if secrets that were in clear text belong in the keychain; asks where there is one to ask about."""
+    if options.keyring or options.dry_run or not plan.secrets or find_spec("keyring") is None:
+        return bool(options.keyring)
+    question = f"{', '.join(plan.secrets)}: in clear text so far. Keep in your system's keychain?"
+    return at_terminal() and confirm(visible(question))
+
+
+def _write(plan: Plan, *, dry_run: bool, keychain: bool) -> None:
     names = [*plan.secrets, *plan.wanted]
     if dry_run:
         original, text = changed_text(plan)
@@ -196,10 +207,11 @@ def _write(plan: Plan, *, dry_run: bool) -> None:
             say_visibly(f"would put {', '.join(names)} into {near(plan.secrets_file)}")
         say_visibly("Nothing was written: this is a dry run.")
         return
-    for file, backup in carry_out(plan).items():
+    for file, backup in carry_out(plan, keychain=keychain).items():
         tell_written(file, backup)
     if plan.secrets:
-        say_visibly(f"Secrets are in {near(plan.secrets_file)}: {', '.join(plan.secrets)}")
+        place = "the keychain" if keychain else near(plan.secrets_file)
+        say_visibly(f"Secrets are in {place}: {', '.join(plan.secrets)}")
     for name, reason in plan.wanted.items():
         say_visibly(f"Set {name} in {near(plan.secrets_file)} (for {reason})")
     say_visibly(f"{count_of(len(plan.servers), 'server')} imported.")

@@ -63,7 +63,7 @@ def look_at_secrets(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[Fi
     """Report packs whose secret is missing; a pack in the configuration is meant to be used."""
     lacking: dict[str, list[str]] = {}
     for tool in registry.definitions():
-        missing = [name for name in tool.secrets if not loaded.secrets.get(name)]
+        missing = [name for name in tool.secrets if not loaded.secrets.has(name)]
         if missing and len(missing) == len(tool.secrets):  # any one of several is enough
             lacking[tool.pack] = missing
     file = loaded.home / FOLDER / SECRETS_FILE

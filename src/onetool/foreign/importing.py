@@ -11,6 +11,7 @@ from mcp_core.json_types import list_of, mapping_of
 from onetool.foreign.clients import ForeignServer
 from onetool.foreign.entries import ServerEntry
 from onetool.foreign.secret_values import Vault
+from onetool.foreign.secrets_file import add_secrets, keep_in_keychain
 from onetool.foreign.table_edit import add_entries
 from onetool.foreign.text_files import TextFile, read_text_file, replace_text_file
 from ot.config.documents import read_document
@@ -177,20 +178,17 @@ def changed_text(plan: Plan) -> tuple[TextFile, str]:
     return original, add_entries(original.text, "servers", plan.servers, file=plan.file, newline=original.newline)
 
 
-def carry_out(plan: Plan) -> dict[Path, Path | None]:
-    """Write the plan, secrets first, since others refer to them; returns the files with the copies of old ones."""
+def carry_out(plan: Plan, *, keychain: bool = False) -> dict[Path, Path | None]:
+    """Write the plan, secrets first, since others refer to them; returns the files with the copies of old ones.
+
+    With `keychain`, secrets go there, and the file has references to them.
+    """
     original, text = changed_text(plan)
     written: dict[Path, Path | None] = {}
-    values = {**plan.secrets, **dict.fromkeys(plan.wanted, "")}
+    kept = keep_in_keychain(plan.secrets) if keychain else plan.secrets
+    values = {**kept, **dict.fromkeys(plan.wanted, "")}
     if values:
-        secrets = read_text_file(plan.secrets_file)
-        changed = add_entries(secrets.text, "", values, file=plan.secrets_file, newline=secrets.newline, private=True)
-        # Secrets and their backups, which are in the project's folder, stay out of version control.
-        ignore, line = read_text_file(plan.secrets_file.with_name(".gitignore")), f"{SECRETS_FILE}*"
-        if line not in ignore.text.splitlines():
-            before = ignore.text if not ignore.text or ignore.text.endswith("\n") else f"{ignore.text}\n"
-            replace_text_file(ignore, f"{before}{line}\n")
-        written[plan.secrets_file] = replace_text_file(secrets, changed, private=True)
+        written[plan.secrets_file] = add_secrets(plan.secrets_file, values)
     if text != original.text:
         written[plan.file] = replace_text_file(original, text)
     return written

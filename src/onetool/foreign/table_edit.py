@@ -16,7 +16,7 @@ from pathlib import Path
 
 import yaml
 
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import Json, JsonObject, mapping_of
 from onetool.foreign.json_edit import without
 from ot.config.yaml_reader import read_yaml
 from ot.errors import ConfigError
@@ -149,6 +149,39 @@ def add_entries(
             continue
     reason = "cannot be edited without changing something else"
     raise ConfigError(reason, file=file, key=section or None, fix="add the entries by hand")
+
+
+def remove_entry(text: str, section: str, name: str, *, file: Path, private: bool = False) -> str:
+    """Return the text without an entry of a section, or of its root where `section` is empty; raises ConfigError."""
+    old = read_yaml(text, file=file, private=private)
+    inside = mapping_of(mapping_of(old).get(section)) if section else mapping_of(old)
+    kept = {key: value for key, value in inside.items() if key != name}
+    expected = {**mapping_of(old), section: kept} if section else kept
+    root: object = yaml.compose(text, Loader=yaml.SafeLoader)
+    if section and isinstance(root, yaml.MappingNode):
+        root = next((value for key, value in root.value if key.value == section), None)
+    for changed in _without(text, root, name) if isinstance(root, yaml.MappingNode) else ():
+        with suppress(ConfigError):
+            if (read_yaml(changed, file=file, private=private) or {}) in (expected, {**expected, section: None}):
+                return changed
+    reason = "cannot be edited without changing something else"
+    raise ConfigError(reason, file=file, key=section or None, fix="remove the entry by hand")
+
+
+def _without(text: str, node: yaml.MappingNode, name: str) -> Iterator[str]:
+    """Yield drafts without an entry of a mapping; a comment before the next entry stays."""
+    number = next((n for n, (key, _) in enumerate(node.value) if key.value == name), None)
+    if number is None:
+        return
+    key, value = node.value[number]
+    last = number + 1 == len(node.value)
+    if node.flow_style:
+        begin = node.value[number - 1][1].end_mark.index if last and number else key.start_mark.index
+        yield text[:begin] + text[value.end_mark.index if last else node.value[number + 1][0].start_mark.index :]
+        return
+    begin = _line_start(text, key.start_mark.index)
+    end = node.end_mark.index if last else _line_start(text, node.value[number + 1][0].start_mark.index)
+    yield text[:begin] + text[max(_content_end(text, end), begin) :]
 
 
 def write_entries(entries: Entries, indent: str = "", newline: str = "\n") -> str:

@@ -61,7 +61,7 @@ def read_text_file(file: Path) -> TextFile:
     return TextFile(file, content, text.removeprefix(_MARK))
 
 
-def replace_text_file(original: TextFile, text: str, *, private: bool = False) -> Path | None:
+def replace_text_file(original: TextFile, text: str, *, private: bool = False, keep_old: bool = True) -> Path | None:
     """Replace the text of a file that was read; returns the backup beside it.
 
     A reader finds all of the old text or all of the new, even after a crash. A link stays a link, and the permissions
@@ -75,7 +75,7 @@ def replace_text_file(original: TextFile, text: str, *, private: bool = False) -
         old = original.content
         mode = stat.S_IMODE(file.stat().st_mode) if old is not None else None
         backup, moment = None, datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
-        if old is not None:
+        if old is not None and keep_old:
             for number in itertools.count():
                 backup = file.with_name(f"{file.name}.{moment}{f'-{number}' if number else ''}.bak")
                 with suppress(FileExistsError):

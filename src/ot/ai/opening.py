@@ -40,6 +40,11 @@ class ModelAccess:
         self.redactor.learn(key)
         return key
 
+    async def unlock(self, *providers: str) -> None:
+        """Read the keys that are in the keychain, so that `key_of` need not wait; raises KeychainError."""
+        for each in self.secrets.deferred(find_providers()[name].secret for name in providers):
+            await anyio.to_thread.run_sync(each.read, self.redactor.learn, abandon_on_cancel=True)
+
     def record(self, model: Model, usage: Usage | None, seconds: float, error: str) -> None:
         """Note a request in the statistics and the telemetry; tokens of the provider's cache are input too."""
         used = usage or Usage(0, 0)

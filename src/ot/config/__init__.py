@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from mcp_core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from ot.config.keychain import read_entry
     from ot.config.loader import LoadedConfig, load_config
     from ot.config.models import Config
     from ot.config.project_layer import read_project

@@ -18,7 +18,7 @@ from ot.config.paths import CONFIG_FILE, PROMPTS_FILE, SECRETS_FILE, absolute, f
 from ot.config.reading import SettingsError
 from ot.config.secrets import Secrets, Variables, read_secrets
 from ot.config.tightening import Refusal, Tightening, guard_sections, guards_of, keep_guards
-from ot.errors import ConfigError
+from ot.errors import ConfigError, KeychainError
 from ot.text.redaction import Redactor
 from ot.trust.project_trust import Untrusted
 
@@ -77,7 +77,7 @@ def load_config(
     named = _named_file(explicit, environ, cwd=cwd, home=home)
     places = find_places(cwd=cwd, home=home, named=named)
     own = read_secrets(find_file(places.home_folder, SECRETS_FILE), documents)
-    variables = Variables(own, environ, personal=personal)
+    variables = filling = Variables(own, environ, personal=personal)
     sections = None if named is None else guard_sections()
     reader = LayerReader(variables, home=home, documents=documents, sections=sections, mistakes=mistakes)
     far = reader.read(*(find_file(places.home_folder, name) for name in (CONFIG_FILE, PROMPTS_FILE)))
@@ -114,6 +114,9 @@ def load_config(
     else:
         secrets = Secrets({**own, **near.secrets}, environ=environ, substituted=substituted)
     config = _build(merge(merged, _merged(environment)), layers, mistakes)
+    if config.auth.in_force and (variables.entries or filling.entries or secrets.deferred(own)):
+        fix = "put the values into secrets.yaml or the environment"
+        raise KeychainError("a server for several people gets nothing from a keychain", key="auth", fix=fix)
     return LoadedConfig(
         config=config,
         secrets=secrets,

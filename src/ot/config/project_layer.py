@@ -77,9 +77,9 @@ def read_project(
     documents = TrustedDocuments(folder, TrustStore(state).record(folder.parent))
     files = (CONFIG_FILE, PROMPTS_FILE, SECRETS_FILE)
     found = {name: folder / name for name in files if present(folder / name)}
-    secrets = read_secrets(found.get(SECRETS_FILE), documents)
+    secrets = read_secrets(found.get(SECRETS_FILE), documents, keychain=False)
     own, environ = variables
-    filling = Variables({**own, **secrets}, environ)
+    filling = Variables({**own, **secrets}, environ, keychain=False)
     reader = LayerReader(filling, home=home, documents=documents, mistakes=mistakes)
     layers = reader.read(found.get(CONFIG_FILE), found.get(PROMPTS_FILE))
 

@@ -7,7 +7,7 @@ import logging
 import os
 import time
 import traceback
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from types import coroutine
 
 from mcp_core.quick_dataclass import dataclass
@@ -36,6 +36,17 @@ def call_error_from(error: BaseException, tool: str) -> errors.CallError:
     kind = "ImportError" if isinstance(error, errors.PackLoadError) else builtin_name(error)
     message = word_error(error) if isinstance(error, errors.OneToolError) else message_of(error) or type(error).__name__
     return errors.ToolFailedError(tool, kind, message, incident)
+
+
+@dataclass(eq=False, slots=True)
+class SecretStep(Step):
+    """Reads the secrets that the keychain has for a tool; raises ToolError where it is locked."""
+
+    _names: Sequence[str]
+    _unlock: Callable[[Iterable[str]], Awaitable[None] | None]
+
+    def begin(self, call: Call) -> Awaitable[None] | None:
+        return self._unlock(self._names)
 
 
 @dataclass(eq=False, slots=True)

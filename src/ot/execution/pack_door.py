@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+
+import anyio.to_thread
 
 from mcp_core.quick_dataclass import dataclass, field, replace
 from ot.audit.log import AuditLog
 from ot.clients.caller import Milestone, previews
 from ot.config.models import Config
 from ot.config.paths import FOLDER, PackFolders
-from ot.config.secrets import Secrets
+from ot.config.secrets import Deferred, Secrets
 from ot.context import CallContext, OwnQuestion, Part
-from ot.errors import CallError, ConsentError, MissingSecretError, NotMadeError, ToolError
+from ot.errors import CallError, ConsentError, KeychainError, MissingSecretError, NotMadeError, ToolError
 from ot.execution.auditing import audit_answer, audit_refusal
 from ot.execution.consent import held, word_said
 from ot.execution.policy import Policy, refuse_denied
@@ -64,6 +66,18 @@ class PackDoor:
     def output_of(self, tool: str, argument: str) -> Path:
         """Refuse: the files that arguments name are made by isolated tools, in their helper process."""
         raise ToolError(f"{tool} is not isolated, so it has no output file for {argument}")
+
+    def unlock(self, names: Iterable[str]) -> Awaitable[None] | None:
+        """Read those secrets that are in the keychain, so that `secret_for` need not wait; None if there is none."""
+        deferred = self._secrets.deferred(names)
+        return self._read(deferred) if deferred else None
+
+    async def _read(self, deferred: Iterable[Deferred]) -> None:
+        for each in deferred:
+            try:
+                await anyio.to_thread.run_sync(each.read, self._redactor.learn, abandon_on_cancel=True)
+            except KeychainError as error:
+                raise ToolError(f"{error.reason}: {error.fix}") from error
 
     def secret_for(self, tool: str, name: str) -> str:
         """Return a declared secret; from then on its value is known and redacted."""

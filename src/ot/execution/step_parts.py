@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING
 
 from mcp_core.quick_dataclass import dataclass
@@ -31,3 +32,4 @@ class StepParts:
     journal: Journal | None = None
     limits: PersonLimits | None = None
     telemetry: Telemetry | None = None
+    unlock: Callable[[Iterable[str]], Awaitable[None] | None] = lambda _: None

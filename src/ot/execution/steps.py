@@ -16,7 +16,7 @@ from ot.clients.caller import Plan
 from ot.config.models import Config
 from ot.execution.auditing import AuditStep, RefusalStep
 from ot.execution.call import Call, PreparedTool, Step, StepResult, prepare_tool
-from ot.execution.invocation import CallStep
+from ot.execution.invocation import CallStep, SecretStep
 from ot.execution.policy import AskStep, DenyStep, LimitStep
 from ot.execution.records import RecordStep, RedactionStep, ShapeStep, TraceStep
 from ot.execution.resuming import JournalStep, ResumeStep, RunStep
@@ -114,6 +114,7 @@ def _list_steps(tool: PreparedTool, check: ArgumentStep, parts: StepParts, *, by
         writing = JournalStep(tool, journal, parts.redactor)
         keep = writing.keep
         yield writing
+    yield from [SecretStep(names, parts.unlock)] if (names := tool.definition.secrets) else ()
     yield CallStep(parts.services)
     if parts.policy.by_value is None:
         yield RedactionStep(parts.redactor, keep)

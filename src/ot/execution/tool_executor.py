@@ -9,6 +9,7 @@ limits       `policy`       the calls that a person may make in a minute
 flows, ask   `policy`       what the client has read, and a person, where the configuration wants that
 effect       `auditing`     a call with side effects is written into the audit log, and so is a refusal
 journal      `resuming`     written before a call that may have an effect
+secrets      `invocation`   those that the pack declares are read from the keychain, where they are in it
 call         `invocation`   the function in its context, within its time
 redaction    `records`      secrets are removed from values and errors
 shape        `records`      the types of what came back, where the tool leaves them open
@@ -107,7 +108,9 @@ class ToolExecutor:
         policy = Policy(self.redactor, questions, project=project, quotas=quotas)
         self._door = PackDoor(registry, config, secrets, project, self.redactor, policy, self.call, audit)
         self.word_call = policy.word_call
-        self._parts = StepParts(self._door, policy, self.redactor, recorder, audit, shapes, journal, limits, telemetry)
+        self._parts = StepParts(
+            self._door, policy, self.redactor, recorder, audit, shapes, journal, limits, telemetry, self._door.unlock
+        )
         self._flow_memories = flow_memories
         self._follow_flows(config)
         self._preparation = Preparation(registry, config, self._parts)

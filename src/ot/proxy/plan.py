@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 from mcp_core.json_types import JsonObject
-from mcp_core.quick_dataclass import dataclass
+from mcp_core.quick_dataclass import dataclass, replace
 from ot.clients.front import Claims
+from ot.config.secrets import Deferred, whole
 from ot.config.server_settings import ServerSettings
 from ot.proxy.watched import Watched
 from ot.store.credentials import Credentials
@@ -88,3 +89,17 @@ class ConnectionPlan:
     learn: Callable[[str], None]  # is told of every secret that comes up
     watched: Watched  # resources of whose updates clients want to hear
     claims: Callable[[], Claims]  # gives what the clients that are known can do for it
+
+    @property
+    def is_locked(self) -> bool:
+        """True if something of it is still in the keychain."""
+        return any(
+            isinstance(value, Deferred) for value in (*self.settings.env.values(), *self.settings.headers.values())
+        )
+
+    def unlock(self) -> ConnectionPlan:
+        """Return it with what the keychain has for it; raises KeychainError. It blocks."""
+        settings, filled = self.settings, {}
+        for part, texts in (("env", settings.env), ("headers", settings.headers)):
+            filled[part] = {name: whole(text, self.learn) for name, text in texts.items()}
+        return replace(self, settings=settings.model_copy(update=filled))

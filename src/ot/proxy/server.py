@@ -17,7 +17,7 @@ from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import dataclass
 from ot.config.server_settings import ServerSettings
 from ot.context import CallContext, current_or_none
-from ot.errors import ServerUnavailableError, SwitchedOffError, ToolChangedError
+from ot.errors import KeychainError, ServerUnavailableError, SwitchedOffError, ToolChangedError
 from ot.logs import LogSpan, write_log
 from ot.proxy.connections.connect_attempt import Backoff, ConnectAttempt
 from ot.proxy.definitions.memory import ServerMemory
@@ -189,12 +189,17 @@ class ProxiedServer:
                     attempt.settle(None)
 
                 self._deadline = scope
+                if plan.is_locked:
+                    plan = await anyio.to_thread.run_sync(plan.unlock, abandon_on_cancel=True)
                 connection = build(plan)
                 await connection.hold(ready, self._on_changed)
                 span.add(ended=connection.verdict)
                 return None
         except ConnectFailedError as error:
             return error
+        except KeychainError as error:
+            fix = error.fix or ""
+            return ConnectFailedError(f"needs a secret, and {error.reason}", remedy=f"{fix[:1].upper()}{fix[1:]}.")
         finally:
             if self._connection is connection:
                 self._connection = None

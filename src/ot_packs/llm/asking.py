@@ -15,7 +15,7 @@ from ot.ai.failover import Turn
 from ot.ai.messages import Message, Request, Retrying, TextDelta, UserMessage
 from ot.context import CallContext, current
 from ot.execution.wording import word_error
-from ot_packs.llm.choosing import ChosenModels, ProviderKey, choose_models
+from ot_packs.llm.choosing import ChosenModels, ProviderKey, choose_models, unlock_keys
 
 SYSTEM = (
     "You work on data for a program. A message holds an instruction, and then the data, between two lines with the "
@@ -110,6 +110,7 @@ class Asker:
 async def open_asker(*, model: str | None, max_tokens: int | None) -> AsyncIterator[Asker]:
     """Choose a model for the current call, and let go of it afterwards; raises CallError if there is none."""
     context = current()
+    await unlock_keys(context)
     chosen = choose_models(context, model)
     try:
         yield Asker(chosen, context, max_tokens or chosen.max_tokens)

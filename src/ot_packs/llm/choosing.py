@@ -16,7 +16,14 @@ from ot.clients.front import SAMPLE, Front, FrontError
 from ot.config.assistant import AiSettings
 from ot.config.providers import Provider, find_providers
 from ot.context import CallContext
-from ot.errors import MissingExtraError, MissingSecretError, ModelRefusedError, ModelUnavailableError, ToolError
+from ot.errors import (
+    KeychainError,
+    MissingExtraError,
+    MissingSecretError,
+    ModelRefusedError,
+    ModelUnavailableError,
+    ToolError,
+)
 from ot.execution.wording import word_error
 from ot.limits import PersonLimits
 from ot.services.rate_limits import QueueTooLongError, RateLimit, RateLimits, Turn
@@ -161,6 +168,16 @@ class ChosenModels:
     models: Models
     max_tokens: int
     sources: Mapping[str, ProviderKey]
+
+
+async def unlock_keys(context: CallContext) -> None:
+    """Read the keys that are in the keychain; raises ToolError."""
+    options, settings = read_options(context.config), context.settings.ai
+    names = {options.provider or settings.provider, settings.failover} - {None}
+    try:
+        await context.part(ModelAccess).unlock(*map(str, names))
+    except KeychainError as error:
+        raise ToolError(f"{error.reason}: {error.fix}") from error
 
 
 def choose_models(context: CallContext, wanted: str | None) -> ChosenModels:

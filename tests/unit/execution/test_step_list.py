@@ -105,7 +105,7 @@ def test_all_steps_stand_in_the_order_of_the_docstring(audit: AuditLog, journal:
     parts = {"telemetry": Telemetry(), "limits": limits, "audit": audit, "journal": journal, "shapes": shapes}
     policy = {"policy": {"ask": ["x.*"], "deny": ["x.*"]}}
 
-    names = ready(policy, parts, learns=SOURCE).by_code.names
+    names = ready(policy, parts, learns=SOURCE, secrets=("A",)).by_code.names
 
     assert names == (
         "TraceStep",
@@ -116,14 +116,15 @@ def test_all_steps_stand_in_the_order_of_the_docstring(audit: AuditLog, journal:
         "AskStep",
         "AuditStep",
         "JournalStep",
+        "SecretStep",
         "CallStep",
         "RedactionStep",
         "ShapeStep",
         "RecordStep",
     )
     rows = [line.split("  ")[0] for line in (ot.execution.tool_executor.__doc__ or "").splitlines() if "  `" in line]
-    words = ["find", "trace", "deny", "arguments", "resume", "limits", "flows, ask", "effect", "journal", "call"]
-    assert rows == [*words, "redaction", "shape", "record"]
+    words = ["find", "trace", "deny", "arguments", "resume", "limits", "flows, ask", "effect", "journal"]
+    assert rows == [*words, "secrets", "call", "redaction", "shape", "record"]
 
 
 @pytest.mark.parametrize(

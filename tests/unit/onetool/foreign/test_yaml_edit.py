@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onetool.foreign.table_edit import add_entries, write_entries
+from onetool.foreign.table_edit import add_entries, remove_entry, write_entries
 from ot.config.template import render_template
 from ot.errors import ConfigError
 
@@ -124,3 +124,24 @@ def test_everything_else_keeps_its_value(
     read = yaml.safe_load(text)  # not always what was written: the library itself mistakes some characters
 
     assert yaml.safe_load(add(text, new)) == {**read, "servers": {**read["servers"], **new}}
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "after"),
+    [
+        ("servers:\n  a: {command: x}\n  b: {command: y}\n", "a", "servers:\n  b: {command: y}\n"),
+        ("servers:\n  a:\n    command: x\n\n# log\nlog: {}\n", "a", "servers:\n\n# log\nlog: {}\n"),
+        ("servers:\n  # of a\n  a: {command: x}\n  # of b\n  b: {}\n", "a", "servers:\n  # of a\n  # of b\n  b: {}\n"),
+        ("servers: {a: {command: x}, b: {}}\n", "a", "servers: {b: {}}\n"),
+        ("servers: {a: {command: x}, b: {}}\n", "b", "servers: {a: {command: x}}\n"),
+        ("servers: {a: {}}\nlog: {}", "a", "servers: {}\nlog: {}"),
+        ('servers:\n  "a": |\n    text\n  b: {}', "a", "servers:\n  b: {}"),
+    ],
+)
+def test_an_entry_is_removed_and_all_else_stays(text: str, name: str, after: str) -> None:
+    assert remove_entry(text, "servers", name, file=FILE) == after
+
+
+def test_an_entry_that_others_refer_to_is_left_to_the_person() -> None:
+    with pytest.raises(ConfigError, match="cannot be edited"):
+        remove_entry("servers:\n  a: &x {command: y}\n  b: *x\n", "servers", "a", file=FILE)
