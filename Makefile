@@ -1,6 +1,6 @@
 # Everything lives in .venv. Each target sets up what it needs; `make setup` does only that.
 .DEFAULT_GOAL := help
-.PHONY: help setup compiled system wasm run test test-quick test-long test-wasm test-ray test-team test-vm test-as-user coverage mutants check bench bench-scale bench-tasks bench-flows bench-voice profile format docs bundle lock clean
+.PHONY: help setup compiled system wasm run test test-quick test-long test-wasm test-ray test-team test-vm test-as-user coverage mutants check bench bench-scale bench-tasks bench-flows bench-voice profile format docs bundle release lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -167,6 +167,10 @@ docs: setup  ## regenerate what the docs derive from the source, and build the s
 
 bundle: setup  ## make the bundle that Claude Desktop installs (dist/)
 	@$(BIN)/python -m scripts.bundle
+
+# Two components made from the same sources differ: whoever makes a release again names the one that it has.
+release: setup  ## make and check everything that is published of a version (dist/release); COMPONENT=FILE hands over its component
+	@$(BIN)/python -m scripts.release $(if $(COMPONENT),--component $(COMPONENT))
 
 lock: setup  ## update the pinned dependencies
 	scripts/lock

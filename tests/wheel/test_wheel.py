@@ -16,6 +16,9 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
 
+from mcp_core.distribution import VERSION
+from scripts.release import check_wheel
+from scripts.shop_window import read_facts
 from tests.availability import report_missing, require_component
 
 pytestmark = pytest.mark.xdist_group("wheel")
@@ -46,6 +49,24 @@ def test_the_wheel_holds_every_file_of_every_package(wheel: Path) -> None:
 
     assert shipped == expected
     assert {name.rpartition(".")[2] for name in shipped} >= {"j2", "py", "typed"}
+
+
+def test_the_wheel_holds_nothing_else(wheel: Path) -> None:
+    check_wheel(wheel, forbidden=[str(ROOT), str(wheel.parent)])
+
+
+def test_pictures_and_links_lead_somewhere_from_the_page_of_the_index(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        [metadata] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        page = archive.read(metadata).decode()
+    targets = re.findall(r"(!?)\[[^]\n]*\]\(([^)\s]+)\)", page)
+    here = f"{read_facts().repository}/{{}}/v{VERSION}/"
+
+    assert ("!", f"{here.format('raw')}docs/assets/tokens.svg") in targets
+    assert ("", f"{here.format('blob')}docs/clients.md") in targets
+    ours = [target for picture, target in targets if target.startswith(here.format("raw" if picture else "blob"))]
+    assert all((ROOT / target.partition(f"v{VERSION}/")[2]).exists() for target in ours)
+    assert [target for _, target in targets if not target.startswith("https://")] == []
 
 
 def test_the_wheel_carries_its_licence(wheel: Path) -> None:
