@@ -533,6 +533,13 @@ class RunNotResumableError(CallError):
     reason: str
 
 
+class RunUnreachableError(CallError):
+    """A run whose replica cannot be reached at the moment; after some seconds it counts as lost."""
+
+    run: str
+    seconds: float
+
+
 class RunNotUndoableError(CallError):
     """A run of which nothing can be taken back."""
 
@@ -569,6 +576,14 @@ class PreviewNotAppliedError(CallError):
 
 class ApplyNotAloneError(ToolCallError):
     """A preview is applied by a command that says nothing else."""
+
+
+class RunTakenOverError(RunEndingError, names=("tool",)):
+    """A run makes no further call that may have an effect, since another run, its `heir`, goes on from it."""
+
+    tool: str
+    run: str
+    heir: str
 
 
 class NotPlannedError(RunEndingError, names=("tool",)):

@@ -43,6 +43,31 @@ def test_a_run_whose_server_was_killed_is_resumed_by_the_next(tmp_path: Path) ->
     assert notes == ["note 0", "note 1", "note 2"]
 
 
+def test_of_two_servers_with_one_home_only_one_goes_on_from_a_run(tmp_path: Path) -> None:
+    first, rest = 'ot.notify(topic="done", message="note 0")\n', 'ot.notify(topic="done", message="note 1")\n'
+    with start_raw_server(tmp_path, config=CONFIG, preloaded=False) as server:
+        server.start_run(f"{first}demo.block(seconds=600)")
+        run = re.findall(r'"run":"(r\w+)"', wait_for(tmp_path, '"tool":"demo.block"'))[0]
+        server.process.kill()
+        server.wait_for_exit()
+
+    with start_raw_server(tmp_path, config=CONFIG) as other:
+        with start_raw_server(tmp_path, config=CONFIG, preloaded=False) as server:
+            server.start_run(f'ot.resume(run="{run}")\n{first}{rest}demo.block(seconds=601)')
+            (heir,) = set(re.findall(r'"run":"(r\w+)"', wait_for(tmp_path, '{"seconds":601}'))) - {run}
+            while_it_goes_on = other.run(f'ot.resume(run="{run}")\n{first}{rest}')["content"][0]["text"]
+            server.process.kill()
+            server.wait_for_exit()
+        once_it_is_lost = other.run(f'ot.resume(run="{run}")\n{first}{rest}')["content"][0]["text"]
+        answer = other.run(f'ot.resume(run="{heir}")\n{first}{rest}')["content"][0]["text"]
+
+    assert f"run {heir} goes on from it: it is still running" in while_it_goes_on
+    assert f'with ot.resume(run="{heir}")' in once_it_is_lost
+    assert f"Calls: 2 were answered from run {heir}, 0 were made." in answer
+    notes = [text for file in tmp_path.rglob("notes.yaml") for text in re.findall(r"note \d", file.read_text())]
+    assert notes == ["note 0", "note 1"]
+
+
 @pytest.mark.parametrize(("form", "tool"), [("2025", "wait"), ("extension", "look")])
 def test_a_run_goes_on_with_the_task_that_another_server_has_made_of_its_call(
     tmp_path: Path, form: str, tool: str

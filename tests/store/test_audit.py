@@ -19,7 +19,7 @@ from ot.store.opening import Store
 from ot.store.postgres.audit import copy_of_everybody
 from ot.text.redaction import Redactor
 from tests.packs.db.servers import RunningServer
-from tests.store.cable import lay_cable
+from tests.services.cable import lay_cable
 from tests.store.conftest import link_of, open_postgres
 
 pytestmark = pytest.mark.anyio

@@ -25,7 +25,7 @@ from tests.opened_executor import define
 from tests.packs.db.servers import RunningServer
 from tests.postgres import fresh_database
 from tests.preloaded import run_preloaded
-from tests.store.cable import Cable, lay_cable
+from tests.services.cable import Cable, lay_cable
 from tests.unit.journal.resumed import World
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("databases")]

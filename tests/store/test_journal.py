@@ -98,14 +98,37 @@ async def test_a_run_that_lost_a_line_says_so(store: Store, owner: Owner) -> Non
     assert found.lines == [start(owner, "r1").replace(WHOLE, SPOILT)]
 
 
-async def test_a_run_is_claimed_once(open_store: OpenStore, owner: Owner) -> None:
+async def test_a_run_is_taken_over_once_under_each_number(open_store: OpenStore, owner: Owner) -> None:
     first, second = open_store().journal, open_store().journal
     for run in ("r1", "r2"):
         first.begin(start(owner, run))
     await first.settle()
 
-    assert [journal.claim(owner, "r1") for journal in (second, first, second)] == [True, False, False]
-    assert first.claim(owner, "r2")
+    taken = [journal.take(owner, "r1", heir, 2) for journal, heir in ((second, "r3"), (first, "r4"), (second, "r3"))]
+
+    assert taken == [True, False, False]
+    assert second.take(owner, "r1", "r5", 3)
+    found, other = first.read(owner, "r1"), first.read(owner, "r2")
+    assert found is not None
+    assert other is not None
+    assert (found.heirs, other.heirs) == (("r3", "r5"), ())
+
+
+async def test_whoever_writes_a_run_hears_that_it_was_taken_over(open_store: OpenStore, owner: Owner) -> None:
+    first, second = open_store().journal, open_store().journal
+    for run in ("r1", "r2"):
+        first.begin(start(owner, run))
+    await first.settle()
+    before = [first.taken_by(run) for run in ("r1", "r2")]
+
+    second.take(owner, "r1", "r3", 2)
+    for run in ("r1", "r2"):
+        first.append(word(owner, run, 2, "begin"))
+    await first.settle()
+
+    assert before == ["", ""]
+    assert [first.taken_by(run) for run in ("r1", "r2")] == ["r3", ""]
+    assert [len(found.lines) for run in ("r2",) if (found := second.read(owner, run)) is not None] == [2]
 
 
 async def test_a_value_beside_the_lines_is_fetched_by_its_place(open_store: OpenStore, owner: Owner) -> None:

@@ -24,7 +24,7 @@ from ot.store.postgres.link import PostgresLink
 from ot.store.postgres.results import PostgresResults
 from ot.text.redaction import Redactor
 from tests.packs.db.servers import RunningServer
-from tests.store.cable import lay_cable
+from tests.services.cable import lay_cable
 from tests.store.conftest import link_of
 from tests.unit.results.stores import Clock
 

@@ -18,7 +18,7 @@ from ot.store.opening import Backend, Store
 from ot.store.parts import STATS_FILE
 from ot.store.postgres.backend import PostgresBackend
 from tests.packs.db.servers import RunningServer
-from tests.store.cable import lay_cable
+from tests.services.cable import lay_cable
 from tests.store.conftest import link_of, open_postgres
 from tests.unit.stats.noted import note_call, note_run
 

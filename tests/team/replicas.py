@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import anyio
 import anyio.to_thread
 import httpx2
 from mcp import Client
@@ -31,6 +33,7 @@ from tests.team.balancer import Balancer, open_balancer
 from tests.team.team_server import SESSIONLESS, text_of
 
 FIRST, SECOND = 0, 1
+AWAY = re.compile(r"cannot be reached at the moment; ask again in (\d+) s")
 
 
 @dataclass
@@ -42,6 +45,7 @@ class Team:
     config: JsonObject
     ports: list[int]
     link: PostgresLink
+    stores: Sequence[str] = ()  # where each finds the database, if not where the others do
     servers: dict[str, RawServer] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
 
@@ -52,7 +56,8 @@ class Team:
     def start(self, number: int, *, preloaded: bool = True) -> None:
         """Start a replica, whose home is its own: the database is all that they share."""
         name, port = self.names[number], self.ports[number]
-        home = give_demo(self.folder / name, json.dumps(self.config))
+        config = {**self.config, "store": self.stores[number]} if self.stores else self.config
+        home = give_demo(self.folder / name, json.dumps(config))
         self.servers[name] = RawServer(home, "--http", f"127.0.0.1:{port}", preloaded=preloaded)
 
     def wait_for(self, number: int) -> None:
@@ -112,6 +117,16 @@ class Team:
     async def text(self, command: str, *, at: int, person: str = "ada") -> str:
         return text_of(await self.run(command, at=at, person=person))
 
+    async def last_text(self, command: str, *, at: int, person: str = "ada") -> str:
+        """Return the answer to a command that is neither to ask again in some seconds, nor that a run goes on."""
+        with anyio.fail_after(WAIT):
+            while True:
+                text = await self.text(command, at=at, person=person)
+                if (away := AWAY.search(text)) is not None:
+                    await anyio.sleep(int(away[1]))
+                elif "is still running" not in text:
+                    return text
+
     async def get(self, number: int, path: str) -> httpx2.Response:
         async with httpx2.AsyncClient(timeout=WAIT) as client:
             return await client.get(f"http://127.0.0.1:{self.ports[number]}{path}")
@@ -133,6 +148,7 @@ async def open_team(
     count: int = 2,
     preloaded: bool = True,
     auth: Mapping[str, object] | None = None,
+    stores: Sequence[str] = (),
 ) -> AsyncIterator[Team]:
     """Start replicas with this configuration, and a balancer before them; all end with it."""
     async with open_balancer() as balancer:
@@ -144,7 +160,7 @@ async def open_team(
             **(config or {}),
         }
         with closing(PostgresLink(database)) as link:
-            team = Team(balancer, folder, common, [find_free_port() for _ in range(count)], link)
+            team = Team(balancer, folder, common, [find_free_port() for _ in range(count)], link, stores)
             try:
                 for number in range(count):
                     team.start(number, preloaded=preloaded)

@@ -140,7 +140,7 @@ async def test_an_answer_resumes_the_run_that_waits_elsewhere(pair: Pair) -> Non
     async def progress(done: float, total: float | None, message: str) -> None:
         heard.append((done, total, message))
 
-    answers = AnswersElsewhere(pair.talks)
+    answers = AnswersElsewhere(pair.talks, pair.second.lost_in)
     result = await answers.resume(state, {"question-1": YES}, principal="ada", progress=progress)
 
     assert result == Answer("heard yes")
@@ -152,7 +152,7 @@ async def test_an_answer_resumes_the_run_that_waits_elsewhere(pair: Pair) -> Non
 async def test_a_question_that_was_not_answered_is_asked_again_elsewhere(pair: Pair) -> None:
     state = await pair.suspend()
 
-    result = await AnswersElsewhere(pair.talks).resume(state, {}, principal="ada", progress=_deaf)
+    result = await AnswersElsewhere(pair.talks, pair.second.lost_in).resume(state, {}, principal="ada", progress=_deaf)
 
     assert isinstance(result, Waiting)
     assert list(result.questions) == ["question-1"]
@@ -163,7 +163,9 @@ async def test_a_run_of_another_person_does_not_exist_elsewhere_either(pair: Pai
     state = await pair.suspend(principal="bob")
 
     with pytest.raises(UnknownStateError):
-        await AnswersElsewhere(pair.talks).resume(state, {"question-1": YES}, principal="ada", progress=_deaf)
+        await AnswersElsewhere(pair.talks, pair.second.lost_in).resume(
+            state, {"question-1": YES}, principal="ada", progress=_deaf
+        )
 
 
 async def _save_nothing(principal: str) -> None:

@@ -30,6 +30,7 @@ from ot.clients.front import Abilities, Front, FrontError
 from ot.run.answer import Answer
 from ot.run.client_requests import Questions
 from ot.run.waiting_runs import LostRunError, UnknownStateError, Waiting
+from ot.store.owner import word_unreachable
 
 State = TypeVar("State")
 Rendered: TypeAlias = mcp_types.CallToolResult | mcp_types.InputRequiredResult
@@ -128,6 +129,11 @@ async def follow(ctx: Context[ServerState], begin: Callable[[Client], Awaitable[
         progress = ProgressReport(ctx.report_progress)
         return await state.commands.resume(ctx.request_state or "", answers, person_of(ctx), progress)
     except LostRunError as error:
+        if error.seconds:  # it may be back by then
+            told = (
+                f"Run {error.run} waits for this answer, and {word_unreachable(error.seconds)}, with the same answer."
+            )
+            raise MCPError(mcp_types.INTERNAL_ERROR, told) from None
         raise MCPError(mcp_types.INVALID_PARAMS, RUN_LOST.format(error.run)) from None
     except UnknownStateError:
         raise MCPError(mcp_types.INVALID_PARAMS, NO_SUCH_RUN) from None

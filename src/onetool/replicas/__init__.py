@@ -3,8 +3,8 @@
 Kernels are local: a run stays in the replica that began it, and whatever concerns it is brought there.
 
 - A replica has a `name` (machine and port, the same after a restart) and an `id` of its own process. It reports every
-  3 s (`replicas`). One that is killed is gone at once, since the database knows its connections; one whose machine
-  hangs after 15 s.
+  3 s (`replicas`). One that is killed is out of reach at once, since the database knows its connections; one whose
+  machine hangs after 15 s. Its runs are lost once the lease of its link has ended (`ot.store.postgres.link`).
 - Messages are rows, and NOTIFY tells the receiver to fetch them. A `ReplicaChannel` (`channels`) is a pair of such
   streams.
 - The state that a client without a session sends back names replica, run and a word that works once. It is sealed for

@@ -55,8 +55,9 @@ class DetachedElsewhere:
     async def names(self, principal: str) -> list[str]:
         return [each.run for each in await self._known.runs_of(principal) if each.alive]
 
-    async def is_lost(self, run: str, principal: str) -> bool:
-        return any(each.run == run and not each.alive for each in await self._known.runs_of(principal))
+    async def lost_in(self, run: str, principal: str) -> float | None:
+        found = (each for each in await self._known.runs_of(principal) if each.run == run and not each.alive)
+        return next((each.lost_in for each in found), None)
 
     async def wait(self, run: str, *, seconds: float, caller: Caller) -> Answer | None:
         match await self._talk(WAIT, run, caller, seconds):

@@ -33,8 +33,9 @@ Save: TypeAlias = Callable[[str], Awaitable[None]]
 
 
 class AnswersElsewhere:
-    def __init__(self, talks: channels.ReplicaChannels) -> None:
+    def __init__(self, talks: channels.ReplicaChannels, lost_in: Callable[[str], Awaitable[float]]) -> None:
         self._talks = talks
+        self._lost_in = lost_in
 
     async def resume(
         self, state: RunState, answers: Mapping[str, JsonObject], *, principal: str, progress: Progress
@@ -54,7 +55,7 @@ class AnswersElsewhere:
                         case _:
                             raise UnknownStateError
         except channels.ReplicaGoneError:
-            raise LostRunError(state.run) from None
+            raise LostRunError(state.run, await self._lost_in(state.replica)) from None
 
 
 class AnswersHere:
@@ -153,4 +154,4 @@ async def open_replicas(
         states = RequestStateSecurity(
             codec=_Codec(sealer), ttl=PATIENCE, bind_principal=lambda ctx: person_of(ctx).principal
         )
-        yield Replicas(store, states, AnswersElsewhere(talks), DetachedElsewhere(store, talks), served)
+        yield Replicas(store, states, AnswersElsewhere(talks, store.lost_in), DetachedElsewhere(store, talks), served)

@@ -23,6 +23,7 @@ from ot.journal.open_call import CallJournal
 from ot.journal.recorded import CallOutcome, RecordedCall
 from ot.journal.reuse import JournalledValue, Replay, Reuse, Unknown
 from ot.journal.run_journal import INLINE, RunJournal
+from ot.store.owner import TakenOverError
 from ot.tasks.large_values import LARGE_MESSAGE, FileValue, aside
 from ot.text.redaction import Redactor
 from ot.values import Arguments, ToolValue
@@ -166,7 +167,10 @@ class JournalStep(RunStep):
     __slots__ = ()
 
     def begin(self, call: Call) -> Awaitable[None] | None:
-        """Note that a call begins, and write it if it may have an effect; raises CallNotJournalledError."""
+        """Note that a call begins, and write it if it may have an effect.
+
+        Raises CallNotJournalledError and RunTakenOverError.
+        """
         run = call.journal
         if run is None:
             return None
@@ -178,7 +182,10 @@ class JournalStep(RunStep):
             return None
         given = self._word_arguments(call, call.bound)
         call.entry = run.begin(call.name, call.tool.effect, given, continued=call.continued)
-        return self._settle(call, run) if run.waits else None
+        if run.waits:
+            return self._settle(call, run)
+        self._check_owner(call, run)
+        return None
 
     def end(self, call: Call) -> None:
         entry = call.entry
@@ -212,14 +219,22 @@ class JournalStep(RunStep):
     async def _begin_aside(self, call: Call, run: RunJournal) -> None:
         given = await aside(self._word_arguments, call, call.bound)
         call.entry = run.begin(call.name, call.tool.effect, given, continued=call.continued)
-        if run.waits and self._tool.effect is not Effect.READS:
+        if self._tool.effect is not Effect.READS:
             await self._settle(call, run)
 
     async def _settle(self, call: Call, run: RunJournal) -> None:
         try:
             await run.settle()
+        except TakenOverError as error:
+            raise errors.RunTakenOverError(call.name, run.run, error.heir) from error
         except OSError as error:
             raise errors.CallNotJournalledError(call.name, error.strerror or str(error)) from error
+
+    def _check_owner(self, call: Call, run: RunJournal) -> None:
+        try:
+            run.check_owner()
+        except TakenOverError as error:
+            raise errors.RunTakenOverError(call.name, run.run, error.heir) from error
 
     # -- arguments
 

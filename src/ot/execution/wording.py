@@ -14,6 +14,7 @@ from mcp_core.nearest_names import nearest
 from ot import errors
 from ot.config.mistakes import Mistake
 from ot.logs import word_incident
+from ot.store.owner import word_unreachable
 from ot.trust.project_trust import trust_command
 from ot_sdk.failures import builtin_name
 
@@ -399,6 +400,11 @@ _SENTENCES: dict[type, str | Callable[[Any], str]] = {
         "(journal.keep_for, journal.max_size)."
     ),
     errors.RunNotResumableError: "The run {error.run!r} cannot be resumed: {error.reason}.",
+    errors.RunUnreachableError: lambda error: f"Run {error.run}: {word_unreachable(error.seconds)}.",
+    errors.RunTakenOverError: (
+        "{error.tool} was not called, and run {error.run} ends here: run {error.heir} has taken it over, and does what "
+        "is left to do."
+    ),
     errors.RunNotUndoableError: "The run {error.run!r} cannot be undone: {error.reason}.",
     errors.LateResumeError: (
         "{error.tool}(...) must be the first statement of the code: calls before it would be made again. Only imports "

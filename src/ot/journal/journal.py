@@ -36,8 +36,8 @@ from ot.journal.reuse import Replay, Reuse, Unknown
 from ot.journal.run_journal import LONGEST_ANSWER, Later, RunJournal
 from ot.store.forms import FORM
 from ot.store.opening import Store
-from ot.store.owner import Owner
-from ot.store.parts import ChangeStore, JournalStore, begin_line
+from ot.store.owner import Owner, word_unreachable
+from ot.store.parts import ChangeStore, FoundRun, JournalStore, begin_line
 from ot.tasks.owned_tasks import soon
 from ot.text.redaction import Redactor
 from ot_kernel.values import Encoded, decode_field
@@ -135,17 +135,13 @@ class Journal:
             raise RunNotResumableError(run, "only code in a run can resume another run")
         if mine.made or mine.reuse is not None:
             raise LateResumeError(RESUME)
-        found = await anyio.to_thread.run_sync(self.find, caller.principal, run)
-        if not found.whole:
-            raise RunNotResumableError(run, "not all of its calls could be written to the journal")
+        mine.note_resuming(run)
+        await _settle(mine, run)  # whoever looks for the owner of the other run finds this one
+        found = await anyio.to_thread.run_sync(partial(self.take_over, caller.principal, run, mine.run, alone=True))
         caller.memory.note(found.read)
         reuse = Reuse(run, (*found.calls, *found.left), unknown)
         mine.resume(reuse, await anyio.to_thread.run_sync(mine.word_resumed, reuse))
-        if mine.waits:
-            try:
-                await mine.settle()  # else what the other run did would be done again by whoever goes on from this one
-            except OSError as error:
-                raise RunNotResumableError(run, error.strerror or str(error)) from error
+        await _settle(mine, run)  # else what the other run did would be done again by whoever goes on from this one
         return _summary(run, reuse.left)
 
     async def preview(self, caller: Caller) -> RunJournal:
@@ -165,24 +161,23 @@ class Journal:
 
         `chosen` are the numbers of the calls to be made, if not all are.
         """
+
+        def take() -> RecordedRun:
+            kept, found = self._read_ended(caller.principal, name)
+            _require_applicable(found, chosen)
+            if kept.heirs or not self.store.take(self._owner(caller.principal), name, caller.run_id, 2):
+                raise PreviewNotAppliedError(name, "it was applied before; preview the code again")
+            if not found.outcome:  # more may have been listed until it was taken over
+                found = self._read(caller.principal, name)[1]
+                _require_applicable(found, chosen)
+            return found
+
         try:
-            found = await anyio.to_thread.run_sync(self.find, caller.principal, name)
+            found = await anyio.to_thread.run_sync(take)
         except RunNotResumableError as error:
             raise PreviewNotAppliedError(name, error.reason) from error
-        if not found.preview:
-            raise PreviewNotAppliedError(name, "that run was no preview")
-        if not found.whole:
-            raise PreviewNotAppliedError(name, "not all of it could be written to the journal")
-        if not found.verbatim:
-            raise PreviewNotAppliedError(name, "its code has a secret in it, so it was not kept; run the code itself")
-        if chosen is not None and (not chosen or max(chosen) > len(found.planned) or min(chosen) < 1):
-            raise PreviewNotAppliedError(name, f"calls must name calls of its list, which has {len(found.planned)}")
-        try:
-            first = await anyio.to_thread.run_sync(self.store.claim, self._owner(caller.principal), name)
         except OSError as error:
             raise PreviewNotAppliedError(name, error.strerror or str(error)) from error
-        if not first:
-            raise PreviewNotAppliedError(name, "it was applied before; preview the code again")
         caller.memory.note(found.read)
         return found
 
@@ -190,6 +185,58 @@ class Journal:
 
     def find(self, principal: str, run: str, *, ended: bool = True) -> RecordedRun:
         """Read a run, which must have ended if `ended`; raises UnknownRunError or RunNotResumableError."""
+        return (self._read_ended if ended else self._read)(principal, run)[1]
+
+    def take_over(self, principal: str, run: str, heir: str, *, alone: bool = False) -> RecordedRun:
+        """Let a run go on from one that has ended or was lost, which does nothing more itself from then on.
+
+        With `alone`, no other may go on from it, nor have been lost while it did. Raises UnknownRunError or
+        RunNotResumableError.
+        """
+        kept, found = self._read_ended(principal, run)
+        if alone:
+            _require_resumable(found)
+            self._check_heirs(principal, run, kept, heir)
+        elif found.outcome:
+            return found
+        self._take(principal, run, heir, kept)
+        if not found.outcome:  # it may have done more until now
+            found = self._read(principal, run)[1]
+            if alone:
+                _require_resumable(found)
+        return found
+
+    def _take(self, principal: str, run: str, heir: str, kept: FoundRun) -> None:
+        try:
+            first = self.store.take(self._owner(principal), run, heir, len(kept.heirs) + 2)
+        except OSError as error:
+            raise RunNotResumableError(run, error.strerror or str(error)) from error
+        if not first:
+            raise RunNotResumableError(run, "another run has just taken it over")
+
+    def _check_heirs(self, principal: str, run: str, kept: FoundRun, mine: str) -> None:
+        """Raise RunNotResumableError where a run that took over this one goes on, or has done more.
+
+        One that was lost before it had the calls of this run is taken over too.
+        """
+        while kept.heirs:
+            heir = kept.heirs[-1]
+            try:
+                kept, found = self._read_ended(principal, heir)
+                if not found.outcome and not found.resumed:
+                    self._take(principal, heir, mine, kept)
+                    found = self._read(principal, heir)[1]
+            except UnknownRunError:  # it is no longer kept
+                return
+            except RunNotResumableError as error:
+                raise RunNotResumableError(run, f"run {heir} goes on from it: {error.reason}") from error
+            did_more = any(call.effect is not Effect.READS and not call.reused for call in found.calls)
+            if found.resumed and (did_more or not found.outcome):
+                how = "did more" if found.outcome else "was lost"
+                way = f'go on from that one, with ot.resume(run="{heir}")'
+                raise RunNotResumableError(run, f"run {heir} went on from it and {how}; {way}")
+
+    def _read(self, principal: str, run: str) -> tuple[FoundRun, RecordedRun]:
         try:
             kept = self.store.read(self._owner(principal), run)
             found = None if kept is None else read_run(kept.lines, self.equality)
@@ -199,9 +246,14 @@ class Journal:
             raise RunNotResumableError(run, str(error)) from error
         if kept is None or found is None or self._is_old(found.time):
             raise UnknownRunError(run)
-        if ended and not found.outcome and kept.in_use and found.whole:
-            raise RunNotResumableError(run, "it is still running")
-        return found
+        return kept, found
+
+    def _read_ended(self, principal: str, run: str) -> tuple[FoundRun, RecordedRun]:
+        """Read a run that has ended or was lost."""
+        kept, found = self._read(principal, run)
+        if not found.outcome and kept.in_use and found.whole:
+            raise RunNotResumableError(run, word_unreachable(kept.lost_in) if kept.lost_in else "it is still running")
+        return kept, found
 
     def changes_of(self, run: RecordedRun) -> KeptChanges:
         """Read what the calls of a run have changed; raises RunNotUndoableError."""
@@ -253,6 +305,38 @@ class Journal:
 
     def _owner(self, principal: str) -> Owner:
         return Owner(principal, self._project)
+
+
+def _require_resumable(found: RecordedRun) -> None:
+    """Raise RunNotResumableError where the journal does not have what a run has done."""
+    if not found.whole:
+        raise RunNotResumableError(found.id, "not all of its calls could be written to the journal")
+    if found.resuming and not found.resumed and not found.calls:
+        reason = f'it was about to go on from run {found.resuming}, and did not; ot.resume(run="{found.resuming}") does'
+        raise RunNotResumableError(found.id, reason)
+
+
+def _require_applicable(found: RecordedRun, chosen: frozenset[int] | None) -> None:
+    """Raise PreviewNotAppliedError where a run is no preview that can be applied."""
+    reason = ""
+    if not found.preview:
+        reason = "that run was no preview"
+    elif not found.whole:
+        reason = "not all of it could be written to the journal"
+    elif not found.verbatim:
+        reason = "its code has a secret in it, so it was not kept; run the code itself"
+    elif chosen is not None and (not chosen or max(chosen) > len(found.planned) or min(chosen) < 1):
+        reason = f"calls must name calls of its list, which has {len(found.planned)}"
+    if reason:
+        raise PreviewNotAppliedError(found.id, reason)
+
+
+async def _settle(mine: RunJournal, run: str) -> None:
+    if mine.waits:
+        try:
+            await mine.settle()
+        except OSError as error:
+            raise RunNotResumableError(run, error.strerror or str(error)) from error
 
 
 def _summary(run: str, calls: list[RecordedCall]) -> JsonObject:

@@ -68,7 +68,8 @@ class RecordedRun:
     command: str
     client: str
     whole: bool  # nothing of it was lost
-    resumed: str = ""  # the run that it went on from
+    resuming: str = ""  # the run that it was about to go on from
+    resumed: str = ""  # that run, once it had its calls
     calls: tuple[RecordedCall, ...] = ()
     left: tuple[RecordedCall, ...] = ()  # calls of that run which this one has not reached
     outcome: str = ""  # empty while it lasts, or if its server was killed
@@ -124,6 +125,7 @@ def summarize(start: JsonObject, rest: JsonObject) -> RecordedRun:
         _text(start["command"]),
         _text(start.get("client", "")),
         bool(start["whole"]),
+        resuming=_text(rest.get("from", "")),
         resumed=_text(rest.get("of", "")),
         outcome=_text(rest.get("outcome", "")),
         error=_text(rest.get("error", "")),
@@ -192,7 +194,7 @@ def _take(line: JsonObject, reading: _Reading, equality: Equality) -> None:
                 reading.calls[call.number] = replace(call, reused=True)
         case "planned":
             reading.planned.append(line)
-        case "resume" | "ended" | "preview":
+        case "resuming" | "resume" | "ended" | "preview":
             reading.fields.update(line)
 
 

@@ -22,7 +22,7 @@ from ot.journal.open_call import OpenCall
 from ot.journal.recorded import CallOutcome, RecordedCall, describe
 from ot.journal.reuse import Reuse
 from ot.logs import write_log
-from ot.store.owner import StoreUnavailableError
+from ot.store.owner import StoreUnavailableError, TakenOverError
 from ot.store.parts import WHOLE, JournalStore, Mark, Place
 from ot.values import ToolValue
 from ot_kernel.wire import pack
@@ -110,6 +110,11 @@ class RunJournal:
             self._mark = self._store.begin(line)
         except OSError as error:
             self._lose(error)
+
+    def note_resuming(self, run: str) -> None:
+        """Write that this run is about to take another one over; its calls are inherited only later."""
+        self._waiting.append(self._line(b"resuming", {"from": run}))
+        self.flush()
 
     def word_resumed(self, reuse: Reuse) -> bytes:
         """Word the lines about the calls of another run; on whatever thread, before this one makes any."""
@@ -234,7 +239,7 @@ class RunJournal:
         return self._keep(b"arguments_at", data)
 
     async def settle(self) -> None:
-        """Wait until all lines are there; raises OSError where the store was gone meanwhile."""
+        """Wait until all lines are there; raises OSError where the store was gone meanwhile, and TakenOverError."""
         if self._gone is None:
             try:
                 await self._store.settle()
@@ -242,6 +247,12 @@ class RunJournal:
                 self._lose(error)
         if self._gone is not None:
             raise self._gone
+        self.check_owner()
+
+    def check_owner(self) -> None:
+        """Raise TakenOverError if another run goes on from this one; asked between a line and its effect."""
+        if heir := self._store.taken_by(self.run):
+            raise TakenOverError(heir)
 
     def flush(self) -> None:
         """Write the lines that wait."""
@@ -273,6 +284,8 @@ class RunJournal:
         return notes
 
     def _way_on(self, left: list[RecordedCall]) -> str:
+        if heir := self._store.taken_by(self.run):
+            return f"This run cannot be resumed: run {heir} has taken it over."
         if self.lost:
             return f"This run cannot be resumed: {self.lost}."
         kept = self._kept + sum(1 for call in left if call.outcome is CallOutcome.VALUE)

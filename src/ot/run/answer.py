@@ -105,8 +105,8 @@ class RunsElsewhere(Protocol):
     async def names(self, principal: str) -> list[str]:
         """Return the runs of a principal that go on anywhere."""
 
-    async def is_lost(self, run: str, principal: str) -> bool:
-        """True if a run went on in a replica that has died."""
+    async def lost_in(self, run: str, principal: str) -> float | None:
+        """Return after how many seconds a run counts as lost if its replica stays away; None if none stays away."""
 
     async def questions(self, principal: str) -> list[OpenQuestion]:
         """Return the questions of a principal's runs in other replicas."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Mapping
 from dataclasses import field
 
@@ -10,7 +11,14 @@ import anyio.to_thread
 from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import dataclass, replace
 from ot.clients.caller import Caller
-from ot.errors import CallError, NoDetachedRunError, RunNotResumableError, ToolError, UnknownRunError
+from ot.errors import (
+    CallError,
+    NoDetachedRunError,
+    RunNotResumableError,
+    RunUnreachableError,
+    ToolError,
+    UnknownRunError,
+)
 from ot.execution.wording import word_error
 from ot.journal.journal import Journal
 from ot.run.answer import Answer, TaskNote
@@ -55,6 +63,8 @@ class RunTasks:
             await self.runs.stop(run, caller=caller)
         except NoDetachedRunError:
             await self._lost(run, caller.principal)
+        except RunUnreachableError as error:
+            raise OSError(errno.EHOSTUNREACH, word_error(error)) from error
         except ToolError:
             pass  # it was lost with its server, as its answer says
 
@@ -63,6 +73,8 @@ class RunTasks:
             return await self.runs.wait(run, seconds=0.0, caller=caller)
         except NoDetachedRunError:
             return await self._lost(run, caller.principal)
+        except RunUnreachableError:
+            return Answer("", running=True)
         except CallError as error:
             return Answer(word_error(error), is_error=True)
 

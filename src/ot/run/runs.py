@@ -18,7 +18,7 @@ import anyio.to_thread
 from mcp_core.json_types import JsonObject
 from mcp_core.quick_dataclass import dataclass, field
 from ot.clients.caller import Caller, Said
-from ot.errors import NoDetachedRunError, ToolError
+from ot.errors import NoDetachedRunError, RunUnreachableError, ToolError
 from ot.logs import LogSpan, write_log
 from ot.run.answer import Answer, RunsElsewhere, TaskLook, TaskNote
 from ot.run.client_requests import HOLD, OpenQuestion, Questions, Settled
@@ -381,7 +381,10 @@ class Runs:
         kept = await self._answers.find(name, caller)
         if kept is not None:
             return kept
-        if self.elsewhere is not None and await self.elsewhere.is_lost(name, caller.principal):
+        lost_in = None if self.elsewhere is None else await self.elsewhere.lost_in(name, caller.principal)
+        if lost_in:
+            raise RunUnreachableError(name, lost_in)
+        if lost_in is not None:
             raise ToolError(LOST.format(name))
         raise NoDetachedRunError(name, await self.detached_of(caller))
 

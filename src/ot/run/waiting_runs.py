@@ -31,11 +31,12 @@ class UnknownStateError(Exception):
 
 
 class LostRunError(UnknownStateError):
-    """The replica in which a run waited has gone, and the run with it."""
+    """The replica in which a run waited has gone, and the run with it: at once, or in some seconds if it stays away."""
 
-    def __init__(self, run: str) -> None:
+    def __init__(self, run: str, seconds: float = 0.0) -> None:
         super().__init__(run)
         self.run = run
+        self.seconds = seconds
 
 
 class RunState(NamedTuple):

@@ -29,7 +29,7 @@ KEY_FILE = "key"
 _KEY_SIZE = 64  # hexadecimal digits
 MOST_FILES = 1000  # each short command leaves one
 _PARTS = 8  # a file is followed by the next after this part of the time and of the size that all are kept for
-_LINES, _VALUES, _CLAIM = ".jsonl", ".values", ".claimed"
+_LINES, _VALUES, _TAKEN = ".jsonl", ".values", ".taken"
 _NAME = re.compile(rf"{owned_files.CHAIN}\.(?:jsonl|values)")
 _RUN = re.compile(rb'^\{"principal":"(?:[^"\\]|\\.)*","project":"(?:[^"\\]|\\.)*","run":"([^"\\]*)",', re.M)
 _PRUNED = "pruned"  # its time is when old files were last removed
@@ -133,15 +133,21 @@ class EmbeddedJournal:
             raise OSError(errno.ENODATA, os.strerror(errno.ENODATA))
         return data
 
-    def claim(self, _: Owner, run: str) -> bool:
-        """Leave an empty file in the name of a run; False where it is there."""
-        if not run.isalnum():
-            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+    def take(self, owner: Owner, run: str, heir: str, number: int) -> bool:
+        """Leave a file in the name of a run and a number, before its lines are read.
+
+        Whoever writes them looks for it after each line of an effect: one of the two sees what the other has done.
+        """
         try:
-            os.close(os.open(self._folder / f"{run}{_CLAIM}", os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            write_private(self._taken(run, number), heir, replace=False)
         except FileExistsError:
             return False
         return True
+
+    def taken_by(self, run: str) -> str:
+        if not os.path.exists(f"{self._folder}/{run}.2{_TAKEN}"):  # noqa: PTH110 - with each call that has an effect
+            return ""
+        return self._heirs(run)[-1]
 
     def read(self, owner: Owner, run: str) -> FoundRun | None:
         """Return the lines of a run of this owner, in their order; None where there are none."""
@@ -151,7 +157,8 @@ class EmbeddedJournal:
             if any(_lines_with(_content(found), beginning)):
                 parts = [file for other, _, file in files if other == chain]
                 in_use = any(map(owned_files.is_in_use, parts))  # before reading: it may end in between
-                return FoundRun([line for file in parts for line in _lines_with(_content(file), beginning)], in_use)
+                lines = [line for file in parts for line in _lines_with(_content(file), beginning)]
+                return FoundRun(lines, in_use, heirs=self._heirs(run))
         return None
 
     def read_events(self, owner: Owner, events: tuple[str, ...]) -> Iterator[bytes]:
@@ -188,10 +195,10 @@ class EmbeddedJournal:
                 return
         limits = self._keep_for, self._max_size - self._max_size // _PARTS, MOST_FILES
         left = owned_files.prune(self._folder, _NAME.fullmatch, *limits, self._forget_runs)
-        for claim in self._folder.glob(f"*{_CLAIM}"):
+        for taken in self._folder.glob(f"*{_TAKEN}"):
             with suppress(OSError):
-                if self._clock() - claim.stat().st_mtime > 2 * self._keep_for:
-                    claim.unlink()
+                if self._clock() - taken.stat().st_mtime > 2 * self._keep_for:
+                    taken.unlink()
         with suppress(OSError):
             looked.touch(mode=0o600)
         if left > self._max_size:
@@ -200,6 +207,19 @@ class EmbeddedJournal:
     def _forget_runs(self, file: Path) -> None:
         if self._forget is not None and file.suffix == _LINES:
             self._forget({run.decode("ascii") for run in _RUN.findall(_content(file))})
+
+    def _taken(self, run: str, number: int) -> Path:
+        if not run.isalnum():
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        return self._folder / f"{run}.{number}{_TAKEN}"
+
+    def _heirs(self, run: str) -> tuple[str, ...]:
+        """Return the runs that have taken over a run, by their numbers, of which the first is 2."""
+        heirs: list[str] = []
+        with suppress(FileNotFoundError):
+            while True:
+                heirs.append(self._taken(run, len(heirs) + 2).read_text(encoding="utf-8"))
+        return tuple(heirs)
 
     def _list(self) -> list[tuple[str, int, Path]]:
         """List the files of lines by the chain of their process and their part of it, the oldest process first."""

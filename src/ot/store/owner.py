@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import math
 import os
 from pathlib import Path
 from typing import NamedTuple
@@ -27,6 +28,19 @@ class StoreUnavailableError(OSError):
     def __init__(self, reason: str) -> None:
         super().__init__(errno.EHOSTUNREACH, reason)
         self.reason = reason
+
+
+class TakenOverError(OSError):
+    """Nothing more is written of a run, since another one goes on from it."""
+
+    def __init__(self, heir: str) -> None:
+        super().__init__(errno.ESTALE, f"run {heir} has taken it over")
+        self.heir = heir
+
+
+def word_unreachable(seconds: float) -> str:
+    """Word that nobody knows of a run before its process counts as lost, which may be in some seconds."""
+    return f"its replica cannot be reached at the moment; ask again in {math.ceil(seconds)} s"
 
 
 def digest_of_owner(owner: Owner) -> str:

@@ -102,10 +102,12 @@ class Mark(NamedTuple):
 
 
 class FoundRun(NamedTuple):
-    """The lines of a run, and whether the process that wrote them still writes."""
+    """The lines of a run, and whether the process that wrote them may still write."""
 
     lines: list[bytes]
     in_use: bool
+    lost_in: float = 0.0  # seconds until it counts as lost, if that process cannot be reached at the moment
+    heirs: tuple[str, ...] = ()  # the runs that took it over, in their order
 
 
 class JournalStore(Protocol):
@@ -124,7 +126,15 @@ class JournalStore(Protocol):
     def keep(self, beginning: bytes, data: bytes) -> Place: ...
     def load_key(self) -> bytes: ...
     def fetch(self, place: Place) -> bytes: ...
-    def claim(self, owner: Owner, run: str) -> bool: ...  # true the first time that somebody claims this run
+    def take(self, owner: Owner, run: str, heir: str, number: int) -> bool:
+        """Let another run go on from a run, under its next number, which is 2 for the first; False if it was taken.
+
+        From then on nothing of the run is certain to be there that was not before.
+        """
+
+    def taken_by(self, run: str) -> str:
+        """Return the run that has taken over one of this process; known once what this one has written is settled."""
+
     def read(self, owner: Owner, run: str) -> FoundRun | None: ...
     def read_events(self, owner: Owner, events: tuple[str, ...]) -> Iterator[bytes]: ...
     def close(self) -> None: ...

@@ -41,6 +41,7 @@ class DetachedRun(NamedTuple):
     run: str
     replica: str
     alive: bool
+    lost_in: float = 0.0  # seconds until it counts as lost, if its replica stays away
 
 
 class RememberedClient(NamedTuple):

@@ -42,6 +42,7 @@ class Undone(TypedDict):
 
 async def undo_run(context: CallContext, name: str) -> Undone:
     """Undo what a run has changed, if the person agrees; raises CallError."""
+    await _take_over(context, name)
     plan, undoers = await plan_undo(context, name)
     await _ask(context, plan)
     async with context.part(Journal).undoing(name):
@@ -92,6 +93,15 @@ def _find_configured(settings: Config) -> set[Path]:
     if databases is not None:
         named.update(configured_files(databases.options))
     return {Path(os.path.realpath(file.parent), file.name) for file in named}
+
+
+async def _take_over(context: CallContext, name: str) -> None:
+    """Let a run that was lost do nothing more: what it did after the undo would stay."""
+    caller, take_over = context.caller, context.part(Journal).take_over
+    try:
+        await anyio.to_thread.run_sync(take_over, caller.principal, name, caller.run_id)
+    except RunNotResumableError as error:
+        raise RunNotUndoableError(name, error.reason) from error
 
 
 async def find_run(journal: Journal, principal: str, name: str) -> RecordedRun:

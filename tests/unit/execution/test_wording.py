@@ -510,6 +510,14 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (errors.RunCrashedError(11, 3), "The run's process ended without a result at line 3: it was killed by SIGSEGV."),
     (errors.RunCrashedError(1 << 8), "The run's process ended without a result: it exited with status 1."),
     (errors.RunCrashedError(None), "The run's process ended without a result: the reason is unknown."),
+    (
+        errors.RunUnreachableError("r1", 3.2),
+        "Run r1: its replica cannot be reached at the moment; ask again in 4 s.",
+    ),
+    (
+        errors.RunTakenOverError("mail.send", "r1", "r2"),
+        "mail.send was not called, and run r1 ends here: run r2 has taken it over, and does what is left to do.",
+    ),
     (errors.RunRefusedError("it sent no message"), "The run was stopped: it sent no message."),
 ]
 

@@ -20,7 +20,7 @@ from ot.clients.caller import Caller, Choice, ClientMemory
 from ot.clients.front import Abilities, Front, FrontError
 from ot.context import current
 from ot.effects import Effect
-from ot.errors import NoDetachedRunError, ToolError
+from ot.errors import NoDetachedRunError, RunUnreachableError, ToolError
 from ot.results.reader import ResultReader
 from ot.results.store import ResultStore
 from ot.run.answer import Answer
@@ -582,8 +582,8 @@ class Replicas:
     async def names(self, principal: str) -> list[str]:
         return [*self.known, *self._runs] if principal == "local" else []
 
-    async def is_lost(self, run: str, principal: str) -> bool:
-        return run == "rlost"
+    async def lost_in(self, run: str, principal: str) -> float | None:
+        return {"rlost": 0.0, "raway": 7.2}.get(run)
 
     async def wait(self, run: str, *, seconds: float, caller: Caller) -> Answer | None:
         return Answer(f"{seconds:g} s") if run in self._runs else None
@@ -644,6 +644,9 @@ async def test_a_run_of_another_server_is_waited_for_and_stopped_there(app: App)
         assert await runs.stop("rthere", caller=Caller()) == "stopped there"
         with pytest.raises(ToolError, match="rlost was lost with the server"):
             await runs.wait("rlost", seconds=5, caller=Caller())
+        with pytest.raises(RunUnreachableError) as caught:
+            await runs.wait("raway", seconds=5, caller=Caller())
+        assert caught.value.seconds == 7.2
         with pytest.raises(NoDetachedRunError):
             await runs.wait("rnowhere", seconds=5, caller=Caller())
 

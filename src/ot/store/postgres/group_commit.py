@@ -29,6 +29,8 @@ Work: TypeAlias = Callable[[Connection], Awaitable[Given]]
 """Something done on the thread of the link: one statement, or several in a transaction; it raises no OSError itself."""
 
 Row: TypeAlias = tuple[object, ...]
+Statement: TypeAlias = "str | Callable[[Connection, list[Row]], Awaitable[None]]"
+"""Writes rows: a statement that is executed for each, or a function that writes all of them with one."""
 
 
 class _Batch:
@@ -37,8 +39,8 @@ class _Batch:
     __slots__ = ("again", "again_size", "rows", "size", "waiters")
 
     def __init__(self) -> None:
-        self.rows: list[tuple[str, Row]] = []
-        self.again: list[tuple[str, Row]] = []  # those of them that are tried again
+        self.rows: list[tuple[Statement, Row]] = []
+        self.again: list[tuple[Statement, Row]] = []  # those of them that are tried again
         self.again_size = self.size = 0  # bytes
         self.waiters: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
 
@@ -57,7 +59,7 @@ class GroupCommit:
         self._writing: _Batch | None = None
         self._task: asyncio.Task[None] | None = None
 
-    def add(self, statement: str, *row: object, size: int = 0, again: bool = False) -> None:
+    def add(self, statement: Statement, *row: object, size: int = 0, again: bool = False) -> None:
         """Have a row written with a statement; raises OSError where too much waits already.
 
         With `again`, for a statement that may be repeated, it is written later where the database is gone.
@@ -147,14 +149,17 @@ class GroupCommit:
                 return
 
 
-async def _write(connection: Connection, rows: list[tuple[str, Row]]) -> None:
-    by_statement: dict[str, list[Row]] = defaultdict(list)
+async def _write(connection: Connection, rows: list[tuple[Statement, Row]]) -> None:
+    by_statement: dict[Statement, list[Row]] = defaultdict(list)
     for statement, row in rows:
         by_statement[statement].append(row)
     alone = len(by_statement) == 1  # one statement is a transaction of its own
     async with nullcontext() if alone else connection.transaction():
         for statement, some in by_statement.items():
-            await connection.executemany(statement, some)
+            if isinstance(statement, str):
+                await connection.executemany(statement, some)
+            else:
+                await statement(connection, some)
 
 
 def _settle(waiter: asyncio.Future[None], error: OSError | None) -> None:

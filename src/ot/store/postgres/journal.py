@@ -1,7 +1,8 @@
 """The journal in PostgreSQL: lines wait for nobody, and are committed with those of all other runs of this process.
 
-Who must know that lines are there awaits `settle`. A run is in use as long as the database knows of a connection of the
-process that writes it.
+Who must know that lines are there awaits `settle`. A run is in use as long as the lease of the process that writes it
+lasts (`link`); where an older OneTool writes, which has none, as long as the database knows of a connection of it.
+Whoever goes on from a run takes it over (`take_run`), and no line of it that is committed later counts (`add_lines`).
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from asyncpg import Record
+
 from ot.store.owner import Owner, shared_project
 from ot.store.parts import SPOILT, WHOLE, FoundRun, Mark, Place
-from ot.store.postgres.group_commit import Connection
-from ot.store.postgres.link import PostgresLink
+from ot.store.postgres.group_commit import Connection, Row
+from ot.store.postgres.link import LEASE, PostgresLink
 
 PRUNING = 300.0  # seconds
 _PARTS = 8  # of the size of all, for one value
@@ -25,19 +28,24 @@ _NUMBER = b'"n":'  # ends the beginning of a line
 _EVENT = re.compile(rb'"n":\d+,"event":"(?P<event>start|resume|ended)"')
 _OWN_ROW = (b'"event":"resume"', b'"event":"ended"')
 
-_ADD_LINES = """
-INSERT INTO journal_lines (principal, project, run, event, writer, written, lines) VALUES ($1, $2, $3, $4, $5, $6, $7)
-"""
+_ADD_LINES = "SELECT add_lines($1, $2, $3, $4, $5, $6, $7)"
+_TAKE = "SELECT take_run($1, $2, $3, $4, $5, $6)"
 _ADD_VALUE = "INSERT INTO journal_values (name, principal, project, run, written, data) VALUES ($1, $2, $3, $4, $5, $6)"
-_CLAIM = f"{_ADD_VALUE} ON CONFLICT (name) DO NOTHING RETURNING name"
 _SPOIL = """
 UPDATE journal_lines SET lines = overlay(lines placing $4::bytea from $5)
 WHERE principal = $1 AND project = $2 AND run = $3 AND event = 'start'
 """
 _READ = """
-SELECT lines, EXISTS (SELECT FROM pg_stat_activity WHERE application_name = writer) AS in_use FROM journal_lines
-WHERE principal = $1 AND project = $2 AND run = $3 ORDER BY id
+WITH found AS MATERIALIZED (
+    SELECT id, lines, writer FROM journal_lines WHERE principal = $1 AND project = $2 AND run = $3
+)
+SELECT lines, connected, rest FROM found JOIN (
+    SELECT each.writer, extract(epoch FROM writers.until - clock_timestamp())::float8 AS rest,
+        EXISTS (SELECT FROM pg_stat_activity WHERE application_name = each.writer) AS connected
+    FROM (SELECT DISTINCT writer FROM found) AS each LEFT JOIN writers ON name = each.writer
+) AS states USING (writer) ORDER BY id
 """
+_READ_HEIRS = "SELECT heir FROM run_owners WHERE principal = $1 AND project = $2 AND run = $3 ORDER BY number"
 _READ_EVENTS = """
 SELECT lines FROM journal_lines WHERE principal = $1 AND project = $2 AND event = ANY($3) ORDER BY id
 """
@@ -65,6 +73,7 @@ class PostgresJournal:
         self._max_size = max_size
         self._clock = clock
         self._next_pruning: dict[str, float] = {}  # by principal
+        self._taken: dict[str, str] = {}  # runs of this process whose lines were refused, and who has them
 
     # -- writing; nothing here blocks
 
@@ -123,17 +132,30 @@ class PostgresJournal:
                 return data
         raise OSError(errno.ENODATA, "it is no longer kept")
 
-    def claim(self, owner: Owner, run: str) -> bool:
-        """Keep an empty value in the name of a run, which goes with it; False where it is there."""
-        name = f"claimed {owner.principal} {run}"
-        return bool(self._link.fetch_now(_CLAIM, name, owner.principal, shared_project(owner), run, self._clock(), b""))
+    def take(self, owner: Owner, run: str, heir: str, number: int) -> bool:
+        place = owner.principal, shared_project(owner), run
+        [(taken,)] = self._link.fetch_now(_TAKE, *place, number, heir, self._clock())
+        return bool(taken)
+
+    def taken_by(self, run: str) -> str:
+        return self._taken.get(run, "")
 
     def read(self, owner: Owner, run: str) -> FoundRun | None:
         if not (run.isascii() and run.isalnum()):
             return None  # nobody has such a name, and the database would not take it
-        rows = self._link.fetch_now(_READ, owner.principal, shared_project(owner), run)
+        place = owner.principal, shared_project(owner), run
+
+        async def read(connection: Connection) -> tuple[list[Record], list[Record]]:
+            return await connection.fetch(_READ, *place), await connection.fetch(_READ_HEIRS, *place)
+
+        rows, heirs = self._link.run_now(read)
         lines = [line for row in rows for line in row["lines"].splitlines(keepends=True)]
-        return FoundRun(lines, any(row["in_use"] for row in rows)) if lines else None
+        if not lines:
+            return None
+        connected, rest = rows[0]["connected"], rows[0]["rest"]
+        in_use = connected if rest is None else rest > 0
+        reached = connected and (rest is None or rest > LEASE / 2)
+        return FoundRun(lines, in_use, 0.0 if reached or not in_use else rest, tuple(row["heir"] for row in heirs))
 
     def read_events(self, owner: Owner, events: tuple[str, ...]) -> Iterator[bytes]:
         for row in self._link.fetch_now(_READ_EVENTS, owner.principal, shared_project(owner), list(events)):
@@ -143,7 +165,8 @@ class PostgresJournal:
 
     def _add(self, run: tuple[str, str, str], event: str, lines: bytes) -> None:
         self._link.check()
-        self._link.commits.add(_ADD_LINES, *run, event, self._link.name, self._clock(), lines, size=len(lines))
+        written = *run, event, self._clock(), lines
+        self._link.commits.add(_add_lines, self._taken, self._link.name, *written, size=len(lines))
 
     def _prune_when_due(self, principal: str) -> None:
         now = self._clock()
@@ -154,11 +177,20 @@ class PostgresJournal:
         async def prune(connection: Connection) -> None:
             excess = await connection.fetch(_FIND_EXCESS, principal, now - self._keep_for, self._max_size)
             places = [(principal, row["project"], row["run"]) for row in excess]
-            for table in ("journal_lines", "journal_values", "undo_frames"):
+            for table in ("journal_lines", "journal_values", "undo_frames", "run_owners"):
                 one_run = f"DELETE FROM {table} WHERE principal = $1 AND project = $2 AND run = $3"
                 await connection.executemany(one_run, places)
 
         self._link.submit(prune)
+
+
+async def _add_lines(connection: Connection, rows: list[Row]) -> None:
+    """Write lines with one statement, and note which of their runs others have taken over."""
+    taken, processes, *columns = zip(*rows, strict=True)
+    refused = await connection.fetchval(_ADD_LINES, processes[0], *map(list, columns)) or ()
+    by_run = dict(zip(columns[2], taken, strict=True)) if refused else {}
+    for run, heir in zip(refused[::2], refused[1::2], strict=True):
+        by_run[run][run] = heir
 
 
 def _run_of(beginning: bytes) -> tuple[str, str, str]:

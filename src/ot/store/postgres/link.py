@@ -3,6 +3,9 @@
 A thread can wait for it, an event loop can await it, and neither can block the other.
 Nothing is connected before the first use. Where the database is gone, everything fails at once and says why, while the
 link tries again on its own until it is back.
+
+Since it was connected, it renews a lease, by the clock of the database. Once that has ended, others may count what this
+process does as lost; what makes sure that nothing is done twice is that they take it over first.
 """
 
 from __future__ import annotations
@@ -30,6 +33,14 @@ CONNECTING = 5.0  # seconds
 STATEMENT = 15.0  # seconds
 TRYING_AGAIN = 0.5  # seconds between two attempts to reach a database that is gone
 CLOSING = 5.0  # seconds
+LEASE = 10.0  # seconds after which a process that nothing is heard of counts as lost
+RENEWING = 2.5  # seconds
+
+_RENEW = """
+INSERT INTO writers VALUES ($1, clock_timestamp() + make_interval(secs => $2))
+ON CONFLICT (name) DO UPDATE SET until = excluded.until
+"""
+_LET_GO = "DELETE FROM writers WHERE name = $1"
 
 Given = TypeVar("Given")
 
@@ -67,6 +78,7 @@ class PostgresLink:
         self._opening = asyncio.Lock()
         self._holding = asyncio.Semaphore(max(1, most_connections // 3))
         self._trying: asyncio.Task[None] | None = None
+        self._renewing: asyncio.Task[None] | None = None
         self._closed = False
         self._key = b""
         self.commits = GroupCommit(self._soon, self._use)
@@ -202,11 +214,23 @@ class PostgresLink:
                 async with pool.acquire(timeout=CONNECTING) as connection:
                     await migrate(connection)
                     self._key = await connection.fetchval("SELECT key FROM keys")
+                    await self._renew(connection)
             except BaseException:
                 pool.terminate()
                 raise
             self._pool = pool
+            self._renewing = asyncio.get_running_loop().create_task(self._keep_lease())
             return pool
+
+    async def _renew(self, connection: asyncpg.Connection[asyncpg.Record] | Connection) -> None:
+        await connection.execute(_RENEW, self.name, LEASE)
+
+    async def _keep_lease(self) -> None:
+        while True:
+            await asyncio.sleep(RENEWING)
+            if not self.problem:
+                with suppress(StoreUnavailableError, asyncpg.PostgresError):
+                    await self._use(self._renew)
 
     def _try_soon(self) -> None:
         if not self._closed and (self._trying is None or self._trying.done()):
@@ -218,7 +242,7 @@ class PostgresLink:
             try:
                 pool = self._pool or await self._open()
                 async with pool.acquire(timeout=CONNECTING) as connection:
-                    await connection.execute("SELECT 1")
+                    await self._renew(connection)
             except LOST as error:
                 reason = self._word(error)
                 if not self.problem:
@@ -234,8 +258,9 @@ class PostgresLink:
                 return
 
     async def _close(self) -> None:
-        if self._trying is not None:
-            self._trying.cancel()
+        for task in (self._trying, self._renewing):
+            if task is not None:
+                task.cancel()
         if self._pool is not None:
             try:
                 await asyncio.wait_for(self._finish(self._pool), CLOSING)
@@ -244,6 +269,8 @@ class PostgresLink:
 
     async def _finish(self, pool: asyncpg.Pool[asyncpg.Record]) -> None:
         await self.commits.finish()
+        async with pool.acquire(timeout=CONNECTING) as connection:
+            await connection.execute(_LET_GO, self.name)
         await pool.close()
 
     def _word(self, error: BaseException) -> str:

@@ -22,8 +22,13 @@ _FORGETTING = (
     "DELETE FROM replica_mail WHERE sent < now() - interval '10 minutes'",
     "DELETE FROM detached_runs WHERE began < now() - interval '1 day'",
     "DELETE FROM client_memories WHERE seen < now() - interval '1 hour'",
+    "DELETE FROM writers WHERE until < now() - interval '1 day'",
 )
 _TAKE_MAIL = "DELETE FROM replica_mail WHERE receiver = $1 RETURNING id, body"
+_LOST_IN = """
+greatest(0, coalesce((SELECT extract(epoch FROM until - clock_timestamp()) FROM writers
+    JOIN replicas ON link = writers.name WHERE replicas.id = replica), 0))::float8
+"""
 _READ, _AGREED = "read", "agreed"
 _RECALL = """
 WITH seen AS (
@@ -144,10 +149,15 @@ class PostgresReplicas:
     async def runs_of(self, principal: str) -> list[DetachedRun]:
         """Return the runs of a person that go on, and those whose replica has died, the oldest first."""
         statement = (
-            "SELECT run, replica, replica IN (SELECT id FROM living_replicas) AS alive"
+            f"SELECT run, replica, replica IN (SELECT id FROM living_replicas) AS alive, {_LOST_IN} AS lost_in"
             " FROM detached_runs WHERE principal = $1 ORDER BY began, run"
         )
         return [DetachedRun(**row) for row in await self._link.fetch(statement, principal)]
+
+    async def lost_in(self, replica: str) -> float:
+        """Return the seconds after which the runs of a replica count as lost, if it stays away; 0 if they do."""
+        [(seconds,)] = await self._link.fetch(f"SELECT {_LOST_IN} FROM (SELECT $1::text AS replica) AS asked", replica)
+        return float(seconds)
 
     # -- what a person's client without a session has read and agreed to
 
