@@ -107,7 +107,7 @@ def test_the_issuer_is_asked_again_who_somebody_is_while_they_are_logged_in(
 ) -> None:
     browser = browsers.log_in("carl")
     carl: Any = {"issuer": openid_provider.issuer, "subject": "carl", "name": "carl", "groups": []}
-    seconds_ago = SealedTickets(Sealer([KEY]), FileEndedSessions(tmp_path), clock=lambda: time.time() - 2000)
+    seconds_ago = SealedTickets(lambda: Sealer([KEY]), FileEndedSessions(tmp_path), clock=lambda: time.time() - 2000)
     session = run_apart(partial(seconds_ago.issue, Kind.SESSION, carl, seconds=LONGEST))
     browser.cookies.set(address_of(team_dashboard.public_url, ()).cookie_name("session"), session, domain="127.0.0.1")
     openid_provider.token("carl", resource=team_dashboard.url, groups=["ops"])

@@ -26,7 +26,7 @@ from ot.clients.front import KnownClients
 from ot.clients.person import Person
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
-from ot.config.personal_secrets import load_sealer
+from ot.config.seal_keys import FollowedKeys
 from ot.kernel.zygote_process import ZygoteProcess
 from ot.parts.shared_parts import SharedBackend
 from ot.store.opening import open_backend
@@ -53,7 +53,8 @@ def serve_listener(
     def open_on(link: PostgresLink) -> AbstractAsyncContextManager[Replicas | None]:
         from onetool.replicas.replicas import open_replicas  # loads asyncpg, an extra
 
-        sealer = load_sealer(loaded.config, state_folder(loaded.machine_home))
+        sealer = FollowedKeys(loaded.config, state_folder(loaded.machine_home))
+        sealer()  # a mistake in the keys ends the server now
         return open_replicas(link, sealer, address=address, draining=draining)
 
     address, hosts = find_address(listener)

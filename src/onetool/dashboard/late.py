@@ -14,7 +14,7 @@ from onetool.front.late_app import ServedApps
 from ot.clients.person import LOCAL_PERSON
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
-from ot.config.personal_secrets import load_sealer
+from ot.config.seal_keys import FollowedKeys
 from ot.store.opening import Backend
 
 if TYPE_CHECKING:
@@ -67,5 +67,5 @@ class LateDashboard:
         from onetool.dashboard.openid import OpenIdLogin  # noqa: PLC0415 - only with an issuer
 
         state = state_folder(self._loaded.machine_home)
-        tickets = SealedTickets(load_sealer(self._loaded.config, state), self._backend.build_ended_sessions(state))
+        tickets = SealedTickets(FollowedKeys(self._loaded.config, state), self._backend.build_ended_sessions(state))
         return DashboardApp(self._address, tickets, apps, self._auth, OpenIdLogin(self._auth, self._address))

@@ -93,7 +93,9 @@ class _Sealed(TypedDict):
 class SealedTickets:
     """Tickets that hold what they stand for, sealed, for every replica; only those taken early are remembered."""
 
-    def __init__(self, sealer: Sealer, ended: EndedSessions, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, sealer: Callable[[], Sealer], ended: EndedSessions, *, clock: Callable[[], float] = time.time
+    ) -> None:
         self._sealer = sealer
         self._ended = ended
         self._clock = clock
@@ -102,11 +104,11 @@ class SealedTickets:
         now = self._clock()
         ticket = name or secrets.token_urlsafe(32)
         sealed: _Sealed = {"id": ticket, "issued": now, "expires": now + seconds, "facts": facts}
-        return self._sealer.seal(json.dumps(sealed).encode(), place=f"dashboard/{kind}")
+        return self._sealer().seal(json.dumps(sealed).encode(), place=f"dashboard/{kind}")
 
     async def find(self, kind: Kind, ticket: str) -> Ticket | None:
         try:
-            found: _Sealed = json.loads(self._sealer.open(ticket, place=f"dashboard/{kind}"))
+            found: _Sealed = json.loads(self._sealer().open(ticket, place=f"dashboard/{kind}"))
         except SealError:
             return None
         now = self._clock()

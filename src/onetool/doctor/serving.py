@@ -19,7 +19,7 @@ from onetool.http.listening import bind_address
 from onetool.telemetry_setup import EXTRA, wants_sending
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
-from ot.config.personal_secrets import keys_file, load_sealer
+from ot.config.seal_keys import keys_file, load_sealer
 from ot.config.team import EMBEDDED_STORE, AuthSettings, is_safe
 from ot.errors import ConfigError
 from ot.execution.wording import word_error

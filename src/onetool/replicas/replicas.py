@@ -94,17 +94,19 @@ _PLACE = "request state"
 
 
 @asynccontextmanager
-async def open_presence(replicas: PostgresReplicas, draining: Draining, *, beat: float = BEAT) -> AsyncIterator[None]:
+async def open_presence(
+    replicas: PostgresReplicas, draining: Draining, status: Callable[[], JsonObject] = dict, *, beat: float = BEAT
+) -> AsyncIterator[None]:
     async def tell() -> None:
         for count in itertools.count():
             with suppress(OSError):  # the link says so in the log, and is back when the database is
-                await replicas.beat(draining=draining.begun)
+                await replicas.beat(draining=draining.begun, status=status())
                 if count % _TIDYING == 0:
                     await replicas.forget_old()
             await anyio.sleep(beat)
 
     with suppress(OSError):
-        await replicas.beat()
+        await replicas.beat(status=status())
     async with open_background_tasks() as tasks:
         tasks.start_soon(tell)
         try:
@@ -115,15 +117,15 @@ async def open_presence(replicas: PostgresReplicas, draining: Draining, *, beat:
 
 
 class _Codec:
-    def __init__(self, sealer: Sealer) -> None:
+    def __init__(self, sealer: Callable[[], Sealer]) -> None:
         self._sealer = sealer
 
     def seal(self, payload: bytes) -> str:
-        return self._sealer.seal(payload, place=_PLACE)
+        return self._sealer().seal(payload, place=_PLACE)
 
     def unseal(self, token: str) -> bytes:
         try:
-            return self._sealer.open(token, place=_PLACE)
+            return self._sealer().open(token, place=_PLACE)
         except SealError as error:
             raise InvalidRequestState(str(error)) from error
 
@@ -145,11 +147,19 @@ class Replicas:
 
 @asynccontextmanager
 async def open_replicas(
-    link: PostgresLink, sealer: Sealer, *, address: str, draining: Draining
+    link: PostgresLink,
+    sealer: Callable[[], Sealer],
+    *,
+    address: str,
+    draining: Draining,
+    status: Callable[[], JsonObject] = dict,
 ) -> AsyncIterator[Replicas]:
+    def tell() -> JsonObject:
+        return {**status(), "seal_keys": [*sealer().ids]}
+
     store = PostgresReplicas(link, name_replica(address, version=VERSION, link=link.name))
     served: dict[str, channels.Serve] = {}
-    async with open_presence(store, draining), channels.open_talks(store, served) as talks:
+    async with open_presence(store, draining, tell), channels.open_talks(store, served) as talks:
         # A state is opened in whichever replica, and is as old as a run may wait.
         states = RequestStateSecurity(
             codec=_Codec(sealer), ttl=PATIENCE, bind_principal=lambda ctx: person_of(ctx).principal

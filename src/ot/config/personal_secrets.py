@@ -1,30 +1,21 @@
-"""Secrets that one of many people has set for themselves, sealed in the store, and the server's keys that seal them."""
+"""Secrets that one of many people has set for themselves, sealed in the store."""
 
 from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
-from mcp_core.atomic_write import write_private
 from mcp_core.known_secrets import SHORTEST
 from mcp_core.quick_dataclass import replace
-from ot.config.documents import require_closed_to_others
 from ot.config.loader import LoadedConfig
-from ot.config.models import Config
 from ot.config.secrets import is_name
-from ot.config.team import EMBEDDED_STORE
-from ot.errors import ConfigError
 from ot.logs import write_log
-from ot.store.sealing import SECRETS, SECRETS_DOCUMENT, Sealer, SealError, digest_of_person, new_key, place_of
+from ot.store.sealing import SECRETS, SECRETS_DOCUMENT, Sealer, SealError, digest_of_person, place_of
 from ot.store.shelf import Shelf
 
 MOST_SECRETS = 200
 LONGEST_SECRET = 64 * 1024  # characters
-KEYS_FILE = "seal.keys"
-_MOST_BYTES = 64 * 1024
 
 
 class PersonalSecrets:
@@ -37,21 +28,26 @@ class PersonalSecrets:
         self._sealer = sealer
 
     def state(self) -> tuple[int, ...]:
-        """Return something that changes with them, at the cost of a `stat`."""
-        return self._shelf.state(SECRETS_DOCUMENT)
+        """Return something that changes with them, or with the keys that open them, at the cost of a `stat` or two."""
+        found = self._shelf.state(SECRETS_DOCUMENT)
+        return (*found, *(int(key, 16) for key in self._sealer().ids)) if found else ()
 
     def names(self) -> list[str]:
         return sorted(self.read())
 
     def read(self) -> dict[str, str]:
-        """Return the values by name; none, and a line in the log, where they cannot be opened."""
+        """Return the values by name; raises OSError or SealError, with a line in the log, if they cannot be opened."""
         try:
-            return self._open(self._shelf.read(SECRETS_DOCUMENT))
+            try:
+                return self._open(self._shelf.read(SECRETS_DOCUMENT))
+            except SealError:  # the copy of this machine may be older than the keys
+                self._shelf.catch_up()
+                return self._open(self._shelf.read(SECRETS_DOCUMENT))
         except FileNotFoundError:
             return {}
         except (OSError, SealError) as error:
             write_log(logging.ERROR, "secrets.personal", reason=str(error))
-            return {}
+            raise
 
     def put(self, name: str, value: str) -> None:
         """Keep a secret, also in place of an earlier one; raises ValueError with words for the person."""
@@ -84,7 +80,10 @@ class PersonalSecrets:
 
 def with_own_secrets(loaded: LoadedConfig, own: PersonalSecrets) -> LoadedConfig:
     """Return a configuration in which a person's own secrets come before those that all have, also for servers."""
-    values = own.read()
+    try:
+        values = own.read()
+    except (OSError, SealError):
+        return replace(loaded, secrets=loaded.secrets.overlaid({}, unreadable=True))
     if not values:
         return loaded
     secrets = loaded.secrets.overlaid(values)
@@ -94,65 +93,3 @@ def with_own_secrets(loaded: LoadedConfig, own: PersonalSecrets) -> LoadedConfig
         return replace(loaded, secrets=secrets)
     filled = loaded.fill_in(values)
     return replace(loaded, secrets=secrets, config=filled.config, mistakes=filled.mistakes)
-
-
-def load_sealer(config: Config, state: Path) -> Sealer:
-    """Return the ring of keys; raises ConfigError. With the embedded store, a first key is made where there is none."""
-    if config.seal.keys:
-        return Sealer(config.seal.keys)
-    if config.seal.file is None and config.store != EMBEDDED_STORE:
-        fix = "print one with `onetool seal key`, and give it to every replica as ONETOOL_SEAL_KEYS"
-        reason = "a store that replicas share needs keys to encrypt people's secrets"
-        raise ConfigError(reason, key="seal.keys", fix=fix)
-    file = keys_file(config, state)
-    if config.seal.file is None:
-        make_keys(file)
-    return Sealer(read_keys(file))
-
-
-def keys_file(config: Config, state: Path) -> Path:
-    """Return the file that holds the keys, where none are in the configuration itself."""
-    return config.seal.file or state / KEYS_FILE
-
-
-def make_keys(file: Path) -> bool:
-    """Write a file with a first key; False if there is one, also if another process was faster."""
-    if file.exists():
-        return False
-    try:
-        write_private(file, f"{new_key()}\n", replace=False)
-    except FileExistsError:
-        return False
-    except OSError as error:
-        raise _unusable(file, error) from error
-    return True
-
-
-def read_keys(file: Path) -> list[str]:
-    """Read the keys in a file, the one that seals first; raises ConfigError."""
-    try:
-        with file.open("rb") as opened:
-            require_closed_to_others(file, os.fstat(opened.fileno()))
-            lines = opened.read(_MOST_BYTES).decode().splitlines()
-        keys = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-        Sealer(keys)
-    except OSError as error:
-        raise _unusable(file, error) from error
-    except ValueError as error:
-        raise ConfigError("contains a line that is not a key", file=file, fix="write one key per line") from error
-    if not keys:
-        raise ConfigError("contains no key", file=file, fix="write one with `onetool seal rotate`")
-    return keys
-
-
-def write_keys(file: Path, keys: list[str]) -> None:
-    """Write the keys of a file anew, the one that seals first; raises ConfigError."""
-    try:
-        write_private(file, "".join(f"{key}\n" for key in keys))
-    except OSError as error:
-        raise _unusable(file, error) from error
-
-
-def _unusable(file: Path, error: OSError) -> ConfigError:
-    reason = error.strerror or type(error).__name__
-    return ConfigError(f"cannot be used: {reason}", file=file, fix="create it with `onetool seal rotate`")

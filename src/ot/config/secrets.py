@@ -58,7 +58,7 @@ def keychain_reference(name: str) -> str:
 class Secrets:
     """Values by name, for the calls that may use them, and the set of values that no answer may show."""
 
-    __slots__ = ("_environ", "_known", "_project", "_values")
+    __slots__ = ("_environ", "_known", "_project", "_values", "unreadable")
 
     def __init__(
         self,
@@ -67,7 +67,9 @@ class Secrets:
         project: Mapping[str, str] | None = None,
         environ: Mapping[str, str] | None = None,
         substituted: Iterable[str] = (),
+        unreadable: bool = False,
     ) -> None:
+        self.unreadable = unreadable  # the person has others of their own, which cannot be opened at present
         self._values = dict(values or {})
         self._project = dict(project or {})  # for what is not the project's, only where the person has none
         self._environ = {name: value for name, value in (environ or {}).items() if value}  # an empty one is not set
@@ -99,9 +101,11 @@ class Secrets:
         found = _first(name, self._project, self._values)
         return None if isinstance(found, Deferred) else found  # the keychain is not for projects
 
-    def overlaid(self, values: Mapping[str, str]) -> Secrets:
+    def overlaid(self, values: Mapping[str, str], *, unreadable: bool = False) -> Secrets:
         merged = {**self._values, **values}
-        return Secrets(merged, project=self._project, environ=self._environ, substituted=self._known)
+        return Secrets(
+            merged, project=self._project, environ=self._environ, substituted=self._known, unreadable=unreadable
+        )
 
     def known_values(self) -> frozenset[str]:
         """Return the values that must not leave the process: those of `secrets.yaml`, and used variables."""

@@ -89,6 +89,8 @@ class PackDoor:
             value = self._secrets.for_extension(name, of_project=of_project)
         else:
             value = self._secrets.get(name)
+        if not value and self._secrets.unreadable:
+            raise ToolError(f"your secrets cannot be opened at present, so {name} is not known; tell the operator")
         if not value:
             raise MissingSecretError(name)
         self._redactor.learn(value)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from functools import lru_cache, partial
+from functools import partial
 
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
-from ot.config.personal_secrets import load_sealer
+from ot.config.seal_keys import FollowedKeys
 from ot.isolate import IsolateHost
 from ot.registry.definitions import Touches
 from ot.results.reader import ResultReader
@@ -46,8 +46,8 @@ def store_of(loaded: LoadedConfig, backend: Backend) -> Store:
 
 
 def sealer_of(loaded: LoadedConfig) -> Callable[[], Sealer]:
-    """Return what gives the keys of the server, which are read on first need; it raises ConfigError."""
-    return lru_cache(partial(load_sealer, loaded.config, state_folder(loaded.machine_home)))
+    """Return what gives the keys of the server as they are now, from the first need on; it raises ConfigError."""
+    return FollowedKeys(loaded.config, state_folder(loaded.machine_home))
 
 
 def _learn_password(loaded: LoadedConfig, backend: Backend) -> None:

@@ -59,7 +59,11 @@ class FrameSeal:
 
 def _place(run: RunKey, number: int) -> str:
     owner, name = run
-    return place_of(_UNDO, digest_of_person(owner.principal), f"{name}/{number}")
+    return frame_place(owner.principal, name, number)
+
+
+def frame_place(principal: str, run: str, number: int) -> str:
+    return place_of(_UNDO, digest_of_person(principal), f"{run}/{number}")
 
 
 class EmbeddedChanges:

@@ -9,6 +9,8 @@ import socket
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from mcp_core.json_types import JsonObject
+
 BEAT = 3.0  # seconds between two signs of life
 
 
@@ -33,6 +35,13 @@ class SeenReplica(NamedTuple):
     seen: float
     draining: bool
     alive: bool
+    status: JsonObject  # what it tells of itself; empty for earlier versions
+
+    @property
+    def seal_keys(self) -> list[str]:
+        """The ids of the keys that it knows, the one that seals first; none if it does not tell."""
+        told = self.status.get("seal_keys")
+        return [str(each) for each in told] if isinstance(told, list) else []
 
 
 class DetachedRun(NamedTuple):

@@ -121,6 +121,11 @@ def sealed_with(text: str) -> str:
     return parts[1]
 
 
+def begins_with(key: str) -> bytes:
+    """Return how everything begins that is sealed with the key of this name."""
+    return f"{_FORM}.{key}.".encode()
+
+
 def _bound(name: str, place: str) -> bytes:
     return f"{_FORM}\0{name}\0{place}".encode("utf-8", "surrogatepass")
 
@@ -141,6 +146,7 @@ class Resealed:
 
     anew: int = 0
     already: int = 0
+    waiting: int = 0  # files of undo data that need older keys until they are forgotten
     failed: list[str] = field(default_factory=list)
 
     def seal(self, sealer: Sealer, text: str, place: str, keep: Callable[[str], None]) -> None:
@@ -169,4 +175,7 @@ def reseal_files(people: Path, sealer: Sealer) -> Resealed:
             with open_lock(file.with_suffix(".lock")) as held:
                 lock(held.fileno(), patience=PATIENCE)
                 found.seal(sealer, file.read_text(errors="replace"), place, partial(write_private, file))
+        older = [begins_with(key) for key in sealer.ids[1:]]
+        changes = (state / "undo").glob("*.changes")
+        found.waiting += sum(any(key in data for key in older) for data in (each.read_bytes() for each in changes))
     return found

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ot.config.models import Config
-from ot.config.personal_secrets import load_sealer
+from ot.config.seal_keys import load_sealer
 from ot.errors import ConfigError
 from ot.store.sealing import Sealer, SealError, key_id, new_key
 

@@ -58,14 +58,19 @@ async def remove_secret(visit: Visit) -> Response:
 async def _show(
     visit: Visit, problem: str = "", *, name: str = "", text: str | None = None, mistakes: Sequence[str] = ()
 ) -> Response:
-    names = await anyio.to_thread.run_sync(_own(visit).names)
+    unreadable = False
+    try:
+        names = await anyio.to_thread.run_sync(_own(visit).names)
+    except (OSError, SealError):
+        names, unreadable = [], True
+        problem = problem or "Your secrets cannot be opened at present. None is lost; tell the operator of this server."
     if text is None:
         text = await anyio.to_thread.run_sync(_settings(visit).text)
     loaded = visit.who.part(LoadedConfig)
     # The servers that are off because a secret is missing, each with its secret, as of the last run.
     wrong = [(each.entry[-1], each.error) for each in loaded.mistakes if each.entry[0] == "servers"]
     unset = [(server, error.variable) for server, error in wrong if isinstance(error, UnsetVariableError)]
-    wanted = [(server, variable) for server, variable in unset if variable in loaded.asked]
+    wanted = [(server, variable) for server, variable in unset if variable in loaded.asked and not unreadable]
     context: dict[str, object] = {"names": names, "wanted": wanted, "name": name, "text": text, "safe": SAFE_WORDS}
     context |= {"problem": problem, "mistakes": mistakes}
     return visit.render("settings.html.j2", context, status=400 if problem or mistakes else 200)

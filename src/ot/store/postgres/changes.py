@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
-from ot.store.changes import FrameSeal
+from ot.store.changes import FrameSeal, frame_place
 from ot.store.owner import shared_project
 from ot.store.parts import Retention, RunKey
 from ot.store.postgres.group_commit import Connection
 from ot.store.postgres.link import PostgresLink
+from ot.store.sealing import Resealed, Sealer, begins_with
 
 _AT_ONCE = 8  # frames that are read together
 _ADD = "INSERT INTO undo_frames (principal, project, run, number, written, data) VALUES ($1, $2, $3, $4, $5, $6)"
@@ -75,6 +77,26 @@ class PostgresChanges:
 
     def forget(self, runs: Iterable[str]) -> None:
         """Do nothing: the journal removes the rows of its runs together."""
+
+
+def reseal_frames(link: PostgresLink, sealer: Sealer, found: Resealed) -> None:
+    """Seal the frames of all people again that are sealed with an older key; blocking."""
+    current = begins_with(sealer.ids[0])
+    older = "SELECT principal, project, run, number FROM undo_frames WHERE substring(data FROM 1 FOR $1) <> $2"
+    for row in link.fetch_now(older, len(current), current):
+        link.run_now(partial(_reseal_frame, sealer, found, tuple(row)))
+
+
+async def _reseal_frame(
+    sealer: Sealer, found: Resealed, key: tuple[str, str, str, int], connection: Connection
+) -> None:
+    one, fresh = "principal = $1 AND project = $2 AND run = $3 AND number = $4", list[str]()
+    async with connection.transaction():
+        data = await connection.fetchval(f"SELECT data FROM undo_frames WHERE {one} FOR UPDATE", *key)
+        if data is not None:
+            found.seal(sealer, data.decode("ascii", "replace"), frame_place(key[0], key[2], key[3]), fresh.append)
+        for sealed in fresh:
+            await connection.execute(f"UPDATE undo_frames SET data = $5 WHERE {one}", *key, sealed.encode("ascii"))
 
 
 def _place(run: RunKey) -> tuple[str, str, str]:

@@ -20,6 +20,7 @@ from mcp_core.json_types import JsonObject
 from ot.logs import write_log
 from ot.store.credentials import HeldLogin, LoginSeal
 from ot.store.owner import StoreUnavailableError
+from ot.store.postgres.changes import reseal_frames
 from ot.store.postgres.group_commit import Connection
 from ot.store.postgres.link import PostgresLink
 from ot.store.sealing import LOGIN, PATIENCE, SECRETS, SECRETS_DOCUMENT, Resealed, Sealer, digest_of_person, place_of
@@ -137,6 +138,7 @@ def reseal_rows(link: PostgresLink, sealer: Sealer) -> Resealed:
         link.run_now(partial(_login, sealer, found, principal, place))
     for (principal,) in link.fetch_now("SELECT principal FROM shelf WHERE name = $1", SECRETS_DOCUMENT):
         link.run_now(partial(_secrets, sealer, found, principal))
+    reseal_frames(link, sealer, found)
     return found
 
 

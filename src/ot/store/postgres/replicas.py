@@ -7,9 +7,11 @@ at another replica. Rows that came while nobody listened are fetched when the co
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection
+import json
+from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import suppress
 
+from mcp_core.json_types import Json
 from ot.store.owner import StoreUnavailableError
 from ot.store.postgres.group_commit import Connection
 from ot.store.postgres.link import PostgresLink
@@ -57,12 +59,13 @@ class PostgresReplicas:
 
     # -- who is there
 
-    async def beat(self, *, draining: bool = False) -> None:
+    async def beat(self, *, draining: bool = False, status: Mapping[str, Json] | None = None) -> None:
         statement = (
-            "INSERT INTO replicas (id, name, address, version, link, draining) VALUES ($1, $2, $3, $4, $5, $6)"
-            " ON CONFLICT (id) DO UPDATE SET seen = now(), draining = excluded.draining"
+            "INSERT INTO replicas (id, name, address, version, link, draining, status)"
+            " VALUES ($1, $2, $3, $4, $5, $6, $7)"
+            " ON CONFLICT (id) DO UPDATE SET seen = now(), draining = excluded.draining, status = excluded.status"
         )
-        await self._link.fetch(statement, *self.this, draining)
+        await self._link.fetch(statement, *self.this, draining, json.dumps(status or {}))
 
     async def forget_old(self) -> None:
         """Remove what is left of replicas that have been gone for long."""
@@ -84,10 +87,12 @@ class PostgresReplicas:
         """Return every replica that has been heard of within the last hour."""
         statement = (
             "SELECT id, name, address, version, extract(epoch FROM started)::float8 AS started,"
-            " extract(epoch FROM seen)::float8 AS seen, draining, id IN (SELECT id FROM living_replicas) AS alive"
-            " FROM replicas ORDER BY name, started"
+            " extract(epoch FROM seen)::float8 AS seen, draining, id IN (SELECT id FROM living_replicas) AS alive,"
+            " status FROM replicas ORDER BY name, started"
         )
-        return [SeenReplica(**row) for row in await self._link.fetch(statement)]
+        return [
+            SeenReplica(**{**row, "status": json.loads(row["status"])}) for row in await self._link.fetch(statement)
+        ]
 
     # -- messages
 
